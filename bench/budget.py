@@ -21,12 +21,13 @@ import httptools
 import uvloop
 
 from footfall.api.hot_cycle import HotCycle, protocol_of
-from footfall.app import create_service, open_store
+from footfall.app import open_process, open_store
 from footfall.asgi import create_metrics, policy_of
 from footfall.config import Settings
-from footfall.domain.service import Service
+from footfall.domain.site import Site
 from footfall.driver.connection import Command, Done
 from footfall.http.protocol import HttpProtocol
+from tests.support.sites import site_of
 
 from .lane import OPERATIONS, connections, packed, requests_of
 from .scenarios import Headers
@@ -86,14 +87,14 @@ class Replying:
         return packed([1234] * TURN) if b"EVALSHA" in command else packed(b"1234")
 
 
-def serving() -> Service:
+def serving() -> Site:
     """The service, with Redis's replies there at once."""
     settings = Settings.from_env({})
-    store = open_store(settings, "redis://127.0.0.1")
-    store.redis.mark.check = lambda: None  # type: ignore[method-assign]
+    store = open_store(settings, open_process(settings, "redis://127.0.0.1"))
+    store.redis.data_set_ids.check = lambda: None  # type: ignore[method-assign]
     for batch in store.batches.values():
         batch._ask = Replying().ask  # type: ignore[attr-defined]
-    return create_service(settings, store, metrics=create_metrics())
+    return site_of(settings, store, metrics=create_metrics())
 
 
 def stages() -> list[list[Callable[[bytes], object]]]:

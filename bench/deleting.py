@@ -83,7 +83,7 @@ async def fill(url: str, replies: int) -> str:
             )
         )
     await store.background.finished()
-    await store.close()
+    await store.redis.close()
     return root.id
 
 

@@ -21,15 +21,16 @@ from uvicorn.server import ServerState
 
 from footfall.api import comments
 from footfall.api.hot_cycle import protocol_of
-from footfall.app import create_service, open_store
+from footfall.app import open_process, open_store
 from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
-from footfall.domain.service import Service
+from footfall.domain.site import Site
 from footfall.driver.connection import pack_word
 from footfall.http.protocol import HttpProtocol
 from footfall.loadtest.exchange import numbered
 from footfall.loadtest.workload import zipf
 from footfall.store.threads import Found
+from tests.support.sites import site_of
 
 from .peer import Peer
 from .scenarios import ADDRESS_MARK, PATHS, ROOTS, Headers, Increment, Op, Read, article, path
@@ -106,8 +107,8 @@ def joining(found: Found) -> dict[str, Callable[[], object]]:
     """Name -> a function that makes a page of this reply, and one that only parses the reply. They
     raise RuntimeError if the page waits for anything."""
     settings = Settings.from_env({})
-    store = open_store(settings, "redis://127.0.0.1")
-    service = create_service(settings, store, metrics=create_metrics())
+    store = open_store(settings, open_process(settings, "redis://127.0.0.1"))
+    service = site_of(settings, store, metrics=create_metrics())
     parsed = comments.List(article(0), 1, ROOTS, "insertedAt_desc", is_dated=False)
     reader, sent = hiredis.Reader(), packed(found)
 
@@ -122,7 +123,7 @@ def joining(found: Found) -> dict[str, Callable[[], object]]:
             return
         raise RuntimeError("the page has to wait for something")
 
-    store.redis.mark.check = lambda: None  # type: ignore[method-assign]
+    store.redis.data_set_ids.check = lambda: None  # type: ignore[method-assign]
     store.redis.sender.ask = lambda commands, done, deadline: done(read())  # type: ignore[method-assign]
     # It is sent at once, since nothing else joins the write.
     store.comments.pipeline.most_a_write = 1
@@ -140,8 +141,8 @@ def packed(reply: Any) -> bytes:
 
 def _protocol() -> tuple[Any, Listener]:
     settings = Settings.from_env({})
-    store = open_store(settings, "redis://127.0.0.1")
-    service = create_service(settings, store, metrics=create_metrics())
+    store = open_store(settings, open_process(settings, "redis://127.0.0.1"))
+    service = site_of(settings, store, metrics=create_metrics())
     # Replies as Redis would send them, at once.
     store.counters.fetch_counts = lambda names, done: done([1] * len(names))
     store.counters.send_changes = lambda changes, done: done([2] * len(changes))
@@ -151,7 +152,7 @@ def _protocol() -> tuple[Any, Listener]:
 
 
 def connections(
-    number: int, service: Service, kind: type[HttpProtocol]
+    number: int, service: Site, kind: type[HttpProtocol]
 ) -> list[tuple[HttpProtocol, Listener]]:
     """Clients' connections to a server with this protocol class."""
     app = create_app(Settings.from_env({}), service)

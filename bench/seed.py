@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 from redis import Redis
 
-from footfall.app import open_store
+from footfall.app import open_process, open_store
 from footfall.config import Settings
 from footfall.model import Comment
 from footfall.store import Store
@@ -86,7 +86,8 @@ def into_service(url: str, written: Iterable[SeedComment]) -> list[str]:
 
 
 async def _into_service(url: str, written: Iterable[SeedComment]) -> list[str]:
-    store = open_store(Settings.from_env({"REDIS_TIMEOUT": "30"}), url)
+    settings = Settings.from_env({"REDIS_TIMEOUT": "30"})
+    store = open_store(settings, open_process(settings, url))
     await store.create()
     generator, roots = IdGenerator(), dict[tuple[str, int], str]()
     pending: list[Comment] = []
@@ -100,7 +101,7 @@ async def _into_service(url: str, written: Iterable[SeedComment]) -> list[str]:
                 await _publish(store, pending)
         pending.append(_written(each, id, root))
     await _publish(store, pending)
-    await store.close()
+    await store.redis.close()
     return list(roots.values())
 
 

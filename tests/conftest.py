@@ -16,14 +16,14 @@ from typing import Any
 import httpx
 import pytest
 
-from footfall.app import create_service
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.domain import passwords, rate_limit
-from footfall.domain.service import Service
+from footfall.domain import site as domain_site
 from footfall.driver.client import connect
 from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
+from tests.support.sites import site_of
 
 from .support import requirements
 from .support.accounts import save_account
@@ -128,7 +128,7 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
         # Tests ask by redis-py's client, too, which the service only closes.
         await redis.client.initialize()
     yield store
-    await store.close()
+    await store.redis.close()
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ async def known_viewers(token: str) -> Viewer:
 class Site:
     """A service with an HTTP client before it; a path with /api in front is the newer layout."""
 
-    service: Service
+    service: domain_site.Site
     store: Store
     http: httpx.AsyncClient
     clock: Clock = field(default_factory=Clock)
@@ -200,7 +200,7 @@ class Site:
 
     async def settled(self) -> None:
         """Wait for what goes on behind the requests."""
-        await self.service.background.finished()
+        await self.service.process.background.finished()
 
     async def kept_up(self) -> None:
         """Wait for that, and do what a service does every few seconds."""
@@ -244,7 +244,7 @@ class Sites:
     ) -> Site:
         settings = Settings.from_env({"IPQPS": "0", **environ})
         clock = Clock()
-        service = create_service(
+        service = site_of(
             settings, self.store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of
         )
         transport = httpx.ASGITransport(create_app(settings, service), client=(address, 1))

@@ -21,7 +21,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import RedisError
 
-from footfall.app import open_store
+from footfall.app import open_process, open_store
 from footfall.config import Settings
 from footfall.domain.rate_limit import MIN_BURST_CHANGES
 from footfall.driver.client import fulfil
@@ -98,7 +98,7 @@ class Servers:
         settings = Settings.from_env(
             {"REDIS_URL": self._url, "DURABILITY": "memory", "REDIS_TIMEOUT": "30"}
         )
-        store = open_store(settings, self._url)
+        store = open_store(settings, open_process(settings, self._url))
         # Fewer than the setting allows, for buckets as full as those of a billion counters.
         store.keys.buckets = buckets
         return store
@@ -209,7 +209,7 @@ async def of_batches(servers: Servers, rows: Rows) -> list[Row]:
             what = {"kind": kind, "size": size, "nodes": len(servers.admins)}
             found.append(await rows.row(what, partial(of_batch, servers, stores, kind, size)))
     for store in stores:
-        await store.close()
+        await store.redis.close()
     return found
 
 
@@ -284,7 +284,7 @@ async def of_growth(servers: Servers, rows: Rows) -> list[Row]:
 
     async def measure(counters: int) -> Row:
         store, size = await _filled(servers, 16_384, counters, 512)
-        await store.close()
+        await store.redis.close()
         return {"bytes": size}
 
     return [await rows.row({"counters": each}, partial(measure, each)) for each in GROWTH]
@@ -311,7 +311,7 @@ async def _of_fill(servers: Servers, fill: int, limit: int) -> Row:
     # The question that one of all workers asks once a minute.
     await store.census.take()
     found["count_us"] = (servers.cpu_us() - redis) / store.keys.buckets
-    await store.close()
+    await store.redis.close()
     return found
 
 

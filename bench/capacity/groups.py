@@ -82,5 +82,5 @@ async def _round(servers: Servers) -> dict[int, tuple[float, float, float]]:
         row = await costs.of_batch(servers, stores, "add", size)
         found[size] = row["redis_us"] / size, row["own_us"] / size, row["sent"]
     for store in stores:
-        await store.close()
+        await store.redis.close()
     return found

@@ -1,4 +1,4 @@
-"""Puts everything together: settings -> Redis -> store -> service; asgi.py adds the routes.
+"""Puts everything together: settings -> process -> store -> site; asgi.py adds the routes.
 
 Only cli/, server/ and tests import this module; all others get what they need as arguments.
 """
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 
 from . import __version__
-from .config import BadSettings, Settings
+from .config import BadSettings, ProcessSettings, Settings, SiteSettings
 from .domain import trial_news
 from .domain.account_mails import AccountMails, Sender
 from .domain.bans import KnownBans
@@ -17,16 +17,19 @@ from .domain.captcha import Captcha
 from .domain.delivery import Delivery
 from .domain.devices import Devices
 from .domain.importer import Importer
+from .domain.process import About, Process, now_ms, nowhere
 from .domain.rate_limit import RateLimits
 from .domain.recipients import Recipients
-from .domain.renderer import Renderer
 from .domain.rules import AccountRules, Rules
-from .domain.service import About, Service, now_ms, nowhere
 from .domain.sessions import Sessions
+from .domain.site import Site
 from .driver.batch import Batch
 from .driver.client import Wrap, connect, unwrapped
-from .driver.keys import digest
+from .driver.keys import Keys, digest
 from .driver.private_server import CannotStart, private_server, url_of
+from .driver.probe import Probe
+from .driver.safety import Safety
+from .driver.scripts import Scripts
 from .driver.stats import CommandStats
 from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
@@ -49,42 +52,70 @@ from .telemetry.metrics import Metrics
 DAY_MS = 86_400_000
 
 
-def open_store(
-    settings: Settings, url: str, metrics: Metrics | None = None, *, is_traced: bool = False
-) -> Store:
-    """The store on the Redis at `url`; nothing is sent yet. Raises BadSettings."""
-    durability = durability_of(settings)
-    wrap: Wrap = unwrapped
-    batch: type[Batch] = Batch
-    if is_traced:
-        # Imported here and below, because OpenTelemetry is optional.
-        from .tracing.spans import TracedBatch, TracedSender
+def open_process(
+    settings: Settings,
+    url: str,
+    metrics: Metrics | None = None,
+    *,
+    clock: Callable[[], int] = now_ms,
+    is_traced: bool = False,
+) -> Process:
+    """What there is once, on the Redis at `url`; nothing is sent yet. Raises BadSettings.
 
-        wrap, batch = TracedSender, TracedBatch
+    `metrics` need the routes of the application that it is for (asgi.create_metrics), if it is for
+    one.
+    """
+    durability = durability_of(settings)
+    metrics = metrics or Metrics()
     try:
         redis = connect(
             settings.redis_access if url == settings.redis_url else url,
             settings.redis_timeout,
             durability,
             asks_replicas=settings.read_from_replicas,
-            stats=CommandStats(metrics or Metrics(), settings.slow_seconds),
-            wrap=wrap,
+            stats=CommandStats(metrics, settings.slow_seconds),
+            wrap=_traced()[0] if is_traced else unwrapped,
         )
     except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
-    store = Store(
+    scripts = Scripts(redis)
+    # Its keys begin like those of the site, which may be all that this user may touch.
+    keys = Keys(settings.key_prefix, settings.counter_buckets)
+    safety = Safety(redis, durability, Probe(redis, scripts, keys.probe))
+    if url == url_of(settings.data_dir):
+        safety.data_dir = settings.data_dir.absolute()
+    return Process(
         redis,
+        scripts,
+        safety,
+        metrics=metrics,
+        trusted_proxies=Networks(settings.trusted_proxies),
+        region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
+        clock=clock,
+        about=About(__version__, settings.shown()),
+    )
+
+
+def open_store(settings: SiteSettings, process: Process, *, is_traced: bool = False) -> Store:
+    """The nouns of a site's data set; nothing is sent yet."""
+    return Store(
+        process.redis,
+        process.scripts,
+        process.background,
         prefix=settings.key_prefix,
         buckets=settings.counter_buckets,
-        durability=durability,
         counter_limit=settings.counter_limit,
         trials=settings.trials,
         tells=settings.tells,
-        batch=batch,
+        batch=_traced()[1] if is_traced else Batch,
     )
-    if url == url_of(settings.data_dir):
-        store.safety.data_dir = settings.data_dir.absolute()
-    return store
+
+
+def _traced() -> tuple[Wrap, type[Batch]]:
+    # Imported here, because OpenTelemetry is optional.
+    from .tracing.spans import TracedBatch, TracedSender
+
+    return TracedSender, TracedBatch
 
 
 def own_redis(settings: Settings) -> str:
@@ -126,45 +157,42 @@ def data_set(store: Store) -> DataSet:
     )
 
 
-def durability_of(settings: Settings) -> Durability:
+def durability_of(settings: ProcessSettings) -> Durability:
     """DURABILITY, or its default: `fsync` with the private server, `everysec` with REDIS_URL."""
     return settings.durability or Durability("everysec" if settings.redis_url else "fsync")
 
 
-def create_service(
-    settings: Settings,
+def create_site(
+    settings: SiteSettings,
+    process: Process,
     store: Store,
     *,
-    metrics: Metrics | None = None,
-    clock: Callable[[], int] = now_ms,
     viewer_of: Callable[[str], Awaitable[Viewer]] | None = None,
-) -> Service:
-    """`viewer_of` is who else may say whose token it is. `metrics` need the routes of the
-    application that the service is for (asgi.create_metrics), if it is for one."""
+) -> Site:
+    """`viewer_of` is who else may say whose token it is."""
+    clock = process.clock
     sessions = _sessions_of(settings, store, clock)
-    metrics = metrics or Metrics()
     return _of_nouns(store)(
+        process=process,
         recipients=_recipients_of(settings, store, clock),
-        account_mails=_account_mails_of(settings, store, metrics),
+        account_mails=_account_mails_of(settings, store, process.metrics),
         tries_out=partial(_try_out, settings),
         captcha=_captcha_of(settings, store),
-        bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies), store.background),
+        bans=KnownBans(store.bans, clock, process.trusted_proxies, process.background),
         rules=_rules_of(settings),
         display=_display_of(settings),
+        pictures=Pictures(settings.image_proxy, not settings.disable_images),
         counter_types=settings.counter_types,
         salt=_salt_of(settings, store),
-        rate_limits=_rate_limits_of(settings),
-        region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
-        metrics=metrics,
-        renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
-        clock=clock,
+        rate_limits=RateLimits(
+            settings.counter_rate, settings.new_counter_rate, process.trusted_proxies
+        ),
         sessions=sessions,
         devices=Devices(store.accounts, clock),
         viewer_of=viewer_of or sessions.viewer,
         account_rules=account_rules_of(settings),
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),
-        about=About(__version__, settings.shown()),
         export=_export_of(store, clock),
         importer=cache(partial(_importer_of, store)),
     )
@@ -190,7 +218,7 @@ def _export_of(store: Store, clock: Callable[[], int]) -> Callable[[], AsyncGene
     return export
 
 
-def _providers_of(settings: Settings) -> Providers:
+def _providers_of(settings: SiteSettings) -> Providers:
     by_connect = settings.oidc_issuer and settings.oidc_client_id
     for name, value in (("OAUTH_URL", settings.oauth_url), ("OIDC_ISSUER", settings.oidc_issuer)):
         if value and not settings.server_url:
@@ -211,10 +239,10 @@ def _providers_of(settings: Settings) -> Providers:
     )
 
 
-def _of_nouns(store: Store) -> Callable[..., Service]:
+def _of_nouns(store: Store) -> Callable[..., Site]:
     """What makes a service of the nouns in this store and of all else that it needs."""
     return partial(
-        Service,
+        Site,
         counters=store.counters,
         counter_walk=store.counter_walk,
         quota=store.quota,
@@ -223,7 +251,6 @@ def _of_nouns(store: Store) -> Callable[..., Service]:
         moderation=store.moderation,
         deletions=store.deletions,
         journal=store.journal,
-        background=store.background,
         undo_records=store.undo_records,
         recent=store.recent,
         site_index=store.site,
@@ -232,33 +259,31 @@ def _of_nouns(store: Store) -> Callable[..., Service]:
         backups=store.backups,
         outbox=store.outbox,
         cooldown=store.cooldown,
-        safety=store.safety,
         scale=store.scale,
-        trouble=store.trouble,
         waiting=store.waiting,
     )
 
 
-def create_delivery(settings: Settings, service: Service) -> Delivery:
+def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
     """The worker behind the requests, with a channel for each that the settings name.
 
     Raises BadSettings.
     """
     try:
         channels = channels_of(
-            settings, service.site_name, service.recipients, service.renderer.run_behind
+            settings, site.site_name, site.recipients, site.process.renderer.run_behind
         )
         judges = judges_of(settings)
     except ValueError as error:
         raise BadSettings(str(error)) from None
-    return Delivery(service, channels, judges, site_url=settings.site_url)
+    return Delivery(site, channels, judges, site_url=settings.site_url)
 
 
-async def _try_out(settings: Settings, service: Service, to: str) -> dict[str, str]:
-    return await trial_news.tell(service, create_delivery(settings, service), to)
+async def _try_out(settings: SiteSettings, site: Site, to: str) -> dict[str, str]:
+    return await trial_news.tell(site, create_delivery(settings, site), to)
 
 
-def _recipients_of(settings: Settings, store: Store, clock: Callable[[], int]) -> Recipients:
+def _recipients_of(settings: SiteSettings, store: Store, clock: Callable[[], int]) -> Recipients:
     return Recipients(
         store.unsubscribed,
         store.cooldown,
@@ -270,7 +295,7 @@ def _recipients_of(settings: Settings, store: Store, clock: Callable[[], int]) -
     )
 
 
-def _account_mails_of(settings: Settings, store: Store, metrics: Metrics) -> AccountMails:
+def _account_mails_of(settings: SiteSettings, store: Store, metrics: Metrics) -> AccountMails:
     """Mails lead to SERVER_URL alone: a Host that a request names may be anybody's."""
     sender = None
     if settings.has_mail and settings.server_url:
@@ -286,7 +311,7 @@ def _account_mails_of(settings: Settings, store: Store, metrics: Metrics) -> Acc
     return AccountMails(store.background, store.cooldown, metrics, sender, confirms=confirms)
 
 
-def _captcha_of(settings: Settings, store: Store) -> Captcha:
+def _captcha_of(settings: SiteSettings, store: Store) -> Captcha:
     verifier = None
     if settings.turnstile_secret:
         verifier = Verifier(
@@ -299,7 +324,7 @@ def _captcha_of(settings: Settings, store: Store) -> Captcha:
     return Captcha(verifier, store.accounts, store.cooldown, wants_work=settings.registration_work)
 
 
-def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:
+def _salt_of(settings: SiteSettings, store: Store) -> Callable[[], bytes]:
     shown = (
         __version__,
         settings.disable_useragent,
@@ -314,21 +339,16 @@ def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:
     return lambda: store.data_set_id + options
 
 
-def _sessions_of(settings: Settings, store: Store, clock: Callable[[], int]) -> Sessions:
+def _sessions_of(settings: SiteSettings, store: Store, clock: Callable[[], int]) -> Sessions:
     lasts_ms = settings.session_days * DAY_MS
     return Sessions(store.accounts, clock, lasts_ms=lasts_ms, key=settings.jwt_token)
 
 
-def account_rules_of(settings: Settings) -> AccountRules:
+def account_rules_of(settings: SiteSettings) -> AccountRules:
     return AccountRules(settings.registration, settings.setup_code, settings.login == "force")
 
 
-def _rate_limits_of(settings: Settings) -> RateLimits:
-    exempt = Networks(settings.trusted_proxies)
-    return RateLimits(settings.counter_rate, settings.new_counter_rate, exempt)
-
-
-def _rules_of(settings: Settings) -> Rules:
+def _rules_of(settings: SiteSettings) -> Rules:
     return Rules(
         window_ms=round(settings.ipqps * 1000),
         comment_length=settings.comment_length,
@@ -341,7 +361,7 @@ def _rules_of(settings: Settings) -> Rules:
     )
 
 
-def _display_of(settings: Settings) -> DisplayOptions:
+def _display_of(settings: SiteSettings) -> DisplayOptions:
     return DisplayOptions(
         avatar=_avatar_of(settings),
         pictures=_portraits_of(settings),
@@ -351,13 +371,13 @@ def _display_of(settings: Settings) -> DisplayOptions:
     )
 
 
-def _portraits_of(settings: Settings) -> Pictures:
+def _portraits_of(settings: SiteSettings) -> Pictures:
     """Accounts name addresses of their own: they are pictures as those in comments, too."""
     are_shown = not (settings.disable_images or is_none(settings.gravatar_str))
     return Pictures(settings.avatar_proxy or settings.image_proxy, are_shown)
 
 
-def _avatar_of(settings: Settings) -> Avatar:
+def _avatar_of(settings: SiteSettings) -> Avatar:
     try:
         return compile_avatar(settings.gravatar_str, settings.avatar_proxy, settings.avatar_key)
     except ValueError as error:

@@ -17,7 +17,7 @@ from .api.shell import shell_routes
 from .api.site import page_routes
 from .api.unsubscribe import unsubscribe_routes
 from .config import Settings
-from .domain.service import Service
+from .domain.site import Site
 from .http.policy import Policy
 from .netaddr import Networks
 from .telemetry.metrics import Metrics
@@ -42,12 +42,12 @@ def policy_of(settings: Settings) -> Policy:
     )
 
 
-def health_of(settings: Settings, service: Service) -> Health:
-    return Health(service, __version__, is_strict=settings.guard == "refuse")
+def health_of(settings: Settings, site: Site) -> Health:
+    return Health(site, __version__, is_strict=settings.guard == "refuse")
 
 
 def create_app(
-    settings: Settings, service: Service, health: Health | None = None, *, is_traced: bool = False
+    settings: Settings, site: Site, health: Health | None = None, *, is_traced: bool = False
 ) -> ASGIApp:
     """The ASGI application. It neither opens nor closes the service's store."""
     policy = policy_of(settings)
@@ -62,19 +62,19 @@ def create_app(
     # request, and api/endpoint.py and api/middleware.py handle all errors.
     router = Router(
         [
-            *feed_routes(service, policy, values),
-            *api_routes(service, policy),
+            *feed_routes(site, policy, values),
+            *api_routes(site, policy),
             *page_routes(policy, values),
-            *shell_routes(settings.admin_asset, policy, values, service),
-            *account_routes(policy, values, service),
-            *health_routes(health or health_of(settings, service)),
-            metrics_route(service, __version__),
-            *unsubscribe_routes(service.recipients),
+            *shell_routes(settings.admin_asset, policy, values, site),
+            *account_routes(policy, values, site),
+            *health_routes(health or health_of(settings, site)),
+            metrics_route(site, __version__),
+            *unsubscribe_routes(site.recipients),
         ],
         redirect_slashes=False,
         default=not_found,
     )
-    app = middleware.Counted(router, service, policy.slow_seconds)
+    app = middleware.Counted(router, site, policy.slow_seconds)
     if not is_traced:
         return app
     from .tracing.spans import TracedRequests

@@ -4,10 +4,13 @@ The names are the reference server's wherever it has one, so that its env files 
 Only app.py, cli/ and server/ see Settings; other modules get the values that they need.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import Field, dataclass
 from pathlib import Path
+from typing import Any
 
 from .environment import BadSettings as BadSettings
+from .environment import FromEnvironment
 from .model import Durability, Registration
 from .netaddr import Network
 from .outbox_settings import OutboxSettings
@@ -50,8 +53,10 @@ MAX_COMMENT_LENGTH = 65_536
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 
 
-@dataclass(frozen=True, slots=True)
-class Settings(OutboxSettings):
+@dataclass(frozen=True)
+class ProcessSettings(FromEnvironment):
+    """What holds for the whole process: where it listens, its Redis, what it logs."""
+
     host: str = env("HOST", "127.0.0.1", host_or_address, "Address to listen on")
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
     uds: str = env(
@@ -138,6 +143,28 @@ class Settings(OutboxSettings):
         "What to do with a Redis that cannot keep what it is given: do not start, or start and "
         "warn",
     )
+    trusted_proxies: tuple[Network, ...] = env(
+        "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks, "Networks whose X-Forwarded-For is believed"
+    )
+    ip2region_db: str = env(
+        "IP2REGION_DB", "", region_file, "An ip2region .xdb file; empty: no regions"
+    )
+
+    def redis_access(self, anew: bool) -> tuple[str, str]:
+        """(REDIS_URL, REDIS_PASSWORD), read anew from their files or as they were at the start.
+
+        Raises ValueError, which names the file that cannot be read anew.
+        """
+        url, password = self.redis_url, self.redis_password
+        if not anew:
+            return url, password
+        return self.given.now("REDIS_URL", url), self.given.now("REDIS_PASSWORD", password)
+
+
+@dataclass(frozen=True)
+class SiteSettings(OutboxSettings):
+    """What belongs to one site."""
+
     key_prefix: str = env(
         "KEY_PREFIX", "ff", prefix, "First word of every key, so that several sites share a Redis"
     )
@@ -197,9 +224,6 @@ class Settings(OutboxSettings):
         "",
         web_address,
         "Address of the script of Waline's own admin pages, which then replace those at /ui",
-    )
-    trusted_proxies: tuple[Network, ...] = env(
-        "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks, "Networks whose X-Forwarded-For is believed"
     )
     ipqps: float = env(
         "IPQPS",
@@ -330,19 +354,17 @@ class Settings(OutboxSettings):
     disable_region: bool = env(
         "DISABLE_REGION", "false", flag, "Do not show the region of a comment"
     )
-    ip2region_db: str = env(
-        "IP2REGION_DB", "", region_file, "An ip2region .xdb file; empty: no regions"
-    )
     levels: tuple[int, ...] = env(
         "LEVELS", "", levels, "Approved comments needed for each level, rising; false: no levels"
     )
 
-    def redis_access(self, anew: bool) -> tuple[str, str]:
-        """(REDIS_URL, REDIS_PASSWORD), read anew from their files or as they were at the start.
 
-        Raises ValueError, which names the file that cannot be read anew.
-        """
-        url, password = self.redis_url, self.redis_password
-        if not anew:
-            return url, password
-        return self.given.now("REDIS_URL", url), self.given.now("REDIS_PASSWORD", password)
+@dataclass(frozen=True)
+class Settings(SiteSettings, ProcessSettings):
+    """All settings of a process and of its site."""
+
+    @classmethod
+    def settings(cls) -> Iterator["Field[Any]"]:
+        # Those of notifications come last.
+        inherited = OutboxSettings.__annotations__
+        return iter(sorted(super().settings(), key=lambda each: each.name in inherited))

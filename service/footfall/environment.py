@@ -72,7 +72,7 @@ class Given:
         return Given({**self.texts, **texts}, others(self.files), others(self.env_files))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FromEnvironment:
     """A base of dataclasses whose fields are settings (values.env): made of an environment, and
     shown as a table."""
@@ -115,10 +115,7 @@ class FromEnvironment:
 
     def table(self, environ: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
         """Rows of (name, value as it was given, default, meaning); secrets are masked."""
-        # Those that are inherited come last.
-        own = type(self).__annotations__
-        rows = sorted(self.settings(), key=lambda each: each.name not in own)
-        return [_row(each, environ) for each in rows]
+        return [_row(each, environ) for each in self.settings()]
 
     def shown(self) -> list[tuple[str, str, str, str]]:
         """The same rows with the values in force, as they would be written; secrets are masked."""

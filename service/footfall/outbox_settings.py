@@ -14,7 +14,7 @@ from .values import env, flag, mail_address, number, optional, web_address, word
 _TEMPLATE = "in Nunjucks' language, with self, parent and site. Empty: ours"
 
 
-def _service(text: str) -> str:
+def _site(text: str) -> str:
     name = optional(text).strip().lower()
     if name and name not in SERVICES:
         raise ValueError(f"say one of {', '.join(sorted(SERVICES))}, or SMTP_HOST and SMTP_PORT")
@@ -43,7 +43,7 @@ def _mail_template(is_html: bool) -> Callable[[str], str]:
     return parse
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OutboxSettings(FromEnvironment):
     outbox_worker: bool = env(
         "OUTBOX_WORKER",
@@ -52,7 +52,7 @@ class OutboxSettings(FromEnvironment):
         "Send notifications from `footfall serve`; false: `footfall worker` sends them",
     )
     smtp_service: str = env(
-        "SMTP_SERVICE", "", _service, "Mail provider by name, such as Gmail or QQ: host and port"
+        "SMTP_SERVICE", "", _site, "Mail provider by name, such as Gmail or QQ: host and port"
     )
     smtp_host: str = env("SMTP_HOST", "", optional, "Mail server; empty, and no service: no mail")
     smtp_port: int = env(

@@ -91,7 +91,9 @@ async def set_password(site: Site, token: str, password: str = "quite another") 
 async def eves(site: Site, role: Role = "guest", **known: Any) -> Account:
     """An account of Eve's with the victim's address, from before addresses were confirmed."""
     account = new_account(site.service, "Eve", VICTIM, role)
-    secret = Credentials(await site.service.passwords.hash(EVE["password"], VICTIM), **known)
+    secret = Credentials(
+        await site.service.process.passwords.hash(EVE["password"], VICTIM), **known
+    )
     await site.store.accounts.register(None, account, VICTIM, secret)
     return account
 

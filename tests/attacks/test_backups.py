@@ -291,4 +291,4 @@ async def test_nothing_is_touched_by_a_file_that_is_refused() -> None:
         await restored(store, cut, replaces=True)
     assert await store.counters.read(["time /a", "time /b"]) == [1, 0]
     await store.open()
-    await store.close()
+    await store.redis.close()

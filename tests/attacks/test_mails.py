@@ -64,7 +64,7 @@ async def test_a_person_mailed_under_many_spellings(
         await answered(site, name)
     await settle(site, delivery)
     assert len(mails.came) == 2
-    assert site.service.metrics.deliveries.totals()["dropped"] == len(names) - 2
+    assert site.service.process.metrics.deliveries.totals()["dropped"] == len(names) - 2
     assert await site.store.outbox.depth() == (0, 0, 0, 0)
 
 
@@ -132,7 +132,7 @@ async def test_the_owners_mailbox_is_filled(
     await settle(site, delivery)
     assert addresses(mails) == [OWNER] * 2
     assert len(await queued(site)) == 5
-    assert site.service.metrics.deliveries.totals()["dropped"] == 3
+    assert site.service.process.metrics.deliveries.totals()["dropped"] == 3
     for hours, said in ((0, 0), (1, 1), (2, 1)):
         site.clock.now += 3_600_000 if hours else 0
         await delivery._resume()

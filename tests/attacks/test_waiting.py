@@ -16,6 +16,7 @@ from footfall.model import Account
 from footfall.notify import mail as mail_module
 from footfall.notify import templates
 from footfall.notify.news import News
+from footfall.render.pictures import ALL_PICTURES
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.receivers import mail_server
 from tests.support.rendering import stopped, until_waiting
@@ -39,7 +40,7 @@ async def send(site: Site, text: str, address: str, by: Account | None = None) -
 async def begin(site: Site, number: int, *words: Any) -> asyncio.Task[httpx.Response]:
     """Send a comment, and wait until it is one of so many that are to be rendered."""
     task = asyncio.create_task(send(site, *words))
-    await until_waiting(site.service.renderer, number)
+    await until_waiting(site.service.process.renderer, number)
     return task
 
 
@@ -117,7 +118,7 @@ async def test_feeds_do_not_keep_readers_from_comments(
             asyncio.create_task(feed(site, n + 1, f"192.0.2.{n % 3}"))
             for n in range(MAX_PAGES_AT_ONCE + 4)
         ]
-        await until_waiting(site.service.renderer, 2)
+        await until_waiting(site.service.process.renderer, 2)
         refused = await feed(site, 40, "192.0.2.0")
         assert await site.texts() == ["hello"]
         press.go()
@@ -135,8 +136,8 @@ async def test_a_comment_does_not_wait_for_a_whole_import(
     long = [f"{n}" + "x" * PIECE_CHARACTERS for n in range(3)]
     with stopped(monkeypatch) as press:
         texts = [(text, "") for text in (*long, "short", "shorter")]
-        imported = asyncio.create_task(site.service.renderer.make_all(texts))
-        await until_waiting(site.service.renderer, 1)
+        imported = asyncio.create_task(site.service.process.renderer.make_all(texts, ALL_PICTURES))
+        await until_waiting(site.service.process.renderer, 1)
         comment = await begin(site, 2, "a stranger's", "192.0.2.1")
         press.go()
         assert len(await imported) == len(texts)

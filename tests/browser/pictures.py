@@ -20,12 +20,13 @@ import httpx
 import uvicorn
 from playwright.sync_api import Browser, Page, expect
 
-from footfall.app import create_service, open_store
+from footfall.app import open_process, open_store
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.model import PUBLIC, Account, Viewer
 from tests.support.accounts import save_account
 from tests.support.servers import program_of, running
+from tests.support.sites import site_of
 
 from . import admin_pictures
 from .blog import Blog, serving_blog
@@ -229,17 +230,15 @@ def serving(redis: str, clock: Clock, blog: Blog) -> Iterator[str]:
 
     @contextlib.asynccontextmanager
     async def service() -> AsyncIterator[uvicorn.Server]:
-        store = open_store(settings, redis)
+        store = open_store(settings, open_process(settings, redis))
         await store.create()
         await save_account(store, MARA)
-        made = create_service(
-            settings, store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of
-        )
+        made = site_of(settings, store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of)
         config = uvicorn.Config(create_app(settings, made), lifespan="off", log_config=None)
         try:
             yield uvicorn.Server(config)
         finally:
-            await store.close()
+            await store.redis.close()
 
     async def run() -> None:
         async with service() as server:

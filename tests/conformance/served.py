@@ -16,13 +16,14 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from footfall.app import create_service, open_store
+from footfall.app import open_process, open_store
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.domain import attempts, log_ins
 from footfall.driver.batch_kinds import Rate
 from tests.support.providers import Provider, provider
 from tests.support.servers import program_of, running
+from tests.support.sites import site_of
 
 from .recording import Scenario
 from .replay import Outcome, Replay, Server
@@ -69,8 +70,8 @@ class Runner:
         """Every row of the scenario, on an empty store."""
         environ = {**COMMON, "OAUTH_URL": self._provider.url, **scenario.settings}
         settings = Settings.from_env({**environ, "KEY_PREFIX": next(self._prefixes)})
-        store = open_store(settings, self._redis_url)
-        service = create_service(settings, store, metrics=create_metrics())
+        store = open_store(settings, open_process(settings, self._redis_url))
+        service = site_of(settings, store, metrics=create_metrics())
         app = Recorder(create_app(settings, service))
         self.requests = app.targets
         try:
@@ -79,8 +80,8 @@ class Runner:
             with self._serving(app) as url, contextlib.closing(Server(url)) as server:
                 return list(Replay(scenario, server).run())
         finally:
-            self._do(service.background.finished())
-            self._do(store.close())
+            self._do(service.process.background.finished())
+            self._do(store.redis.close())
 
     @contextlib.contextmanager
     def _serving(self, app: ASGIApp) -> Iterator[str]:

@@ -9,7 +9,6 @@ import pytest
 
 from footfall.api import hot
 from footfall.api.hot import HotRequests
-from footfall.app import create_service
 from footfall.asgi import create_metrics
 from footfall.config import Settings
 from footfall.domain.page_cache import Finished, PageCache
@@ -18,6 +17,7 @@ from footfall.http.protocol import MAX_PIPELINED
 from footfall.store import Store
 from tests.support.fakes import fake_redis
 from tests.support.servers import RealServer
+from tests.support.sites import site_of
 
 from .test_fast_path import COUNT, JSON, LAST, READ, Served, pair, request, serve
 
@@ -31,7 +31,7 @@ def url(servers: dict[str, RealServer]) -> str:
 
 def hot_requests() -> HotRequests:
     store = Store(fake_redis(), prefix="t", buckets=256)
-    return HotRequests(create_service(Settings.from_env({}), store, metrics=create_metrics()))
+    return HotRequests(site_of(Settings.from_env({}), store, metrics=create_metrics()))
 
 
 def resident() -> int:

@@ -70,7 +70,7 @@ async def test_of_twenty_registrations_of_one_mail_at_once_there_is_one_account(
     stored = await site.store.accounts.by_mail("tom@example.com")
     assert stored and stored.account.nick == f"Tom {winner}"
     password = applicant(winner, "")["password"]
-    assert (await site.service.passwords.verify(password, stored.credentials.password))[0]
+    assert (await site.service.process.passwords.verify(password, stored.credentials.password))[0]
 
 
 async def test_of_simultaneous_first_registrations_one_is_the_administrators(

@@ -58,7 +58,7 @@ async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[
     redis = connect(server_of(other, servers).url, timeout=5)
     store = Store(redis, prefix=next(_prefixes), buckets=256)
     yield store
-    await store.close()
+    await store.redis.close()
 
 
 @pytest.fixture
@@ -467,7 +467,7 @@ async def test_a_server_that_is_started_again_in_the_middle_of_a_page_loses_noth
                 while not await _answers(store):
                     pass
         assert len(found) == 400
-        await store.close()
+        await store.redis.close()
 
 
 async def _numbered(walk: AsyncIterator[Any]) -> AsyncIterator[tuple[int, Any]]:
@@ -775,7 +775,7 @@ async def test_from_one_server_to_a_cluster_and_back(
     assert (await report(target))[-1].endswith(" 0 problems")
     await restored(on_cluster, file, replaces=True)
     assert await differences(on_cluster, file) == []
-    await on_cluster.close()
+    await on_cluster.redis.close()
 
 
 MARA = {"display_name": "Mara", "email": "Mara@example.com", "password": "mara's own"}

@@ -63,7 +63,7 @@ def fill(server: RealServer, number: int, length: int = 3000) -> None:
             )
             await store.comments.publish(comment, "approved", f"f{n}")
             await store.redis.change(("HSET", store.keys.counts(f"time {path}"), f"time {path}", n))
-        await store.close()
+        await store.redis.close()
 
     asyncio.run(publish())
 
@@ -76,7 +76,7 @@ def noted(server: RealServer) -> LastBackup | None:
         try:
             return await store.backups.last()
         finally:
-            await store.close()
+            await store.redis.close()
 
     return asyncio.run(last())
 

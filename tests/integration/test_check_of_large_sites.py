@@ -86,7 +86,7 @@ async def _fill(server: RealServer, number: int) -> None:
         ("HSET", site("totals"), page, f"1 {total}"),
         ("ZADD", site("authors"), *(word for each in tallies.items() for word in reversed(each))),
     )
-    await store.close()
+    await store.redis.close()
 
 
 def slowest(admin: Redis) -> tuple[int, str]:

@@ -64,7 +64,7 @@ async def store(cluster: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     yield store
     for node in store.redis.client.get_primaries():
         await node.execute_command("FLUSHALL")
-    await store.close()
+    await store.redis.close()
 
 
 @pytest.fixture

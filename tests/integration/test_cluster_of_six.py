@@ -27,6 +27,7 @@ from footfall.store.ids import IdGenerator
 from tests.support.backups import report
 from tests.support.clusters import MASTERS, RealCluster, clustered
 from tests.support.servers import program_of
+from tests.support.sites import safety_of
 
 Change = Callable[[str], Awaitable[object]]
 
@@ -53,14 +54,15 @@ async def open_store(own: RealCluster, request: pytest.FixtureRequest) -> AsyncI
     ) -> Store:
         redis = connect(own.url, timeout, durability, asks_replicas=asks_replicas)
         prefix = f"c{abs(hash(request.node.name)) % 10**6}"
-        store = Store(redis, prefix=prefix, buckets=1024, durability=durability)
+        store = Store(redis, prefix=prefix, buckets=1024)
+        safety_of(store, durability)
         stores.append(store)
         await store.create()
         return store
 
     yield open_
     for store in stores:
-        await store.close()
+        await store.redis.close()
 
 
 class Trickle:
@@ -253,7 +255,7 @@ async def replica_of(own: RealCluster, store: Store, path: str) -> int:
     masters = own.masters()
     async with asyncio.timeout(20):
         while (node := node_of(own, store, store.keys.counts(f"time {path}"))) in masters:
-            await store.safety.check()
+            await safety_of(store).check()
             await asyncio.sleep(0.05)
     return node
 
@@ -339,11 +341,11 @@ async def test_a_frozen_master_is_told_apart_from_those_that_answer(
     own: RealCluster, open_store: Open
 ) -> None:
     store = await open_store()
-    assert Counter(await store.safety.roles(0.5)) == {"master": 3}
+    assert Counter(await safety_of(store).roles(0.5)) == {"master": 3}
     frozen = own.nodes[own.masters()[0]]
     frozen.signal(signal.SIGSTOP)
     try:
-        assert Counter(await store.safety.roles(0.25)) == {"master": 2, "away": 1}
+        assert Counter(await safety_of(store).roles(0.25)) == {"master": 2, "away": 1}
     finally:
         frozen.signal(signal.SIGCONT)
     await whole(own)
@@ -363,7 +365,7 @@ async def test_a_replica_that_is_back_is_asked_again(
     async with asyncio.timeout(20):
         while reads_of(own, replica) < before + 10:
             # Each refresh of the topology finds the replicas that there are.
-            await reader.safety.check()
+            await safety_of(reader).check()
             assert await reader.counters.read(["time /x"]) == [0]
 
 
@@ -383,24 +385,24 @@ async def test_a_damaged_version_on_a_cluster_fails_only_for_its_readers(
 
 async def test_all_nodes_of_a_cluster_are_checked(own: RealCluster, open_store: Open) -> None:
     store = await open_store(Durability("everysec"))
-    await store.safety.check()
-    assert store.safety.problems == {}
+    await safety_of(store).check()
+    assert safety_of(store).problems == {}
     node = own.masters()[-1]
     own.ask(node, "CONFIG", "SET", "appendonly", "no")
-    await store.safety.check()
-    assert list(store.safety.problems) == ["no_file"]
+    await safety_of(store).check()
+    assert list(safety_of(store).problems) == ["no_file"]
     own.ask(node, "CONFIG", "SET", "appendonly", "yes")
     own.ask(node, "SCRIPT", "FLUSH")
-    assert set((await store.safety.probe.answers()).values()) == {True}
+    assert set((await safety_of(store).probe.answers()).values()) == {True}
     assert all(own.ask(node, "SCRIPT", "EXISTS", *store.scripts.digests))
 
 
 async def test_a_cluster_is_checked_before_its_data_set_is_known(own: RealCluster) -> None:
     store = Store(connect(own.url, timeout=1.0), prefix="unknown", buckets=256)
-    await store.safety.check()
-    assert store.safety.problems == {}
-    assert await store.trouble() == ""
-    await store.close()
+    await safety_of(store).check()
+    assert safety_of(store).problems == {}
+    assert await safety_of(store).trouble() == ""
+    await store.redis.close()
 
 
 async def test_a_cluster_whose_data_is_gone_is_not_counted_on(
@@ -410,12 +412,12 @@ async def test_a_cluster_whose_data_is_gone_is_not_counted_on(
     assert await store.counters.add([("/a", "time", 1)]) == [1]
     key = store.keys.site("format")
     await store.redis.client.delete(key)
-    assert "lost its data" in await store.trouble()
+    assert "lost its data" in await safety_of(store).trouble()
     for path in ("/a", "/b", "/c", "/d"):
         with pytest.raises(StoreUnavailable):
             await store.counters.add([(path, "time", 1)])
-    store.redis.mark.expect(key, {})
-    store.redis.mark.problem = ""
+    store.redis.data_set_ids.expect(key, {})
+    store.redis.data_set_ids.problem = ""
     assert await store.counters.read(["time /a", "time /b"]) == [1, 0]
 
 
@@ -472,7 +474,7 @@ async def test_tokens_are_taken_on_masters_and_do_not_wait_for_replicas(
 async def test_a_script_for_a_node_that_is_away_raises(own: RealCluster, open_store: Open) -> None:
     store = await open_store()
     await store.site.total(PUBLIC)
-    await store.close()
+    await store.redis.close()
     with pytest.raises(StoreUnavailable):
         await store.comments.page("/p", first=0, size=1, order="insertedAt_desc", viewer=PUBLIC)
 

@@ -17,6 +17,7 @@ from footfall.server.opening import opened
 from footfall.store import Store
 from tests.support.servers import free_port, program_of, running
 from tests.support.serving import Serving
+from tests.support.sites import process_of
 
 SECRET = "hunter2"
 
@@ -42,8 +43,8 @@ async def said_by_start(url: str) -> str:
     settings = Settings.from_env({"REDIS_URL": url, "REDIS_WAIT": "0"})
     store = Store(connect(settings.redis_url, timeout=0.5), prefix="t", buckets=256)
     with pytest.raises(click.ClickException) as raised, errors_as_messages():
-        await opened(store, settings, creates=True)
-    await store.close()
+        await opened(process_of(store), store, settings, creates=True)
+    await store.redis.close()
     return raised.value.message
 
 

@@ -17,8 +17,8 @@ from redis.asyncio.connection import AbstractConnection, UnixDomainSocketConnect
 
 from footfall.driver.client import connect, fulfil
 from footfall.driver.connection import LATE, SILENT, CommandSender, Connection, pack
+from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.durability import DurableSender, Wait
-from footfall.driver.mark import Mark
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
@@ -87,7 +87,7 @@ async def wire(slow: Slow, own: Path) -> AsyncIterator[Connection]:
         return UnixDomainSocketConnection(path=str(own / "s"), protocol=2, driver_info=None)
 
     async with slow.listening(own / "s"):
-        wire = Connection(connection, TIMEOUT, stats, stats.server("Redis"), Mark(stats))
+        wire = Connection(connection, TIMEOUT, stats, stats.server("Redis"), DataSetIds(stats))
         yield wire
         await wire.close()
 
@@ -182,7 +182,7 @@ async def test_a_silence_for_the_whole_of_the_timeout_breaks_the_connection(
             0.2,
             stats,
             stats.server("Redis"),
-            Mark(stats),
+            DataSetIds(stats),
         )
         assert await ask(wire, "opens", 0.2) == b"opens"
         slow.answers.clear()
@@ -240,9 +240,9 @@ async def test_a_batch_that_could_not_leave_in_time_never_does(own: Path) -> Non
         found = await asyncio.gather(*adds, return_exceptions=True)
         assert {type(each) for each in found} == {StoreUnavailable}
         server.signal(signal.SIGCONT)
-        await store.close()
+        await store.redis.close()
         patient = Store(connect(server.url, timeout=TIMEOUT), prefix="t", buckets=256)
         counts = await patient.counters.read([f"time /{n}" for n in range(8)])
         assert sum(counts) <= 8 - waiting, "no more than was sent"
         assert counts[-1] == 0
-        await patient.close()
+        await patient.redis.close()

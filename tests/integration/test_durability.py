@@ -17,12 +17,14 @@ import pytest
 
 from footfall.driver.client import connect, fulfil
 from footfall.driver.keys import digest
+from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, PUBLIC, Comment, Durability
-from footfall.store import Rate, Store, Unsafe
+from footfall.store import Rate, Store
 from footfall.store.ids import IdGenerator, created_ms
 from tests.support.servers import RealServer, free_port, program_of, running, wait_until
 from tests.support.serving import serving
+from tests.support.sites import safety_of
 
 NOW = 1_700_000_000_000
 
@@ -51,7 +53,9 @@ def pair(kind: str, own: Path) -> Iterator[list[RealServer]]:
 
 def store_on(server: RealServer, durability: Durability, timeout: float = 2.0) -> Store:
     redis = connect(server.url, timeout=timeout, durability=durability)
-    return Store(redis, prefix="t", buckets=256, durability=durability)
+    store = Store(redis, prefix="t", buckets=256)
+    safety_of(store, durability)
+    return store
 
 
 def settings_of(server: RealServer, **settings: str) -> None:
@@ -69,15 +73,15 @@ def commands_of(server: RealServer, name: str) -> int:
 async def test_a_change_is_acknowledged_when_a_replica_has_it(pair: list[RealServer]) -> None:
     master, replica = pair
     store = store_on(master, Durability("replica", 1))
-    await store.safety.check()
-    store.safety.refuse()
+    await safety_of(store).check()
+    safety_of(store).refuse()
     await store.create()
     counts = await asyncio.gather(*(store.counters.add([("/a", "time", 1)]) for _ in range(100)))
     assert sorted(count for (count,) in counts) == list(range(1, 101))
     with replica.admin() as client:
         assert client.hget(store.keys.counts("time /a"), "time /a") == b"100"
     assert commands_of(master, "wait") < 20, "one wait serves a whole batch"
-    await store.close()
+    await store.redis.close()
 
 
 async def test_without_replicas_a_change_is_not_acknowledged_and_reads_go_on(
@@ -98,7 +102,7 @@ async def test_without_replicas_a_change_is_not_acknowledged_and_reads_go_on(
     replica.signal(signal.SIGCONT)
     # It was made all the same, and nobody was told that it was not.
     assert await store.counters.add([("/a", "time", 1)]) == [3]
-    await store.close()
+    await store.redis.close()
 
 
 async def test_acknowledged_changes_wait_and_tokens_do_not(pair: list[RealServer]) -> None:
@@ -120,7 +124,7 @@ async def test_acknowledged_changes_wait_and_tokens_do_not(pair: list[RealServer
     assert await count == [1]
     await stored
     await store.background.finished()
-    await store.close()
+    await store.redis.close()
 
 
 async def test_the_site_follows_at_once_and_the_journal_is_cut_when_that_is_durable(
@@ -146,8 +150,8 @@ async def test_the_site_follows_at_once_and_the_journal_is_cut_when_that_is_dura
     replica.signal(signal.SIGCONT)
     await store.journal.follow(digest("/p"))
     assert await store.site.total(PUBLIC) == 2
-    await hasty.close()
-    await store.close()
+    await hasty.redis.close()
+    await store.redis.close()
 
 
 async def spend(store: Store) -> list[int]:
@@ -189,18 +193,18 @@ def test_changes_over_http_are_answered_when_a_replica_has_them(
 
 async def test_too_few_replicas_are_found(pair: list[RealServer]) -> None:
     store = store_on(pair[0], Durability("replica", 2))
-    await store.safety.check()
+    await safety_of(store).check()
     with pytest.raises(Unsafe, match="needs 2 replicas, and Redis has 1"):
-        store.safety.refuse()
-    await store.close()
+        safety_of(store).refuse()
+    await store.redis.close()
 
 
 async def test_a_replica_itself_is_found(pair: list[RealServer]) -> None:
     store = store_on(pair[1], Durability("everysec"))
-    await store.safety.check()
+    await safety_of(store).check()
     with pytest.raises(Unsafe, match="this is a replica"):
-        store.safety.refuse()
-    await store.close()
+        safety_of(store).refuse()
+    await store.redis.close()
 
 
 async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
@@ -208,11 +212,11 @@ async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
 ) -> None:
     master, _ = pair
     store = store_on(master, FSYNC)
-    await store.safety.check()
+    await safety_of(store).check()
     with master.admin() as client:
         release = [int(part) for part in client.info("server")["redis_version"].split(".")[:2]]
     can_wait = release >= [7, 2]
-    assert list(store.safety.problems) == ([] if can_wait else ["no_wait"])
+    assert list(safety_of(store).problems) == ([] if can_wait else ["no_wait"])
     if can_wait:
         await store.create()
         before = commands_of(master, "waitaof")
@@ -220,12 +224,12 @@ async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
         assert len(await asyncio.gather(*changes)) == 100
         assert 1 <= commands_of(master, "waitaof") - before < 20
     settings_of(master, appendfsync="always")
-    await store.safety.check()
-    assert store.safety.problems == {}
+    await safety_of(store).check()
+    assert safety_of(store).problems == {}
     before = commands_of(master, "waitaof")
     await store.counters.add([("/a", "time", 1)])
     assert commands_of(master, "waitaof") == before
-    await store.close()
+    await store.redis.close()
 
 
 async def test_later_problems_are_logged_and_so_is_their_end(
@@ -233,16 +237,16 @@ async def test_later_problems_are_logged_and_so_is_their_end(
 ) -> None:
     master, _ = pair
     store = store_on(master, Durability("everysec"))
-    await store.safety.check()
+    await safety_of(store).check()
     settings_of(master, maxmemory_policy="allkeys-lru")
-    await store.safety.check()
-    await store.safety.check()
+    await safety_of(store).check()
+    await safety_of(store).check()
     settings_of(master, maxmemory_policy="noeviction")
-    await store.safety.check()
+    await safety_of(store).check()
     first, second = (record.getMessage() for record in caplog.records)
     assert "maxmemory-policy allkeys-lru" in first
     assert second == f"mended: {first}"
-    await store.close()
+    await store.redis.close()
 
 
 def test_an_unsafe_redis_is_refused_unless_a_warning_will_do(

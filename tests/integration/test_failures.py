@@ -15,8 +15,8 @@ import pytest
 from footfall.driver import batch
 from footfall.driver.client import connect
 from footfall.driver.connection import Connection, pack
+from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.keys import digest
-from footfall.driver.mark import Mark
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.store import Store, journal
@@ -49,7 +49,7 @@ async def store(server: RealServer) -> AsyncIterator[Store]:
     store = Store(connect(server.url, timeout=1.5), prefix="t", buckets=1024)
     await store.create()
     yield store
-    await store.close()
+    await store.redis.close()
 
 
 async def all_are_503_in_time(site: Site) -> None:
@@ -154,7 +154,7 @@ async def test_a_closed_store_opens_no_connection_for_late_commands(
     store: Store, server: RealServer
 ) -> None:
     await store.counters.read(["time /a"])
-    await store.close()
+    await store.redis.close()
     with pytest.raises(StoreUnavailable):
         await store.counters.read(["time /a"])
     with server.admin() as admin:
@@ -173,7 +173,7 @@ async def test_a_command_sent_in_the_callback_of_a_failed_connection_is_answered
 
     loop = asyncio.get_running_loop()
     stats = CommandStats(Metrics(), 5)
-    wire = Connection(cast(Any, Refused), 5, stats, stats.server("Redis"), Mark(stats))
+    wire = Connection(cast(Any, Refused), 5, stats, stats.server("Redis"), DataSetIds(stats))
     heard = loop.create_future()
     ask(lambda answer: ask(heard.set_result))
     assert isinstance(await asyncio.wait_for(heard, 2), StoreUnavailable)
@@ -304,7 +304,7 @@ async def test_a_write_whose_reply_was_lost_is_never_sent_again(
         proxy.is_swallowing = False
         assert (await site.page())["data"][0]["like"] == 2
         await sites.close()
-        await store.close()
+        await store.redis.close()
 
 
 async def test_a_comment_is_stored_though_the_site_cannot_follow(

@@ -24,7 +24,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from footfall.api.hot_cycle import HotCycle, protocol_of
-from footfall.app import create_service
 from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
 from footfall.driver.client import connect
@@ -37,6 +36,7 @@ from footfall.telemetry.metrics import Metrics
 from footfall.tracing.spans import TracedCycle
 from tests.conftest import Clock
 from tests.support.servers import RealServer
+from tests.support.sites import site_of
 
 DATE = [(b"date", b"Sat, 21 Nov 2026 00:00:00 GMT")]
 # Both answer in milliseconds; a service that is silent for so long waits for more of the request.
@@ -112,7 +112,7 @@ async def serve(
     store = Store(connect(url, timeout=5), prefix=f"h{next(_numbers)}", buckets=256)
     await store.create()
     store.data_set_id = b"same"
-    service = create_service(configured, store, metrics=create_metrics(), clock=Clock())
+    service = site_of(configured, store, metrics=create_metrics(), clock=Clock())
     policy = policy_of(configured)
     kind = protocol_of(service, policy, is_hot=is_hot, cycle_type=cycle_type)
     config = uvicorn.Config(
@@ -125,10 +125,10 @@ async def serve(
         lambda: kind(config=config, server_state=state, app_state={}), str(path)
     )
     async with server:
-        yield Served(path, state, service.metrics)
+        yield Served(path, state, service.process.metrics)
         for connection in list(state.connections):
             connection.transport.abort()
-    await store.close()
+    await store.redis.close()
 
 
 class Pair:

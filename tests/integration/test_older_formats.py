@@ -93,7 +93,7 @@ async def opened(served: Serving) -> AsyncIterator[Store]:
     if redis.is_cluster:
         await redis.client.initialize()
     yield store
-    await store.close()
+    await store.redis.close()
 
 
 def site_of(store: Store) -> tuple[Sites, Site]:

@@ -15,6 +15,7 @@ from footfall.store import Store
 from tests.support.sentinels import Group, group
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
+from tests.support.sites import safety_of
 from tests.support.workers import both_answer
 
 
@@ -153,7 +154,7 @@ async def store(server: RealServer) -> AsyncIterator[Store]:
     store = Store(connect(server.url, timeout=1.5), prefix="t", buckets=256)
     await store.create()
     yield store
-    await store.close()
+    await store.redis.close()
 
 
 async def test_no_change_overtakes_the_check_of_a_new_connection(
@@ -201,9 +202,9 @@ async def test_a_failover_to_a_replica_without_the_data_gets_no_counts(watched: 
     async with asyncio.timeout(20):
         while not await is_found():
             await asyncio.sleep(0.01)
-    assert "lost its data" in await store.trouble()
+    assert "lost its data" in await safety_of(store).trouble()
     assert holds(watched.master) == []
-    await store.close()
+    await store.redis.close()
 
 
 async def test_a_server_that_comes_and_goes_does_not_fill_the_log(
@@ -221,7 +222,7 @@ async def test_a_server_that_comes_and_goes_does_not_fill_the_log(
         assert await store.counters.read(["time /a"]) == [0]
     lines = [each.getMessage() for each in caplog.records]
     assert len(lines) == 2, lines
-    await store.close()
+    await store.redis.close()
 
 
 @pytest.mark.parametrize("guard", ["refuse", "warn"])

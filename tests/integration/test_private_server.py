@@ -21,6 +21,7 @@ from footfall.store import Store
 from tests.support.requirements import give_up
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import serving
+from tests.support.sites import process_of
 
 
 @asynccontextmanager
@@ -215,7 +216,7 @@ async def test_a_redis_that_loads_is_waited_for_and_says_how_far_it_is(
         await comes(lambda: is_loading(server))
         settings = Settings.from_env({"REDIS_URL": server.url, "REDIS_WAIT": "0.5"})
         store = Store(connect(server.url, timeout=1), prefix="t", buckets=256)
-        await opened(store, settings, creates=True)
+        await opened(process_of(store), store, settings, creates=True)
         assert await store.counters.add([("/a", "time", 1)]) == [1]
-        await store.close()
+        await store.redis.close()
     assert re.search(f"Redis {PROGRESS}", caplog.text), caplog.text

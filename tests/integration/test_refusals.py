@@ -16,12 +16,14 @@ import pytest
 
 from footfall.driver.client import connect
 from footfall.driver.replies import ErrorReply, error_reply, failure, sentence
+from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Durability
-from footfall.store import Store, Unsafe
+from footfall.store import Store
 from tests.conftest import ADMIN, Site, Sites
 from tests.support.servers import RealServer, kept, program_of, rights, running
 from tests.support.serving import Serving, serving
+from tests.support.sites import safety_of
 
 ADVICE = "(what its user must be allowed is in docs/operations.md)"
 UNSEEN = "Error: Redis does not say how it is set up, by +info and +time: "
@@ -135,8 +137,8 @@ async def test_a_start_without_a_right_succeeds_or_says_why_not(
     said = ""
     with taken(server, right):
         try:
-            await store.safety.check()
-            store.safety.refuse()
+            await safety_of(store).check()
+            safety_of(store).refuse()
             await store.create()
             await store.quota.count()
             await store.scale.weigh()
@@ -150,7 +152,7 @@ async def test_a_start_without_a_right_succeeds_or_says_why_not(
         assert said == ""
     if right in ("info", "time", "script|load", "evalsha", "hsetnx", "hmget", "hlen"):
         assert said
-    await store.close()
+    await store.redis.close()
 
 
 @pytest.fixture
@@ -159,7 +161,7 @@ async def store(server: RealServer) -> AsyncIterator[Store]:
     await store.create()
     store.redis.stats.logs_outages = True
     yield store
-    await store.close()
+    await store.redis.close()
 
 
 async def ask_everything(site: Site, n: int, root: str) -> dict[str, int]:
@@ -201,7 +203,7 @@ async def test_rights_that_are_taken_at_run_time_are_503_and_named(
             statuses = await ask_everything(site, n, root)
             assert set(statuses.values()) <= {200, 503}, (right, statuses)
             ready = await site.http.get("/readyz")
-            await store.safety.check()
+            await safety_of(store).check()
             if 503 in statuses.values():
                 refused.add(right)
                 assert "Redis refuses what it is asked: " in ready.text, (right, ready.text)
@@ -231,34 +233,32 @@ async def test_a_server_that_does_not_say_when_it_flushes_is_waited_for(server: 
     with server.admin() as admin:
         admin.config_set("appendfsync", "always")
         release = [int(part) for part in admin.info("server")["redis_version"].split(".")[:2]]
-    store = Store(
-        connect(server.url, timeout=2, durability=FSYNC), prefix="t", buckets=256, durability=FSYNC
-    )
+    store = Store(connect(server.url, timeout=2, durability=FSYNC), prefix="t", buckets=256)
+    safety_of(store, FSYNC)
     with taken(server, "config|get"):
-        await store.safety.check()
+        await safety_of(store).check()
         if release < [7, 2]:
-            assert list(store.safety.problems) == ["no_wait"]
+            assert list(safety_of(store).problems) == ["no_wait"]
             with pytest.raises(StoreUnavailable):
                 await store.create()
         else:
-            assert store.safety.problems == {}
+            assert safety_of(store).problems == {}
             await store.create()
             with server.admin() as admin:
                 before = admin.info("commandstats")["cmdstat_waitaof"]["calls"]
                 assert await store.counters.add([("/a", "time", 1)]) == [1]
                 assert admin.info("commandstats")["cmdstat_waitaof"]["calls"] == before + 1
-    await store.close()
+    await store.redis.close()
 
 
 async def test_a_wait_that_is_refused_confirms_nothing(server: RealServer) -> None:
     level = Durability("replica", 1)
-    store = Store(
-        connect(server.url, timeout=2, durability=level), prefix="t", buckets=256, durability=level
-    )
+    store = Store(connect(server.url, timeout=2, durability=level), prefix="t", buckets=256)
+    safety_of(store, level)
     with taken(server, "wait"), pytest.raises(StoreUnavailable) as caught:
         await store.counters.add([("/a", "time", 1)])
     assert sentence(caught.value).startswith("Redis refuses what it is asked: NOPERM")
-    await store.close()
+    await store.redis.close()
 
 
 async def test_a_site_that_refuses_to_follow_does_not_undo_what_is_stored(

@@ -14,6 +14,7 @@ from footfall.app import data_set
 from footfall.domain.renderer import Made
 from footfall.maintenance import rerender as rerender_module
 from footfall.maintenance.rerender import Tally, What, rerender
+from footfall.render.pictures import Pictures
 from footfall.store import codec
 from footfall.store.ids import SHORT, split
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
@@ -127,15 +128,15 @@ async def test_a_comment_that_changes_meanwhile_is_left_as_it_is(
     ids = [(await site.post(str(n)))["objectId"] for n in range(3)]
     for id in ids:
         await age(site, id, comment=OLD)
-    make_all = site.service.renderer.make_all
+    make_all = site.service.process.renderer.make_all
 
-    async def slow(texts: Sequence[tuple[str, str]]) -> list[Made]:
+    async def slow(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[Made]:
         if texts[0][0] == "1":
             await age(site, ids[1], comment="<p>edited</p>", orig="edited")
             await site.send("PUT", f"/comment/{ids[0]}", {"like": True})
-        return await make_all(texts)
+        return await make_all(texts, pictures)
 
-    monkeypatch.setattr(site.service.renderer, "make_all", slow)
+    monkeypatch.setattr(site.service.process.renderer, "make_all", slow)
     assert await run(site) == Tally(pages=1, comments=3, changed=2, overtaken=1)
     found = {each["objectId"]: each for each in (await site.page())["data"]}
     assert found[ids[1]]["comment"] == "<p>edited</p>"

@@ -154,4 +154,4 @@ async def test_a_comment_whose_reply_redis_lost_is_answered_when_it_is_sent_agai
         (listed,) = (await site.page())["data"]
         assert answer["data"]["objectId"] == listed["objectId"]
         await sites.close()
-        await store.close()
+        await store.redis.close()

@@ -69,7 +69,7 @@ async def test_a_store_that_is_opened_later_needs_no_file_either(server: RealSer
     found = Rotating(lambda word: f"unix://rotating:{word}@{server.socket}")
     found.is_readable = False
     assert await found.answers()
-    await found.store.close()
+    await found.store.redis.close()
 
 
 async def test_no_other_servers_password_is_sent_to_this_one(

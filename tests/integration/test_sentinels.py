@@ -20,6 +20,7 @@ from tests.support.rotating import takes_the_new_one
 from tests.support.sentinels import NAME, Group, group
 from tests.support.servers import free_port, program_of
 from tests.support.serving import serving
+from tests.support.sites import safety_of
 
 PATIENCE = 20.0
 
@@ -45,7 +46,7 @@ async def store(watched: Group) -> AsyncIterator[Store]:
     store = Store(connect(watched.url, timeout=1), prefix="t", buckets=256)
     await store.create()
     yield store
-    await store.close()
+    await store.redis.close()
 
 
 async def trickle(site: Site, is_enough: Callable[[list[int]], bool]) -> list[int]:
@@ -125,7 +126,7 @@ async def test_sentinels_that_are_gone_or_frozen_do_not_prevent_asking_the_other
         began = time.monotonic()
         store = Store(connect(calm.url_by(*ports), timeout=1.5), prefix="t", buckets=256)
         await store.create()
-        await store.close()
+        await store.redis.close()
         assert time.monotonic() - began < 1
     frozen.signal(signal.SIGCONT)
 
@@ -140,7 +141,7 @@ async def test_an_error_says_whether_the_sentinel_or_the_master_is_missing(calm:
         with pytest.raises(StoreUnavailable) as raised:
             await store.create()
         assert words in str(raised.value.__cause__)
-        await store.close()
+        await store.redis.close()
 
 
 def test_a_service_and_its_check_reach_their_master_through_sentinels(
@@ -157,9 +158,8 @@ async def test_each_new_master_is_asked_how_it_flushes(watched: Group) -> None:
     with watched.master.admin() as admin:
         admin.config_set("appendfsync", "always")
         release = [int(part) for part in admin.info("server")["redis_version"].split(".")[:2]]
-    store = Store(
-        connect(watched.url, timeout=1, durability=FSYNC), prefix="t", buckets=256, durability=FSYNC
-    )
+    store = Store(connect(watched.url, timeout=1, durability=FSYNC), prefix="t", buckets=256)
+    safety_of(store, FSYNC)
     await store.create()
     assert await store.counters.add([("/a", "time", 1)]) == [1]
     watched.master.wait_for_replica()
@@ -181,7 +181,7 @@ async def test_each_new_master_is_asked_how_it_flushes(watched: Group) -> None:
         assert counts == []
     else:
         assert waits >= len(counts) == 2
-    await store.close()
+    await store.redis.close()
 
 
 async def test_new_passwords_of_a_master_and_its_sentinels_are_taken(

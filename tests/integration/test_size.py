@@ -12,7 +12,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from footfall.driver.client import Connected, connect
+from footfall.driver.client import RedisClient, connect
 from footfall.store import Store, census, size
 from footfall.store.indexes import HASHES, INDEXES, STRINGS
 from footfall.store.size import Kind, Size
@@ -25,13 +25,13 @@ from tests.support.serving import Serving, serving
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The names of the commands of every round trip."""
     trips: list[list[str]] = []
-    ask = Connected.ask
+    ask = RedisClient.ask
 
-    async def counting(redis: Connected, *commands: Sequence[object]) -> list[Any]:
+    async def counting(redis: RedisClient, *commands: Sequence[object]) -> list[Any]:
         trips.append([str(command[0]) for command in commands])
         return await ask(redis, *commands)
 
-    monkeypatch.setattr(Connected, "ask", counting)
+    monkeypatch.setattr(RedisClient, "ask", counting)
     return trips
 
 
@@ -93,7 +93,7 @@ async def test_a_large_data_set_is_counted_exactly_and_its_bytes_are_near(
     await store.redis.client.delete(
         *[key async for key in store.redis.client.scan_iter(match="many:*", count=5_000)]
     )
-    await store.close()
+    await store.redis.close()
 
 
 async def test_beyond_the_sample_the_number_of_comments_is_exact_and_the_bytes_are_near(
@@ -177,7 +177,7 @@ async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_st
         assert response.status_code == 200
         assert "footfall_batch_requests_count" in response.text
         assert "footfall_counters" not in response.text
-        await store.close()
+        await store.redis.close()
 
 
 def held(served: Serving) -> str:

@@ -27,7 +27,7 @@ async def slow_store(
     store = Store(redis, prefix="notes", buckets=64)
     await store.create()
     yield store
-    await store.close()
+    await store.redis.close()
 
 
 async def test_each_trip_is_timed(slow_store: Store, meters: Metrics) -> None:

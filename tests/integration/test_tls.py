@@ -138,7 +138,7 @@ def test_commands_are_answered_over_tls_and_again_after_the_connection_broke(
         await store.counters.add(names[1:2])
         with secured.server.admin() as admin:
             admin.flushall()
-        await store.close()
+        await store.redis.close()
 
     run(ask())
 
@@ -161,7 +161,7 @@ def test_with_the_server_frozen_an_open_connection_and_a_new_one_give_up_in_time
         secured.server.signal(signal.SIGCONT)
         for store in stores:
             await store.create()
-            await store.close()
+            await store.redis.close()
 
     run(ask())
 
@@ -185,7 +185,7 @@ async def test_sentinels_and_their_master_are_reached_over_tls(
         wait_until(sentinel.has_met_master, "the Sentinel to reach its master")
         store = Store(connect(url, 1.5), prefix="tls", buckets=256)
         await store.create()
-        await store.close()
+        await store.redis.close()
 
 
 WRONG: list[tuple[str, dict[str, str], str]] = [
@@ -236,7 +236,7 @@ async def test_a_cluster_is_reached_over_tls(secured: Secured, directory: Path) 
         store = Store(connect(url, 1.5), prefix="tls", buckets=256)
         await store.create()
         assert await store.counters.add([("/a", "time", 1)]) == [1]
-        await store.close()
+        await store.redis.close()
 
 
 @pytest.mark.parametrize("option", ["ssl_check_hostname=false", "ssl_cert_reqs=none"])
@@ -247,7 +247,7 @@ def test_a_certificate_for_another_host_may_be_allowed(secured: Secured, option:
     async def ask() -> None:
         store = Store(connect(secured.url(**{name: value}), 1.5), prefix="tls", buckets=256)
         await store.create()
-        await store.close()
+        await store.redis.close()
 
     asyncio.run(ask())
     secured.show("server")

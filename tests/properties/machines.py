@@ -9,13 +9,13 @@ import httpx
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from footfall.app import create_service
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
-from footfall.driver.client import Connected, connect
+from footfall.driver.client import RedisClient, connect
 from footfall.store import Store
 from tests.conftest import Clock, Site
 from tests.support.servers import RealServer
+from tests.support.sites import site_of
 
 STEPS = 25
 _numbers = count()
@@ -28,7 +28,7 @@ def new_prefix() -> str:
 class SiteMachine(RuleBasedStateMachine):
     """`site` is there when `start` was called."""
 
-    redis: Connected
+    redis: RedisClient
     loop: asyncio.AbstractEventLoop
     site: Site
 
@@ -41,7 +41,7 @@ class SiteMachine(RuleBasedStateMachine):
         store = Store(self.redis, prefix=new_prefix(), buckets=256)
         self.run(store.create())
         configured, clock = Settings.from_env(environ), Clock()
-        service = create_service(
+        service = site_of(
             configured, store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of
         )
         transport = httpx.ASGITransport(create_app(configured, service))

@@ -94,7 +94,7 @@ class Accounts(SiteMachine):
         return self.register_with(mail)
 
     def register_with(self, mail: str) -> Any:
-        id = self.site.service.ids.new(self.site.clock(), "")[:16]
+        id = self.site.service.process.ids.new(self.site.clock(), "")[:16]
         account, taken = Account(id, "guest", "N", mail), self.owner(mail)
         work = self.site.store.accounts.register(None, account, canonical(mail), Credentials())
         try:

@@ -7,20 +7,20 @@ from fakeredis import FakeAsyncRedis
 from hiredis import Reader
 from redis.exceptions import ResponseError
 
-from footfall.driver.client import Connected
+from footfall.driver.client import RedisClient
 from footfall.driver.connection import Command, Done
-from footfall.driver.mark import Mark
+from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.replies import answering, of_client
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.telemetry.metrics import Metrics
 
 
-def fake_redis() -> Connected:
+def fake_redis() -> RedisClient:
     fake = FakeAsyncRedis()
     sender = Pipelined(fake)
     stats = CommandStats(Metrics(), slow_seconds=5)
-    return Connected(sender, sender, sender, fake, 5, stats, Mark(stats))
+    return RedisClient(sender, sender, sender, fake, 5, stats, DataSetIds(stats))
 
 
 class Pipelined:

@@ -55,7 +55,7 @@ async def rotating(servers: Sequence[RealServer], url: Url) -> AsyncIterator[Rot
         assert await found.answers()
         yield found
     finally:
-        await found.store.close()
+        await found.store.redis.close()
 
 
 async def takes_the_new_one(servers: Sequence[RealServer], url: Url) -> None:

@@ -96,7 +96,7 @@ def test_all_reasons_not_to_start_are_named_at_once() -> None:
     with pytest.raises(BadSettings) as error:
         Settings.from_env({"PORT": "x", "LOGIN": "forced", "TURNSTILE_KEY": "k", "SMTP_PORT": "x"})
     names = [line.partition("=")[0] for line in str(error.value).splitlines()]
-    assert names == ["SMTP_PORT", "PORT", "LOGIN", "TURNSTILE_KEY"]
+    assert names == ["PORT", "LOGIN", "SMTP_PORT", "TURNSTILE_KEY"]
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ import re
 
 import pytest
 
-from footfall.app import create_service, open_store
+from footfall.app import open_process, open_store
 from footfall.config import BadSettings, Settings
 from footfall.render.avatar import compile_avatar
 from footfall.render.proxy import proxied
+from tests.support.sites import site_of
 
 RECORDED = {
     "me@example.com": "2e0d5407ce8609047b8255c50405d7b1",
@@ -139,4 +140,4 @@ def test_an_author_without_a_picture_needs_no_proxy() -> None:
 def test_a_keyed_template_without_a_key_stops_the_start() -> None:
     settings = Settings.from_env({"GRAVATAR_STR": "https://p/{{mail|keyed}}"})
     with pytest.raises(BadSettings, match="GRAVATAR_STR=.*the filter keyed needs an AVATAR_KEY"):
-        create_service(settings, open_store(settings, "redis://127.0.0.1"))
+        site_of(settings, open_store(settings, open_process(settings, "redis://127.0.0.1")))

@@ -10,7 +10,9 @@ import pytest
 from footfall.driver import disk, private_aof, private_log
 from footfall.driver.client import connect
 from footfall.driver.private_log import ServerLog
-from footfall.store import Store, Unsafe
+from footfall.driver.safety import Unsafe
+from footfall.store import Store
+from tests.support.sites import safety_of
 
 GIB = 1 << 30
 
@@ -61,7 +63,7 @@ def test_room_that_runs_out_is_a_warning_below_a_tenth_and_a_gibibyte(
 async def test_a_start_is_refused_while_the_disk_is_full_and_warned_while_it_fills_up(
     disk_of: type[FakeDisk], caplog: pytest.LogCaptureFixture
 ) -> None:
-    safety = Store(connect("redis://localhost", 1), prefix="t", buckets=256).safety
+    safety = safety_of(Store(connect("redis://localhost", 1), prefix="t", buckets=256))
     safety.data_dir = HERE
     disk_of(0, GIB)
     with pytest.raises(Unsafe, match="disk full: DATA_DIR=/data has 0 bytes free: make room"):

@@ -2,10 +2,11 @@
 
 import pytest
 
-from footfall.app import create_delivery, create_service, open_store
+from footfall.app import create_delivery, open_process, open_store
 from footfall.config import BadSettings, Settings
 from footfall.notify.channels import smtp_of
 from footfall.notify.mail import Place
+from tests.support.sites import site_of
 
 
 @pytest.mark.parametrize(
@@ -25,8 +26,8 @@ from footfall.notify.mail import Place
 def test_a_setting_that_cannot_be_used_is_named(environ: dict[str, str], said: str) -> None:
     with pytest.raises(BadSettings) as failure:
         settings = Settings.from_env(environ)
-        store = open_store(settings, "redis://127.0.0.1")
-        create_delivery(settings, create_service(settings, store))
+        store = open_store(settings, open_process(settings, "redis://127.0.0.1"))
+        create_delivery(settings, site_of(settings, store))
     assert said in str(failure.value)
     assert "secret" not in str(failure.value)
 

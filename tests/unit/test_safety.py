@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from footfall.driver.mark import Mark
+from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.replies import error_reply
 from footfall.driver.safety import Safety, find
 from footfall.driver.stats import CommandStats
@@ -129,5 +129,5 @@ def test_the_only_server_hurts_everybody() -> None:
 
 def safety_of(names: list[str]) -> tuple[Safety, CommandStats]:
     stats = CommandStats(Metrics(), slow_seconds=5)
-    redis = SimpleNamespace(stats=stats, mark=Mark(stats), names=lambda: names)
+    redis = SimpleNamespace(stats=stats, data_set_ids=DataSetIds(stats), names=lambda: names)
     return Safety(cast(Any, redis), MEMORY, cast(Any, None)), stats

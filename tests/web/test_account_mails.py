@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from footfall.app import create_service
 from footfall.config import BadSettings, Settings
 from footfall.domain import account_mails, attempts, log_ins
 from footfall.domain.links import new_link
@@ -20,6 +19,7 @@ from tests.support.logging_in import settings as by_others
 from tests.support.mailing import link_in, mailed, settings_of, text_of, token_in
 from tests.support.providers import Provider, provider
 from tests.support.receivers import MailServer, mail_server
+from tests.support.sites import site_of
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
@@ -115,7 +115,7 @@ async def set_password(site: Site, token: str, password: str) -> Any:
 async def unconfirmed(site: Site, person: dict[str, str], **known: Any) -> Account:
     """An account whose address nobody has confirmed."""
     account = new_account(site.service, person["display_name"], person["email"], "guest")
-    password = await site.service.passwords.hash(person["password"], account.mail)
+    password = await site.service.process.passwords.hash(person["password"], account.mail)
     await site.store.accounts.register(None, account, account.mail, Credentials(password, **known))
     return account
 
@@ -145,7 +145,7 @@ def test_addresses_are_confirmed_where_mails_can_be_sent_and_lead_somewhere(
     make_site: Sites, environ: dict[str, str], are_sent: bool, confirms: bool
 ) -> None:
     settings = Settings.from_env({"SENDER_EMAIL": "site@example.com", **environ})
-    mails = create_service(settings, make_site.store).account_mails
+    mails = site_of(settings, make_site.store).account_mails
     assert (mails.are_sent, mails.confirms) == (are_sent, confirms)
 
 
@@ -155,7 +155,7 @@ def test_confirming_without_mails_is_refused_at_the_start(
 ) -> None:
     settings = Settings.from_env({"VERIFY_EMAIL": "true", **environ})
     with pytest.raises(BadSettings, match="VERIFY_EMAIL: needs SMTP_HOST"):
-        create_service(settings, make_site.store)
+        site_of(settings, make_site.store)
 
 
 # Registering.

@@ -57,7 +57,7 @@ async def other(servers: Mapping[str, RealServer], store: Store) -> AsyncIterato
     other = Store(redis, prefix=f"{store.keys.prefix}x", buckets=512)
     await other.create()
     yield other
-    await other.close()
+    await other.redis.close()
 
 
 async def exported(store: Store, form: str, *tables: str) -> bytes:

@@ -35,7 +35,7 @@ async def test_the_first_comment_is_not_logged_as_slow_and_the_second_is(
 async def test_a_request_before_the_first_comment_is_logged_as_slow(make_site: Sites) -> None:
     site = await make_site()
     before = time.perf_counter()
-    assert not site.service.renderer.was_loading(before)
+    assert not site.service.process.renderer.was_loading(before)
     await site.post("words")
-    assert site.service.renderer.was_loading(before)
-    assert not site.service.renderer.was_loading(time.perf_counter())
+    assert site.service.process.renderer.was_loading(before)
+    assert not site.service.process.renderer.was_loading(time.perf_counter())

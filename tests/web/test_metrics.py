@@ -175,11 +175,11 @@ async def test_room_is_told_for_the_disk_of_a_private_server_alone(
     disk = os.statvfs(tmp_path)
     site = await make_site()
     assert not [name for name in await scrape(site) if "data_dir" in name]
-    site.service.safety.data_dir = tmp_path
+    site.service.process.safety.data_dir = tmp_path
     values = await scrape(site)
     assert values["footfall_data_dir_size_bytes"] == disk.f_blocks * disk.f_frsize
     assert 0 < values["footfall_data_dir_free_bytes"] <= disk.f_bfree * disk.f_frsize
-    site.service.safety.data_dir = tmp_path / "nowhere"
+    site.service.process.safety.data_dir = tmp_path / "nowhere"
     assert not [name for name in await scrape(site) if "data_dir" in name]
 
 
@@ -202,12 +202,12 @@ async def test_a_busy_event_loop_is_seen(site: Site, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(time, "monotonic", lambda: now)
     health = Health(site.service, "1")
     config = uvicorn.Config("", log_config=None)
-    shortage = Shortage(site.service.metrics, 1)
+    shortage = Shortage(site.service.process.metrics, 1)
     ticking = Server(config, site.service, health, 0, shortage, lambda: None, is_own=True)
     for later in (0.0, TICK_SECONDS, TICK_SECONDS + 0.4):
         now += later
         await ticking.on_tick(1)
-    buckets, sum_ = site.service.metrics.loop_lag.totals()
+    buckets, sum_ = site.service.process.metrics.loop_lag.totals()
     assert (dict(buckets)["0.2"], dict(buckets)["0.5"]) == (2, 3)
     assert sum_ == pytest.approx(0.4)
 
@@ -250,7 +250,7 @@ async def test_the_documents_list_every_metric(
     make_site: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site()
-    site.service.safety.data_dir = tmp_path
+    site.service.process.safety.data_dir = tmp_path
     # With a channel, there are metrics of the outbox.
     monkeypatch.setattr(site.service.outbox, "is_on", True)
     text = (await site.http.get("/metrics")).text

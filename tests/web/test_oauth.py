@@ -8,7 +8,6 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pyotp
 import pytest
 
-from footfall.app import create_service
 from footfall.config import BadSettings, Settings
 from footfall.domain import log_ins
 from footfall.errors import IdentityTaken
@@ -16,6 +15,7 @@ from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, OCTA, Browser, fresh, settings, ticket_in
 from tests.support.own_pages import OwnPage
 from tests.support.providers import Provider, provider
+from tests.support.sites import site_of
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
 MARAS = {"current_password": MARA["password"]}
@@ -79,7 +79,7 @@ def test_a_missing_setting_is_named_at_the_start(
     make_site: Sites, environ: dict[str, str], name: str
 ) -> None:
     with pytest.raises(BadSettings, match=name):
-        create_service(Settings.from_env(environ), make_site.store)
+        site_of(Settings.from_env(environ), make_site.store)
 
 
 @pytest.mark.parametrize("layout", ["", "/api"])

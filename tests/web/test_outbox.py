@@ -501,7 +501,7 @@ async def test_an_address_gets_only_so_many_mails_an_hour(
         await site.reply(root, f"flood {n}", mail=f"{n}@example.com")
     await settle(site, delivery)
     assert addresses(mails) == ["victim@example.com"] * 2
-    assert site.service.metrics.deliveries.totals()["dropped"] == 3
+    assert site.service.process.metrics.deliveries.totals()["dropped"] == 3
 
 
 async def test_a_mail_counts_once_however_often_it_is_tried(
@@ -603,7 +603,7 @@ async def test_a_mail_that_is_refused_waits_or_is_given_up(
     await site.post("one")
     await settle(site, delivery)
     assert (await site.store.outbox.depth())[:3] == depth
-    assert site.service.metrics.deliveries.total == 1
+    assert site.service.process.metrics.deliveries.total == 1
 
 
 async def test_a_webhook_gets_the_references_body_signed(make_site: Sites, hook: Receiver) -> None:

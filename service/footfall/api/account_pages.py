@@ -12,7 +12,7 @@ import orjson
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
 from ..http.response import Headers, Response
@@ -56,17 +56,15 @@ PAGE_NAMES = (
 class Template:
     """A page of ours as an ASGI application, with what it has to know of this request."""
 
-    def __init__(
-        self, name: str, policy: Policy, values: Mapping[str, str], service: Service
-    ) -> None:
+    def __init__(self, name: str, policy: Policy, values: Mapping[str, str], site: Site) -> None:
         self._template = (PAGES / name).read_text()
         self._rules: Headers = PRIVATE
         if "{{captcha}}" in self._template:
-            self._rules = captcha_page.permitting(PRIVATE, service.captcha)
+            self._rules = captcha_page.permitting(PRIVATE, site.captcha)
         self._policy = policy
         self._values = values
-        self._service = service
-        self._providers = service.providers
+        self._site = site
+        self._providers = site.providers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         rest = without_token(scope["query_string"])
@@ -80,11 +78,11 @@ class Template:
         back = str(query.get("redirect", ""))
         values = {
             **self._values,
-            "captcha": captcha_page.described(self._service.captcha),
+            "captcha": captcha_page.described(self._site.captcha),
             **opener.values,
             "return": back if opener.origin and origin_of(back) == opener.origin else "",
             "vacant": "true" if await self._is_vacant() else "",
-            "mails": "true" if self._service.account_mails.are_sent else "",
+            "mails": "true" if self._site.account_mails.are_sent else "",
             "services": await self._services(opener.origin or opener.refused),
         }
         body = filled(self._template, values)
@@ -94,8 +92,8 @@ class Template:
         """Would whoever registers here now be the administrator?"""
         if "{{vacant}}" not in self._template:
             return False
-        is_open = self._service.account_rules.registration != "closed"
-        return is_open and await self._service.accounts.lacks_administrator()
+        is_open = self._site.account_rules.registration != "closed"
+        return is_open and await self._site.accounts.lacks_administrator()
 
     async def _services(self, opener: str) -> str:
         """By whom one may log in here, and what they are called, in JSON.
@@ -126,17 +124,15 @@ async def into_the_folder(scope: Scope, receive: Receive, send: Send) -> None:
     await send_answer(send, _moved("ui/", without_token(scope["query_string"])))
 
 
-def account_routes(
-    policy: Policy, values: Mapping[str, str], service: Service
-) -> Iterator[BaseRoute]:
-    log_in = Template("login.html", policy, values, service)
-    pages = Template("admin.html", policy, values, service)
+def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Iterator[BaseRoute]:
+    log_in = Template("login.html", policy, values, site)
+    pages = Template("admin.html", policy, values, site)
     yield Route("/ui", Page(into_the_folder))
     for name in ("", *PAGE_NAMES):
         yield Route(f"/ui/{name}", Page(pages))
     yield Route("/ui/login", Page(log_in))
     yield Route("/ui/register", Page(log_in))
-    yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, service)))
+    yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, site)))
     yield Route("/ui/confirm", Page(Static("admin/confirm.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
     for file in (*SHARED, *files):

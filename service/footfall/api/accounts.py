@@ -16,7 +16,7 @@ from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS,
 from ..domain.ranking import ranking
 from ..domain.reauthentication import OwnerProof
 from ..domain.registration import Applicant
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import BadRequest, Denied, UserExists
 from ..http.fetch_metadata import require_navigation
 from ..http.params import (
@@ -69,7 +69,7 @@ def _link(form: Form, name: str) -> str | None:
     return link and safe_link(link)
 
 
-def parse_applicant(request: RawRequest, service: Service) -> Applicant:
+def parse_applicant(request: RawRequest, site: Site) -> Applicant:
     form = Form(request.fields)
     applicant = Applicant(
         nick=_nick(form, "display_name can not be blank") or "",
@@ -77,20 +77,20 @@ def parse_applicant(request: RawRequest, service: Service) -> Applicant:
         password=_password(form, "password can not be blank") or "",
         link=_link(form, "url") or "",
         setup_code=form.text("setup_code", MAX_PASSWORD_CHARACTERS) or "",
-        proof=Proof(captcha_token(form, service), form.text("work", MAX_CAPTCHA) or ""),
+        proof=Proof(captcha_token(form, site), form.text("work", MAX_CAPTCHA) or ""),
     )
     form.done()
     return applicant
 
 
-async def register(service: Service, applicant: Applicant, caller: Caller) -> object:
+async def register(site: Site, applicant: Applicant, caller: Caller) -> object:
     """As the reference does, it says if the address has to be confirmed first."""
-    is_asked = await registration.register(service, applicant, caller)
+    is_asked = await registration.register(site, applicant, caller)
     return {"verify": True} if is_asked else ""
 
 
-async def challenge(service: Service, _: None, caller: Caller) -> object:
-    return await service.captcha.challenge()
+async def challenge(site: Site, _: None, caller: Caller) -> object:
+    return await site.captcha.challenge()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Edit:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Edit":
+    def parse(cls, request: RawRequest, site: Site) -> "Edit":
         form = Form(request.fields)
         # A blank name or address leaves what there is, as in the reference.
         changes = Changes(
@@ -115,7 +115,7 @@ class Edit:
             password=_password(form) or None,
             removes_second_factor=request.fields.get("2fa") == "",
             forgotten=frozenset(
-                name for name in service.providers.known() if request.fields.get(name) == ""
+                name for name in site.providers.known() if request.fields.get(name) == ""
             ),
         )
         label = form.text("label", MAX_LABEL)
@@ -126,7 +126,7 @@ class Edit:
         return cls(request.id, changes, label, cast(Role, role) or None, proof)
 
 
-async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
+async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     """One's own account, or as an administrator anybody's, with its label and role."""
     account = caller.viewer.account
     if account is None or (parsed.id and not caller.viewer.is_administrator):
@@ -138,42 +138,42 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
         changes = replace(changes, label=parsed.label)
         role = parsed.role if parsed.id else None
     try:
-        await reauthentication.require_for(service, id, changes, role, parsed.proof, caller)
+        await reauthentication.require_for(site, id, changes, role, parsed.proof, caller)
         is_own = id == account.id
-        if is_own and changes.mail and await mail_change.is_needed(service, id, changes.mail):
-            await mail_change.require_turn(service, changes.mail, caller)
+        if is_own and changes.mail and await mail_change.is_needed(site, id, changes.mail):
+            await mail_change.require_turn(site, changes.mail, caller)
             changes, asked = replace(changes, mail=None), changes.mail
         if role:
-            await banning.give_role(service, id, role, caller, changes)
+            await banning.give_role(site, id, role, caller, changes)
         else:
             session = caller.viewer.session if is_own else ""
-            await accounts.edit(service, id, changes, session)
+            await accounts.edit(site, id, changes, session)
     except UserExists:
         # The reference does not say either whose mail it is.
         raise Denied() from None
     if not asked:
         return ""
     # Behind the rest: another password ends the links of the old one.
-    await mail_change.begin(service, account, asked, caller)
+    await mail_change.begin(site, account, asked, caller)
     return {"verify": True}
 
 
-def parse_id(request: RawRequest, service: Service) -> str:
+def parse_id(request: RawRequest, site: Site) -> str:
     return request.id[:MAX_ID]
 
 
-async def ban(service: Service, id: str, caller: Caller) -> object:
+async def ban(site: Site, id: str, caller: Caller) -> object:
     """Ban an account, or remove one whose mail was never verified."""
     account = caller.viewer.account
     if account is None or not caller.viewer.is_administrator or id == account.id:
         raise Denied()
-    stored = await service.accounts.by_id(id)
+    stored = await site.accounts.by_id(id)
     if stored is None:
         raise Denied()
     if stored.account.role == "unverified":
-        await banning.remove(service, id, caller)
+        await banning.remove(site, id, caller)
     else:
-        await banning.give_role(service, id, "banned", caller)
+        await banning.give_role(site, id, "banned", caller)
     return ""
 
 
@@ -187,7 +187,7 @@ class List:
     mail: str
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "List":
+    def parse(cls, request: RawRequest, site: Site) -> "List":
         form = Form(request.query)
         page = form.integer("page", 1, MAX_PAGE)
         size = form.integer("pageSize", 0, MAX_PAGE_SIZE)
@@ -196,40 +196,40 @@ class List:
         return cls(page, size, mail or "")
 
 
-async def list_(service: Service, parsed: List, caller: Caller) -> object:
+async def list_(site: Site, parsed: List, caller: Caller) -> object:
     if not caller.viewer.is_administrator:
-        return await _ranking(service, parsed)
+        return await _ranking(site, parsed)
     if parsed.mail:
-        stored = await service.accounts.by_mail(canonical(parsed.mail))
-        return _row(service, stored.account) if stored else ""
+        stored = await site.accounts.by_mail(canonical(parsed.mail))
+        return _row(site, stored.account) if stored else ""
     size = parsed.size or DEFAULT_SIZE
     first = (parsed.page - 1) * size
-    total, found = await service.accounts.listed(first, size, is_newest_first=True)
+    total, found = await site.accounts.listed(first, size, is_newest_first=True)
     return {
         "page": parsed.page,
         "totalPages": -(-total // size),
         "pageSize": size,
-        "data": [_row(service, account) for account in found],
+        "data": [_row(site, account) for account in found],
     }
 
 
-def _row(service: Service, account: Account) -> dict[str, object]:
-    shown = described(service.display, account)
+def _row(site: Site, account: Account) -> dict[str, object]:
+    shown = described(site.display, account)
     if created := accounts.created_at(account):
         shown["createdAt"] = created
     return shown
 
 
-async def _ranking(service: Service, parsed: List) -> list[dict[str, object]]:
+async def _ranking(site: Site, parsed: List) -> list[dict[str, object]]:
     size = parsed.size or DEFAULT_RANKED
     if size > MAX_RANKED:
         raise BadRequest({"pageSize": "pageSize need an integer under your options"})
-    numbers, showing = await ranking(service, size)
-    faces = map(orjson.loads, View(PUBLIC, service.display, is_dated=False).elsewhere(showing))
+    numbers, showing = await ranking(site, size)
+    faces = map(orjson.loads, View(PUBLIC, site.display, is_dated=False).elsewhere(showing))
     return [
         {
             "count": number,
-            **({"level": service.display.level(number)} if service.display.levels else {}),
+            **({"level": site.display.level(number)} if site.display.levels else {}),
             **{name: face[name] or "" for name in ("nick", "link", "avatar")},
         }
         for number, face in zip(numbers, faces, strict=True)
@@ -245,7 +245,7 @@ class LostPassword:
     password: str
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "LostPassword":
+    def parse(cls, request: RawRequest, site: Site) -> "LostPassword":
         form = Form(request.fields)
         token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
         mail = "" if token else _mail(form, is_required=True) or ""
@@ -254,18 +254,18 @@ class LostPassword:
         return cls(mail, token, password or "")
 
 
-async def lost_password(service: Service, parsed: LostPassword, caller: Caller) -> object:
+async def lost_password(site: Site, parsed: LostPassword, caller: Caller) -> object:
     """Where no mails are sent, an administrator makes a link by command."""
     if parsed.token:
-        await links.set_password(service, parsed.token, parsed.password, caller)
-    elif service.account_mails.are_sent:
-        await links.forgotten(service, parsed.mail, caller)
+        await links.set_password(site, parsed.token, parsed.password, caller)
+    elif site.account_mails.are_sent:
+        await links.forgotten(site, parsed.mail, caller)
     else:
         raise Denied()
     return ""
 
 
-def parse_verification(request: RawRequest, service: Service) -> str:
+def parse_verification(request: RawRequest, site: Site) -> str:
     require_navigation(request.headers)
     require_navigation(request.headers)
     form = Form(request.query)
@@ -274,10 +274,10 @@ def parse_verification(request: RawRequest, service: Service) -> str:
     return token
 
 
-async def lead(service: Service, token: str, caller: Caller) -> Response:
+async def lead(site: Site, token: str, caller: Caller) -> Response:
     """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
-    await registration.held_by(service, token)
-    page = f"{service.providers.targets.server_url}/ui/confirm#{token}"
+    await registration.held_by(site, token)
+    page = f"{site.providers.targets.server_url}/ui/confirm#{token}"
     return Response(302, b"", [(b"location", page.encode())])
 
 
@@ -287,7 +287,7 @@ class Confirmation:
     password: str
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Confirmation":
+    def parse(cls, request: RawRequest, site: Site) -> "Confirmation":
         form = Form(request.fields)
         token = form.text("token", MAX_LINK_TOKEN_CHARACTERS, required="token can not be blank")
         password = form.text("password", MAX_PASSWORD_CHARACTERS)
@@ -295,9 +295,9 @@ class Confirmation:
         return cls(token or "", password or "")
 
 
-async def confirm(service: Service, parsed: Confirmation, caller: Caller) -> object:
+async def confirm(site: Site, parsed: Confirmation, caller: Caller) -> object:
     """Use up the link in a mail; which account it is for, the link knows."""
     # The token of a link for an account names it.
     work = mail_change.confirm if "." in parsed.token else registration.confirm
-    await work(service, parsed.token, parsed.password, caller)
+    await work(site, parsed.token, parsed.password, caller)
     return ""

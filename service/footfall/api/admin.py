@@ -12,7 +12,7 @@ from typing import Any
 from ..domain import counter_search
 from ..domain.counters import trials_of
 from ..domain.rules import require_administrator
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, Form, RawRequest
 from ..model import Caller
@@ -36,23 +36,23 @@ class Search:
     first: int
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Search":
+    def parse(cls, request: RawRequest, site: Site) -> "Search":
         form = Form(request.query)
         path = form.text("path", MAX_PATH)
         words = form.text("keyword", MAX_PATH) or ""
-        type = form.choice("type", "", service.counter_types)
+        type = form.choice("type", "", site.counter_types)
         first = form.integer("after", 0, MAX_PAGE)
         form.done()
         return cls(path, words, type, first)
 
 
-async def counters(service: Service, parsed: Search, caller: Caller) -> object:
+async def counters(site: Site, parsed: Search, caller: Caller) -> object:
     """Raises Unauthorized and Forbidden."""
     if parsed.path is not None:
-        counts = await counter_search.of_path(service, parsed.path, caller)
+        counts = await counter_search.of_path(site, parsed.path, caller)
         return {"path": parsed.path, "counts": counts}
     part = await counter_search.search(
-        service, caller, words=parsed.words, type=parsed.type, first=parsed.first
+        site, caller, words=parsed.words, type=parsed.type, first=parsed.first
     )
     found = [{"count": count, "type": type, "path": path} for count, type, path in part.found]
     return {"data": found, "matching": part.matching, "after": part.next, "share": part.share}
@@ -67,12 +67,12 @@ class Correction:
     reason: str
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Correction":
+    def parse(cls, request: RawRequest, site: Site) -> "Correction":
         form = Form(request.fields)
         path = form.text("path", MAX_PATH, required="path can not be blank") or ""
         if trials_of([f"time {path}"]):
             form.wrong("path", "paths below /.trial/ are forgotten by themselves")
-        type = form.word("type", "time", service.counter_types)
+        type = form.word("type", "time", site.counter_types)
         was, now = (_count(form, request.fields, name) for name in ("from", "to"))
         reason = form.text("reason", MAX_REASON, required="reason can not be blank") or ""
         form.done()
@@ -87,10 +87,10 @@ def _count(form: Form, fields: Mapping[str, Any], name: str) -> int:
     return value
 
 
-async def correct(service: Service, parsed: Correction, caller: Caller) -> object:
+async def correct(site: Site, parsed: Correction, caller: Caller) -> object:
     """Raises Unauthorized and Forbidden."""
     count = await counter_search.correct(
-        service,
+        site,
         caller,
         path=parsed.path,
         type=parsed.type,
@@ -109,7 +109,7 @@ class Log:
     before: str
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Log":
+    def parse(cls, request: RawRequest, site: Site) -> "Log":
         form = Form(request.query)
         size = form.integer("pageSize", 50, MAX_PAGE_SIZE)
         before = form.text("before", MAX_ID) or ""
@@ -120,11 +120,11 @@ class Log:
         return cls(size, before)
 
 
-async def log(service: Service, parsed: Log, caller: Caller) -> object:
+async def log(site: Site, parsed: Log, caller: Caller) -> object:
     """Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
-    entries = await service.log.newest(parsed.size, parsed.before)
-    people = await service.accounts.by_ids({each.fields.get("by", "") for each in entries} - {""})
+    entries = await site.log.newest(parsed.size, parsed.before)
+    people = await site.accounts.by_ids({each.fields.get("by", "") for each in entries} - {""})
     return [
         {
             **each.fields,
@@ -136,52 +136,52 @@ async def log(service: Service, parsed: Log, caller: Caller) -> object:
     ]
 
 
-def parse_nothing(request: RawRequest, service: Service) -> None:
+def parse_nothing(request: RawRequest, site: Site) -> None:
     """Who asks is all that it depends on."""
 
 
-async def settings(service: Service, parsed: None, caller: Caller) -> object:
+async def settings(site: Site, parsed: None, caller: Caller) -> object:
     """Those in force, without secrets. Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
     names = ("name", "value", "default", "meaning")
-    return [dict(zip(names, row, strict=True)) for row in service.about.settings]
+    return [dict(zip(names, row, strict=True)) for row in site.process.about.settings]
 
 
-async def state(service: Service, parsed: None, caller: Caller) -> object:
+async def state(site: Site, parsed: None, caller: Caller) -> object:
     """How the service is, and Redis; numbers are since the start, and of all workers.
 
     Raises Unauthorized and Forbidden.
     """
     require_administrator(caller.viewer)
     began = time.perf_counter()
-    trouble = await service.trouble()
+    trouble = await site.process.safety.trouble()
     took_ms = round((time.perf_counter() - began) * 1000, 3)
-    await service.scale.refresh(WAIT_SECONDS)
-    metrics = service.metrics
+    await site.scale.refresh(WAIT_SECONDS)
+    metrics = site.process.metrics
     return {
-        "versions": {"footfall": service.about.version, "python": platform.python_version()},
-        "durability": str(service.safety.durability),
+        "versions": {"footfall": site.process.about.version, "python": platform.python_version()},
+        "durability": str(site.process.safety.durability),
         "problems": [trouble] * bool(trouble)
-        + [each.text for each in service.safety.problems.values() if each.text != trouble],
+        + [each.text for each in site.process.safety.problems.values() if each.text != trouble],
         "redisMs": took_ms,
-        "servers": await _servers(service),
-        "stored": _stored(service),
+        "servers": await _servers(site),
+        "stored": _stored(site),
         "connections": metrics.connections.total,
-        "waiting": service.waiting(),
-        "requests": sum(number for _, number in _answered(service)),
-        "failed": sum(number for status, number in _answered(service) if status >= "500"),
-        "seconds": _buckets(*(route.seconds()[0] for route in _routes(service))),
+        "waiting": site.waiting(),
+        "requests": sum(number for _, number in _answered(site)),
+        "failed": sum(number for status, number in _answered(site) if status >= "500"),
+        "seconds": _buckets(*(route.seconds()[0] for route in _routes(site))),
         "redisSeconds": _of(metrics.redis_seconds),
     }
 
 
-def _routes(service: Service) -> list[Route]:
+def _routes(site: Site) -> list[Route]:
     """All but those by which somebody looks at the service."""
-    return [route for name, route in service.metrics.routes.items() if name not in LOOKS]
+    return [route for name, route in site.process.metrics.routes.items() if name not in LOOKS]
 
 
-def _answered(service: Service) -> list[tuple[str, float]]:
-    return [each for route in _routes(service) for each in route.by_status()]
+def _answered(site: Site) -> list[tuple[str, float]]:
+    return [each for route in _routes(site) for each in route.by_status()]
 
 
 def _of(histogram: Histogram) -> dict[str, float]:
@@ -197,8 +197,8 @@ def _buckets(*histograms: list[tuple[str, float]]) -> dict[str, float]:
     return together
 
 
-def _stored(service: Service) -> Mapping[str, Mapping[str, float]]:
-    size = service.scale.reading
+def _stored(site: Site) -> Mapping[str, Mapping[str, float]]:
+    size = site.scale.reading
     kinds = {"counters": size.counters, "comments": size.comments} if size else {}
     return {name: {"number": k.number, "bytesEach": k.bytes_each} for name, k in kinds.items()}
 
@@ -216,10 +216,10 @@ _FACTS = {
 }
 
 
-async def _servers(service: Service) -> list[Mapping[str, str]]:
+async def _servers(site: Site) -> list[Mapping[str, str]]:
     """What each server of Redis says of itself; nothing of one that does not."""
     try:
-        every = (await service.safety.facts()).values()
+        every = (await site.process.safety.facts()).values()
     except StoreUnavailable:
         return []
     return [

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..domain import authors
 from ..domain.authors import Author, Deed
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_MAIL, Form, RawRequest
 from ..model import Caller
 from .session import described
@@ -22,7 +22,7 @@ class Wanted:
     after: str
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Wanted":
+    def parse(cls, request: RawRequest, site: Site) -> "Wanted":
         form = Form(request.fields or request.query)
         who = form.text("who", MAX_MAIL, required="who can not be blank")
         after = form.text("after", MAX_ID)
@@ -30,10 +30,10 @@ class Wanted:
         return cls(who or "", after or "")
 
 
-async def show(service: Service, parsed: Wanted, caller: Caller) -> object:
-    author = await authors.find(service, parsed.who, caller)
-    part = await authors.part(service, author, parsed.after)
-    shown = {"account": _account(service, author), "mail": author.mail}
+async def show(site: Site, parsed: Wanted, caller: Caller) -> object:
+    author = await authors.find(site, parsed.who, caller)
+    part = await authors.part(site, author, parsed.after)
+    shown = {"account": _account(site, author), "mail": author.mail}
     comments = [fact for each in part.comments if (fact := _facts(each))]
     return shown | {"data": comments} | _more(part.after, part.searched)
 
@@ -46,17 +46,17 @@ def _facts(found: Any) -> dict[str, Any] | None:
         return None
 
 
-async def anonymize(service: Service, parsed: Wanted, caller: Caller) -> object:
-    return await _erase(service, parsed, "anonymize", caller)
+async def anonymize(site: Site, parsed: Wanted, caller: Caller) -> object:
+    return await _erase(site, parsed, "anonymize", caller)
 
 
-async def delete(service: Service, parsed: Wanted, caller: Caller) -> object:
-    return await _erase(service, parsed, "delete", caller)
+async def delete(site: Site, parsed: Wanted, caller: Caller) -> object:
+    return await _erase(site, parsed, "delete", caller)
 
 
-async def _erase(service: Service, parsed: Wanted, deed: Deed, caller: Caller) -> object:
-    author = await authors.find(service, parsed.who, caller)
-    done = await authors.erase(service, author, deed, caller, parsed.after)
+async def _erase(site: Site, parsed: Wanted, deed: Deed, caller: Caller) -> object:
+    author = await authors.find(site, parsed.who, caller)
+    done = await authors.erase(site, author, deed, caller, parsed.after)
     return {
         "comments": done.comments,
         "damaged": done.damaged,
@@ -64,8 +64,8 @@ async def _erase(service: Service, parsed: Wanted, deed: Deed, caller: Caller) -
     } | _more(done.after, done.searched)
 
 
-def _account(service: Service, author: Author) -> dict[str, object] | None:
-    return described(service.display, author.account) if author.account else None
+def _account(site: Site, author: Author) -> dict[str, object] | None:
+    return described(site.display, author.account) if author.account else None
 
 
 def _more(after: str, searched: int) -> dict[str, object]:

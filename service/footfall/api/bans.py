@@ -7,7 +7,7 @@ from ..domain import banning
 from ..domain.banning import MAX_REASON
 from ..domain.bans import kind_of
 from ..domain.rules import require_administrator
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, Form, RawRequest
 from ..model import Ban, Caller, iso
@@ -24,13 +24,13 @@ class NewBan:
     reason: str
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "NewBan":
+    def parse(cls, request: RawRequest, site: Site) -> "NewBan":
         form = Form(request.fields)
         value = form.text("value", MAX_MAIL, required="value can not be blank")
         until = form.text("until", MAX_UNTIL) or ""
         reason = form.text("reason", MAX_REASON) or ""
         until_ms = _time(until) if until else 0
-        if until_ms is None or (until and until_ms <= service.clock()):
+        if until_ms is None or (until and until_ms <= site.process.clock()):
             form.wrong("until", "until need a time to come, as 2030-01-31T12:00:00Z")
         form.done()
         return cls(value or "", until_ms or 0, reason)
@@ -45,10 +45,10 @@ def _time(text: str) -> int | None:
         return None
 
 
-async def add(service: Service, parsed: NewBan, caller: Caller) -> object:
+async def add(site: Site, parsed: NewBan, caller: Caller) -> object:
     """Raises Unauthorized, Forbidden, Refused, TooManyBans and LastAdministrator."""
     ban, _ = await banning.ban(
-        service, parsed.value, caller, until_ms=parsed.until_ms, reason=parsed.reason
+        site, parsed.value, caller, until_ms=parsed.until_ms, reason=parsed.reason
     )
     return described(ban)
 
@@ -70,18 +70,18 @@ class List:
     size: int
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "List":
+    def parse(cls, request: RawRequest, site: Site) -> "List":
         form = Form(request.query)
         parsed = cls(form.integer("page", 1, MAX_PAGE), form.integer("pageSize", 10, MAX_PAGE_SIZE))
         form.done()
         return parsed
 
 
-async def list_(service: Service, parsed: List, caller: Caller) -> object:
+async def list_(site: Site, parsed: List, caller: Caller) -> object:
     """Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
-    await service.bans.refresh()
-    every, first = service.bans.newest(), (parsed.page - 1) * parsed.size
+    await site.bans.refresh()
+    every, first = site.bans.newest(), (parsed.page - 1) * parsed.size
     return {
         "page": parsed.page,
         "totalPages": -(-len(every) // parsed.size),
@@ -90,7 +90,7 @@ async def list_(service: Service, parsed: List, caller: Caller) -> object:
     }
 
 
-def parse_value(request: RawRequest, service: Service) -> str:
+def parse_value(request: RawRequest, site: Site) -> str:
     """A value may have a slash, so it is in the body or the query; others may be in the path."""
     value = request.fields.get("value") or request.query.get("value") or request.id
     if not isinstance(value, str) or not value or len(value) > MAX_MAIL:
@@ -98,6 +98,6 @@ def parse_value(request: RawRequest, service: Service) -> str:
     return value
 
 
-async def lift(service: Service, value: str, caller: Caller) -> object:
+async def lift(site: Site, value: str, caller: Caller) -> object:
     """Whether there was such a ban. Raises Unauthorized and Forbidden."""
-    return {"lifted": await banning.lift(service, value, caller)}
+    return {"lifted": await banning.lift(site, value, caller)}

@@ -14,7 +14,7 @@ from orjson import Fragment
 from ..domain import comments
 from ..domain.page_cache import Finished
 from ..domain.rules import require_log_in
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import Refused
 from ..http import envelope
 from ..http.params import (
@@ -48,7 +48,7 @@ class List(NamedTuple):
     after: str = ""
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "List":
+    def parse(cls, request: RawRequest, site: Site) -> "List":
         form = Form(request.query)
         path = form.text("path", MAX_PATH, required="path can not be blank")
         page = form.integer("page", 1, MAX_PAGE)
@@ -66,52 +66,50 @@ class List(NamedTuple):
         return cls(path or "", page, size, cast(Order, order), request.is_bare, rid, after)
 
 
-async def list_(service: Service, parsed: List, caller: Caller) -> object:
-    if not is_common(service, caller.viewer):
-        async with service.page_cache.turns:
-            return (await _listing(service, parsed, caller.viewer))[1]
-    if not service.page_cache.has(parsed):
-        return await first_page(service, parsed)
-    return await common_page(service, parsed, await service.comments.version(parsed.path))
+async def list_(site: Site, parsed: List, caller: Caller) -> object:
+    if not is_common(site, caller.viewer):
+        async with site.page_cache.turns:
+            return (await _listing(site, parsed, caller.viewer))[1]
+    if not site.page_cache.has(parsed):
+        return await first_page(site, parsed)
+    return await common_page(site, parsed, await site.comments.version(parsed.path))
 
 
-async def common_page(service: Service, parsed: List, version: int) -> Reply:
+async def common_page(site: Site, parsed: List, version: int) -> Reply:
     """A page as the public sees it, at least as new as this version of its article."""
-    make = partial(joined, service, parsed)
-    finished = await service.page_cache.find_or_make(parsed, (version,), make)
+    make = partial(joined, site, parsed)
+    finished = await site.page_cache.find_or_make(parsed, (version,), make)
     return finished.body, finished.tag
 
 
-async def first_page(service: Service, parsed: List) -> Reply:
+async def first_page(site: Site, parsed: List) -> Reply:
     """The same when no such page is cached: then its version need not be read first."""
-    finished = await service.page_cache.make_first(parsed, partial(joined, service, parsed))
+    finished = await site.page_cache.make_first(parsed, partial(joined, site, parsed))
     return finished.body, finished.tag
 
 
-async def joined(service: Service, parsed: List) -> Finished:
+async def joined(site: Site, parsed: List) -> Finished:
     """A page as the public sees it. Its ETag names the version that it was made of, and the salt,
     which differs for each data set and each set of display options."""
-    found, data = await _listing(service, parsed, PUBLIC)
+    found, data = await _listing(site, parsed, PUBLIC)
     body = envelope.bare(data) if parsed.is_dated else envelope.enveloped(data)
-    return Finished((found.version,), body, b'"%d-%b"' % (found.version, service.salt()))
+    return Finished((found.version,), body, b'"%d-%b"' % (found.version, site.salt()))
 
 
-def kept_page(service: Service, parsed: List, version: int) -> Reply | None:
+def kept_page(site: Site, parsed: List, version: int) -> Reply | None:
     """The same if it is cached at this version, else None."""
-    found = service.page_cache.find(parsed, (version,))
+    found = site.page_cache.find(parsed, (version,))
     return found and (found.body, found.tag)
 
 
-def is_common(service: Service, viewer: Viewer) -> bool:
+def is_common(site: Site, viewer: Viewer) -> bool:
     """May one cached page serve every such viewer? Not with LEVELS, which other pages change."""
-    return viewer.account is None and not service.display.levels
+    return viewer.account is None and not site.display.levels
 
 
-async def _listing(
-    service: Service, parsed: List, viewer: Viewer
-) -> tuple[Page, dict[str, object]]:
+async def _listing(site: Site, parsed: List, viewer: Viewer) -> tuple[Page, dict[str, object]]:
     page, live = await comments.page(
-        service,
+        site,
         parsed.path,
         number=parsed.page,
         size=parsed.size,
@@ -120,7 +118,7 @@ async def _listing(
         root=parsed.rid,
         after=parsed.after,
     )
-    view = View(viewer, service.display, parsed.is_dated)
+    view = View(viewer, site.display, parsed.is_dated)
     return page, {
         "page": parsed.page,
         "totalPages": -(-page.roots_total // parsed.size),
@@ -137,7 +135,7 @@ class Count:
     paths: Sequence[str] | None
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Count":
+    def parse(cls, request: RawRequest, site: Site) -> "Count":
         # Without prefix, clients send `url` although the reference's documentation says `path`.
         name = "path" if request.is_bare and request.query.get("url") is None else "url"
         if not request.query.get(name):
@@ -148,24 +146,24 @@ class Count:
         return cls(paths)
 
 
-async def count(service: Service, parsed: Count, caller: Caller) -> object:
+async def count(site: Site, parsed: Count, caller: Caller) -> object:
     if parsed.paths is None:
-        return await service.site_index.total(caller.viewer)
-    return await service.comments.counts(parsed.paths, caller.viewer)
+        return await site.site_index.total(caller.viewer)
+    return await site.comments.counts(parsed.paths, caller.viewer)
 
 
 def flat_count(data: Any, parsed: Count) -> object:
     return data[0] if isinstance(data, list) and len(data) == 1 else data
 
 
-def captcha_token(form: Form, service: Service) -> str:
-    field = service.captcha.field
+def captcha_token(form: Form, site: Site) -> str:
+    field = site.captcha.field
     return (field and form.text(field, MAX_CAPTCHA)) or ""
 
 
-def parse_draft(request: RawRequest, service: Service) -> Draft:
+def parse_draft(request: RawRequest, site: Site) -> Draft:
     form = Form(request.fields, is_readers=True)
-    limit = service.rules.comment_length
+    limit = site.rules.comment_length
     text = form.text("comment", limit, required="comment can not be blank")
     # The reference server answers a blank url with these words, and clients show them.
     path = form.text("url", MAX_PATH, required="url need an URL under your options")
@@ -181,7 +179,7 @@ def parse_draft(request: RawRequest, service: Service) -> Draft:
         parent=form.text("pid", MAX_ID) or form.text("rid", MAX_ID) or "",
         at=form.text("at", MAX_NICK),
         is_mentioning=request.is_bare,
-        captcha=captcha_token(form, service),
+        captcha=captcha_token(form, site),
     )
     form.done()
     if not is_safe_url(draft.path):
@@ -190,11 +188,11 @@ def parse_draft(request: RawRequest, service: Service) -> Draft:
     return draft
 
 
-def admit(service: Service, viewer: Viewer) -> None:
+def admit(site: Site, viewer: Viewer) -> None:
     """Raises Unauthorized under LOGIN=force."""
-    require_log_in(viewer, service.account_rules)
+    require_log_in(viewer, site.account_rules)
 
 
-async def post(service: Service, draft: Draft, caller: Caller) -> object:
-    showing = await comments.publish(service, draft, caller)
-    return View(caller.viewer, service.display, draft.is_mentioning).posted(showing)
+async def post(site: Site, draft: Draft, caller: Caller) -> object:
+    showing = await comments.publish(site, draft, caller)
+    return View(caller.viewer, site.display, draft.is_mentioning).posted(showing)

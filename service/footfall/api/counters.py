@@ -11,7 +11,7 @@ import orjson
 
 from ..domain.counters import VIEWS, mixes_trials, refused_trial
 from ..domain.counters import change as change_counters
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import BadRequest
 from ..http import envelope
 from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, not_among
@@ -35,15 +35,15 @@ class Read:
         object.__setattr__(self, "one", _one(self.types[0], self.is_bare))
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Read":
+    def parse(cls, request: RawRequest, site: Site) -> "Read":
         name, values = (
             ("paths", request.fields) if "paths" in request.fields else ("path", request.query)
         )
         form = Form(values)
         paths = form.paths(name) if values.get(name) is not None else None
-        if words := refused_trial(service, paths or (), is_change=False):
+        if words := refused_trial(site, paths or (), is_change=False):
             form.wrong(name, words)
-        types = _types(form, values.get("type", VIEWS), service.counter_types)
+        types = _types(form, values.get("type", VIEWS), site.counter_types)
         form.done()
         return cls(paths, types, request.is_bare)
 
@@ -90,10 +90,10 @@ def _types(form: Form, value: object, allowed: Sequence[str]) -> list[str]:
     return types
 
 
-async def read(service: Service, parsed: Read, caller: Caller) -> object:
+async def read(site: Site, parsed: Read, caller: Caller) -> object:
     if parsed.paths is None:
         return 0
-    counters = service.counters
+    counters = site.counters
     return parsed.reply(await counters.read(counters.names(parsed.paths, parsed.types)))
 
 
@@ -112,15 +112,15 @@ class Change:
         object.__setattr__(self, "one", one)
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Change | Read":
+    def parse(cls, request: RawRequest, site: Site) -> "Change | Read":
         """A JSON list is many changes; an object with `paths` is a read, as in the reference.
 
         Raises BadRequest, which names a field in a list as `<index>.<field>`.
         """
         if "paths" in request.fields:
-            return Read.parse(request, service)
+            return Read.parse(request, site)
         if not isinstance(request.body, list):
-            return cls([_change(request.fields, service)], False, request.is_bare)
+            return cls([_change(request.fields, site)], False, request.is_bare)
         if not 0 < len(request.body) <= MAX_PATHS:
             raise BadRequest({"changes": f"changes need a list of 1 to {MAX_PATHS}"})
         changes = []
@@ -128,7 +128,7 @@ class Change:
             if not isinstance(fields, Mapping):
                 raise BadRequest({str(i): "each change need an object"})
             try:
-                changes.append(_change(fields, service))
+                changes.append(_change(fields, site))
             except BadRequest as error:
                 named = {f"{i}.{name}": text for name, text in error.fields.items()}
                 raise BadRequest(named) from None
@@ -147,19 +147,19 @@ class Change:
         return envelope.enveloped([{type: count} for (_, type, _), count in named]), b""
 
 
-def _change(fields: Mapping[str, object], service: Service) -> tuple[str, str, int]:
+def _change(fields: Mapping[str, object], site: Site) -> tuple[str, str, int]:
     """(path, type, delta) of one change. Raises BadRequest."""
     form = Form(fields)
     path = form.text("path", MAX_PATH, required="path can not be blank")
-    if words := refused_trial(service, (path or "",), is_change=True):
+    if words := refused_trial(site, (path or "",), is_change=True):
         form.wrong("path", words)
-    type = form.word("type", VIEWS, service.counter_types)
+    type = form.word("type", VIEWS, site.counter_types)
     action = form.choice("action", "inc", ACTIONS)
     form.done()
     return path or "", type, ACTIONS[action]
 
 
-async def change(service: Service, parsed: Change | Read, caller: Caller) -> object:
+async def change(site: Site, parsed: Change | Read, caller: Caller) -> object:
     if isinstance(parsed, Read):
-        return await read(service, parsed, caller)
-    return parsed.reply(await change_counters(service, parsed.changes, caller))
+        return await read(site, parsed, caller)
+    return parsed.reply(await change_counters(site, parsed.changes, caller))

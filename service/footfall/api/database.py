@@ -12,7 +12,7 @@ from typing import Any
 
 from ..domain.importer import TABLES
 from ..domain.rules import require_administrator
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.params import MAX_ID, Form, RawRequest
 from ..http.response import Response
 from ..model import Caller
@@ -21,11 +21,11 @@ from ..model import Caller
 PIECE_BYTES = 1 << 16
 
 
-async def export(service: Service, parsed: None, caller: Caller) -> Response:
+async def export(site: Site, parsed: None, caller: Caller) -> Response:
     """Raises Unauthorized, Forbidden and StoreUnavailable. After the first piece errors cannot be
     answered any more: the connection is closed if Redis goes away."""
     require_administrator(caller.viewer)
-    pieces = _joined(service.export())
+    pieces = _joined(site.export())
     return Response(200, await anext(pieces), stream=pieces)
 
 
@@ -46,7 +46,7 @@ class NewRow:
     record: Mapping[str, Any]
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "NewRow":
+    def parse(cls, request: RawRequest, site: Site) -> "NewRow":
         form = Form(request.query)
         table = _table(form, TABLES)
         if not isinstance(request.body, Mapping):
@@ -60,10 +60,10 @@ def _table(form: Form, allowed: tuple[str, ...]) -> str:
     return form.word("table", "", allowed)
 
 
-async def add(service: Service, parsed: NewRow, caller: Caller) -> object:
+async def add(site: Site, parsed: NewRow, caller: Caller) -> object:
     """The row's id here. Raises Unauthorized, Forbidden, BadRequest, StoreUnavailable."""
     require_administrator(caller.viewer)
-    return await service.importer().add(service, parsed.table, parsed.record)
+    return await site.importer().add(site, parsed.table, parsed.record)
 
 
 # Fields of a row that may be changed: by them the page replaces old ids with new ones.
@@ -78,7 +78,7 @@ class Place:
     fields: Mapping[str, str]
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Place":
+    def parse(cls, request: RawRequest, site: Site) -> "Place":
         query, form = Form(request.query), Form(request.fields)
         _table(query, ("Comment",))
         id = query.text("objectId", MAX_ID, required="objectId can not be blank")
@@ -91,21 +91,21 @@ class Place:
         return cls(id or "", {name: value for name, value in found.items() if value})
 
 
-async def place(service: Service, parsed: Place, caller: Caller) -> object:
+async def place(site: Site, parsed: Place, caller: Caller) -> object:
     """Raises Unauthorized, Forbidden, BadRequest, StoreUnavailable, Unavailable."""
     require_administrator(caller.viewer)
-    await service.importer().place(service, parsed.id, parsed.fields)
+    await site.importer().place(site, parsed.id, parsed.fields)
     return {"objectId": parsed.id}
 
 
-def parse_table(request: RawRequest, service: Service) -> str:
+def parse_table(request: RawRequest, site: Site) -> str:
     form = Form(request.query)
     table = _table(form, TABLES)
     form.done()
     return table
 
 
-async def empty(service: Service, table: str, caller: Caller) -> object:
+async def empty(site: Site, table: str, caller: Caller) -> object:
     """How many rows were deleted: always none. Raises Unauthorized, Forbidden."""
     require_administrator(caller.viewer)
     return {"deleted": 0}

@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import NotFound, TooLong, Unreadable, WrongMethod
 from ..http import envelope
 from ..http.body import read_body
@@ -42,14 +42,14 @@ class Row:
     route: str
     method: str
     path: str
-    parse: Callable[[RawRequest, Service], Any]
-    run: Callable[[Service, Any, Caller], Awaitable[object]]
+    parse: Callable[[RawRequest, Site], Any]
+    run: Callable[[Site, Any, Caller], Awaitable[object]]
     flat: Callable[[Any, Any], object] | None = None
     is_bare: bool = False
     type: str | None = None
     is_navigation: bool = False
     is_upload: bool = False
-    admit: Callable[[Service, Viewer], None] | None = None
+    admit: Callable[[Site, Viewer], None] | None = None
 
 
 def reply_of(row: Row, data: Any, parsed: Any, *, is_bare: bool) -> Reply:
@@ -68,10 +68,10 @@ class Resource:
     """All operations of one path in one layout, as an ASGI application."""
 
     def __init__(
-        self, rows: Mapping[str, list[Row]], service: Service, policy: Policy, layout: Layout
+        self, rows: Mapping[str, list[Row]], site: Site, policy: Policy, layout: Layout
     ) -> None:
         self._rows = rows
-        self._service = service
+        self._site = site
         self._policy = policy
         self._layout = layout
         self._allowed = ", ".join([*rows, *(["HEAD"] if "GET" in rows else []), "OPTIONS"])
@@ -110,9 +110,9 @@ class Resource:
         method = scope["method"]
         layout, policy = self._layout, self._policy
         token = layout.token(scope, headers, policy)
-        viewer = await self._service.viewer_of(token) if token else PUBLIC
+        viewer = await self._site.viewer_of(token) if token else PUBLIC
         address = address_of(scope.get("client"), headers, policy.trusted_proxies)
-        length = self._service.rules.comment_length
+        length = self._site.rules.comment_length
         body = (
             pieces(receive)
             if row.is_upload
@@ -122,13 +122,13 @@ class Resource:
         id = id.removesuffix(".html")
         asked = RawRequest(query, body, id, layout.is_bare, headers)
         if row.admit:
-            row.admit(self._service, viewer)
-        parsed = row.parse(asked, self._service)
+            row.admit(self._site, viewer)
+        parsed = row.parse(asked, self._site)
         asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
         is_sent_elsewhere = layout.is_sent_elsewhere(method, headers)
         agent = headers.get(b"user-agent", b"").decode("latin-1")
         caller = Caller(viewer, address, asked_in, is_sent_elsewhere, agent)
-        data = await row.run(self._service, parsed, caller)
+        data = await row.run(self._site, parsed, caller)
         if isinstance(data, Response):
             return data
         data, extra = layout.finish(data, asked, scope, headers, policy)

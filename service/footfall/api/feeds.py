@@ -21,8 +21,8 @@ from starlette.types import Receive, Scope, Send
 from ..domain import feeds
 from ..domain.fair_queue import FairQueue
 from ..domain.page_cache import Finished
-from ..domain.service import Service
 from ..domain.shares import Client, Shares, client_of
+from ..domain.site import Site
 from ..errors import NotFound, ServiceError
 from ..http.client import address_of, headers_of, server_address
 from ..http.params import MAX_PATH, MAX_URL, Form, Values, parse_query
@@ -83,11 +83,11 @@ def parse(query: Values, base: str) -> Wanted:
 class Feeds:
     """The feeds as an ASGI application."""
 
-    def __init__(self, service: Service, policy: Policy, values: Mapping[str, str]) -> None:
-        self._service = service
+    def __init__(self, site: Site, policy: Policy, values: Mapping[str, str]) -> None:
+        self._site = site
         self._policy = policy
         self._name = values["site_name"]
-        self._site = values["site_url"]
+        self._site_url = values["site_url"]
         # Feeds are made one at a time, apart from pages of comments: those do not wait for feeds.
         self._queue = FairQueue()
         self._shares = Shares(MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS)
@@ -110,39 +110,39 @@ class Feeds:
 
     async def _finished(self, wanted: Wanted, client: Client) -> Finished:
         """Raises NotFound for what is no account; TooManyAtOnce, Unavailable."""
-        service = self._service
-        if wanted.account and not await service.accounts.by_ids({wanted.account}):
+        site = self._site
+        if wanted.account and not await site.accounts.by_ids({wanted.account}):
             raise NotFound("user_id: there is no such account")
-        ids = await feeds.candidates(service, wanted.number, wanted.path, wanted.account)
-        versions = await service.recent.versions(ids)
+        ids = await feeds.candidates(site, wanted.number, wanted.path, wanted.account)
+        versions = await site.recent.versions(ids)
         # At midnight UTC, so that all workers write the same date into an empty feed.
-        today_ms = service.clock() // DAY_MS * DAY_MS
+        today_ms = site.process.clock() // DAY_MS * DAY_MS
         made_of = ids, versions, today_ms
-        found = service.page_cache.find(wanted, made_of)
+        found = site.page_cache.find(wanted, made_of)
         if found:
             return found
         make = partial(self._make, wanted, ids, today_ms, client)
         # Whoever waits for it takes part of their own share, also if somebody else began it.
         with self._shares.room(client, 1):
             turn = self._queue.turn(client.turn)
-            return await service.page_cache.find_or_make(wanted, made_of, make, turn)
+            return await site.page_cache.find_or_make(wanted, made_of, make, turn)
 
     async def _make(
         self, wanted: Wanted, ids: tuple[str, ...], today_ms: int, client: Client
     ) -> Finished:
-        service = self._service
-        made_of, showing = await feeds.read(service, ids, wanted.number, wanted.account)
+        site = self._site
+        made_of, showing = await feeds.read(site, ids, wanted.number, wanted.account)
         work = partial(self._written, wanted, showing, today_ms)
-        body = await service.renderer.run(work, client)
+        body = await site.process.renderer.run(work, client)
         tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
         return Finished((ids, made_of, today_ms), body, tag)
 
     def _written(self, wanted: Wanted, showing: Showing, today_ms: int) -> bytes:
-        view = View(PUBLIC, self._service.display, False)
-        site = self._site or wanted.base.removesuffix("/api/comment/rss")
-        items = [item(orjson.loads(each), site) for each in view.elsewhere(showing)]
+        view = View(PUBLIC, self._site.display, False)
+        url = self._site_url or wanted.base.removesuffix("/api/comment/rss")
+        items = [item(orjson.loads(each), url) for each in view.elsewhere(showing)]
         _, write = FORMATS[wanted.format]
-        home = page_address(wanted.path, site)
+        home = page_address(wanted.path, url)
         return write(Feed(self._title(wanted), wanted.url, home, items, today_ms))
 
     def _title(self, wanted: Wanted) -> str:
@@ -163,6 +163,6 @@ def _with(answer: Response, common: tuple[tuple[bytes, bytes], ...]) -> Response
     return Response(answer.status, answer.body, answer.extra, common)
 
 
-def feed_routes(service: Service, policy: Policy, values: Mapping[str, str]) -> list[BaseRoute]:
-    app = Page(Feeds(service, policy, values), "feed")
+def feed_routes(site: Site, policy: Policy, values: Mapping[str, str]) -> list[BaseRoute]:
+    app = Page(Feeds(site, policy, values), "feed")
     return [Route(f"{prefix}/comment/rss", app) for prefix in ("", "/api")]

@@ -16,7 +16,7 @@ import orjson
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.response import API_VERSION
 from .site import Page
 
@@ -39,8 +39,8 @@ class Health:
     Redis makes the service not ready.
     """
 
-    def __init__(self, service: Service, version: str, *, is_strict: bool = True) -> None:
-        self._service = service
+    def __init__(self, site: Site, version: str, *, is_strict: bool = True) -> None:
+        self._site = site
         self._version = version
         self._is_strict = is_strict
         self.is_draining = False
@@ -54,7 +54,7 @@ class Health:
         (trouble, took_ms), vacancy, outbox = await asyncio.gather(
             self._trouble(), self._vacancy(), self._outbox(warnings)
         )
-        problems = self._service.safety.problems.values()
+        problems = self._site.process.safety.problems.values()
         reasons = ["draining"] * self.is_draining + [trouble] * bool(trouble)
         blocks = (
             each for each in problems if each.is_outage or (each.is_fatal and self._is_strict)
@@ -65,34 +65,34 @@ class Health:
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,
             "warnings": minor + vacancy + warnings,
-            "durability": str(self._service.safety.durability),
+            "durability": str(self._site.process.safety.durability),
             "redis_ms": took_ms,
         }
 
     async def _trouble(self) -> tuple[str, float]:
         """Why no request can be answered, and in how many milliseconds Redis said so."""
         began = time.perf_counter()
-        trouble = await self._service.trouble()
+        trouble = await self._site.process.safety.trouble()
         return trouble, round((time.perf_counter() - began) * 1000, 3)
 
     async def _vacancy(self) -> list[str]:
         """That there is no administrator, unless Redis does not say so in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(VACANCY_SECONDS):
-                if await self._service.accounts.lacks_administrator():
-                    return [self._service.account_rules.vacancy]
+                if await self._site.accounts.lacks_administrator():
+                    return [self._site.account_rules.vacancy]
         return []
 
     async def _outbox(self, warnings: list[str]) -> dict[str, Any]:
         """How much is still to be told; and a warning if that gets late, or fails."""
-        outbox = self._service.outbox
+        outbox = self._site.outbox
         if not outbox.is_on:
             return {}
         await outbox.refresh(WAIT_SECONDS)
         depth = outbox.reading
         if depth is None:
             return {}
-        age_seconds = depth.age_ms(self._service.clock()) // 1000
+        age_seconds = depth.age_ms(self._site.process.clock()) // 1000
         if age_seconds >= LATE_SECONDS:
             warnings.append(f"what is to be told has been waiting for {age_seconds} seconds")
         if depth.undelivered:

@@ -10,7 +10,7 @@ from functools import partial
 from sys import getsizeof
 
 from ..domain.counters import lowers_views, trials_of
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import ServiceError
 from ..http.body import parse_json
 from ..http.params import MAX_URL, RawRequest, parse_query
@@ -68,8 +68,8 @@ class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
     A cache: when it is full all of it is dropped, since to find the oldest costs at every hit.
     """
 
-    def __init__(self, service: Service, *, is_on: bool = True) -> None:
-        self._service = service
+    def __init__(self, site: Site, *, is_on: bool = True) -> None:
+        self._site = site
         self._rows = _ROWS if is_on else {}
         self._bytes = 0
 
@@ -113,21 +113,21 @@ class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
         type = values.get("type")
         row = next((row for row in rows if row.type == type and type), rows[0])
         request = RawRequest(values, parse_json(body) if body else {}, is_bare=is_bare)
-        return _hot_request(self._service, row, request)
+        return _hot_request(self._site, row, request)
 
 
-def _hot_request(service: Service, row: Row, request: RawRequest) -> HotRequest | None:
-    parsed, route = row.parse(request, service), service.metrics.routes[row.route]
+def _hot_request(site: Site, row: Row, request: RawRequest) -> HotRequest | None:
+    parsed, route = row.parse(request, site), site.process.metrics.routes[row.route]
     if row.route == "article_read":
-        return _read(service, route, parsed)
+        return _read(site, route, parsed)
     if row.route == "article_change":
         # A POST with `paths` is a read, which is rare.
-        return _change(service, route, parsed) if isinstance(parsed, counters.Change) else None
+        return _change(site, route, parsed) if isinstance(parsed, counters.Change) else None
     if row.route == "comment_page":
-        return _page(service, route, parsed) if comments.is_common(service, PUBLIC) else None
+        return _page(site, route, parsed) if comments.is_common(site, PUBLIC) else None
 
     async def run() -> Reply:
-        data = await row.run(service, parsed, Caller(PUBLIC, "", ""))
+        data = await row.run(site, parsed, Caller(PUBLIC, "", ""))
         return reply_of(row, data, parsed, is_bare=request.is_bare)
 
     # These operations need several round trips, so nothing goes with the batch.
@@ -138,37 +138,37 @@ def _send_nothing(done: Done) -> None:
     done([])
 
 
-def _read(service: Service, route: Route, read: counters.Read) -> HotRequest | None:
+def _read(site: Site, route: Route, read: counters.Read) -> HotRequest | None:
     if read.paths is None:
         return None
-    names = service.counters.names(read.paths, read.types)
-    return HotRequest(route, partial(service.counters.fetch_counts, names), read.reply, names=names)
+    names = site.counters.names(read.paths, read.types)
+    return HotRequest(route, partial(site.counters.fetch_counts, names), read.reply, names=names)
 
 
-def _change(service: Service, route: Route, change: counters.Change) -> HotRequest | None:
+def _change(site: Site, route: Route, change: counters.Change) -> HotRequest | None:
     if lowers_views(change.changes):
         return None
-    changes = service.counters.changes(change.changes)
-    add: Send = partial(service.counters.send_changes, changes)
+    changes = site.counters.changes(change.changes)
+    add: Send = partial(site.counters.send_changes, changes)
     trials = tuple(trials_of(name for name, _ in changes))
 
     def add_when_admitted(done: Done) -> None:
-        service.trials.when_admitted(trials, partial(add, done), done)
+        site.trials.when_admitted(trials, partial(add, done), done)
 
     return HotRequest(route, add_when_admitted if trials else add, change.reply, changes=changes)
 
 
-def _page(service: Service, route: Route, page: comments.List) -> HotRequest:
+def _page(site: Site, route: Route, page: comments.List) -> HotRequest:
     def send(done: Done) -> None:
-        if service.page_cache.has(page):
-            service.comments.fetch_version(page.path, done)
+        if site.page_cache.has(page):
+            site.comments.fetch_version(page.path, done)
         else:
             done([])
 
     def make_reply(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
         if not version:
-            return comments.first_page(service, page)
-        kept = comments.kept_page(service, page, *version)
-        return kept or comments.common_page(service, page, *version)
+            return comments.first_page(site, page)
+        kept = comments.kept_page(site, page, *version)
+        return kept or comments.common_page(site, page, *version)
 
     return HotRequest(route, send, make_reply)

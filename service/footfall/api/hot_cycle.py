@@ -11,7 +11,7 @@ from time import monotonic
 from typing import ClassVar
 
 from ..domain.counters import charge_new, pay
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.client import Headers, forwarded_address, is_proxy
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
@@ -39,7 +39,7 @@ class HotCycle:
     It answers one request after the other; requests that are pipelined have a cycle each.
     """
 
-    service: ClassVar[Service]
+    site: ClassVar[Site]
     slow: ClassVar[SlowLog]
 
     message_event = _NobodyWaits
@@ -67,20 +67,20 @@ class HotCycle:
         self._peer = peer
         self._is_proxy = is_proxy(peer, connection.policy.trusted_proxies)
         # Names the client whose tokens changes of the peer itself take; empty if they need none.
-        self._peer_key = self.service.rate_limits.client_key(peer)
+        self._peer_key = self.site.rate_limits.client_key(peer)
         self.keep_alive = self.response_complete = True
 
     def accepts(self, request: HotRequest, headers: Headers) -> bool:
         """Take this request; False if ASGI must answer it after all."""
         client_key = ""
         if request.changes:
-            limits = self.service.rate_limits
+            limits = self.site.rate_limits
             client_key = self._peer_key
             forwarded = headers.get(b"x-forwarded-for")
             if forwarded is not None and self._is_proxy:
                 trusted = self.connection.policy.trusted_proxies
                 client_key = limits.client_key(forwarded_address(self._peer, forwarded, trusted))
-            if client_key in limits.owing or self.service.quota.is_full:
+            if client_key in limits.owing or self.site.quota.is_full:
                 return False
         self.request = request
         self._client_key = client_key
@@ -93,10 +93,10 @@ class HotCycle:
     def start(self) -> None:
         request, client_key = self.request, self._client_key
         try:
-            if not client_key or self.service.rate_limits.covers(client_key, len(request.changes)):
+            if not client_key or self.site.rate_limits.covers(client_key, len(request.changes)):
                 request.send(self.arrived)
             else:
-                pay(self.service, client_key, len(request.changes), self.paid)
+                pay(self.site, client_key, len(request.changes), self.paid)
         except Exception as error:
             # The parser calls this, and an error here would pass for one of its own.
             self.arrived(error)
@@ -116,7 +116,7 @@ class HotCycle:
                 raise numbers
             if 1 in numbers and self._client_key:
                 # Further tokens for counters that did not exist: those whose new count is 1.
-                charge_new(self.service, self._client_key, request.changes, numbers)
+                charge_new(self.site, self._client_key, request.changes, numbers)
             reply = request.make_reply(numbers)
         except Exception as error:
             reply = self._failed(error)
@@ -136,7 +136,7 @@ class HotCycle:
             self.answer(making.result())
 
     def _failed(self, error: BaseException) -> Response:
-        self.service.metrics.refused.add(type(error).__name__)
+        self.site.process.metrics.refused.add(type(error).__name__)
         with named_request(self._id):
             return failed(error, "", self.request.route.name)
 
@@ -176,7 +176,7 @@ class HotCycle:
 
 
 def protocol_of(
-    service: Service, policy: Policy, *, is_hot: bool = True, cycle_type: type[HotCycle] = HotCycle
+    site: Site, policy: Policy, *, is_hot: bool = True, cycle_type: type[HotCycle] = HotCycle
 ) -> type[HttpProtocol]:
     """The protocol class for one service; uvicorn makes one object of it for each connection.
 
@@ -184,13 +184,13 @@ def protocol_of(
     """
     own = {
         "__slots__": (),
-        "service": service,
+        "site": site,
         "slow": SlowLog(logging.getLogger(__name__), policy.slow_seconds),
     }
     values = {
-        "metrics": service.metrics,
+        "metrics": site.process.metrics,
         "policy": policy,
-        "requests": HotRequests(service, is_on=is_hot),
+        "requests": HotRequests(site, is_on=is_hot),
         "cycle_type": type("HotCycle", (cycle_type,), own),
     }
     return type("HttpProtocol", (HttpProtocol,), values)

@@ -16,7 +16,7 @@ import orjson
 
 from ..domain.importer import WAYS
 from ..domain.rules import require_administrator
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import BadRequest
 from ..http import envelope
 from ..http.params import Form, RawRequest
@@ -35,7 +35,7 @@ class Upload:
     is_dry: bool
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Upload":
+    def parse(cls, request: RawRequest, site: Site) -> "Upload":
         form = Form(request.query)
         way = form.choice("counters", "max", WAYS)
         is_dry = form.choice("dry", "true", ("true", "false")) == "true"
@@ -46,14 +46,14 @@ class Upload:
         return cls(request.body, way, is_dry)
 
 
-async def import_(service: Service, parsed: Upload, caller: Caller) -> Response:
+async def import_(site: Site, parsed: Upload, caller: Caller) -> Response:
     """Raises Unauthorized, Forbidden, BadRequest, Unreadable."""
     require_administrator(caller.viewer)
     with ExitStack() as stack:
         file = stack.enter_context(tempfile.NamedTemporaryFile(prefix="footfall-import-"))
         await _keep(parsed.body, file)
         path, kept = Path(file.name), stack.pop_all()
-    return Response(200, b"", stream=_lines(service, parsed, path, kept, caller.language))
+    return Response(200, b"", stream=_lines(site, parsed, path, kept, caller.language))
 
 
 async def _keep(body: AsyncGenerator[bytes], file: IO[bytes]) -> None:
@@ -68,10 +68,10 @@ async def _keep(body: AsyncGenerator[bytes], file: IO[bytes]) -> None:
 
 
 async def _lines(
-    service: Service, parsed: Upload, path: Path, kept: ExitStack, language: str
+    site: Site, parsed: Upload, path: Path, kept: ExitStack, language: str
 ) -> AsyncGenerator[bytes]:
     with kept:
-        steps = service.importer().file(service, path, parsed.way, is_dry=parsed.is_dry)
+        steps = site.importer().file(site, path, parsed.way, is_dry=parsed.is_dry)
         try:
             async with aclosing(steps):
                 async for step in steps:

@@ -25,7 +25,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain import vitals
-from ..domain.service import Service
+from ..domain.site import Site
 from ..domain.vitals import Vitals
 from ..telemetry.metrics import Histogram
 from .processes import Processes, build
@@ -38,8 +38,8 @@ WAIT_SECONDS = 0.25
 class Figures(Collector):
     """Reads the service's numbers at each scrape."""
 
-    def __init__(self, service: Service, version: str) -> None:
-        self._service = service
+    def __init__(self, site: Site, version: str) -> None:
+        self._site = site
         self._version = version
         # What was read for this scrape; nothing yet.
         self._vitals = Vitals({}, None, None)
@@ -47,13 +47,13 @@ class Figures(Collector):
     async def refresh(self) -> None:
         """Read what only Redis knows."""
         self._vitals, *_ = await asyncio.gather(
-            vitals.read(self._service, WAIT_SECONDS),
-            self._service.scale.refresh(WAIT_SECONDS),
-            self._service.outbox.refresh(WAIT_SECONDS),
+            vitals.read(self._site, WAIT_SECONDS),
+            self._site.scale.refresh(WAIT_SECONDS),
+            self._site.outbox.refresh(WAIT_SECONDS),
         )
 
     def collect(self) -> Iterator[Metric]:
-        show(self._service)
+        show(self._site)
         yield InfoMetricFamily("footfall_build", "What is running, as labels", build(self._version))
         yield from self._stored()
         yield from self._held()
@@ -67,7 +67,7 @@ class Figures(Collector):
 
     def _asked(self) -> Iterator[Metric]:
         """What workers asked Redis."""
-        metrics = self._service.metrics
+        metrics = self._site.process.metrics
         yield _histogram(
             "footfall_redis_seconds",
             "Round trips to Redis, until their last reply",
@@ -81,7 +81,7 @@ class Figures(Collector):
 
     def _ran(self) -> Iterator[Metric]:
         """How workers are doing themselves, and what could not be done."""
-        metrics = self._service.metrics
+        metrics = self._site.process.metrics
         for name, text, counter in (
             (
                 "footfall_redis_failures",
@@ -126,15 +126,15 @@ class Figures(Collector):
         )
 
     def _told(self) -> Iterator[Metric]:
-        service = self._service
+        site = self._site
         deliveries = CounterMetricFamily(
             "footfall_deliveries", "Attempts to tell somebody of a comment", labels=["outcome"]
         )
-        for outcome, number in service.metrics.deliveries.totals().items():
+        for outcome, number in site.process.metrics.deliveries.totals().items():
             deliveries.add_metric([outcome.replace(" ", "_")], number)
         yield deliveries
-        depth = service.outbox.reading
-        if not service.outbox.is_on or depth is None:
+        depth = site.outbox.reading
+        if not site.outbox.is_on or depth is None:
             return
         tasks = GaugeMetricFamily(
             "footfall_outbox_tasks",
@@ -147,11 +147,11 @@ class Figures(Collector):
         yield GaugeMetricFamily(
             "footfall_outbox_seconds",
             "How long the oldest task that nobody has done waits",
-            depth.age_ms(service.clock()) / 1000,
+            depth.age_ms(site.process.clock()) / 1000,
         )
 
     def _answered(self) -> Iterator[Metric]:
-        metrics = self._service.metrics
+        metrics = self._site.process.metrics
         requests = CounterMetricFamily(
             "footfall_requests", "Requests that were answered", labels=["route", "status"]
         )
@@ -179,7 +179,7 @@ class Figures(Collector):
             "1 for what is wrong with Redis; /readyz says it in words",
             labels=["code"],
         )
-        for code, is_found in self._service.safety.findings().items():
+        for code, is_found in self._site.process.safety.findings().items():
             found.add_metric([code], is_found)
         yield found
 
@@ -224,7 +224,7 @@ class Figures(Collector):
                 ("footfall_backup_bytes", "Size of the last whole backup", backup.bytes),
             ):
                 yield GaugeMetricFamily(name, text, value)
-        if room := self._service.safety.room:
+        if room := self._site.process.safety.room:
             yield GaugeMetricFamily(
                 "footfall_data_dir_free_bytes", "Room on the disk of DATA_DIR", room.free
             )
@@ -233,7 +233,7 @@ class Figures(Collector):
             )
 
     def _stored(self) -> Iterator[Metric]:
-        size = self._service.scale.reading
+        size = self._site.scale.reading
         if size is None:
             return
         for name, kind in (("counter", size.counters), ("comment", size.comments)):
@@ -246,10 +246,10 @@ class Figures(Collector):
                 )
 
 
-def show(service: Service) -> None:
+def show(site: Site) -> None:
     """Copy this worker's gauges to the memory that all workers share."""
-    service.metrics.waiting.show(service.waiting())
-    service.metrics.pages_bytes.show(service.page_cache.bytes)
+    site.process.metrics.waiting.show(site.waiting())
+    site.process.metrics.pages_bytes.show(site.page_cache.bytes)
 
 
 def _histogram(name: str, text: str, meter: Histogram) -> HistogramMetricFamily:
@@ -260,13 +260,13 @@ def _histogram(name: str, text: str, meter: Histogram) -> HistogramMetricFamily:
 class Metrics:
     """/metrics as an ASGI application, with a registry of its own."""
 
-    def __init__(self, service: Service, version: str) -> None:
+    def __init__(self, site: Site, version: str) -> None:
         # Who has this application answers requests: it is a worker.
-        service.metrics.pid.show(os.getpid())
-        self._figures = Figures(service, version)
+        site.process.metrics.pid.show(os.getpid())
+        self._figures = Figures(site, version)
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self._figures)
-        self._processes = Processes(service.metrics.pid)
+        self._processes = Processes(site.process.metrics.pid)
         self._registry.register(self._processes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -283,5 +283,5 @@ class Metrics:
         await send({"type": "http.response.body", "body": body if has_body else b""})
 
 
-def metrics_route(service: Service, version: str) -> BaseRoute:
-    return Route("/metrics", Page(Metrics(service, version), "metrics"))
+def metrics_route(site: Site, version: str) -> BaseRoute:
+    return Route("/metrics", Page(Metrics(site, version), "metrics"))

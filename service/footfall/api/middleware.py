@@ -10,7 +10,7 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..domain.service import Service
+from ..domain.site import Site
 from ..telemetry import pauses
 from ..telemetry.logs import SlowLog, name_request
 from ..telemetry.metrics import OTHER
@@ -26,10 +26,10 @@ LOOKS = ("health", "metrics")
 class Counted:
     """An application whose answers are counted."""
 
-    def __init__(self, app: ASGIApp, service: Service, slow_seconds: float) -> None:
+    def __init__(self, app: ASGIApp, site: Site, slow_seconds: float) -> None:
         self._app = app
-        self._metrics = service.metrics
-        self._renderer = service.renderer
+        self._metrics = site.process.metrics
+        self._renderer = site.process.renderer
         self._slow = SlowLog(logging.getLogger(__name__), slow_seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

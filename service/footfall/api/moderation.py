@@ -7,7 +7,7 @@ from orjson import Fragment
 
 from ..domain import comments, moderation, undo
 from ..domain.rules import require_administrator
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import BadRequest, Refused, Unauthorized
 from ..http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest, Values
 from ..markup import safe_nick
@@ -33,32 +33,32 @@ class Edit:
     ids: tuple[str, ...] | None = None
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Edit":
+    def parse(cls, request: RawRequest, site: Site) -> "Edit":
         fields = request.fields
         like = fields.get("like") if fields.keys() == {"like"} else None
         return cls(request.id, like if isinstance(like, bool) else None, fields, _ids(request))
 
 
-async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
+async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     """The changed comment, or "" when no comment has that id, or nothing was asked for.
 
     Raises Unauthorized, Forbidden, Refused and BadRequest.
     """
     if parsed.ids is not None:
-        return await _edit_many(service, parsed, parsed.ids, caller)
+        return await _edit_many(site, parsed, parsed.ids, caller)
     if "undo" in parsed.fields:
-        return await _undo(service, parsed.fields, caller)
+        return await _undo(site, parsed.fields, caller)
     if parsed.like is not None:
-        showing = await comments.like(service, parsed.id, 1 if parsed.like else -1, caller)
+        showing = await comments.like(site, parsed.id, 1 if parsed.like else -1, caller)
     else:
         # Checked before the fields: a stranger learns that a login is needed, and nothing else.
         if caller.viewer.account is None:
             raise Unauthorized()
-        wanted = _wanted(parsed.fields, service, is_moderator=caller.viewer.is_administrator)
-        showing = await moderation.edit(service, parsed.id, wanted, caller)
+        wanted = _wanted(parsed.fields, site, is_moderator=caller.viewer.is_administrator)
+        showing = await moderation.edit(site, parsed.id, wanted, caller)
     if showing is None:
         return ""
-    return Fragment(*View(caller.viewer, service.display, is_dated=False).elsewhere(showing))
+    return Fragment(*View(caller.viewer, site.display, is_dated=False).elsewhere(showing))
 
 
 def _ids(request: RawRequest) -> tuple[str, ...] | None:
@@ -73,18 +73,16 @@ def _ids(request: RawRequest) -> tuple[str, ...] | None:
     return tuple(ids)
 
 
-async def _edit_many(
-    service: Service, parsed: Edit, ids: tuple[str, ...], caller: Caller
-) -> object:
+async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> object:
     require_administrator(caller.viewer)
     fields = {name: value for name, value in parsed.fields.items() if name != "ids"}
-    wanted = _wanted(fields, service, is_moderator=True)
+    wanted = _wanted(fields, site, is_moderator=True)
     edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
     if edits:
         _require_one(ids, fields, edits)
-        return (await undo.edit_one(service, ids[0], wanted, caller))._asdict()
+        return (await undo.edit_one(site, ids[0], wanted, caller))._asdict()
     outcome = await undo.moderate_many(
-        service, ids, caller, status=wanted.status, is_pinned=wanted.is_pinned
+        site, ids, caller, status=wanted.status, is_pinned=wanted.is_pinned
     )
     return outcome._asdict()
 
@@ -100,24 +98,24 @@ def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None
     form.done()
 
 
-async def _undo(service: Service, fields: Values, caller: Caller) -> object:
+async def _undo(site: Site, fields: Values, caller: Caller) -> object:
     require_administrator(caller.viewer)
     form = Form(fields)
     name = form.text("undo", MAX_ID, required="undo can not be blank") or ""
     form.done()
-    outcome = await undo.undo(service, name, caller)
+    outcome = await undo.undo(site, name, caller)
     if outcome is None:
         raise Refused("This can not be undone any more")
     return {"results": outcome.results}
 
 
-def _wanted(fields: Values, service: Service, *, is_moderator: bool) -> moderation.Edit:
+def _wanted(fields: Values, site: Site, *, is_moderator: bool) -> moderation.Edit:
     """Raises BadRequest and FieldTooLong. Fields that nobody may change are left alone."""
     if isinstance(fields.get("comment"), dict):
         # Client 2.14 sends its whole form as the comment.
         fields = fields["comment"]
     form = Form(fields, is_readers=True)
-    text = form.text("comment", service.rules.comment_length) or ""
+    text = form.text("comment", site.rules.comment_length) or ""
     if not is_moderator:
         form.done()
         return moderation.Edit(text)
@@ -152,13 +150,13 @@ class Delete:
     ids: tuple[str, ...] | None
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Delete":
+    def parse(cls, request: RawRequest, site: Site) -> "Delete":
         return cls(request.id, _ids(request))
 
 
-async def delete(service: Service, parsed: Delete, caller: Caller) -> object:
+async def delete(site: Site, parsed: Delete, caller: Caller) -> object:
     """Raises Unauthorized, Forbidden and Unavailable."""
     if parsed.ids is not None:
-        return (await undo.delete_many(service, parsed.ids, caller))._asdict()
-    await moderation.delete(service, parsed.id, caller)
+        return (await undo.delete_many(site, parsed.ids, caller))._asdict()
+    await moderation.delete(site, parsed.id, caller)
     return ""

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from ..domain import identities
 from ..domain.reauthentication import OwnerProof
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import BadRequest, Denied, FlowExpired, ServiceError
 from ..http import envelope
 from ..http.fetch_metadata import require_navigation
@@ -44,7 +44,7 @@ class Step:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Step":
+    def parse(cls, request: RawRequest, site: Site) -> "Step":
         # A picture of this address would put another log-in into the place of one under way.
         require_navigation(request.headers)
         form = Form(request.query)
@@ -62,12 +62,12 @@ class Step:
             redirect or "",
             flow,
             answer if is_back else {},
-            kept(service.providers.targets, request.headers),
+            kept(site.providers.targets, request.headers),
             b"text/html" in request.headers.get(b"accept", b""),
         )
 
     @classmethod
-    def parse_addition(cls, request: RawRequest, service: Service) -> "Step":
+    def parse_addition(cls, request: RawRequest, site: Site) -> "Step":
         form = Form(request.fields)
         name, redirect = form.text("type", MAX_NAME), form.text("redirect", MAX_LINK)
         proof = parse_proof(form)
@@ -75,43 +75,43 @@ class Step:
         return cls(name or "", redirect or "", "", {}, proof=proof)
 
 
-async def oauth(service: Service, parsed: Step, caller: Caller) -> Response:
+async def oauth(site: Site, parsed: Step, caller: Caller) -> Response:
     """On to the other service, or back from it. Who is logged in adds it to their account."""
-    targets = service.providers.targets
+    targets = site.providers.targets
     target = ""
     try:
         if not parsed.answer:
             # No address has a password in it: this adds only if the log-in itself is proof.
             adds = OwnerProof() if caller.viewer.account else None
             address, state = await identities.begin(
-                service, parsed.name, parsed.redirect, caller, adds=adds
+                site, parsed.name, parsed.redirect, caller, adds=adds
             )
             return _sent(address, cookie(targets, state, identities.FLOW_SECONDS))
         if not hmac.compare_digest(parsed.kept.encode(), parsed.state.encode()):
             raise FlowExpired()
-        flow = await identities.take(service, parsed.state)
+        flow = await identities.take(site, parsed.state)
         target = flow.target
-        arrival = await identities.arrive(service, flow, parsed.answer, caller)
+        arrival = await identities.arrive(site, flow, parsed.answer, caller)
         line = cookie(targets, arrival.proof, identities.TICKET_SECONDS * bool(arrival.proof))
         return _sent(_end(targets, target, arrival), line)
     except ServiceError as error:
-        if not parsed.wants_page or not service.providers.is_any or isinstance(error, BadRequest):
+        if not parsed.wants_page or not site.providers.is_any or isinstance(error, BadRequest):
             raise
         # Somebody looks at this: our page says it in words.
-        service.metrics.refused.add(type(error).__name__)
+        site.process.metrics.refused.add(type(error).__name__)
         page = target.partition("#")[0] if targets.is_own(target) else _page(targets, target)
         return _sent(f"{page}#problem={type(error).__name__}", cookie(targets, ""))
 
 
-async def add(service: Service, parsed: Step, caller: Caller) -> Response:
+async def add(site: Site, parsed: Step, caller: Caller) -> Response:
     """Where a browser goes so that a service is added to the account that is logged in."""
     if caller.viewer.account is None:
         raise Denied()
     address, state = await identities.begin(
-        service, parsed.name, parsed.redirect, caller, adds=parsed.proof
+        site, parsed.name, parsed.redirect, caller, adds=parsed.proof
     )
     body = envelope.enveloped({"url": address})
-    line = cookie(service.providers.targets, state, identities.FLOW_SECONDS)
+    line = cookie(site.providers.targets, state, identities.FLOW_SECONDS)
     return Response(200, body, line)
 
 

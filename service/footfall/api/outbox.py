@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, replace
 
 from ..domain.mails import is_mail
 from ..domain.rules import require_administrator
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, Form, RawRequest
 from ..model import Caller, iso
@@ -13,10 +13,10 @@ MAX_SHOWN = 100
 MAX_ENTRY_CHARACTERS = 40
 
 
-async def read(service: Service, _: None, caller: Caller) -> object:
+async def read(site: Site, _: None, caller: Caller) -> object:
     """Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
-    outbox = service.outbox
+    outbox = site.outbox
     depth, given_up = await outbox.depth(), await outbox.undelivered(MAX_SHOWN)
     return {
         "isOn": outbox.is_on,
@@ -35,7 +35,7 @@ class Entries:
     ids: tuple[str, ...]
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Entries":
+    def parse(cls, request: RawRequest, site: Site) -> "Entries":
         ids = request.fields.get("ids")
         if not isinstance(ids, list) or not 0 < len(ids) <= MAX_SHOWN or not all(map(_is_id, ids)):
             raise BadRequest({"ids": f"ids need 1 to {MAX_SHOWN} entries of the outbox"})
@@ -47,22 +47,22 @@ def _is_id(text: object) -> bool:
     return is_short and str(text).replace("-", "", 1).isdecimal()
 
 
-async def retry(service: Service, parsed: Entries, caller: Caller) -> object:
+async def retry(site: Site, parsed: Entries, caller: Caller) -> object:
     """How many are tried once more. Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
-    found = await service.outbox.undelivered(MAX_SHOWN, parsed.ids)
-    done = [await service.outbox.again(each, replace(each.task, attempts=0)) for each in found]
-    service.outbox.arrived.set()
+    found = await site.outbox.undelivered(MAX_SHOWN, parsed.ids)
+    done = [await site.outbox.again(each, replace(each.task, attempts=0)) for each in found]
+    site.outbox.arrived.set()
     return {"count": sum(done)}
 
 
-async def drop(service: Service, parsed: Entries, caller: Caller) -> object:
+async def drop(site: Site, parsed: Entries, caller: Caller) -> object:
     """How many were forgotten. Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
-    return {"count": await service.outbox.drop(parsed.ids)}
+    return {"count": await site.outbox.drop(parsed.ids)}
 
 
-def parse_reader(request: RawRequest, service: Service) -> str:
+def parse_reader(request: RawRequest, site: Site) -> str:
     form = Form(request.fields)
     to = form.text("to", MAX_MAIL) or ""
     if to and not is_mail(to):
@@ -71,10 +71,10 @@ def parse_reader(request: RawRequest, service: Service) -> str:
     return to
 
 
-async def try_out(service: Service, to: str, caller: Caller) -> object:
+async def try_out(site: Site, to: str, caller: Caller) -> object:
     """By the name of each who is told, why that failed; "" where it did not.
 
     Raises Unauthorized and Forbidden.
     """
     require_administrator(caller.viewer)
-    return await service.tries_out(service, to)
+    return await site.tries_out(site, to)

@@ -11,7 +11,7 @@ from orjson import Fragment
 from ..domain import queue as domain
 from ..domain.counters import charge
 from ..domain.rules import require_administrator
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, Form, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
@@ -39,7 +39,7 @@ class Queue:
     is_dated: bool
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Queue":
+    def parse(cls, request: RawRequest, site: Site) -> "Queue":
         form = Form(request.query)
         status = form.choice("status", "", STATUSES)
         words = form.text("keyword", MAX_WORDS) or ""
@@ -52,17 +52,17 @@ class Queue:
         return cls(statuses, words, owner == "mine", page, size, after, request.is_bare)
 
 
-async def queue(service: Service, parsed: Queue, caller: Caller) -> object:
+async def queue(site: Site, parsed: Queue, caller: Caller) -> object:
     """Raises Unauthorized and Forbidden."""
     if not (parsed.is_mine and caller.viewer.account):
         require_administrator(caller.viewer)
     if not caller.viewer.is_administrator:
-        await charge(service, caller.address, SEARCH_TOKENS)
+        await charge(site, caller.address, SEARCH_TOKENS)
     account = caller.viewer.account.id if parsed.is_mine and caller.viewer.account else ""
     number, size = parsed.page, parsed.size
     if parsed.words or account or parsed.after:
         part = await domain.search(
-            service,
+            site,
             parsed.statuses,
             caller.viewer,
             number=number,
@@ -72,8 +72,8 @@ async def queue(service: Service, parsed: Queue, caller: Caller) -> object:
             after=parsed.after,
         )
     else:
-        part = await domain.page(service, parsed.statuses, caller.viewer, number=number, size=size)
-    view = View(caller.viewer, service.display, parsed.is_dated)
+        part = await domain.page(site, parsed.statuses, caller.viewer, number=number, size=size)
+    view = View(caller.viewer, site.display, parsed.is_dated)
     answer: dict[str, Any] = {
         "page": number,
         "totalPages": -(-part.total // size),

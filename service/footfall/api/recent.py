@@ -12,7 +12,7 @@ from orjson import Fragment
 
 from ..domain import comments
 from ..domain.page_cache import Finished
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import Unavailable
 from ..http import envelope
 from ..http.params import MAX_RECENT, Form, RawRequest
@@ -31,49 +31,49 @@ class Recent(NamedTuple):
     is_dated: bool
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Recent":
+    def parse(cls, request: RawRequest, site: Site) -> "Recent":
         form = Form(request.query)
         number = form.integer("count", 10, MAX_RECENT)
         form.done()
         return cls(number, request.is_bare)
 
 
-async def recent(service: Service, parsed: Recent, caller: Caller) -> object:
+async def recent(site: Site, parsed: Recent, caller: Caller) -> object:
     """Comments, newest first. Raises Unavailable if they come in faster than they can be read."""
     if caller.viewer.account is None:
-        return await _common(service, parsed)
-    newest = await service.recent.newest(parsed.number, caller.viewer)
-    async with service.page_cache.turns:
-        _, found = await _listing(service, parsed, newest.ids, caller.viewer)
+        return await _common(site, parsed)
+    newest = await site.recent.newest(parsed.number, caller.viewer)
+    async with site.page_cache.turns:
+        _, found = await _listing(site, parsed, newest.ids, caller.viewer)
     return found
 
 
-async def _common(service: Service, parsed: Recent) -> Reply:
+async def _common(site: Site, parsed: Recent) -> Reply:
     """The comments as the public sees them."""
-    known = service.recent_ids.get(parsed, ())
+    known = site.recent_ids.get(parsed, ())
     for _ in range(MAX_READS):
-        ids, versions = await service.recent.newest(parsed.number, PUBLIC, known)
+        ids, versions = await site.recent.newest(parsed.number, PUBLIC, known)
         if ids == known:
             break
         # These versions are of the pages of the ids that were known before.
-        known = service.recent_ids[parsed] = ids
+        known = site.recent_ids[parsed] = ids
     else:
         raise Unavailable()
 
     async def make() -> Finished:
-        made_of, data = await _listing(service, parsed, ids, PUBLIC)
+        made_of, data = await _listing(site, parsed, ids, PUBLIC)
         body = envelope.bare(data) if parsed.is_dated else envelope.enveloped(data)
         words = repr((ids, made_of)).encode()
-        tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), service.salt())
+        tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), site.salt())
         return Finished((ids, made_of), body, tag)
 
-    finished = await service.page_cache.find_or_make(parsed, (ids, versions), make)
+    finished = await site.page_cache.find_or_make(parsed, (ids, versions), make)
     return finished.body, finished.tag
 
 
 async def _listing(
-    service: Service, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
+    site: Site, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
 ) -> tuple[tuple[int, ...], list[Fragment]]:
-    versions, showing = await comments.recent(service, ids, parsed.number, viewer)
-    view = View(viewer, service.display, parsed.is_dated)
+    versions, showing = await comments.recent(site, ids, parsed.number, viewer)
+    view = View(viewer, site.display, parsed.is_dated)
     return versions, [Fragment(each) for each in view.elsewhere(showing)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from starlette.routing import BaseRoute, Route
 
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.policy import Policy
 from . import (
     accounts,
@@ -139,12 +139,12 @@ EVERY = (*TABLE, *ADMIN_TABLE)
 FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 
-def api_routes(service: Service, policy: Policy) -> Iterator[BaseRoute]:
+def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
     others = list[BaseRoute]()
     for prefix, (exact, longer) in LAYOUTS.items():
         for path, rows in _by_path(EVERY if exact is OWN else TABLE).items():
-            yield Route(f"{prefix}{path}", Resource(rows, service, policy, exact))
-            resource = Resource(rows, service, policy, longer)
+            yield Route(f"{prefix}{path}", Resource(rows, site, policy, exact))
+            resource = Resource(rows, site, policy, longer)
             others += [Route(f"{prefix}{path}{form}", resource) for form in FORMS]
     # Behind all exact paths, since routes are tried in turn.
     yield from others

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..domain import accounts, identities, log_ins, reauthentication, two_factor
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS
 from ..domain.reauthentication import OwnerProof
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import LoggedOut
 from ..http.fetch_metadata import require_no_part
 from ..http.own_pages import HEADER, device_of
@@ -36,14 +36,12 @@ def described(display: DisplayOptions, account: Account) -> dict[str, object]:
     }
 
 
-def profile(service: Service, account: Account, credentials: Credentials) -> dict[str, object]:
+def profile(site: Site, account: Account, credentials: Credentials) -> dict[str, object]:
     """An account as its owner sees it, with what other services know them by."""
-    by_others = {name: credentials.identities.get(name) for name in service.providers.known()}
+    by_others = {name: credentials.identities.get(name) for name in site.providers.known()}
     # The reference sends the secret here; its clients ask whether there is one.
     return (
-        described(service.display, account)
-        | {"2fa": "on" if credentials.totp else None}
-        | by_others
+        described(site.display, account) | {"2fa": "on" if credentials.totp else None} | by_others
     )
 
 
@@ -53,17 +51,17 @@ def parse_proof(form: Form) -> OwnerProof:
     return OwnerProof(password or "", form.text("current_code", MAX_CODE_CHARACTERS) or "")
 
 
-def parse_nothing(request: RawRequest, service: Service) -> None:
+def parse_nothing(request: RawRequest, site: Site) -> None:
     """The token came in a header; there is nothing else to read."""
 
 
-async def show(service: Service, parsed: None, caller: Caller) -> object:
+async def show(site: Site, parsed: None, caller: Caller) -> object:
     """Clients ask once a page load; an empty object says nobody."""
     viewer = caller.viewer
-    stored = await service.accounts.by_id(viewer.account.id) if viewer.account else None
+    stored = await site.accounts.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         return {}
-    return profile(service, stored.account, stored.credentials)
+    return profile(site, stored.account, stored.credentials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,37 +78,37 @@ class LogIn:
     is_own_page: bool = False
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "LogIn":
+    def parse(cls, request: RawRequest, site: Site) -> "LogIn":
         form = Form(request.fields)
         mail = form.text("email", MAX_MAIL)
         password = form.text("password", MAX_PASSWORD_CHARACTERS)
         code = form.text("code", MAX_CODE_CHARACTERS)
         ticket = form.text("ticket", MAX_LINK_TOKEN_CHARACTERS)
         form.done()
-        proof = kept(service.providers.targets, request.headers) if ticket else ""
+        proof = kept(site.providers.targets, request.headers) if ticket else ""
         device, is_own_page = device_of(request.headers), HEADER in request.headers
         return cls(mail or "", password or "", code or "", ticket or "", proof, device, is_own_page)
 
 
-async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
+async def log_in(site: Site, parsed: LogIn, caller: Caller) -> object:
     if parsed.ticket:
         stored, token = await identities.redeem(
-            service, parsed.ticket, parsed.proof, parsed.code, caller
+            site, parsed.ticket, parsed.proof, parsed.code, caller
         )
     else:
         stored, token = await log_ins.by_password(
-            service, parsed.mail, parsed.password, parsed.code, caller, device=parsed.device
+            site, parsed.mail, parsed.password, parsed.code, caller, device=parsed.device
         )
-    shown = profile(service, stored.account, stored.credentials)
+    shown = profile(site, stored.account, stored.credentials)
     shown |= {"password": None, "token": token}
     if parsed.is_own_page:
-        shown["device"] = await service.devices.cookie(stored.id, parsed.device)
+        shown["device"] = await site.devices.cookie(stored.id, parsed.device)
     return shown
 
 
-async def log_out(service: Service, parsed: None, caller: Caller) -> object:
+async def log_out(site: Site, parsed: None, caller: Caller) -> object:
     """For whoever is not logged in it is done already."""
-    await service.sessions.end(caller.viewer)
+    await site.sessions.end(caller.viewer)
     return ""
 
 
@@ -122,7 +120,7 @@ class SecondFactor:
     device: str = ""
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "SecondFactor":
+    def parse(cls, request: RawRequest, site: Site) -> "SecondFactor":
         require_no_part(request.headers)
         form = Form(request.query)
         mail = form.text("email", MAX_MAIL)
@@ -130,22 +128,18 @@ class SecondFactor:
         return cls(mail or "", device_of(request.headers))
 
 
-async def second_factor(
-    service: Service, parsed: SecondFactor, caller: Caller
-) -> Mapping[str, object]:
+async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Mapping[str, object]:
     """Whether a log-in needs a code; for oneself, a secret to set one up with."""
     if parsed.mail:
-        is_asked = await log_ins.has_second_factor(
-            service, parsed.mail, caller, device=parsed.device
-        )
+        is_asked = await log_ins.has_second_factor(site, parsed.mail, caller, device=parsed.device)
         return {"enable": is_asked}
     if caller.viewer.account is None:
         raise LoggedOut()
     # A new one each time: the one that is in use is told to nobody, not even its owner.
     secret = two_factor.new_secret()
-    site = service.site_name
+    name = site.site_name
     return {
-        "otpauth_url": two_factor.otpauth_url(secret, caller.viewer.account.mail, site),
+        "otpauth_url": two_factor.otpauth_url(secret, caller.viewer.account.mail, name),
         "secret": secret,
     }
 
@@ -157,7 +151,7 @@ class NewSecondFactor:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "NewSecondFactor":
+    def parse(cls, request: RawRequest, site: Site) -> "NewSecondFactor":
         form = Form(request.fields)
         secret = form.text("secret", MAX_SECRET_CHARACTERS, required="secret can not be blank")
         code = form.text("code", MAX_CODE_CHARACTERS, required="code can not be blank")
@@ -169,24 +163,24 @@ class NewSecondFactor:
 
 
 async def add_second_factor(
-    service: Service, parsed: NewSecondFactor, caller: Caller
+    site: Site, parsed: NewSecondFactor, caller: Caller
 ) -> Mapping[str, object]:
     """Recovery codes, which are shown this once."""
-    step = await accounts.new_step(service, parsed.secret, parsed.code, caller)
-    await reauthentication.require(service, parsed.proof, caller, of_second_factor=True)
-    return {"recovery": await accounts.add_second_factor(service, parsed.secret, step, caller)}
+    step = await accounts.new_step(site, parsed.secret, parsed.code, caller)
+    await reauthentication.require(site, parsed.proof, caller, of_second_factor=True)
+    return {"recovery": await accounts.add_second_factor(site, parsed.secret, step, caller)}
 
 
-async def sessions(service: Service, parsed: None, caller: Caller) -> object:
+async def sessions(site: Site, parsed: None, caller: Caller) -> object:
     """One's log-ins that go on, and what proves that the account is one's own."""
     account = caller.viewer.account
-    stored = await service.accounts.by_id(account.id) if account else None
+    stored = await site.accounts.by_id(account.id) if account else None
     if stored is None:
         raise LoggedOut()
     return {
         "proof": reauthentication.needed_for(stored.credentials),
         "sessions": [
-            _session(each, caller.viewer) for each in await service.sessions.of(stored.account)
+            _session(each, caller.viewer) for each in await site.sessions.of(stored.account)
         ],
     }
 
@@ -204,17 +198,17 @@ def _session(session: Session, viewer: Viewer) -> dict[str, object]:
     }
 
 
-def parse_session(request: RawRequest, service: Service) -> str:
+def parse_session(request: RawRequest, site: Site) -> str:
     return request.id[:MAX_ID]
 
 
-async def end_sessions(service: Service, session: str, caller: Caller) -> object:
+async def end_sessions(site: Site, session: str, caller: Caller) -> object:
     """One of one's log-ins; without its id, all but the one that asks."""
     account = caller.viewer.account
     if account is None:
         raise LoggedOut()
     if session:
-        await service.sessions.end_one(account, session)
+        await site.sessions.end_one(account, session)
     else:
-        await service.sessions.end_others(caller.viewer)
+        await site.sessions.end_others(caller.viewer)
     return ""

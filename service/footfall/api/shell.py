@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain.captcha import Captcha
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.client import server_address
 from ..http.policy import Policy
 from ..http.response import Headers
@@ -75,11 +75,11 @@ class Shell:
 
 
 def shell_routes(
-    asset: str, policy: Policy, values: Mapping[str, str], service: Service
+    asset: str, policy: Policy, values: Mapping[str, str], site: Site
 ) -> Iterator[BaseRoute]:
     """None without an asset. What is left of ours behind them sets passwords, by links."""
     if not asset:
         return
-    shell = Page(Shell(asset, policy, values, service.providers, service.captcha))
+    shell = Page(Shell(asset, policy, values, site.providers, site.captcha))
     for path in ("", "/", *(f"/{name}" for name in (*PAGE_NAMES, *OUR_PAGE_NAMES))):
         yield Route(f"/ui{path}", shell)

@@ -11,14 +11,14 @@ from ..domain.bans import until_of
 from ..domain.links import LINK_SECONDS, new_link
 from ..domain.mails import canonical, is_mail
 from ..domain.registration import new_account
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
 from ..model import Account, Credentials, Role
 from .commands import Group
 from .console import NothingToDo, aside, printable, settings_of_environment
-from .dataset import CONSOLE, with_service
+from .dataset import CONSOLE, with_site
 
 # How many accounts are read at once.
 STEP_ACCOUNTS = 256
@@ -40,16 +40,16 @@ def accounts() -> None:
 def list_(is_json: bool) -> None:
     """Show every account, the oldest first."""
 
-    async def show(service: Service) -> int:
+    async def show(site: Site) -> int:
         number, total = 0, 1
         while number < total:
-            total, found = await service.accounts.listed(number, STEP_ACCOUNTS)
+            total, found = await site.accounts.listed(number, STEP_ACCOUNTS)
             for each in found:
                 click.echo(json.dumps(domain.facts(each)) if is_json else _as_line(each))
             number += STEP_ACCOUNTS
         return total
 
-    if not with_service(show):
+    if not with_site(show):
         click.echo(
             "there are no accounts: `footfall accounts add MAIL --administrator` makes one",
             err=True,
@@ -71,20 +71,20 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
         raise click.ClickException(f"a name has 1 to {MAX_NICK} characters")
     role: Role = "administrator" if is_administrator else "guest"
 
-    async def make(service: Service) -> str:
-        account = new_account(service, nick, mail, role)
+    async def make(site: Site) -> str:
+        account = new_account(site, nick, mail, role)
         try:
-            await service.accounts.register(account, account, canonical(mail), Credentials())
+            await site.accounts.register(account, account, canonical(mail), Credentials())
         except UserExists:
             raise click.ClickException(
                 f"{mail} has an account already: `footfall accounts promote` makes its owner an "
                 "administrator, `footfall accounts password` gives a link for another password"
             ) from None
-        return await new_link(service, account.id)
+        return await new_link(site, account.id)
 
     # Read once: a file that is a pipe has its text only once.
     settings = settings_of_environment()
-    _say_link(settings, with_service(make, settings))
+    _say_link(settings, with_site(make, settings))
 
 
 @accounts.command()
@@ -92,14 +92,14 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
 def password(who: str) -> None:
     """Print a link that sets another password, once, within a day. The old one works until then."""
 
-    async def make(service: Service) -> str:
-        account = await _found(service, who)
+    async def make(site: Site) -> str:
+        account = await _found(site, who)
         if account.role == "banned":
             aside(f"({printable(account.mail)} is banned, and cannot log in before `unban`)")
-        return await new_link(service, account.id)
+        return await new_link(site, account.id)
 
     settings = settings_of_environment()
-    _say_link(settings, with_service(make, settings))
+    _say_link(settings, with_site(make, settings))
 
 
 @accounts.command()
@@ -125,20 +125,20 @@ def ban(who: str) -> None:
     An administrator is a guest after the ban.
     """
 
-    async def work(service: Service) -> str:
-        account = await _found(service, who)
+    async def work(site: Site) -> str:
+        account = await _found(site, who)
         mail = printable(account.mail)
-        is_new = await banning.ban_account(service, account.id, CONSOLE)
+        is_new = await banning.ban_account(site, account.id, CONSOLE)
         if is_new is None:
             raise _nobody(who)
         if not is_new:
-            listed = await service.bans.store.get(account.id)
+            listed = await site.bans.store.get(account.id)
             until = until_of(listed) if listed else ""
             ends = f" until {until}: `footfall bans add` changes that" if until else ""
             raise NothingToDo(f"{mail} is banned already{ends}")
         return f"{mail} is banned now"
 
-    click.echo(with_service(work))
+    click.echo(with_site(work))
 
 
 @accounts.command()
@@ -146,14 +146,14 @@ def ban(who: str) -> None:
 def unban(who: str) -> None:
     """Let a banned account log in again, as a guest."""
 
-    async def work(service: Service) -> str:
-        account = await _found(service, who)
+    async def work(site: Site) -> str:
+        account = await _found(site, who)
         mail = printable(account.mail)
-        if not await banning.lift(service, account.id, CONSOLE):
+        if not await banning.lift(site, account.id, CONSOLE):
             raise NothingToDo(f"{mail} is not banned")
         return f"{mail} may log in again, as a guest"
 
-    click.echo(with_service(work))
+    click.echo(with_site(work))
 
 
 @accounts.command()
@@ -162,24 +162,24 @@ def unban(who: str) -> None:
 def delete(who: str, is_meant: bool) -> None:
     """Delete an account for good; its mail is free again, and its comments stay, without a name."""
 
-    async def remove(service: Service) -> str:
-        account = await _found(service, who)
+    async def remove(site: Site) -> str:
+        account = await _found(site, who)
         if not is_meant:
             return f"would be deleted: {_as_line(account)}\nNothing was done; --yes deletes it."
-        if not await banning.remove(service, account.id, CONSOLE):
+        if not await banning.remove(site, account.id, CONSOLE):
             raise _nobody(who)
         return f"deleted: {_as_line(account)}"
 
-    click.echo(with_service(remove))
+    click.echo(with_site(remove))
 
 
 def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ...]) -> None:
     """Give an account another role, if it has one of these."""
 
-    async def change(service: Service) -> str:
-        found = await _found(service, who)
+    async def change(site: Site) -> str:
+        found = await _found(site, who)
         mail = printable(found.mail)
-        was = await banning.change_role(service, found.id, role, CONSOLE, of=of)
+        was = await banning.change_role(site, found.id, role, CONSOLE, of=of)
         if was is None:
             raise _nobody(who)
         if was.role == "banned" and role == "administrator":
@@ -188,11 +188,11 @@ def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ..
             raise NothingToDo(f"{mail} {already}")
         return f"{mail} {done}"
 
-    click.echo(with_service(change))
+    click.echo(with_site(change))
 
 
-async def _found(service: Service, who: str) -> Account:
-    stored = await service.accounts.by_id(who) or await service.accounts.by_mail(canonical(who))
+async def _found(site: Site, who: str) -> Account:
+    stored = await site.accounts.by_id(who) or await site.accounts.by_mail(canonical(who))
     if stored is None:
         raise _nobody(who)
     return stored.account

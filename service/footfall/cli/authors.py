@@ -13,14 +13,14 @@ import click
 from ..domain import accounts, authors
 from ..domain.authors import Author, Deed, facts, iso
 from ..domain.bans import until_of
-from ..domain.service import Service
+from ..domain.site import Site
 from ..model import Account
 from ..plurals import number_of
 from ..store.ids import created_ms
 from ..store.moderation import Whole
 from .commands import Group
 from .console import printable
-from .dataset import CONSOLE, with_service
+from .dataset import CONSOLE, with_site
 
 # The pause between two parts of the site's comments, in which services answer requests.
 PACE_SECONDS = 0.05
@@ -42,13 +42,13 @@ def authors_() -> None:
 @_who
 def show(who: str) -> None:
     """Show what is stored of an author. Exit 1 if there is nothing."""
-    click.echo(with_service(lambda service: _summary(service, who)))
+    click.echo(with_site(lambda site: _summary(site, who)))
 
 
-async def _summary(service: Service, who: str) -> str:
-    author = await authors.find(service, who, CONSOLE)
+async def _summary(site: Site, who: str) -> str:
+    author = await authors.find(site, who, CONSOLE)
     statuses, pages, times = Counter[str](), set[str](), list[int]()
-    async for each in _comments(service, author):
+    async for each in _comments(site, author):
         statuses[each.shown.status] += 1
         pages.add(each.shown.path)
         at = created_ms(each.shown.id)
@@ -60,7 +60,7 @@ async def _summary(service: Service, who: str) -> str:
             f"{number_of(statuses.total(), 'comment')} on {number_of(len(pages), 'page')}: {which}"
         )
         lines.append(f"from {iso(times[0])} to {iso(times[1])}")
-    lines += [f"banned {until_of(ban) or 'for ever'}" for ban in await _bans(service, author)]
+    lines += [f"banned {until_of(ban) or 'for ever'}" for ban in await _bans(site, author)]
     if not lines:
         raise _nothing_of(who)
     return "\n".join(lines)
@@ -72,26 +72,26 @@ async def _summary(service: Service, who: str) -> str:
 def export(who: str, output: TextIO) -> None:
     """Write everything that is stored of an author, as JSON lines. Exit 1 if there is nothing."""
 
-    async def write(service: Service) -> int:
-        author = await authors.find(service, who, CONSOLE)
+    async def write(site: Site) -> int:
+        author = await authors.find(site, who, CONSOLE)
         number = 0
-        async for line in _lines(service, author):
+        async for line in _lines(site, author):
             click.echo(json.dumps(line), file=output)
             number += 1
         return number
 
-    number = with_service(write)
+    number = with_site(write)
     if not number:
         raise _nothing_of(who)
     click.echo(f"{number_of(number, 'line')} written", err=True)
 
 
-async def _lines(service: Service, author: Author) -> AsyncIterator[dict[str, Any]]:
+async def _lines(site: Site, author: Author) -> AsyncIterator[dict[str, Any]]:
     if author.account:
         yield {"account": accounts.facts(author.account)}
-    for ban in await _bans(service, author):
+    for ban in await _bans(site, author):
         yield {"ban": {"value": ban.value, "until": until_of(ban) or None, "reason": ban.reason}}
-    async for each in _comments(service, author):
+    async for each in _comments(site, author):
         try:
             yield {"comment": facts(each)}
         except (TypeError, ValueError):
@@ -123,15 +123,13 @@ def delete(who: str, is_meant: bool) -> None:
 def _erase(who: str, deed: Deed, is_meant: bool) -> None:
     done = {"anonymize": "made anonymous", "delete": "deleted, with the replies to them"}[deed]
 
-    async def work(service: Service) -> str:
+    async def work(site: Site) -> str:
         if not is_meant:
-            what = await _summary(service, who)
+            what = await _summary(site, who)
             return f"{what}\nwould be {done}. Nothing was done; --yes does it."
-        author, comments, damaged, after = await authors.find(service, who, CONSOLE), 0, 0, ""
+        author, comments, damaged, after = await authors.find(site, who, CONSOLE), 0, 0, ""
         while True:
-            outcome = await authors.erase(
-                service, author, deed, CONSOLE, after, is_begun=comments > 0
-            )
+            outcome = await authors.erase(site, author, deed, CONSOLE, after, is_begun=comments > 0)
             comments, damaged = comments + outcome.comments, damaged + outcome.damaged
             if not (after := outcome.after):
                 break
@@ -146,13 +144,13 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
             raise click.ClickException(f"{damaged:,} {left} left: `footfall check` says more")
         return words
 
-    click.echo(with_service(work))
+    click.echo(with_site(work))
 
 
-async def _comments(service: Service, author: Author) -> AsyncIterator[Whole]:
+async def _comments(site: Site, author: Author) -> AsyncIterator[Whole]:
     after = ""
     while True:
-        part = await authors.part(service, author, after)
+        part = await authors.part(site, author, after)
         for each in part.comments:
             yield each
         if not (after := part.after):
@@ -160,8 +158,8 @@ async def _comments(service: Service, author: Author) -> AsyncIterator[Whole]:
         await asyncio.sleep(PACE_SECONDS)
 
 
-async def _bans(service: Service, author: Author) -> list[Any]:
-    found = [await service.bans.store.get(name) for name in (author.id, author.mail) if name]
+async def _bans(site: Site, author: Author) -> list[Any]:
+    found = [await site.bans.store.get(name) for name in (author.id, author.mail) if name]
     return [ban for ban in found if ban]
 
 

@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 from .. import __version__
 from ..app import data_set
 from ..config import Settings
-from ..domain.service import now_ms
+from ..domain.process import now_ms
 from ..driver.replies import ErrorReply, sentence
 from ..errors import StoreUnavailable
 from ..maintenance.archive import Damaged, Totals

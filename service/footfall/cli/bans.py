@@ -11,11 +11,11 @@ import click
 from ..domain import banning
 from ..domain.banning import MAX_REASON
 from ..domain.bans import kind_of, until_of
-from ..domain.service import Service
+from ..domain.site import Site
 from ..model import Ban
 from .commands import Group
 from .console import NothingToDo, printable
-from .dataset import CONSOLE, with_service
+from .dataset import CONSOLE, with_site
 
 _UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 # Ten years: for longer there are bans without an end.
@@ -38,11 +38,11 @@ def bans() -> None:
 def list_(is_json: bool) -> None:
     """Show every ban, the newest first."""
 
-    async def read(service: Service) -> list[Ban]:
-        await service.bans.refresh()
-        return service.bans.newest()
+    async def read(site: Site) -> list[Ban]:
+        await site.bans.refresh()
+        return site.bans.newest()
 
-    found = with_service(read)
+    found = with_site(read)
     for each in found:
         click.echo(json.dumps(_facts(each)) if is_json else _line(each))
     if not found:
@@ -90,22 +90,22 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
     if len(reason) > MAX_REASON:
         raise click.UsageError(f"a reason has at most {MAX_REASON} characters")
 
-    async def ban(service: Service) -> str:
+    async def ban(site: Site) -> str:
         made, is_new = await banning.ban(
-            service, what, CONSOLE, until_ms=until or lasts, reason=reason.strip()
+            site, what, CONSOLE, until_ms=until or lasts, reason=reason.strip()
         )
         if not is_new:
             raise NothingToDo(f"banned already: {_line(made)}")
         return f"banned: {_line(made)}"
 
-    click.echo(with_service(ban))
+    click.echo(with_site(ban))
 
 
 @bans.command()
 @click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
 def remove(what: str) -> None:
     """Let somebody write again."""
-    if not with_service(lambda service: banning.lift(service, what, CONSOLE)):
+    if not with_site(lambda site: banning.lift(site, what, CONSOLE)):
         raise NothingToDo(f"{printable(what)} is not banned; `footfall bans list` shows all")
     click.echo(f"{printable(what)} is not banned any more")
 

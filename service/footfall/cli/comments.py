@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 import click
 import uvloop
 
-from ..app import create_service, data_set
+from ..app import data_set
 from ..config import Settings
 from ..maintenance.rerender import Tally, What, rerender
 from ..model import OnProgress
 from ..plurals import number_of
 from .commands import Group
 from .console import NothingToDo, progress, settings_of_environment
-from .dataset import existing
+from .dataset import existing_site
 from .errors import errors_as_messages
 
 # How many damaged comments are listed; all are counted.
@@ -63,10 +63,9 @@ async def _rerender(
     on_progress: OnProgress,
     complain: Callable[[str], None],
 ) -> Tally:
-    async with existing(settings) as store:
-        service = create_service(settings, store)
+    async with existing_site(settings) as (store, site):
         return await rerender(
-            service,
+            site,
             data_set(store),
             store.bodies,
             paths,

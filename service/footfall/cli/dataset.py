@@ -13,9 +13,10 @@ from typing import TypeVar
 import click
 import uvloop
 
-from ..app import create_service, open_store, own_redis, redis_of
+from ..app import create_site, open_process, open_store, own_redis, redis_of
 from ..config import Settings
-from ..domain.service import Service
+from ..domain.process import Process
+from ..domain.site import Site
 from ..driver.private_aof import is_there
 from ..driver.private_server import InUse, url_of
 from ..driver.scheme import require_scheme
@@ -48,6 +49,21 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
 
     Raises NoDataSet, Mismatch, and what `target` raises.
     """
+    async with _existing(settings, may_be_older=may_be_older) as (_, store):
+        yield store
+
+
+@asynccontextmanager
+async def existing_site(settings: Settings) -> AsyncIterator[tuple[Store, Site]]:
+    """The same with the site whose data it is."""
+    async with _existing(settings) as (process, store):
+        yield store, create_site(settings, process, store)
+
+
+@asynccontextmanager
+async def _existing(
+    settings: Settings, *, may_be_older: bool = False
+) -> AsyncIterator[tuple[Process, Store]]:
     _say(settings)
     if not settings.redis_url and not is_there(settings.data_dir):
         place = settings.data_dir.absolute()
@@ -55,21 +71,20 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
             f"there is no data set in DATA_DIR {place}; {HOW_TO_MAKE_ONE}, and --data names "
             "another directory"
         )
-    async with _store(settings, shares=True) as store:
+    async with _opened(settings, shares=True) as (process, store):
         await store.open(may_be_older=may_be_older)
-        yield store
+        yield process, store
 
 
-def with_service(work: Callable[[Service], Awaitable[T]], settings: Settings | None = None) -> T:
+def with_site(work: Callable[[Site], Awaitable[T]], settings: Settings | None = None) -> T:
     """Do something to the data set in the settings, which are those of the environment if none are
     given, and wait for what goes on in the background."""
     known = settings or settings_of_environment()
 
     async def run() -> T:
-        async with existing(known) as store:
-            service = create_service(known, store)
-            done = await work(service)
-            await service.background.finished()
+        async with existing_site(known) as (_, site):
+            done = await work(site)
+            await site.process.background.finished()
             return done
 
     with errors_as_messages():
@@ -89,12 +104,12 @@ async def target(settings: Settings) -> AsyncIterator[Store]:
     Raises InUse, BadSettings, CannotStart, StoreUnavailable.
     """
     _say(settings)
-    async with _store(settings, shares=False) as store:
+    async with _opened(settings, shares=False) as (_, store):
         yield store
 
 
 @asynccontextmanager
-async def _store(settings: Settings, *, shares: bool) -> AsyncIterator[Store]:
+async def _opened(settings: Settings, *, shares: bool) -> AsyncIterator[tuple[Process, Store]]:
     async with AsyncExitStack() as stack:
         try:
             url, _ = await stack.enter_async_context(redis_of(settings))
@@ -102,22 +117,20 @@ async def _store(settings: Settings, *, shares: bool) -> AsyncIterator[Store]:
             if not shares:
                 raise
             url = url_of(settings.data_dir)
-        store = open_store(
-            replace(
-                settings,
-                redis_timeout=max(TIMEOUT_SECONDS, settings.redis_timeout),
-                slow_seconds=0.0,
-                # Replicas may not have all acknowledged changes yet.
-                read_from_replicas=False,
-            ),
-            url,
+        patient = replace(
+            settings,
+            redis_timeout=max(TIMEOUT_SECONDS, settings.redis_timeout),
+            slow_seconds=0.0,
+            # Replicas may not have all acknowledged changes yet.
+            read_from_replicas=False,
         )
-        stack.push_async_callback(store.close)
+        process = open_process(patient, url)
+        stack.push_async_callback(process.close)
         if settings.redis_url.startswith("rediss"):
             # A server without TLS would be silent for as long as a command may take.
             await require_scheme(settings.redis_url)
         try:
-            yield store
+            yield process, open_store(patient, process)
         except StoreUnavailable as error:
             await require_scheme(settings.redis_url, error)
             raise

@@ -8,10 +8,11 @@ import click
 from ..config import BadSettings
 from ..driver.private_server import CannotStart
 from ..driver.replies import ErrorReply, sentence
+from ..driver.safety import Unsafe
 from ..driver.scheme import WrongScheme
 from ..driver.url import advised
 from ..errors import StoreUnavailable
-from ..store import Mismatch, Unsafe
+from ..store import Mismatch
 
 
 @contextlib.contextmanager

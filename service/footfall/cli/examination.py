@@ -13,12 +13,13 @@ from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from ..app import account_rules_of, open_store
+from ..app import account_rules_of, open_process, open_store
 from ..config import Settings
 from ..domain.authors import iso
+from ..domain.process import Process
 from ..driver.private_server import url_of
 from ..driver.replies import ErrorReply, sentence
-from ..driver.safety import Facts
+from ..driver.safety import Facts, Safety
 from ..driver.url import advised
 from ..errors import StoreUnavailable
 from ..maintenance.check import Line, Problem
@@ -59,8 +60,8 @@ async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
         data.append(Line(described(settings)))
         if not (settings.redis_url or (settings.data_dir / "redis.sock").exists()):
             return [Line("no service runs on DATA_DIR, so its private server does not")], data
-        async with asyncio.timeout(REDIS_SECONDS), _store(settings) as store:
-            servers += await _servers(store)
+        async with asyncio.timeout(REDIS_SECONDS), _opened(settings) as (process, store):
+            servers += await _servers(process.safety)
             data += await _data(settings, store)
     except TimeoutError:
         servers.append(Problem(f"no answer within {REDIS_SECONDS:g} s"))
@@ -72,19 +73,19 @@ async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
 
 
 @asynccontextmanager
-async def _store(settings: Settings) -> AsyncIterator[Store]:
+async def _opened(settings: Settings) -> AsyncIterator[tuple[Process, Store]]:
     quiet = replace(settings, slow_seconds=0.0, read_from_replicas=False)
-    store = open_store(quiet, settings.redis_url or url_of(settings.data_dir))
+    process = open_process(quiet, settings.redis_url or url_of(settings.data_dir))
     try:
-        yield store
+        yield process, open_store(quiet, process)
     finally:
-        await store.close()
+        await process.close()
 
 
-async def _servers(store: Store) -> list[Line]:
-    lines = [Line(_server(facts)) for facts in (await store.safety.facts()).values()]
-    await store.safety.check(logs=False)
-    return [*lines, *(Problem(each.text) for each in store.safety.problems.values())]
+async def _servers(safety: Safety) -> list[Line]:
+    lines = [Line(_server(facts)) for facts in (await safety.facts()).values()]
+    await safety.check(logs=False)
+    return [*lines, *(Problem(each.text) for each in safety.problems.values())]
 
 
 def _backup(last: LastBackup | None) -> list[Line]:

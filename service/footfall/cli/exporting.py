@@ -5,7 +5,7 @@ from itertools import islice
 
 from ..app import data_set
 from ..config import Settings
-from ..domain.service import now_ms
+from ..domain.process import now_ms
 from ..model import OnProgress
 from ..transfer.export import Export
 from ..transfer.writing import TABLES, write

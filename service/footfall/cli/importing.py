@@ -13,7 +13,6 @@ import click
 import orjson
 import uvloop
 
-from ..app import create_service
 from ..config import Settings
 from ..model import OnProgress
 from ..plurals import number_of
@@ -25,7 +24,7 @@ from ..transfer.report import KINDS, Report
 from ..transfer.source import Damaged, Source
 from ..transfer.values import zone_of
 from .console import NothingToDo, aside, printable, progress
-from .dataset import existing
+from .dataset import existing_site
 
 # What became of rows beside being stored; the reasons are said, too.
 NOTES = ("changed", "refused")
@@ -74,10 +73,9 @@ def take_over(
 async def _import(
     settings: Settings, source: Source, wanted: Import, report: Report, on_progress: OnProgress
 ) -> None:
-    async with existing(settings) as store:
-        service = create_service(settings, store)
+    async with existing_site(settings) as (store, site):
         imports = Imports(store.redis, store.scripts, store.keys)
-        await run(service, imports, source, wanted, report, on_progress)
+        await run(site, imports, source, wanted, report, on_progress)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import uvloop
 
 from ..domain import moderation, undo
 from ..domain.authors import facts, iso
-from ..domain.service import Service
+from ..domain.site import Site
 from ..maintenance.selection import Wanted, find
 from ..model import STATUSES, Status
 from ..plurals import number_of
@@ -23,7 +23,7 @@ from ..store.moderation import Whole
 from .commands import Command
 from .comments import comments
 from .console import NothingToDo, printable, settings_of_environment
-from .dataset import CONSOLE, existing, with_service
+from .dataset import CONSOLE, existing, with_site
 from .errors import errors_as_messages
 
 # Comments that are changed in one step, with one name for its undo.
@@ -34,7 +34,7 @@ MAX_LISTED = 10
 FAILURES = frozenset(("missing", "changed", "failed"))
 MAX_SHOWN_CHARACTERS = 60
 
-Change = Callable[[Service, Sequence[str]], Awaitable[undo.Outcome]]
+Change = Callable[[Site, Sequence[str]], Awaitable[undo.Outcome]]
 
 _json = click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
 
@@ -64,7 +64,7 @@ def _selecting(command: Callable[..., None]) -> Callable[..., None]:
 @_json
 def list_(most: int, is_json: bool, **words: Any) -> None:
     """Show comments, newest first: all, or those that match."""
-    found = with_service(lambda service: _found(service, Wanted(**words), most))
+    found = with_site(lambda site: _found(site, Wanted(**words), most))
     _list(found, is_json)
     if not found:
         click.echo(_none(Wanted(**words)), err=True)
@@ -75,7 +75,7 @@ def list_(most: int, is_json: bool, **words: Any) -> None:
 @_json
 def show(ids: Sequence[str], is_json: bool) -> None:
     """Show everything that is stored of comments. Exit 1 if one does not exist."""
-    found = with_service(lambda service: _found(service, Wanted(ids), len(ids)))
+    found = with_site(lambda site: _found(site, Wanted(ids), len(ids)))
     for each in found:
         said = facts(each)
         lines = (f"{name}: {printable(str(value))}" for name, value in said.items())
@@ -92,8 +92,8 @@ def _moderating(
         _change(
             Wanted(**words),
             is_json,
-            lambda service, ids: undo.moderate_many(
-                service, ids, CONSOLE, status=status, is_pinned=is_pinned
+            lambda site, ids: undo.moderate_many(
+                site, ids, CONSOLE, status=status, is_pinned=is_pinned
             ),
         )
 
@@ -116,11 +116,9 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
     """Delete comments with their replies; without --yes only say which."""
     wanted = Wanted(**words)
     if is_meant:
-        return _change(
-            wanted, is_json, lambda service, ids: undo.delete_many(service, ids, CONSOLE)
-        )
+        return _change(wanted, is_json, lambda site, ids: undo.delete_many(site, ids, CONSOLE))
     _require_choice(wanted)
-    found = with_service(lambda service: _found(service, wanted, None))
+    found = with_site(lambda site: _found(site, wanted, None))
     _list(found[:MAX_LISTED], is_json)
     if not (found or wanted.ids):
         raise NothingToDo(_none(wanted))
@@ -139,10 +137,10 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
 def undo_(name: str) -> None:
     """Take back what one of these commands changed less than a minute ago."""
 
-    async def put_back(service: Service) -> undo.Outcome | None:
-        return await undo.undo(service, name, CONSOLE)
+    async def put_back(site: Site) -> undo.Outcome | None:
+        return await undo.undo(site, name, CONSOLE)
 
-    outcome = with_service(put_back)
+    outcome = with_site(put_back)
     if outcome is None:
         raise click.ClickException("this can not be undone any more")
     _finish([outcome])
@@ -163,7 +161,7 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
     wanted = moderation.Edit(text.strip(), nick, mail, link)
     if wanted == moderation.Edit():
         raise click.UsageError("say what to change: --text, --nick, --mail or --link")
-    _finish([with_service(lambda service: undo.edit_one(service, id, wanted, CONSOLE))])
+    _finish([with_site(lambda site: undo.edit_one(site, id, wanted, CONSOLE))])
 
 
 @click.command("log", cls=Command)
@@ -195,23 +193,23 @@ def _change(wanted: Wanted, is_json: bool, change: Change) -> None:
     """Do it to all selected comments, MAX_TOGETHER at a time."""
     _require_choice(wanted)
 
-    async def work(service: Service) -> list[undo.Outcome]:
-        ids = [each.shown.id for each in await _found(service, wanted, None)]
+    async def work(site: Site) -> list[undo.Outcome]:
+        ids = [each.shown.id for each in await _found(site, wanted, None)]
         others = [id for id in wanted.ids if id not in ids]
-        outcomes = [undo.Outcome(await _others(service, others))] if others else []
+        outcomes = [undo.Outcome(await _others(site, others))] if others else []
         for first in range(0, len(ids), MAX_TOGETHER):
-            outcomes.append(await change(service, ids[first : first + MAX_TOGETHER]))
+            outcomes.append(await change(site, ids[first : first + MAX_TOGETHER]))
         return outcomes
 
-    outcomes = with_service(work)
+    outcomes = with_site(work)
     if not outcomes:
         raise NothingToDo(_none(wanted))
     _finish(outcomes, is_json=is_json)
 
 
-async def _others(service: Service, ids: Sequence[str]) -> dict[str, undo.Result]:
+async def _others(site: Site, ids: Sequence[str]) -> dict[str, undo.Result]:
     """Of comments that were named, and are not there, or not like what else was said."""
-    there = {each.shown.id for each in await _found(service, Wanted(ids), None)}
+    there = {each.shown.id for each in await _found(site, Wanted(ids), None)}
     return {id: "unchanged" if id in there else "missing" for id in ids}
 
 
@@ -261,8 +259,8 @@ def _none(wanted: Wanted) -> str:
     return "there are no comments" if wanted.is_everything else "no comment is like that"
 
 
-async def _found(service: Service, wanted: Wanted, most: int | None) -> list[Whole]:
-    every, found = find(service.moderation, service.site_index, wanted), list[Whole]()
+async def _found(site: Site, wanted: Wanted, most: int | None) -> list[Whole]:
+    every, found = find(site.moderation, site.site_index, wanted), list[Whole]()
     while len(found) != most and (each := await anext(every, None)):
         found.append(each)
     return found

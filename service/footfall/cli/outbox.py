@@ -12,7 +12,7 @@ import click
 import uvloop
 
 from .. import __version__
-from ..app import create_delivery, create_service
+from ..app import create_delivery
 from ..config import BadSettings, Settings
 from ..domain import trial_news
 from ..domain.delivery import Delivery, delivering
@@ -21,7 +21,7 @@ from ..store.outbox import MAX_UNDELIVERED, Outbox, Undelivered
 from ..telemetry.logs import announce
 from .commands import Group, Logged
 from .console import NothingToDo, printable, settings_of_environment
-from .dataset import existing
+from .dataset import existing, existing_site
 from .errors import errors_as_messages
 
 NOTHING_CONFIGURED = (
@@ -44,8 +44,8 @@ def worker() -> None:
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        async with existing(settings) as store:
-            delivery = _delivery(settings, create_service(settings, store))
+        async with existing_site(settings) as (_, site):
+            delivery = _delivery(settings, site)
             async with delivering(delivery):
                 doing = ", ".join((*settings.means, *settings.judges))
                 announce(f"Footfall {__version__} tells and asks, behind the requests: {doing}")
@@ -121,10 +121,9 @@ def test(to: str) -> None:
     settings = settings_of_environment()
 
     async def tell() -> dict[str, str]:
-        async with existing(settings) as store:
-            service = create_service(settings, store)
-            delivery = _delivery(settings, service)
-            return await trial_news.tell(service, delivery, to)
+        async with existing_site(settings) as (_, site):
+            delivery = _delivery(settings, site)
+            return await trial_news.tell(site, delivery, to)
 
     with errors_as_messages():
         answers = uvloop.run(tell())
@@ -134,10 +133,10 @@ def test(to: str) -> None:
         raise SystemExit(1)
 
 
-def _delivery(settings: Settings, service: Any) -> Delivery:
+def _delivery(settings: Settings, site: Any) -> Delivery:
     if not settings.tells:
         raise BadSettings(NOTHING_CONFIGURED)
-    return create_delivery(settings, service)
+    return create_delivery(settings, site)
 
 
 def _each(

@@ -11,7 +11,7 @@ from ..store.ids import created_ms, is_short
 from . import refresh, two_factor
 from .attempts import attempt
 from .mails import canonical
-from .service import Service
+from .site import Site
 
 After = tuple[Account, Credentials]
 # What an account becomes; None: it is removed.
@@ -58,7 +58,7 @@ def facts(account: Account) -> dict[str, object]:
     return known | {"created": created} if created else known
 
 
-async def new_step(service: Service, secret: str, code: str, caller: Caller) -> int:
+async def new_step(site: Site, secret: str, code: str, caller: Caller) -> int:
     """The step of a code that an authenticator with this new secret shows now.
 
     Raises LoggedOut, TooManyAttempts, WrongCode.
@@ -66,17 +66,15 @@ async def new_step(service: Service, secret: str, code: str, caller: Caller) -> 
     if caller.viewer.account is None:
         raise LoggedOut()
     id = caller.viewer.account.id
-    made = await attempt(service, caller, f"code {id}")
-    step = two_factor.step_of(secret, code, service.clock())
+    made = await attempt(site, caller, f"code {id}")
+    step = two_factor.step_of(secret, code, site.process.clock())
     if not step:
         raise WrongCode()
     made.succeeded(id)
     return step
 
 
-async def add_second_factor(
-    service: Service, secret: str, step: int, caller: Caller
-) -> Sequence[str]:
+async def add_second_factor(site: Site, secret: str, step: int, caller: Caller) -> Sequence[str]:
     """Ask for codes of this secret from now on, later ones than this step's; the recovery codes,
     which are shown once. All other sessions end.
 
@@ -89,30 +87,30 @@ async def add_second_factor(
     def change(account: Account, known: Credentials) -> After:
         return account, replace(known, totp=secret, step=step, recovery=digests)
 
-    await changed(service, id, change, session=caller.viewer.session)
+    await changed(site, id, change, session=caller.viewer.session)
     return codes
 
 
-async def edit(service: Service, id: str, changes: Changes, session: str = "") -> Account | None:
+async def edit(site: Site, id: str, changes: Changes, session: str = "") -> Account | None:
     """Change all of this, or nothing; what the account was, None if there is none. Another role
     ends its sessions; a new password all but the one of this account that asks.
 
     Raises LoggedOut, BadRequest, UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
     """
-    password = await _hashed(service, id, changes)
+    password = await _hashed(site, id, changes)
 
     def change(account: Account, known: Credentials) -> After:
         return _edited(account, changes), _reset(known, changes, password or known.password)
 
-    return await changed(service, id, change, session=session)
+    return await changed(site, id, change, session=session)
 
 
-async def _hashed(service: Service, id: str, changes: Changes) -> str:
+async def _hashed(site: Site, id: str, changes: Changes) -> str:
     """The hash of the new password; "" if there is none. Raises BadRequest, Busy."""
-    stored = await service.accounts.by_id(id) if changes.password else None
+    stored = await site.accounts.by_id(id) if changes.password else None
     if stored is None or not changes.password:
         return ""
-    return await service.passwords.hash(changes.password, changes.mail or stored.account.mail)
+    return await site.process.passwords.hash(changes.password, changes.mail or stored.account.mail)
 
 
 def _edited(account: Account, changes: Changes) -> Account:
@@ -136,16 +134,16 @@ def _reset(known: Credentials, changes: Changes, password: str) -> Credentials:
     return replace(known, password=password, identities=left)
 
 
-async def remove(service: Service, id: str) -> bool:
+async def remove(site: Site, id: str) -> bool:
     """Remove an account for good; its comments stay. False if there is none.
 
     Raises LastAdministrator.
     """
-    return await changed(service, id, lambda account, known: None) is not None
+    return await changed(site, id, lambda account, known: None) is not None
 
 
 async def changed(
-    service: Service,
+    site: Site,
     id: str,
     change: Change,
     *,
@@ -160,7 +158,7 @@ async def changed(
     Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
     for _ in range(MAX_READINGS):
-        stored = await service.accounts.by_id(id)
+        stored = await site.accounts.by_id(id)
         if stored is None:
             return None
         account = stored.account
@@ -168,18 +166,18 @@ async def changed(
         asks_more = held or revokes or session
         if after == (account, stored.credentials) and not asks_more:
             return account
-        is_seen = after is None or _face(service, account) != _face(service, after[0])
-        since_ms = service.clock() if is_seen else 0
+        is_seen = after is None or _face(site, account) != _face(site, after[0])
+        since_ms = site.process.clock() if is_seen else 0
         mails = canonical(account.mail), canonical(after[0].mail if after else "")
         ended = _ended(stored, after, session, revokes=revokes)
         try:
-            await service.accounts.change(
+            await site.accounts.change(
                 stored, after, mails=mails, held=held, unseen_since=since_ms, **ended
             )
         except Changed:
             continue
         if is_seen:
-            refresh.begin(service, id, since_ms)
+            refresh.begin(site, id, since_ms)
         return account
     raise Unavailable()
 
@@ -204,7 +202,7 @@ def _ended(before: Stored, after: After | None, session: str, *, revokes: bool) 
     )
 
 
-def _face(service: Service, account: Account) -> Account:
+def _face(site: Site, account: Account) -> Account:
     """What readers see of it; of the mail, the picture that is made of it."""
-    avatar = service.display.avatar_of(account)
+    avatar = site.display.avatar_of(account)
     return replace(account, mail="", avatar=avatar)

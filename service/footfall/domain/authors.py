@@ -26,7 +26,7 @@ from .accounts import Changes
 from .mails import canonical, is_canonically, is_mail
 from .moderation import take_away, until_settled
 from .rules import require_administrator
-from .service import Service
+from .site import Site
 from .undo import MAX_AT_ONCE, comments_of
 
 Deed = Literal["anonymize", "delete"]
@@ -80,12 +80,12 @@ class Outcome:
     is_logged: bool = False
 
 
-async def find(service: Service, who: str, caller: Caller) -> Author:
+async def find(site: Site, who: str, caller: Caller) -> Author:
     """The author with this mail or account. Raises Unauthorized, Forbidden, Refused."""
     require_administrator(caller.viewer)
     who = who.strip()
     mail = canonical(who) if is_mail(who) else ""
-    stored = await (service.accounts.by_mail(mail) if mail else service.accounts.by_id(who))
+    stored = await (site.accounts.by_mail(mail) if mail else site.accounts.by_id(who))
     if stored:
         return Author(stored.id, canonical(stored.account.mail), stored.account)
     if not (mail or is_short(who)):
@@ -93,14 +93,14 @@ async def find(service: Service, who: str, caller: Caller) -> Author:
     return Author("" if mail else who, mail)
 
 
-async def part(service: Service, author: Author, after: str = "") -> Part:
+async def part(site: Site, author: Author, after: str = "") -> Part:
     """The next part of the author's comments, newest first, behind the comment with this id."""
     if after and not is_id(after):
         raise BadRequest({"after": "after need the objectId of a comment"})
     found, searched = list[Whole](), 0
     while searched < MAX_SEARCHED_COMMENTS:
-        _, ids = await service.site_index.listed(STATUSES, size=STEP_COMMENTS, behind=after)
-        found += filter(author.wrote, await service.moderation.whole(ids))
+        _, ids = await site.site_index.listed(STATUSES, size=STEP_COMMENTS, behind=after)
+        found += filter(author.wrote, await site.moderation.whole(ids))
         searched += len(ids)
         after = ids[-1] if len(ids) == STEP_COMMENTS else ""
         if not after:
@@ -109,7 +109,7 @@ async def part(service: Service, author: Author, after: str = "") -> Part:
 
 
 async def erase(
-    service: Service,
+    site: Site,
     author: Author,
     deed: Deed,
     caller: Caller,
@@ -130,22 +130,22 @@ async def erase(
         if author.id == banning.by(caller):
             raise Refused("This is your own account: another administrator has to do that")
         if author.account.role != "banned":
-            await accounts.edit(service, author.id, Changes(role="banned"))
-    found = await part(service, author, after)
-    one = partial(_anonymize if deed == "anonymize" else _delete, service)
+            await accounts.edit(site, author.id, Changes(role="banned"))
+    found = await part(site, author, after)
+    one = partial(_anonymize if deed == "anonymize" else _delete, site)
     numbers = await _each(found.comments, one)
     done, damaged = sum(filter(None, numbers)), numbers.count(None)
     if found.after:
         return Outcome(done, damaged, found.searched, found.after)
-    done += await service.deletions.erase(author.wrote, service.clock())
-    is_forgotten = await _forget(service, author)
-    has_account = bool(author.account) and await accounts.remove(service, author.id)
+    done += await site.deletions.erase(author.wrote, site.process.clock())
+    is_forgotten = await _forget(site, author)
+    has_account = bool(author.account) and await accounts.remove(site, author.id)
     is_begun = bool(after) if is_begun is None else is_begun
     is_logged = bool(is_begun or done or is_forgotten or has_account)
     if is_logged:
         # A digest, since the log must not be where the mail is still known.
         name = author.id or f"mail {digest(author.mail)}"
-        await service.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
+        await site.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
     return Outcome(done, damaged, found.searched, "", has_account, is_logged)
 
 
@@ -161,19 +161,19 @@ async def _each(
     return await asyncio.gather(*map(number, comments))
 
 
-async def _delete(service: Service, found: Whole) -> int | None:
+async def _delete(site: Site, found: Whole) -> int | None:
     """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
-    if not await take_away(service, found, ERASURE):
+    if not await take_away(site, found, ERASURE):
         # It has gone with another one.
         return 0
-    return await service.deletions.remove(found.shown.id, service.clock())
+    return await site.deletions.remove(found.shown.id, site.process.clock())
 
 
-async def _anonymize(service: Service, found: Whole) -> int | None:
+async def _anonymize(site: Site, found: Whole) -> int | None:
     """None for one that is damaged."""
     if _is_damaged(found):
         return None
-    return int(bool(await until_settled(service, found, partial(_anonymize_once, service))))
+    return int(bool(await until_settled(site, found, partial(_anonymize_once, site))))
 
 
 def _is_damaged(found: Whole) -> bool:
@@ -183,10 +183,10 @@ def _is_damaged(found: Whole) -> bool:
         return True
 
 
-async def _anonymize_once(service: Service, found: Whole) -> bool:
+async def _anonymize_once(site: Site, found: Whole) -> bool:
     """Raises Overtaken; ValueError, TypeError for one that is damaged."""
-    words, now_ms = Words(found, _anonymous(found.comment), is_compared=False), service.clock()
-    done = await service.moderation.moderate(found.shown, None, now_ms, ERASURE, words=words)
+    words, now_ms = Words(found, _anonymous(found.comment), is_compared=False), site.process.clock()
+    done = await site.moderation.moderate(found.shown, None, now_ms, ERASURE, words=words)
     return done is not None
 
 
@@ -209,20 +209,20 @@ def _anonymous(comment: Comment) -> Comment:
     )
 
 
-async def _forget(service: Service, author: Author) -> bool:
+async def _forget(site: Site, author: Author) -> bool:
     """Take away what remembers an author, besides comments and account; False if nothing does."""
-    number = int(bool(author.id) and await service.site_index.forget_pages_of(author.id))
+    number = int(bool(author.id) and await site.site_index.forget_pages_of(author.id))
     for value in filter(None, (author.id, author.mail)):
-        number += await banning.forget(service, value)
+        number += await banning.forget(site, value)
     if author.mail:
-        number += await service.log.forget(author.mail)
+        number += await site.log.forget(author.mail)
         # What was given up says why, in words of other servers: they name the address.
-        given_up = await service.outbox.undelivered(MAX_UNDELIVERED)
+        given_up = await site.outbox.undelivered(MAX_UNDELIVERED)
         named = [each.id for each in given_up if author.mail in each.error.casefold()]
-        number += await service.outbox.drop(named) if named else 0
-    async for name, record in service.undo_records.every():
+        number += await site.outbox.drop(named) if named else 0
+    async for name, record in site.undo_records.every():
         if any(map(author.wrote, comments_of(record))):
-            number += bool(await service.undo_records.take(name))
+            number += bool(await site.undo_records.take(name))
     return number > 0
 
 

@@ -16,7 +16,7 @@ from . import accounts
 from .accounts import Changes
 from .bans import NOTHING, kind_of, until_of, value_of
 from .rules import require_administrator
-from .service import Service
+from .site import Site
 
 # How often to read again what somebody else has changed meanwhile.
 MAX_READINGS = 5
@@ -28,28 +28,24 @@ NOTHING_ELSE = Changes()
 
 
 async def _change(
-    service: Service,
-    value: str,
-    after: Callable[[Ban | None], Ban | None],
-    by: str = "",
-    did: str = "",
+    site: Site, value: str, after: Callable[[Ban | None], Ban | None], by: str = "", did: str = ""
 ) -> bool:
     """Make of a ban what it is to be; False if it is that already. It is logged if anybody did it.
 
     Raises TooManyBans, Unavailable.
     """
     for _ in range(MAX_READINGS):
-        before = await service.bans.store.get(value)
+        before = await site.bans.store.get(value)
         now = after(before)
         if before == now:
             return False
         words = ("by", by, "did", did, "id", value, "was", said(before), "now", said(now))
         entry = words if did else ()
         try:
-            await service.bans.store.change(value, before, now, service.clock(), entry)
+            await site.bans.store.change(value, before, now, site.process.clock(), entry)
         except Changed:
             continue
-        await service.bans.refresh()
+        await site.bans.refresh()
         return True
     raise Unavailable()
 
@@ -63,7 +59,7 @@ def said(ban: Ban | None) -> str:
 
 
 async def ban(
-    service: Service, text: str, caller: Caller, *, until_ms: int = 0, reason: str = ""
+    site: Site, text: str, caller: Caller, *, until_ms: int = 0, reason: str = ""
 ) -> tuple[Ban, bool]:
     """Ban what this text names; the ban, and False if it was the same before.
 
@@ -73,65 +69,65 @@ async def ban(
     require_administrator(caller.viewer)
     value = value_of(text)
     kind = kind_of(value)
-    if kind in ("address", "network") and service.bans.trusted.overlaps(value):
+    if kind in ("address", "network") and site.bans.trusted.overlaps(value):
         raise Refused("This is a trusted proxy's address: ban those whom it forwards")
     if kind == "mail":
-        stored = await service.accounts.by_mail(value)
+        stored = await site.accounts.by_mail(value)
         if stored and stored.account.role == "administrator":
             raise Refused("This is an administrator's mail")
-    was = await _lock_out(service, value, NOTHING_ELSE) if kind == "account" else None
+    was = await _lock_out(site, value, NOTHING_ELSE) if kind == "account" else None
     if kind == "account" and was is None:
         raise Refused(NOTHING)
-    made = Ban(value, until_ms, reason, service.clock(), by(caller))
+    made = Ban(value, until_ms, reason, site.process.clock(), by(caller))
 
     def after(listed: Ban | None) -> Ban:
         is_same = listed and (listed.until_ms, listed.reason) == (until_ms, reason)
         return listed if listed and is_same else made
 
-    is_new = await _change(service, value, after, made.by, "ban")
+    is_new = await _change(site, value, after, made.by, "ban")
     return made, is_new or (was is not None and was.role != "banned")
 
 
-async def _lock_out(service: Service, id: str, changes: Changes) -> Account | None:
+async def _lock_out(site: Site, id: str, changes: Changes) -> Account | None:
     """Make these changes with the role `banned`; what the account was. Raises TooManyBans."""
-    await service.bans.store.require_room(id)
-    return await accounts.edit(service, id, replace(changes, role="banned"))
+    await site.bans.store.require_room(id)
+    return await accounts.edit(site, id, replace(changes, role="banned"))
 
 
-async def lift(service: Service, text: str, caller: Caller) -> bool:
+async def lift(site: Site, text: str, caller: Caller) -> bool:
     """Let somebody write again; False if they were not banned. Raises Unauthorized, Forbidden."""
     require_administrator(caller.viewer)
     value = value_of(text)
-    return await _lift(service, value, await service.bans.store.get(value), by(caller))
+    return await _lift(site, value, await site.bans.store.get(value), by(caller))
 
 
-async def _lift(service: Service, value: str, listed: Ban | None, by: str) -> bool:
+async def _lift(site: Site, value: str, listed: Ban | None, by: str) -> bool:
     is_account = kind_of(value) == "account"
-    was = await _turn(service, value, "guest", of=("banned",)) if is_account else None
-    is_off = await _take_off(service, value, listed, by)
+    was = await _turn(site, value, "guest", of=("banned",)) if is_account else None
+    is_off = await _take_off(site, value, listed, by)
     if was is None or was.role != "banned":
         return is_off
     if not is_off:
-        await _log_role(service, was, "guest", by)
+        await _log_role(site, was, "guest", by)
     return True
 
 
-async def _turn(service: Service, id: str, role: Role, *, of: Container[Role]) -> Account | None:
+async def _turn(site: Site, id: str, role: Role, *, of: Container[Role]) -> Account | None:
     """Give an account this role if it has one of those; what it was, None if there is none."""
 
     def change(account: Account, known: Credentials) -> accounts.After:
         return replace(account, role=role) if account.role in of else account, known
 
-    return await accounts.changed(service, id, change)
+    return await accounts.changed(site, id, change)
 
 
-async def _take_off(service: Service, value: str, listed: Ban | None, by: str) -> bool:
+async def _take_off(site: Site, value: str, listed: Ban | None, by: str) -> bool:
     """Take a ban off the list; not one that was made since this one was read."""
-    return await _change(service, value, lambda ban: None if ban == listed else ban, by, "unban")
+    return await _change(site, value, lambda ban: None if ban == listed else ban, by, "unban")
 
 
 async def give_role(
-    service: Service, id: str, role: Role, caller: Caller, changes: Changes = NOTHING_ELSE
+    site: Site, id: str, role: Role, caller: Caller, changes: Changes = NOTHING_ELSE
 ) -> bool:
     """Make an account something else, and change this of it as well; False if there is none.
 
@@ -140,38 +136,38 @@ async def give_role(
     """
     require_administrator(caller.viewer)
     if role == "banned":
-        return await ban_account(service, id, caller, changes) is not None
+        return await ban_account(site, id, caller, changes) is not None
     # Before the account: whoever is banned anew meanwhile stays on the list.
-    listed = await service.bans.store.get(id)
-    was = await accounts.edit(service, id, replace(changes, role=role))
+    listed = await site.bans.store.get(id)
+    was = await accounts.edit(site, id, replace(changes, role=role))
     if was is None:
         return False
-    await _log_role(service, was, role, by(caller))
-    await _take_off(service, id, listed, by(caller))
+    await _log_role(site, was, role, by(caller))
+    await _take_off(site, id, listed, by(caller))
     return True
 
 
 async def change_role(
-    service: Service, id: str, role: Role, caller: Caller, *, of: Container[Role]
+    site: Site, id: str, role: Role, caller: Caller, *, of: Container[Role]
 ) -> Account | None:
     """Give an account this role if it has one of those; what it was, None if there is none.
 
     Raises Unauthorized, Forbidden, Unavailable, LastAdministrator.
     """
     require_administrator(caller.viewer)
-    was = await _turn(service, id, role, of=of)
+    was = await _turn(site, id, role, of=of)
     if was and was.role in of:
-        await _log_role(service, was, role, by(caller))
+        await _log_role(site, was, role, by(caller))
     return was
 
 
-async def _log_role(service: Service, was: Account, role: Role, by: str) -> None:
+async def _log_role(site: Site, was: Account, role: Role, by: str) -> None:
     if was.role != role:
-        await service.log.add(by=by, did="role", id=was.id, was=was.role, now=role)
+        await site.log.add(by=by, did="role", id=was.id, was=was.role, now=role)
 
 
 async def ban_account(
-    service: Service, id: str, caller: Caller, changes: Changes = NOTHING_ELSE
+    site: Site, id: str, caller: Caller, changes: Changes = NOTHING_ELSE
 ) -> bool | None:
     """Ban an account, which keeps the reason and the end of a ban that it has; False if it was
     banned before, None if there is none.
@@ -179,8 +175,8 @@ async def ban_account(
     Raises Unauthorized, Forbidden, TooManyBans, LastAdministrator, and what `give_role` does.
     """
     require_administrator(caller.viewer)
-    made = Ban(id, at_ms=service.clock(), by=by(caller))
-    was = await _lock_out(service, id, changes)
+    made = Ban(id, at_ms=site.process.clock(), by=by(caller))
+    was = await _lock_out(site, id, changes)
     if was is None:
         return None
 
@@ -190,32 +186,32 @@ async def ban_account(
             return listed
         return made
 
-    is_new = await _change(service, id, after, made.by, "ban")
+    is_new = await _change(site, id, after, made.by, "ban")
     return is_new or was.role != "banned"
 
 
-async def remove(service: Service, id: str, caller: Caller) -> bool:
+async def remove(site: Site, id: str, caller: Caller) -> bool:
     """Remove an account for good, and its ban; its comments stay. False if there is none.
 
     Raises LastAdministrator.
     """
-    has_gone = await accounts.remove(service, id)
-    await _change(service, id, lambda ban: None, by(caller), "unban")
+    has_gone = await accounts.remove(site, id)
+    await _change(site, id, lambda ban: None, by(caller), "unban")
     return has_gone
 
 
-async def forget(service: Service, value: str) -> bool:
+async def forget(site: Site, value: str) -> bool:
     """Take a ban off the list, of which the log says nothing; False if there was none."""
-    return await _change(service, value, lambda ban: None)
+    return await _change(site, value, lambda ban: None)
 
 
-async def tidy(service: Service) -> None:
+async def tidy(site: Site) -> None:
     """Take bans that have ended off the list. Raises StoreUnavailable."""
-    await service.bans.refresh()
-    for value in service.bans.ended()[:MAX_ENDED]:
-        listed = await service.bans.store.get(value)
-        if listed and not listed.holds(service.clock()):
-            await _lift(service, value, listed, "footfall")
+    await site.bans.refresh()
+    for value in site.bans.ended()[:MAX_ENDED]:
+        listed = await site.bans.store.get(value)
+        if listed and not listed.holds(site.process.clock()):
+            await _lift(site, value, listed, "footfall")
 
 
 def by(caller: Caller) -> str:

@@ -35,8 +35,8 @@ from ..store.ids import created_ms, is_id
 from .captcha import Proof
 from .counters import charge
 from .rules import require_allowed, require_log_in, verdict
-from .service import Service
 from .shares import client_of
+from .site import Site
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000
@@ -44,7 +44,7 @@ RETRY_WINDOW_MS = 60_000
 TRIES = 5
 
 
-async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
+async def publish(site: Site, draft: Draft, caller: Caller) -> Showing:
     """Store a comment and return it as its author sees it.
 
     Raises Banned; Unauthorized where LOGIN=force asks for an account; Forbidden, Duplicate,
@@ -52,93 +52,93 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     stored returns the stored one.
     """
     try:
-        return await _publish(service, draft, caller)
+        return await _publish(site, draft, caller)
     except AlreadyPublished as stored:
-        return await _answer_retry(service, draft, caller, stored.id)
+        return await _answer_retry(site, draft, caller, stored.id)
 
 
-async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
-    rules = service.rules
-    await service.bans.require_none(caller, draft.mail or "")
-    require_log_in(caller.viewer, service.account_rules)
-    await service.captcha.require_for_comment(Proof(draft.captcha), caller)
+async def _publish(site: Site, draft: Draft, caller: Caller) -> Showing:
+    rules = site.rules
+    await site.bans.require_none(caller, draft.mail or "")
+    require_log_in(caller.viewer, site.account_rules)
+    await site.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text
     if draft.is_mentioning and draft.parent and draft.at:
         text = f"[@{draft.at}](#{draft.parent}): {text}"
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if is_exempt else _fingerprint(draft, caller, text)
-    before = await _before(service, draft, caller, fingerprint)
-    id = service.ids.new(service.clock(), draft.path)
+    before = await _before(site, draft, caller, fingerprint)
+    id = site.process.ids.new(site.process.clock(), draft.path)
     try:
-        async with cooldown(service, caller, id):
+        async with cooldown(site, caller, id):
             # The search for forbidden words is the dearest check, so it is the last one, and runs
             # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
-            made = await service.renderer.make(text, draft.ua or "", forbidden, client_of(caller))
+            made = await site.process.renderer.make(
+                text, draft.ua or "", site.pictures, forbidden, client_of(caller)
+            )
             status = verdict(caller, rules, made, approved=before.approved)
             comment = Comment(
                 id, draft.path, created_ms(id), made.html, text, browser=made.browser, os=made.os
             )
-            comment = _written(service, draft, caller, comment, before.root)
+            comment = _written(site, draft, caller, comment, before.root)
             if comment.account:
                 # Before the comment: an account that changes is refreshed on all of its pages.
-                await service.site_index.note_page(comment.account, digest(draft.path))
-            comment = await _store(service, comment, status, fingerprint)
+                await site.site_index.note_page(comment.account, digest(draft.path))
+            comment = await _store(site, comment, status, fingerprint)
     except TooFast:
         # This very comment may have begun the cooldown, if a first request stored it just now: then
         # this raises AlreadyPublished instead.
-        await service.comments.before(draft.path, "", fingerprint)
+        await site.comments.before(draft.path, "", fingerprint)
         raise
     shown = Shown(comment.id, comment.path, parse_body(body(comment)), status=status)
     return Showing([shown], Live(_accounts(caller), secrets={shown.id: secrets(comment)}))
 
 
-async def _before(service: Service, draft: Draft, caller: Caller, fingerprint: str) -> Before:
+async def _before(site: Site, draft: Draft, caller: Caller, fingerprint: str) -> Before:
     """Raises Banned, NoSuchParent, AlreadyPublished."""
     account = caller.viewer.account
-    author = account.id if account and service.rules.asks_for_trust else ""
-    before = await service.comments.before(draft.path, draft.parent, fingerprint, author)
-    if await service.bans.follow(before.bans):
-        await service.bans.require_none(caller, draft.mail or "")
+    author = account.id if account and site.rules.asks_for_trust else ""
+    before = await site.comments.before(draft.path, draft.parent, fingerprint, author)
+    if await site.bans.follow(before.bans):
+        await site.bans.require_none(caller, draft.mail or "")
     if draft.parent and not before.root:
         raise NoSuchParent()
     return before
 
 
 @asynccontextmanager
-async def cooldown(service: Service, caller: Caller, id: str) -> AsyncIterator[None]:
+async def cooldown(site: Site, caller: Caller, id: str) -> AsyncIterator[None]:
     """Begin the address's cooldown, and end it if nothing is stored. Raises TooFast.
 
     `id` distinguishes what began it: a new comment's, or for an edit one of its own.
     """
-    window_ms = service.rules.window_ms
+    window_ms = site.rules.window_ms
     if not window_ms:
         yield
         return
     key, is_exempt = limit_key(caller.address), caller.viewer.is_administrator
-    await service.cooldown.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
+    await site.cooldown.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
     try:
         yield
     except (ServiceError, AlreadyPublished):
         # Nothing is stored, as far as is known: the author may try again at once.
         with contextlib.suppress(Unavailable, ErrorReply):
-            await service.cooldown.release(key, id)
+            await site.cooldown.release(key, id)
         raise
 
 
-async def _answer_retry(service: Service, draft: Draft, caller: Caller, id: str) -> Showing:
+async def _answer_retry(site: Site, draft: Draft, caller: Caller, id: str) -> Showing:
     """The stored comment with these words, as in the first answer.
 
     A client that got no answer sends its comment again, and must learn that it is stored. Raises
     Duplicate if the stored one is older than RETRY_WINDOW_MS or replies to another comment: then
     the author has said the same thing twice.
     """
-    if service.clock() - created_ms(id) >= RETRY_WINDOW_MS:
+    if site.process.clock() - created_ms(id) >= RETRY_WINDOW_MS:
         raise Duplicate()
-    found, hidden = await asyncio.gather(
-        service.comments.by_ids([id]), service.comments.secrets([id])
-    )
+    found, hidden = await asyncio.gather(site.comments.by_ids([id]), site.comments.secrets([id]))
     if not found or parent_of(found[0].body) != draft.parent:
         raise Duplicate()
     # Without an account or a mail address, two people may have the same name and the same words:
@@ -156,17 +156,17 @@ def _accounts(caller: Caller) -> dict[str, Account | None]:
     return {account.id: account} if account else {}
 
 
-async def _store(service: Service, comment: Comment, status: Status, fingerprint: str) -> Comment:
+async def _store(site: Site, comment: Comment, status: Status, fingerprint: str) -> Comment:
     """The comment as it is stored. Raises AlreadyPublished, NoSuchParent, Unavailable."""
     for _ in range(TRIES):
         try:
-            await service.comments.publish(comment, status, fingerprint)
+            await site.comments.publish(comment, status, fingerprint)
             return comment
         except IdTaken:
-            id = service.ids.new(service.clock(), comment.path)
+            id = site.process.ids.new(site.process.clock(), comment.path)
             comment = replace(comment, id=id, at=created_ms(id))
         except Moved:
-            before = await service.comments.before(comment.path, comment.parent, "")
+            before = await site.comments.before(comment.path, comment.parent, "")
             if not before.root:
                 raise NoSuchParent() from None
             comment = replace(comment, root=before.root)
@@ -174,10 +174,10 @@ async def _store(service: Service, comment: Comment, status: Status, fingerprint
 
 
 def _written(
-    service: Service, draft: Draft, caller: Caller, comment: Comment, root: str | None
+    site: Site, draft: Draft, caller: Caller, comment: Comment, root: str | None
 ) -> Comment:
     """Add the author, the region and the place in the thread to a rendered comment."""
-    region = service.region_of(caller.address)
+    region = site.process.region_of(caller.address)
     comment = replace(
         comment,
         ua=draft.ua,
@@ -197,7 +197,7 @@ def _written(
         nick=draft.nick,
         mail=draft.mail,
         link=link,
-        avatar=service.display.avatar(draft.nick or "", mail, link or ""),
+        avatar=site.display.avatar(draft.nick or "", mail, link or ""),
         author=digest(mail) if mail else "",
     )
 
@@ -210,7 +210,7 @@ def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
 
 
 async def page(
-    service: Service,
+    site: Site,
     path: str,
     *,
     number: int,
@@ -225,7 +225,7 @@ async def page(
     With the id of a `root`, that comment alone with `size` of its replies, those that follow the
     reply with the id `after`.
     """
-    found = await service.comments.page(
+    found = await site.comments.page(
         path,
         first=(number - 1) * size,
         size=size,
@@ -235,40 +235,40 @@ async def page(
         after=after,
     )
     threads = found.threads
-    return found, await _live(service, threads.ids, threads.persons, threads.tallies, viewer)
+    return found, await _live(site, threads.ids, threads.persons, threads.tallies, viewer)
 
 
 async def recent(
-    service: Service, ids: Sequence[str], count: int, viewer: Viewer
+    site: Site, ids: Sequence[str], count: int, viewer: Viewer
 ) -> tuple[tuple[int, ...], Showing]:
     """Up to `count` of these comments that the viewer may see, and the versions of their pages."""
-    versions, found = await service.recent.read(ids, count, viewer)
-    return versions, await with_authors(service, found, viewer)
+    versions, found = await site.recent.read(ids, count, viewer)
+    return versions, await with_authors(site, found, viewer)
 
 
-async def like(service: Service, id: str, delta: int, caller: Caller) -> Showing | None:
+async def like(site: Site, id: str, delta: int, caller: Caller) -> Showing | None:
     """Like a comment, or take a like back; None when the caller sees no comment with that id.
 
     Raises Banned, and TooMany as other counters do, whether the comment exists or not.
     """
     if not is_id(id):
         return None
-    service.bans.look()
-    await charge(service, caller.address, 1)
-    await service.bans.require_none(caller)
-    liked = await service.comments.like(id, delta, service.clock(), caller.viewer)
-    return await with_authors(service, [liked], caller.viewer) if liked else None
+    site.bans.look()
+    await charge(site, caller.address, 1)
+    await site.bans.require_none(caller)
+    liked = await site.comments.like(id, delta, site.process.clock(), caller.viewer)
+    return await with_authors(site, [liked], caller.viewer) if liked else None
 
 
-async def with_authors(service: Service, comments: Sequence[Shown], viewer: Viewer) -> Showing:
+async def with_authors(site: Site, comments: Sequence[Shown], viewer: Viewer) -> Showing:
     ids = [each.id.encode() for each in comments]
     persons = [each.body.person for each in comments]
     tallies = [each.body.tally for each in comments]
-    return Showing(comments, await _live(service, ids, persons, tallies, viewer))
+    return Showing(comments, await _live(site, ids, persons, tallies, viewer))
 
 
 async def _live(
-    service: Service,
+    site: Site,
     ids: Sequence[bytes],
     persons: Sequence[bytes],
     tallies: Sequence[bytes],
@@ -279,12 +279,12 @@ async def _live(
     It takes one round trip, or none if there is nothing to look up.
     """
     accounts = {account_of(person) for person in persons if person.startswith(BY_ACCOUNT)}
-    authors = {tally.decode() for tally in tallies} - {""} if service.display.levels else set()
+    authors = {tally.decode() for tally in tallies} - {""} if site.display.levels else set()
     if not (accounts or authors or viewer.is_administrator):
         return Live()
     found, counts, secrets = await asyncio.gather(
-        service.accounts.by_ids(accounts),
-        service.site_index.tallies(sorted(authors)),
-        service.comments.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
+        site.accounts.by_ids(accounts),
+        site.site_index.tallies(sorted(authors)),
+        site.comments.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
     )
     return Live(dict.fromkeys(accounts) | found, counts, secrets)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..model import Caller
 from ..store.counter_walk import STEP_HASHES
 from .rules import require_administrator
-from .service import Service
+from .site import Site
 
 # Of one step of a search.
 MAX_FOUND = 50
@@ -27,11 +27,11 @@ class Part:
 
 
 async def search(
-    service: Service, caller: Caller, *, words: str = "", type: str = "", first: int = 0
+    site: Site, caller: Caller, *, words: str = "", type: str = "", first: int = 0
 ) -> Part:
     """One step through all counters, from this place on. Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
-    walk, sought = service.counter_walk, words.casefold()
+    walk, sought = site.counter_walk, words.casefold()
     counts = await walk.step(first)
     matching = [
         (count, kind, path)
@@ -45,16 +45,16 @@ async def search(
     return Part(found, len(matching), 0 if is_end else after, 1.0 if is_end else after / all)
 
 
-async def of_path(service: Service, path: str, caller: Caller) -> Mapping[str, int]:
+async def of_path(site: Site, path: str, caller: Caller) -> Mapping[str, int]:
     """All counters of a page. Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
-    types = service.counter_types
-    counts = await service.counters.read(service.counters.names([path], types))
+    types = site.counter_types
+    counts = await site.counters.read(site.counters.names([path], types))
     return dict(zip(types, counts, strict=True))
 
 
 async def correct(
-    service: Service, caller: Caller, *, path: str, type: str, was: int, now: int, reason: str
+    site: Site, caller: Caller, *, path: str, type: str, was: int, now: int, reason: str
 ) -> int:
     """Raise a counter by the difference, so that who visits meanwhile is counted; what it is then.
 
@@ -64,8 +64,8 @@ async def correct(
     account = caller.viewer.account
     assert account is not None
     # Before the change: none happens without an entry.
-    await service.log.add(
+    await site.log.add(
         by=account.id, did="correct", id=f"{type} {path}", was=str(was), now=f"{now}: {reason}"
     )
-    (count,) = await service.counters.add([(path, type, now - was)])
+    (count,) = await site.counters.add([(path, type, now - was)])
     return count

@@ -12,7 +12,7 @@ from ..driver.keys import TRIALS, trial_of, weight
 from ..errors import NoRoom, TooMany
 from ..model import Caller
 from .rules import require_administrator
-from .service import Service
+from .site import Site
 
 VIEWS = "time"
 # So that names of a trial's counters fit into Redis's packed hashes, as ordinary names do.
@@ -21,9 +21,7 @@ MAX_TRIAL_PATH_BYTES = 54
 TRIALS_ARE_OFF = "paths below /.trial/ are for measuring, which is turned off here (TRIALS=0)"
 
 
-async def change(
-    service: Service, changes: Sequence[tuple[str, str, int]], caller: Caller
-) -> list[int]:
+async def change(site: Site, changes: Sequence[tuple[str, str, int]], caller: Caller) -> list[int]:
     """Apply (path, type, delta) changes, all or none; returns the new counts, in order.
 
     Raises Unauthorized or Forbidden if anybody but an administrator counts views down, TooMany if
@@ -32,20 +30,20 @@ async def change(
     """
     if lowers_views(changes):
         require_administrator(caller.viewer)
-    await charge(service, caller.address, len(changes))
-    counters, quota = service.counters, service.quota
+    await charge(site, caller.address, len(changes))
+    counters, quota = site.counters, site.quota
     named = counters.changes(changes)
     names = [name for name, _ in named]
-    client_key = service.rate_limits.client_key(caller.address)
-    wait_ms = service.rate_limits.wait_ms(client_key)
+    client_key = site.rate_limits.client_key(caller.address)
+    wait_ms = site.rate_limits.wait_ms(client_key)
     if wait_ms and not await quota.are_known(names):
         raise TooMany(wait_ms, "New pages are counted too fast from this address")
     if not await quota.allows(names):
         raise NoRoom()
-    await service.trials.admit(trials_of(names))
+    await site.trials.admit(trials_of(names))
     counts = await counters.add(changes)
     if client_key and 1 in counts:
-        charge_new(service, client_key, named, counts)
+        charge_new(site, client_key, named, counts)
     return counts
 
 
@@ -63,12 +61,12 @@ def mixes_trials(paths: Iterable[str]) -> bool:
     return len(set(map(trial_of, paths))) > 1
 
 
-def refused_trial(service: Service, paths: Iterable[str], *, is_change: bool) -> str:
+def refused_trial(site: Site, paths: Iterable[str], *, is_change: bool) -> str:
     """Why one of these paths, which is below /.trial/, is refused; "" if none is."""
     for path in paths:
         if not path.startswith(TRIALS) or not trial_of(path):
             continue
-        if not service.trials.most:
+        if not site.trials.most:
             return TRIALS_ARE_OFF
         if is_change and len(path.encode()) > MAX_TRIAL_PATH_BYTES:
             return f"a path below /.trial/ should be at most {MAX_TRIAL_PATH_BYTES} bytes long"
@@ -76,13 +74,13 @@ def refused_trial(service: Service, paths: Iterable[str], *, is_change: bool) ->
 
 
 def charge_new(
-    service: Service, client_key: str, changes: Sequence[tuple[str, int]], counts: Sequence[int]
+    site: Site, client_key: str, changes: Sequence[tuple[str, int]], counts: Sequence[int]
 ) -> None:
     """Take a client's tokens for the counters that these (name, delta) changes have created.
 
     It does not wait for Redis.
     """
-    new_ones = service.rate_limits.new
+    new_ones = site.rate_limits.new
     each = zip(changes, counts, strict=True)
     # A count of 1 after +1 means a new counter, or an old one that had fallen to 0: that is rare.
     # Counters of trials weigh nothing here, since they have a limit of their own.
@@ -95,27 +93,27 @@ def charge_new(
         if owed:
             new_ones.settle(client_key, is_paid=isinstance(waits, list))
         if isinstance(waits, list):
-            service.rate_limits.owes(client_key, waits[0])
+            site.rate_limits.owes(client_key, waits[0])
 
-    service.cooldown.owe(client_key, owed + new, new_ones.rate, taken)
+    site.cooldown.owe(client_key, owed + new, new_ones.rate, taken)
 
 
-async def charge(service: Service, address: str, tokens: int) -> None:
+async def charge(site: Site, address: str, tokens: int) -> None:
     """Take tokens from an address that has a limit. Raises TooMany."""
-    client_key = service.rate_limits.client_key(address)
-    if not client_key or service.rate_limits.covers(client_key, tokens):
+    client_key = site.rate_limits.client_key(address)
+    if not client_key or site.rate_limits.covers(client_key, tokens):
         return
     future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-    pay(service, client_key, tokens, fulfil(future))
+    pay(site, client_key, tokens, fulfil(future))
     await future
 
 
-def pay(service: Service, client_key: str, tokens: int, done: CountsCallback) -> None:
+def pay(site: Site, client_key: str, tokens: int, done: CountsCallback) -> None:
     """Take a client's tokens in Redis, when its allowance does not cover them.
 
     Calls `done` with the result of the script, or with TooMany.
     """
-    allowance = service.rate_limits.changes
+    allowance = site.rate_limits.changes
     assert allowance is not None
     owed = allowance.claim(client_key)
 
@@ -127,7 +125,7 @@ def pay(service: Service, client_key: str, tokens: int, done: CountsCallback) ->
 
     # Never more than a full bucket holds, since that could never be taken.
     together = min(owed + tokens, max(tokens, allowance.rate.at_once))
-    service.cooldown.take_tokens(client_key, together, allowance.rate, spent)
+    site.cooldown.take_tokens(client_key, together, allowance.rate, spent)
 
 
 def lowers_views(changes: Sequence[tuple[str, str, int]]) -> bool:

@@ -24,7 +24,7 @@ from ..store.outbox import Entry, Outbox, Task
 from ..store.projections import UNDO_MS
 from . import judging
 from .judging import Undecided
-from .service import Service
+from .site import Site
 
 if TYPE_CHECKING:
     import tenacity
@@ -56,14 +56,14 @@ class Delivery:
 
     def __init__(
         self,
-        service: Service,
+        site: Site,
         channels: Sequence[Channel],
         judges: Sequence[Judge] = (),
         *,
         site_url: str = "",
     ) -> None:
-        self._service = service
-        self._outbox: Outbox = service.outbox
+        self._site = site
+        self._outbox: Outbox = site.outbox
         self.channels: Mapping[str, Channel] = {each.name: each for each in channels}
         self.judges = judges
         self.site_url = site_url
@@ -84,8 +84,8 @@ class Delivery:
                 await self._rest()
 
     async def _resume(self) -> None:
-        await self._outbox.wake(self._service.clock())
-        self._service.recipients.unmailed.report(self._service.clock())
+        await self._outbox.wake(self._site.process.clock())
+        self._site.recipients.unmailed.report(self._site.process.clock())
         if self._room():
             self._begin(await self._outbox.take_over(self._room()))
 
@@ -104,7 +104,7 @@ class Delivery:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-        self._service.recipients.unmailed.report(self._service.clock(), is_last=True)
+        self._site.recipients.unmailed.report(self._site.process.clock(), is_last=True)
 
     def _room(self) -> int:
         return MAX_TASKS - len(self._running)
@@ -135,7 +135,7 @@ class Delivery:
                 await self._outbox.done(entry, [entry.task])
                 raise
             except Undecided as undecided:
-                due_ms = self._service.clock() + UNDO_MS
+                due_ms = self._site.process.clock() + UNDO_MS
                 await self._outbox.later(entry, undecided.task, due_ms)
             except Failed as failed:
                 await self._failed(entry, str(failed), is_final=failed.is_final)
@@ -160,7 +160,7 @@ class Delivery:
             return ()
         news = await self._news(task, found)
         if task.kind == judging.KIND:
-            return await judging.decide(self._service, self.judges, found, news, task)
+            return await judging.decide(self._site, self.judges, found, news, task)
         if task.kind == "event":
             if self.judges and judging.is_wanted(task):
                 return [replace(task, kind=judging.KIND)]
@@ -177,9 +177,9 @@ class Delivery:
         try:
             await channel.send(news)
         except Dropped:
-            self._service.metrics.deliveries.add("dropped")
+            self._site.process.metrics.deliveries.add("dropped")
         else:
-            self._service.metrics.deliveries.add("delivered")
+            self._site.process.metrics.deliveries.add("delivered")
             log.info("%s was delivered", task.name)
 
     def _wanting(self, news: News) -> list[str]:
@@ -197,11 +197,11 @@ class Delivery:
         again, that they were not is noted. Raises Undecided where it may be put back."""
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
-        while found := await self._service.moderation.whole([task.id]):
+        while found := await self._site.moderation.whole([task.id]):
             is_held = found[0].shown.status != "approved"
             if not (tells_readers and is_held) or await self._outbox.untold(task.id):
                 return found[0]
-        if await self._service.deletions.is_restorable(task.id):
+        if await self._site.deletions.is_restorable(task.id):
             raise Undecided(task)
         return None
 
@@ -212,7 +212,7 @@ class Delivery:
         most = judging.MAX_ATTEMPTS if is_judges else MAX_ATTEMPTS
         if is_final or task.attempts >= most:
             log.error("%s was not delivered, and is given up: %s", task.name, reason)
-            self._service.metrics.deliveries.add("given up")
+            self._site.process.metrics.deliveries.add("given up")
             follow = [judging.after(task)] if is_judges else []
             await self._outbox.give_up(entry, task, reason, follow)
             return
@@ -223,14 +223,14 @@ class Delivery:
             number_of(wait_ms // 1000, "second"),
             reason,
         )
-        self._service.metrics.deliveries.add("failed")
-        await self._outbox.later(entry, task, self._service.clock() + wait_ms)
+        self._site.process.metrics.deliveries.add("failed")
+        await self._outbox.later(entry, task, self._site.process.clock() + wait_ms)
 
     async def _news(self, task: Task, found: Whole) -> News:
         told = await self._told(found)
         parent = None
         if told.comment.parent:
-            above = await self._service.moderation.whole([told.comment.parent])
+            above = await self._site.moderation.whole([told.comment.parent])
             parent = await self._told(above[0]) if above else None
         return News(
             told,
@@ -238,7 +238,7 @@ class Delivery:
             task.was,
             task.now,
             task.by,
-            self._service.site_name,
+            self._site.site_name,
             self.site_url,
             task.name,
             task.seen,
@@ -249,7 +249,7 @@ class Delivery:
         comment = whole.comment
         account: Account | None = None
         if comment.account:
-            known = await self._service.accounts.by_ids({comment.account})
+            known = await self._site.accounts.by_ids({comment.account})
             account = known.get(comment.account)
         if account:
             author = Person(account.nick, account.mail, account.link, account.id)

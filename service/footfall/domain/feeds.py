@@ -10,36 +10,36 @@ from ..driver.keys import digest
 from ..model import PUBLIC, Showing, Shown
 from ..store.codec import parent_of
 from . import comments
-from .service import Service
+from .site import Site
 
 # Of the site, for what has no index of its own; and how many of them are read.
 SEARCHED_COMMENTS = 1000
 READ_COMMENTS = 200
 
 
-async def candidates(service: Service, count: int, path: str, account: str) -> tuple[str, ...]:
+async def candidates(site: Site, count: int, path: str, account: str) -> tuple[str, ...]:
     """Ids of comments that a feed may have, newest first. Raises StoreUnavailable."""
     if account:
-        found = await service.recent.near(account, SEARCHED_COMMENTS)
+        found = await site.recent.near(account, SEARCHED_COMMENTS)
         return tuple(found[:READ_COMMENTS])
     if path:
-        return tuple(await service.recent.of_page(digest(path), count, SEARCHED_COMMENTS))
-    return (await service.recent.newest(count, PUBLIC)).ids
+        return tuple(await site.recent.of_page(digest(path), count, SEARCHED_COMMENTS))
+    return (await site.recent.newest(count, PUBLIC)).ids
 
 
 async def read(
-    service: Service, ids: Sequence[str], count: int, account: str
+    site: Site, ids: Sequence[str], count: int, account: str
 ) -> tuple[tuple[int, ...], Showing]:
     """The comments themselves, and the versions of their pages. Raises StoreUnavailable."""
     if not account:
-        return await comments.recent(service, ids, count, PUBLIC)
-    versions, found = await service.recent.read(ids, READ_COMMENTS, PUBLIC)
-    replies = await _replies_to(service, account, found)
-    return versions, await comments.with_authors(service, replies[:count], PUBLIC)
+        return await comments.recent(site, ids, count, PUBLIC)
+    versions, found = await site.recent.read(ids, READ_COMMENTS, PUBLIC)
+    replies = await _replies_to(site, account, found)
+    return versions, await comments.with_authors(site, replies[:count], PUBLIC)
 
 
-async def _replies_to(service: Service, account: str, found: Sequence[Shown]) -> list[Shown]:
+async def _replies_to(site: Site, account: str, found: Sequence[Shown]) -> list[Shown]:
     parents = {parent for each in found if (parent := parent_of(each.body))}
-    _, above = await service.recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
+    _, above = await site.recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
     own = {each.id for each in above if each.body.account == account}
     return [each for each in found if parent_of(each.body) in own and each.body.account != account]

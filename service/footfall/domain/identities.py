@@ -38,7 +38,7 @@ from . import accounts, attempts, mail_change, reauthentication, registration, t
 from .attempts import attempt
 from .mails import canonical, is_mail
 from .reauthentication import OwnerProof
-from .service import Service
+from .site import Site
 
 log = logging.getLogger(__name__)
 
@@ -62,14 +62,14 @@ class Arrival:
 
 
 async def begin(
-    service: Service, name: str, redirect: str, caller: Caller, *, adds: OwnerProof | None = None
+    site: Site, name: str, redirect: str, caller: Caller, *, adds: OwnerProof | None = None
 ) -> tuple[str, str]:
     """Where the browser goes to log in, and the state that it has to keep.
 
     `adds`: to the caller's account, with this as proof. Raises NotFound, BadRequest, Banned,
     Denied, TooManyAttempts, ProviderUnavailable, Busy, and what reauthentication.require does.
     """
-    providers = service.providers
+    providers = site.providers
     if not providers.is_any:
         raise NotFound("Nobody logs in by another service here")
     target = providers.targets.resolve(redirect) if redirect else ""
@@ -83,32 +83,30 @@ async def begin(
         raise BadRequest(wrong)
     if adds and caller.viewer.account is None:
         raise Denied()
-    service.bans.look()
-    await attempts.begin(service, caller)
+    site.bans.look()
+    await attempts.begin(site, caller)
     if adds is not None:
-        await reauthentication.require(service, adds, caller)
-    await service.bans.require_none(caller)
+        await reauthentication.require(site, adds, caller)
+    await site.bans.require_none(caller)
     state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
     session = caller.viewer.session if adds else ""
     flow = Flow(name, state, target, account, verifier, nonce, session)
     address = await providers.address(flow)
     body = orjson.dumps(asdict(flow)).decode()
-    await service.accounts.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
+    await site.accounts.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
     return address, state
 
 
-async def take(service: Service, state: str) -> Flow:
+async def take(site: Site, state: str) -> Flow:
     """The flow with this state, once. Raises FlowExpired."""
-    body = await service.accounts.take_link(("flow", state))
+    body = await site.accounts.take_link(("flow", state))
     if not body:
         raise FlowExpired()
     return Flow(**orjson.loads(body))
 
 
-async def arrive(
-    service: Service, flow: Flow, answer: Mapping[str, str], caller: Caller
-) -> Arrival:
+async def arrive(site: Site, flow: Flow, answer: Mapping[str, str], caller: Caller) -> Arrival:
     """What becomes of a flow whose browser has come back with this answer.
 
     Raises NotProven, Banned, Denied, IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists,
@@ -116,18 +114,18 @@ async def arrive(
     """
     if "error" in answer:
         raise NotProven()
-    identity = await service.providers.identity(flow, answer)
+    identity = await site.providers.identity(flow, answer)
     if flow.account:
-        await _add(service, flow, identity)
+        await _add(site, flow, identity)
         return Arrival()
-    stored = await _account_of(service, identity, caller)
+    stored = await _account_of(site, identity, caller)
     if stored.account.role not in MAY_LOG_IN:
         raise Denied()
     # It says by whom; a ticket with another name in it is none.
     ticket = f"{identity.service}.{secrets.token_urlsafe(24)}"
     proof = secrets.token_urlsafe(24)
     lasts_ms = TICKET_SECONDS * 1000
-    await service.accounts.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
+    await site.accounts.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
     return Arrival(ticket, proof, bool(stored.credentials.totp))
 
 
@@ -136,91 +134,91 @@ def _link_of(ticket: str, proof: str) -> Link:
 
 
 async def redeem(
-    service: Service, ticket: str, proof: str, code: str, caller: Caller
+    site: Site, ticket: str, proof: str, code: str, caller: Caller
 ) -> tuple[Stored, str]:
     """The account that a ticket is for, and a token. A wrong code or proof does not use it up.
 
     Raises TooManyAttempts, FlowExpired, WrongCode, Banned, Denied.
     """
-    made = await attempt(service, caller)
+    made = await attempt(site, caller)
     link = _link_of(ticket, proof)
-    id = await service.accounts.read_link(link)
+    id = await site.accounts.read_link(link)
     if not id:
         raise FlowExpired()
     # Whoever has a ticket may be guessing codes from many addresses.
-    guess = await attempt(service, Caller(), f"ticket {id}")
+    guess = await attempt(site, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
-        stored = await service.accounts.by_id(id)
+        stored = await site.accounts.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:
             raise Denied()
-        await service.bans.require_none(replace(caller, viewer=Viewer(stored.account)))
-        left = two_factor.left_after(stored.credentials, code, service.clock())
+        await site.bans.require_none(replace(caller, viewer=Viewer(stored.account)))
+        left = two_factor.left_after(stored.credentials, code, site.process.clock())
         if left is None:
             raise WrongCode()
         try:
             by = ticket.rpartition(".")[0]
-            token = await service.sessions.begin(stored, left, link, by=by, caller=caller)
+            token = await site.sessions.begin(stored, left, link, by=by, caller=caller)
         except LinkExpired:
             # It was used at the same moment.
             raise FlowExpired() from None
         except Changed:
             continue
         made.with_also(guess).succeeded(id)
-        await service.devices.remember(id, caller)
+        await site.devices.remember(id, caller)
         return stored, token
     raise Unavailable()
 
 
-async def _account_of(service: Service, identity: Identity, caller: Caller) -> Stored:
+async def _account_of(site: Site, identity: Identity, caller: Caller) -> Stored:
     """The account that is known by it; a new one, if there is none and REGISTRATION lets anybody.
 
     Raises Banned, RegistrationClosed, WrongSetupCode, UserExists.
     """
-    stored = await service.accounts.by_identity(identity.service, identity.id)
+    stored = await site.accounts.by_identity(identity.service, identity.id)
     if stored is None:
-        await service.bans.require_none(caller, identity.mail)
+        await site.bans.require_none(caller, identity.mail)
         # It may be taken by the same person at the same moment.
         with suppress(IdentityTaken):
-            await _register(service, identity, caller)
-        stored = await service.accounts.by_identity(identity.service, identity.id)
+            await _register(site, identity, caller)
+        stored = await site.accounts.by_identity(identity.service, identity.id)
     if stored is None:
         raise Unavailable()
     return stored
 
 
-async def _register(service: Service, identity: Identity, caller: Caller) -> None:
+async def _register(site: Site, identity: Identity, caller: Caller) -> None:
     """Raises IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists."""
     nick = safe_nick(identity.nick)[:MAX_NICK].strip() or identity.service
-    made = registration.new_account(service, nick, identity.mail, "guest", _link(identity.link))
+    made = registration.new_account(site, nick, identity.mail, "guest", _link(identity.link))
     shown = identity.mail if is_mail(identity.mail) else ""
-    asks = bool(shown) and not identity.is_vouched and service.account_mails.confirms
+    asks = bool(shown) and not identity.is_vouched and site.account_mails.confirms
     if asks:
         # Whoever has an account with it is told so, as if it were taken.
-        await mail_change.is_needed(service, made.id, shown)
+        await mail_change.is_needed(site, made.id, shown)
     # Mails are unique: who shows none gets one that leads nowhere and that nobody can guess.
     mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown
     account = replace(made, mail=mail, avatar=_link(identity.avatar))
-    openings = service.account_rules.openings(account, setup_code="")
+    openings = site.account_rules.openings(account, setup_code="")
     confirmed = canonical(shown) if identity.is_vouched else ""
     known = Credentials(identities={identity.service: identity.id}, confirmed=confirmed)
     try:
-        await registration.admit(service, openings, known)
+        await registration.admit(site, openings, known)
     except UserExists:
-        await _take_over(service, known)
+        await _take_over(site, known)
     if asks:
         # They are logged in anyhow, and can ask for another mail on their profile.
         with suppress(TooManyAttempts, Busy):
-            await mail_change.require_turn(service, shown, caller)
-            await mail_change.begin(service, account, shown, caller)
+            await mail_change.require_turn(site, shown, caller)
+            await mail_change.begin(site, account, shown, caller)
 
 
-async def _take_over(service: Service, known: Credentials) -> None:
+async def _take_over(site: Site, known: Credentials) -> None:
     """Hand the account with the confirmed mail over to whoever is known by this, unless it was
     confirmed before. An administrator's is never: it would be more than an address.
 
     Raises UserExists.
     """
-    stored = await service.accounts.by_mail(known.confirmed) if known.confirmed else None
+    stored = await site.accounts.by_mail(known.confirmed) if known.confirmed else None
     if stored is None:
         raise UserExists()
 
@@ -231,7 +229,7 @@ async def _take_over(service: Service, known: Credentials) -> None:
             raise UserExists()
         return replace(account, role="guest"), known
 
-    await accounts.changed(service, stored.id, change, revokes=True)
+    await accounts.changed(site, stored.id, change, revokes=True)
     log.info("account %s belongs to whoever was vouched for by another service", stored.id)
 
 
@@ -240,7 +238,7 @@ def _link(text: str) -> str:
     return safe_link(text) if is_whole else ""
 
 
-async def _add(service: Service, flow: Flow, identity: Identity) -> None:
+async def _add(site: Site, flow: Flow, identity: Identity) -> None:
     """Let the account be known by this as well. Raises IdentityTaken, Denied, LoggedOut."""
 
     def change(account: Account, known: Credentials) -> accounts.After:
@@ -254,5 +252,5 @@ async def _add(service: Service, flow: Flow, identity: Identity) -> None:
         after = replace(known, identities=identities, confirmed=confirmed)
         return replace(account, avatar=avatar), after
 
-    if await accounts.changed(service, flow.account, change, session=flow.session) is None:
+    if await accounts.changed(site, flow.account, change, session=flow.session) is None:
         raise Denied()

@@ -10,7 +10,7 @@ from ..notify.judges import Judge
 from ..notify.news import Failed, News
 from ..store.moderation import Actor, Overtaken, Whole
 from ..store.outbox import Task
-from .service import Service
+from .site import Site
 
 KIND = "judge"
 # A comment waits for judges that are away for ten to sixteen minutes, by how long each attempt
@@ -43,7 +43,7 @@ def after(task: Task) -> Task:
 
 
 async def decide(
-    service: Service, judges: Sequence[Judge], whole: Whole, news: News, task: Task
+    site: Site, judges: Sequence[Judge], whole: Whole, news: News, task: Task
 ) -> Sequence[Task]:
     """Ask the judges, and move the comment; what follows.
 
@@ -59,11 +59,11 @@ async def decide(
             is_spam = is_spam or await judge.is_spam(news)
         except Failed as failed:
             raise Failed(f"{judge.name}: {failed}", is_final=failed.is_final) from None
-    if not is_spam and service.rules.holds(whole.comment.html):
+    if not is_spam and site.rules.holds(whole.comment.html):
         return [after(task)]
     status: Status = "spam" if is_spam else "approved"
     with suppress(Overtaken):
-        await service.moderation.moderate(
-            whole.shown, status, service.clock(), Actor("judge"), only="waiting"
+        await site.moderation.moderate(
+            whole.shown, status, site.process.clock(), Actor("judge"), only="waiting"
         )
     return ()

@@ -10,23 +10,23 @@ from random import uniform
 
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from .service import Service
+from .site import Site
 
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
 
 
-async def keep_up(service: Service) -> None:
+async def keep_up(site: Site) -> None:
     """Until it is cancelled. First it walks over all pages, for what nobody has noted."""
     has_walked = False
     while True:
         try:
             if not has_walked:
-                await follow_all(service)
+                await follow_all(site)
                 has_walked = True
-            await service.journal.catch_up()
-            await service.deletions.sweep_due(service.clock())
+            await site.journal.catch_up()
+            await site.deletions.sweep_due(site.process.clock())
         except (StoreUnavailable, ErrorReply):
             # Connections log outages, and /readyz reports them.
             pass
@@ -35,7 +35,7 @@ async def keep_up(service: Service) -> None:
         await asyncio.sleep(LOOK_SECONDS * uniform(0.8, 1))
 
 
-async def follow_all(service: Service) -> None:
+async def follow_all(site: Site) -> None:
     """Let the site follow every page. Raises StoreUnavailable."""
-    async for page in service.journal.pages():
-        await service.journal.follow(page)
+    async for page in site.journal.pages():
+        await site.journal.follow(page)

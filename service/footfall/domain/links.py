@@ -20,7 +20,7 @@ from . import attempts
 from .accounts import changed
 from .attempts import attempt
 from .mails import canonical
-from .service import Service
+from .site import Site
 
 # Of a link that a command prints, and of one that is mailed to whoever asks.
 LINK_SECONDS = 24 * 3600
@@ -43,7 +43,7 @@ class Opened:
 
 
 async def new_link(
-    service: Service,
+    site: Site,
     id: str,
     purpose: Purpose = "password",
     *,
@@ -51,20 +51,20 @@ async def new_link(
     more: str = "",
 ) -> str:
     """The token of a link for this account."""
-    stored = await service.accounts.by_id(id)
+    stored = await site.accounts.by_id(id)
     secret = secrets.token_urlsafe(24)
     known = stored.credentials if stored else Credentials()
     what = f"{_digest(secret)} {_digest(known.password)} {more}"
-    await service.accounts.keep_link((purpose, id), what, lasts_ms=lasts_seconds * 1000)
+    await site.accounts.keep_link((purpose, id), what, lasts_ms=lasts_seconds * 1000)
     return f"{id}.{secret}"
 
 
-async def opened(service: Service, token: str, purpose: Purpose) -> Opened | None:
+async def opened(site: Site, token: str, purpose: Purpose) -> Opened | None:
     """The link with this token, if there is one."""
     id, _, secret = token.rpartition(".")
     if not id:
         return None
-    what = await service.accounts.read_link((purpose, id))
+    what = await site.accounts.read_link((purpose, id))
     known, _, rest = what.partition(" ")
     if not hmac.compare_digest(known, _digest(secret)):
         return None
@@ -72,42 +72,42 @@ async def opened(service: Service, token: str, purpose: Purpose) -> Opened | Non
     return Opened(id, Held((purpose, id), what), password, more)
 
 
-async def set_password(service: Service, token: str, password: str, caller: Caller) -> None:
+async def set_password(site: Site, token: str, password: str, caller: Caller) -> None:
     """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
-    tried = await attempt(service, caller)
-    mailed = await opened(service, token, "reset")
-    link = mailed or await opened(service, token, "password")
+    tried = await attempt(site, caller)
+    mailed = await opened(site, token, "reset")
+    link = mailed or await opened(site, token, "password")
     if link is None:
         raise LinkExpired()
-    stored = await service.accounts.by_id(link.id)
-    made = await service.passwords.hash(password, stored.account.mail if stored else "")
+    stored = await site.accounts.by_id(link.id)
+    made = await site.process.passwords.hash(password, stored.account.mail if stored else "")
 
     def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
         link.require(known)
         proven = _proven(account, known) if mailed else known
         return _verified(account), replace(proven, password=made)
 
-    if await changed(service, link.id, change, held=link.held) is None:
+    if await changed(site, link.id, change, held=link.held) is None:
         raise LinkExpired()
     tried.succeeded(link.id)
 
 
-async def forgotten(service: Service, mail: str, caller: Caller) -> None:
+async def forgotten(site: Site, mail: str, caller: Caller) -> None:
     """Mail a link to whoever has an account with this mail. Nobody learns here whether there is
     one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
-    service.bans.look()
-    await attempts.mail(service, caller)
-    service.account_mails.start(partial(_reset, service, canonical(mail), caller.language))
+    site.bans.look()
+    await attempts.mail(site, caller)
+    site.account_mails.start(partial(_reset, site, canonical(mail), caller.language))
 
 
-async def _reset(service: Service, mail: str, language: str) -> Letter | None:
-    stored = await service.accounts.by_mail(mail)
+async def _reset(site: Site, mail: str, language: str) -> Letter | None:
+    stored = await site.accounts.by_mail(mail)
     if stored is None or stored.account.role == "banned":
         return None
     with suppress(Banned):
-        await service.bans.require_none(Caller(), mail)
-        if not await service.account_mails.wait_ms("reset", mail):
-            token = await new_link(service, stored.id, "reset", lasts_seconds=MAILED_SECONDS)
+        await site.bans.require_none(Caller(), mail)
+        if not await site.account_mails.wait_ms("reset", mail):
+            token = await new_link(site, stored.id, "reset", lasts_seconds=MAILED_SECONDS)
             # To the mail as the account has it: whoever asked may have spelled it otherwise.
             return Letter("reset", stored.account.mail, language, f"/ui/forgot#{token}")
     return None

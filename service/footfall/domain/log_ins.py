@@ -15,14 +15,14 @@ from . import attempts, two_factor
 from .accounts import MAX_READINGS
 from .attempts import Attempt
 from .mails import canonical
-from .service import Service
+from .site import Site
 
 # A log-in that fails is answered so long after it came, whatever was wrong.
 FAILED_SECONDS = 0.5
 
 
 async def by_password(
-    service: Service, mail: str, password: str, code: str, caller: Caller, *, device: str = ""
+    site: Site, mail: str, password: str, code: str, caller: Caller, *, device: str = ""
 ) -> tuple[Stored, str]:
     """The account with this mail, and a token; `device` tells a browser (domain/devices.py).
 
@@ -30,48 +30,48 @@ async def by_password(
     """
     began = asyncio.get_running_loop().time()
     compared = canonical(mail)
-    service.bans.look()
-    stored = await service.accounts.by_mail(compared)
+    site.bans.look()
+    stored = await site.accounts.by_mail(compared)
     if stored and _lacks_code(stored, code):
         # Such a log-in is the question for the code, asked in another way. No password is compared:
         # nobody learns which is right, by its answer or by what is left of the attempts.
-        await attempts.ask(service, caller)
+        await attempts.ask(site, caller)
     else:
-        made = await _attempt(service, compared, stored.id if stored else "", caller, device)
+        made = await _attempt(site, compared, stored.id if stored else "", caller, device)
         try:
-            found = await _logged_in(service, compared, password, code, caller)
+            found = await _logged_in(site, compared, password, code, caller)
         except Busy:
             # Others keep the threads busy that compare: that is no try of this one's.
             made.came_to_nothing()
             raise
         if found:
             made.succeeded(found[0].id)
-            await service.devices.remember(found[0].id, caller)
+            await site.devices.remember(found[0].id, caller)
             return found
     await pause(began + FAILED_SECONDS - asyncio.get_running_loop().time())
     raise Denied()
 
 
-async def _attempt(service: Service, mail: str, id: str, caller: Caller, device: str) -> Attempt:
+async def _attempt(site: Site, mail: str, id: str, caller: Caller, device: str) -> Attempt:
     """Raises TooManyAttempts."""
-    if browser := await service.devices.browser(id, device):
-        return await attempts.attempt_of_browser(service, f"browser {browser}")
-    place = await service.devices.place(id, caller)
-    return await attempts.attempt(service, caller, mail, f"place {place}" if place else "")
+    if browser := await site.devices.browser(id, device):
+        return await attempts.attempt_of_browser(site, f"browser {browser}")
+    place = await site.devices.place(id, caller)
+    return await attempts.attempt(site, caller, mail, f"place {place}" if place else "")
 
 
 async def _logged_in(
-    service: Service, mail: str, password: str, code: str, caller: Caller
+    site: Site, mail: str, password: str, code: str, caller: Caller
 ) -> tuple[Stored, str] | None:
     """The account and a token, if that is its password and code. Raises Banned, Busy."""
     for _ in range(MAX_READINGS):
         try:
-            found = await _proven(service, mail, password, code)
+            found = await _proven(site, mail, password, code)
             if found is None:
                 return None
             # Not before: a stranger is told nothing, and an administrator may always.
-            await service.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
-            return found[0], await service.sessions.begin(*found, caller=caller)
+            await site.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
+            return found[0], await site.sessions.begin(*found, caller=caller)
         except Changed:
             # By a log-in at the same moment with the same code, or by its owner.
             continue
@@ -79,16 +79,16 @@ async def _logged_in(
 
 
 async def _proven(
-    service: Service, mail: str, password: str, code: str
+    site: Site, mail: str, password: str, code: str
 ) -> tuple[Stored, Credentials] | None:
     """The account, if that is its password and code, and what is left of its credentials."""
-    stored = await service.accounts.by_mail(mail)
+    stored = await site.accounts.by_mail(mail)
     known = stored.credentials if stored else Credentials()
-    is_right, renewed = await service.passwords.verify(password, known.password)
+    is_right, renewed = await site.process.passwords.verify(password, known.password)
     if stored is None or not is_right or stored.account.role not in MAY_LOG_IN:
         return None
     left = two_factor.left_after(
-        replace(known, password=renewed) if renewed else known, code, service.clock()
+        replace(known, password=renewed) if renewed else known, code, site.process.clock()
     )
     return (stored, left) if left else None
 
@@ -97,14 +97,12 @@ def _lacks_code(stored: Stored, code: str) -> bool:
     return bool(stored.credentials.totp) and not code
 
 
-async def has_second_factor(
-    service: Service, mail: str, caller: Caller, *, device: str = ""
-) -> bool:
+async def has_second_factor(site: Site, mail: str, caller: Caller, *, device: str = "") -> bool:
     """Does a log-in with this mail need a code? False where there is no account as well.
 
     A browser that the account knows may ask in any case. Raises TooManyAttempts.
     """
-    stored = await service.accounts.by_mail(canonical(mail))
-    if stored is None or not await service.devices.browser(stored.id, device):
-        await attempts.ask(service, caller)
+    stored = await site.accounts.by_mail(canonical(mail))
+    if stored is None or not await site.devices.browser(stored.id, device):
+        await attempts.ask(site, caller)
     return stored is not None and _lacks_code(stored, code="")

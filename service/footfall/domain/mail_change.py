@@ -15,15 +15,15 @@ from .accounts import changed
 from .attempts import attempt
 from .links import Opened, new_link, opened
 from .mails import canonical
-from .service import Service
+from .site import Site
 
 
-async def is_needed(service: Service, id: str, mail: str) -> bool:
+async def is_needed(site: Site, id: str, mail: str) -> bool:
     """Has this mail to be confirmed before it is the account's? Raises UserExists."""
-    if not service.account_mails.confirms:
+    if not site.account_mails.confirms:
         return False
     compared = canonical(mail)
-    owner = await service.accounts.by_mail(compared)
+    owner = await site.accounts.by_mail(compared)
     if owner is None:
         return True
     if owner.id != id:
@@ -31,29 +31,29 @@ async def is_needed(service: Service, id: str, mail: str) -> bool:
     return owner.credentials.confirmed != compared
 
 
-async def require_turn(service: Service, mail: str, caller: Caller) -> None:
+async def require_turn(site: Site, mail: str, caller: Caller) -> None:
     """Count a mail that `begin` sends. Raises TooManyAttempts, Busy."""
-    await attempts.mail(service, caller)
-    await service.account_mails.require_turn("mail", canonical(mail))
+    await attempts.mail(site, caller)
+    await site.account_mails.require_turn("mail", canonical(mail))
 
 
-async def begin(service: Service, account: Account, mail: str, caller: Caller) -> None:
+async def begin(site: Site, account: Account, mail: str, caller: Caller) -> None:
     """Mail a link to the address. Raises Busy."""
-    token = await new_link(service, account.id, "mail", more=mail)
+    token = await new_link(site, account.id, "mail", more=mail)
     letter = Letter("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)
-    service.account_mails.send(letter)
+    site.account_mails.send(letter)
 
 
-async def confirm(service: Service, token: str, password: str, caller: Caller) -> None:
+async def confirm(site: Site, token: str, password: str, caller: Caller) -> None:
     """Give the account its new mail, and tell the old one.
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
     """
-    tried = await attempt(service, caller)
-    link = await opened(service, token, "mail")
+    tried = await attempt(site, caller)
+    link = await opened(site, token, "mail")
     if link is None:
         raise LinkExpired()
-    await _require_owner(service, link, password, caller)
+    await _require_owner(site, link, password, caller)
 
     def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
         link.require(known)
@@ -61,28 +61,28 @@ async def confirm(service: Service, token: str, password: str, caller: Caller) -
             raise LinkExpired()
         return replace(account, mail=link.more), replace(known, confirmed=canonical(link.more))
 
-    was = await changed(service, link.id, change, held=link.held)
+    was = await changed(site, link.id, change, held=link.held)
     if was is None:
         raise LinkExpired()
     tried.succeeded(link.id)
-    await _tell(service, was, link.more, caller)
+    await _tell(site, was, link.more, caller)
 
 
-async def _require_owner(service: Service, link: Opened, password: str, caller: Caller) -> None:
+async def _require_owner(site: Site, link: Opened, password: str, caller: Caller) -> None:
     account = caller.viewer.account
     if account and account.id == link.id:
         return
     # Whoever has the link may be guessing from many addresses.
-    guess = await attempt(service, Caller(), f"link {link.id}")
-    stored = await service.accounts.by_id(link.id)
+    guess = await attempt(site, Caller(), f"link {link.id}")
+    stored = await site.accounts.by_id(link.id)
     known = stored.credentials.password if stored else ""
-    is_right, _ = await service.passwords.verify(password, known)
+    is_right, _ = await site.process.passwords.verify(password, known)
     if not is_right:
         raise WrongPassword()
     guess.succeeded(link.id)
 
 
-async def _tell(service: Service, was: Account, mail: str, caller: Caller) -> None:
+async def _tell(site: Site, was: Account, mail: str, caller: Caller) -> None:
     """Tell the address that the account had, if there was one."""
     compared = canonical(was.mail)
     # Whoever came by a service that shows none has one that leads nowhere.
@@ -91,5 +91,5 @@ async def _tell(service: Service, was: Account, mail: str, caller: Caller) -> No
         return
     # The change is made in any case.
     with suppress(Busy):
-        if not await service.account_mails.wait_ms("moved", compared):
-            service.account_mails.send(Letter("moved", was.mail, caller.language))
+        if not await site.account_mails.wait_ms("moved", compared):
+            site.account_mails.send(Letter("moved", was.mail, caller.language))

@@ -19,8 +19,8 @@ from ..store.moderation import Actor, Overtaken, Whole, Words
 from .comments import cooldown, with_authors
 from .counters import charge
 from .rules import require_allowed, verdict
-from .service import Service
 from .shares import client_of
+from .site import Site
 
 T = TypeVar("T")
 
@@ -48,27 +48,27 @@ class Edit:
         return not (self.text or names or self.status) and self.is_pinned is None
 
 
-async def edit(service: Service, id: str, wanted: Edit, caller: Caller) -> Showing | None:
+async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> Showing | None:
     """The comment as it is now; None when an administrator names none, or nothing was to be done.
 
     Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
     """
-    service.bans.look()
-    found = await _allowed(service, id, caller)
+    site.bans.look()
+    found = await _allowed(site, id, caller)
     is_moderator = caller.viewer.is_administrator
     if found is None or wanted.is_blank(found.comment.account):
         return None
     if not is_moderator and not wanted.text:
         return None
     if is_moderator:
-        await _moderate(service, found, wanted, caller)
+        await _moderate(site, found, wanted, caller)
     else:
-        await _rewrite(service, found, wanted.text, caller)
-    shown = await service.comments.by_ids([id])
-    return await with_authors(service, shown, caller.viewer) if shown else None
+        await _rewrite(site, found, wanted.text, caller)
+    shown = await site.comments.by_ids([id])
+    return await with_authors(site, shown, caller.viewer) if shown else None
 
 
-async def _allowed(service: Service, id: str, caller: Caller) -> Whole | None:
+async def _allowed(site: Site, id: str, caller: Caller) -> Whole | None:
     """The comment, if the caller may change it; None if there is none, for administrators.
 
     Raises Unauthorized for the public, and Forbidden for everybody else: also where there is no
@@ -77,7 +77,7 @@ async def _allowed(service: Service, id: str, caller: Caller) -> Whole | None:
     account = caller.viewer.account
     if account is None:
         raise Unauthorized()
-    found = await service.moderation.whole([id]) if is_id(id) else []
+    found = await site.moderation.whole([id]) if is_id(id) else []
     is_author = bool(found) and found[0].shown.body.account == account.id
     if not (is_author or caller.viewer.is_administrator):
         raise Forbidden()
@@ -85,75 +85,77 @@ async def _allowed(service: Service, id: str, caller: Caller) -> Whole | None:
 
 
 async def until_settled(
-    service: Service, found: Whole, attempt: Callable[[Whole], Awaitable[T]]
+    site: Site, found: Whole, attempt: Callable[[Whole], Awaitable[T]]
 ) -> T | None:
     """Try, and read again what somebody else has changed meanwhile. Raises Unavailable."""
     for _ in range(TRIES):
         try:
             return await attempt(found)
         except Overtaken:
-            there = await service.moderation.whole([found.shown.id])
+            there = await site.moderation.whole([found.shown.id])
             if not there:
                 return None
             (found,) = there
     raise Unavailable()
 
 
-async def _moderate(service: Service, found: Whole, wanted: Edit, caller: Caller) -> None:
+async def _moderate(site: Site, found: Whole, wanted: Edit, caller: Caller) -> None:
     """As an administrator wants it. Raises TooManyAtOnce, Unavailable."""
-    html = await html_of(service, found.comment, wanted.text, caller)
+    html = await html_of(site, found.comment, wanted.text, caller)
 
     async def attempt(found: Whole) -> None:
-        after = edited(service, found.comment, wanted, html)
-        await _put(service, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
+        after = edited(site, found.comment, wanted, html)
+        await _put(site, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
 
-    await until_settled(service, found, attempt)
+    await until_settled(site, found, attempt)
 
 
-async def _rewrite(service: Service, found: Whole, text: str, caller: Caller) -> None:
+async def _rewrite(site: Site, found: Whole, text: str, caller: Caller) -> None:
     """With its author's other words. Raises what a new comment would raise."""
-    require_allowed(caller, service.rules)
-    await service.bans.require_none(caller)
-    await charge(service, caller.address, 1)
+    require_allowed(caller, site.rules)
+    await site.bans.require_none(caller)
+    await charge(site, caller.address, 1)
     if text == found.comment.source:
         return
     shown = found.shown
     try:
-        async with cooldown(service, caller, service.ids.new(service.clock(), shown.path)):
-            await _store_words(service, found, text, caller)
+        async with cooldown(site, caller, site.process.ids.new(site.process.clock(), shown.path)):
+            await _store_words(site, found, text, caller)
     except TooFast:
         # This very edit may have begun the cooldown, if its answer was lost and it is sent again.
-        now = await service.moderation.whole([shown.id])
+        now = await site.moderation.whole([shown.id])
         if not now or now[0].comment.source != text:
             raise
 
 
-async def _store_words(service: Service, found: Whole, text: str, caller: Caller) -> None:
+async def _store_words(site: Site, found: Whole, text: str, caller: Caller) -> None:
     """Raises TooManyAtOnce, Duplicate, Unavailable."""
-    approved = await _approved(service, caller)
-    made = await service.renderer.make(text, "", service.rules.forbidden, client_of(caller))
-    judged = verdict(caller, service.rules, made, approved=approved)
+    approved = await _approved(site, caller)
+    made = await site.process.renderer.make(
+        text, "", site.pictures, site.rules.forbidden, client_of(caller)
+    )
+    judged = verdict(caller, site.rules, made, approved=approved)
 
     async def attempt(found: Whole) -> None:
         after = replace(found.comment, html=made.html, source=text)
-        await _put(service, found, after, _stricter(found.shown.status, judged), caller)
+        await _put(site, found, after, _stricter(found.shown.status, judged), caller)
 
     try:
-        await until_settled(service, found, attempt)
+        await until_settled(site, found, attempt)
     except AlreadyPublished:
         raise Duplicate() from None
 
 
-async def _approved(service: Service, caller: Caller) -> int:
+async def _approved(site: Site, caller: Caller) -> int:
     """How many approved comments an author has, where that matters."""
     account = caller.viewer.account
-    if account is None or not service.rules.asks_for_trust:
+    if account is None or not site.rules.asks_for_trust:
         return 0
-    return (await service.site_index.tallies([account.id]))[account.id]
+    return (await site.site_index.tallies([account.id]))[account.id]
 
 
 async def _put(
-    service: Service,
+    site: Site,
     found: Whole,
     after: Comment,
     status: Status | None,
@@ -166,8 +168,13 @@ async def _put(
     words = Words(found, after, is_compared=is_own) if after != found.comment else None
     if words is None and status is None and is_pinned is None:
         return
-    await service.moderation.moderate(
-        found.shown, status, service.clock(), actor_of(caller), is_pinned=is_pinned, words=words
+    await site.moderation.moderate(
+        found.shown,
+        status,
+        site.process.clock(),
+        actor_of(caller),
+        is_pinned=is_pinned,
+        words=words,
     )
 
 
@@ -179,20 +186,20 @@ def actor_of(caller: Caller) -> Actor:
     return Actor("author")
 
 
-async def html_of(service: Service, comment: Comment, text: str, caller: Caller) -> str:
+async def html_of(site: Site, comment: Comment, text: str, caller: Caller) -> str:
     """Of a moderator's words for a comment; what it has if they are none, or no others. Raises
     TooManyAtOnce, Busy."""
     if not text or text == comment.source:
         return comment.html
-    return (await service.renderer.make(text, "", None, client_of(caller))).html
+    return (await site.process.renderer.make(text, "", site.pictures, None, client_of(caller))).html
 
 
-def edited(service: Service, comment: Comment, wanted: Edit, html: str) -> Comment:
+def edited(site: Site, comment: Comment, wanted: Edit, html: str) -> Comment:
     """The comment as a moderator wants it: its words, which are this HTML, and who wrote it if it
     has no account."""
     if wanted.text and wanted.text != comment.source:
         comment = replace(comment, html=html, source=wanted.text)
-    return comment if comment.account else _renamed(service, comment, wanted)
+    return comment if comment.account else _renamed(site, comment, wanted)
 
 
 def _stricter(status: Status, judged: Status) -> Status | None:
@@ -202,7 +209,7 @@ def _stricter(status: Status, judged: Status) -> Status | None:
     return judged
 
 
-def _renamed(service: Service, comment: Comment, wanted: Edit) -> Comment:
+def _renamed(site: Site, comment: Comment, wanted: Edit) -> Comment:
     """With another name, mail address or link, where one is given; a mail is whoever it is counted
     for."""
     nick = wanted.nick or comment.nick
@@ -211,26 +218,26 @@ def _renamed(service: Service, comment: Comment, wanted: Edit) -> Comment:
     if (nick, mail, link) == (comment.nick, comment.mail, comment.link):
         return comment
     known = (mail or "").strip().lower()
-    avatar = service.display.avatar(nick or "", known, link or "")
+    avatar = site.display.avatar(nick or "", known, link or "")
     author = digest(known) if known else ""
     return replace(comment, nick=nick, mail=mail, link=link, avatar=avatar, author=author)
 
 
-async def delete(service: Service, id: str, caller: Caller) -> None:
+async def delete(site: Site, id: str, caller: Caller) -> None:
     """Take a comment away: a root with all its replies, a reply with those that reply to it.
 
     Ids are never given out again. Raises Unauthorized, Forbidden and Unavailable.
     """
-    found = await _allowed(service, id, caller)
+    found = await _allowed(site, id, caller)
     if found is not None:
-        await take_away(service, found, actor_of(caller))
+        await take_away(site, found, actor_of(caller))
 
 
-async def take_away(service: Service, found: Whole, actor: Actor) -> bool:
+async def take_away(site: Site, found: Whole, actor: Actor) -> bool:
     """False if it was deleted before. Raises Unavailable."""
 
     async def attempt(found: Whole) -> bool:
-        left = await service.deletions.delete(found.shown, service.clock(), actor)
+        left = await site.deletions.delete(found.shown, site.process.clock(), actor)
         return left is not None
 
-    return bool(await until_settled(service, found, attempt))
+    return bool(await until_settled(site, found, attempt))

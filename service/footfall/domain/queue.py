@@ -12,7 +12,7 @@ from ..store.codec import source_of
 from ..store.ids import is_id
 from .comments import with_authors
 from .rules import require_administrator
-from .service import Service
+from .site import Site
 
 # Of a search, in one request, and in one step of it.
 MAX_SEARCHED_COMMENTS = 1000
@@ -38,18 +38,18 @@ class Part:
 
 
 async def page(
-    service: Service, statuses: Sequence[Status], viewer: Viewer, *, number: int, size: int
+    site: Site, statuses: Sequence[Status], viewer: Viewer, *, number: int, size: int
 ) -> Part:
     """Page `number`, from 1. Raises Unauthorized and Forbidden."""
     require_administrator(viewer)
     first = (number - 1) * size
-    total, ids = await service.site_index.listed(statuses, first=first, size=size)
-    shown = await service.comments.by_ids(ids) if ids else []
-    return Part(await with_authors(service, shown, viewer), total, *await service.site_index.held())
+    total, ids = await site.site_index.listed(statuses, first=first, size=size)
+    shown = await site.comments.by_ids(ids) if ids else []
+    return Part(await with_authors(site, shown, viewer), total, *await site.site_index.held())
 
 
 async def search(
-    service: Service,
+    site: Site,
     statuses: Sequence[Status],
     viewer: Viewer,
     *,
@@ -73,8 +73,8 @@ async def search(
     matches = _matcher(words, account)
     found, searched, bytes_left = list[Shown](), 0, MAX_SEARCHED_BYTES
     while True:
-        _, ids = await service.site_index.listed(statuses, size=STEP_COMMENTS, behind=after)
-        shown = await service.comments.by_ids(ids) if ids else []
+        _, ids = await site.site_index.listed(statuses, size=STEP_COMMENTS, behind=after)
+        shown = await site.comments.by_ids(ids) if ids else []
         found += filter(matches, shown)
         searched += len(ids)
         bytes_left -= sum(len(each.body.content) for each in shown)
@@ -85,8 +85,8 @@ async def search(
     shown = found[(number - 1) * size : number * size]
     waiting, spam = (0, 0)
     if viewer.is_administrator:
-        waiting, spam = await service.site_index.held()
-    showing = await with_authors(service, shown, viewer)
+        waiting, spam = await site.site_index.held()
+    showing = await with_authors(site, shown, viewer)
     return Part(showing, len(found), waiting, spam, after, searched)
 
 

@@ -3,17 +3,17 @@
 from ..model import PUBLIC, Showing
 from ..store.ids import is_id
 from .comments import with_authors
-from .service import Service
+from .site import Site
 
 
-async def ranking(service: Service, size: int) -> tuple[list[int], Showing]:
+async def ranking(site: Site, size: int) -> tuple[list[int], Showing]:
     """How many approved comments each author of most has, and one of them that says who it is.
 
     Left out is who has none that is known for approved now.
     """
-    ranked = await service.site_index.ranking(size)
-    found = await service.comments.by_ids([id for _, _, id in ranked if is_id(id)])
+    ranked = await site.site_index.ranking(size)
+    found = await site.comments.by_ids([id for _, _, id in ranked if is_id(id)])
     approved = {each.id: each for each in found if each.status == "approved"}
     numbers = [number for _, number, id in ranked if id in approved]
     faces = [approved[id] for _, _, id in ranked if id in approved]
-    return numbers, await with_authors(service, faces, PUBLIC)
+    return numbers, await with_authors(site, faces, PUBLIC)

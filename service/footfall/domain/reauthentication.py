@@ -21,8 +21,8 @@ from ..model import Account, Caller, Credentials, Role, Viewer
 from . import accounts, two_factor
 from .accounts import Changes
 from .attempts import Attempt, attempt
-from .service import Service
 from .sessions import PASSWORD
+from .site import Site
 
 # So long after it began, a session by another service proves who somebody is.
 FRESH_MINUTES = 10
@@ -44,7 +44,7 @@ def needed_for(credentials: Credentials) -> str:
 
 
 async def require(
-    service: Service, proof: OwnerProof, caller: Caller, *, of_second_factor: bool = False
+    site: Site, proof: OwnerProof, caller: Caller, *, of_second_factor: bool = False
 ) -> None:
     """The caller is the owner of their account, and not only somebody who has a token of it. A code
     is used up.
@@ -53,42 +53,42 @@ async def require(
     WrongCurrentPassword, WrongCode, Unavailable, Busy.
     """
     viewer = caller.viewer
-    stored = await service.accounts.by_id(viewer.account.id) if viewer.account else None
+    stored = await site.accounts.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         raise LoggedOut()
     known = stored.credentials
     is_code = bool(proof.code or of_second_factor or not (known.password and proof.password))
     if known.totp and is_code:
-        await _use_up(service, proof.code, caller)
+        await _use_up(site, proof.code, caller)
     elif known.password:
-        await _compare(service, proof.password, known.password, caller)
+        await _compare(site, proof.password, known.password, caller)
     else:
-        await _require_fresh(service, viewer)
+        await _require_fresh(site, viewer)
 
 
-async def _use_up(service: Service, code: str, caller: Caller) -> None:
+async def _use_up(site: Site, code: str, caller: Caller) -> None:
     if not code:
         raise CodeRequired()
-    made = await _attempt(service, caller)
+    made = await _attempt(site, caller)
     viewer = caller.viewer
     assert viewer.account is not None
 
     def change(account: Account, known: Credentials) -> accounts.After:
-        left = two_factor.spent(known, code, service.clock())
+        left = two_factor.spent(known, code, site.process.clock())
         if left is None:
             raise WrongCode()
         return account, left
 
-    await accounts.changed(service, viewer.account.id, change, session=viewer.session)
+    await accounts.changed(site, viewer.account.id, change, session=viewer.session)
     made.succeeded(viewer.account.id)
 
 
-async def _compare(service: Service, password: str, stored: str, caller: Caller) -> None:
+async def _compare(site: Site, password: str, stored: str, caller: Caller) -> None:
     if not password:
         raise PasswordRequired()
-    made = await _attempt(service, caller)
+    made = await _attempt(site, caller)
     try:
-        is_right, _ = await service.passwords.verify(password, stored)
+        is_right, _ = await site.process.passwords.verify(password, stored)
     except Busy:
         made.came_to_nothing()
         raise
@@ -98,40 +98,35 @@ async def _compare(service: Service, password: str, stored: str, caller: Caller)
     made.succeeded(caller.viewer.account.id)
 
 
-async def _require_fresh(service: Service, viewer: Viewer) -> None:
+async def _require_fresh(site: Site, viewer: Viewer) -> None:
     assert viewer.account is not None
-    since_ms = service.clock() - FRESH_MINUTES * 60_000
+    since_ms = site.process.clock() - FRESH_MINUTES * 60_000
     fresh = {
         each.id
-        for each in await service.sessions.of(viewer.account)
+        for each in await site.sessions.of(viewer.account)
         if each.began_ms > since_ms and each.by not in ("", PASSWORD)
     }
     if viewer.session not in fresh:
         raise LogInRequired()
 
 
-async def _attempt(service: Service, caller: Caller) -> Attempt:
+async def _attempt(site: Site, caller: Caller) -> Attempt:
     # Of this session alone: whoever has copied one token keeps the owner from nothing.
-    return await attempt(service, caller, f"proof {caller.viewer.session}")
+    return await attempt(site, caller, f"proof {caller.viewer.session}")
 
 
 async def require_for(
-    service: Service,
-    id: str,
-    changes: Changes,
-    role: Role | None,
-    proof: OwnerProof,
-    caller: Caller,
+    site: Site, id: str, changes: Changes, role: Role | None, proof: OwnerProof, caller: Caller
 ) -> None:
     """What `require` says, where this change of an account lets somebody in: of one's own, or as an
     administrator of another."""
-    stored = await service.accounts.by_id(id)
+    stored = await site.accounts.by_id(id)
     if stored is None:
         return
     is_own = caller.viewer.account is not None and id == caller.viewer.account.id
     if _is_guarded(changes, stored.account, stored.credentials, role):
         off = is_own and changes.removes_second_factor and bool(stored.credentials.totp)
-        await require(service, proof, caller, of_second_factor=off)
+        await require(site, proof, caller, of_second_factor=off)
 
 
 def _is_guarded(changes: Changes, account: Account, known: Credentials, role: Role | None) -> bool:

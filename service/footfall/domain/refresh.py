@@ -12,7 +12,7 @@ import logging
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..plurals import number_of
-from .service import Service
+from .site import Site
 
 log = logging.getLogger(__name__)
 
@@ -23,35 +23,35 @@ PACE_SECONDS = 0.1
 LEFT_MS = 60_000
 
 
-def begin(service: Service, account: str, since_ms: int) -> None:
+def begin(site: Site, account: str, since_ms: int) -> None:
     """Refresh the pages of an account that changed, without keeping anybody waiting."""
-    service.background.start(_try(service, account, since_ms))
+    site.process.background.start(_try(site, account, since_ms))
 
 
-async def resume(service: Service) -> None:
+async def resume(site: Site) -> None:
     """Do what others have left. Raises StoreUnavailable."""
-    for account, since_ms in await service.accounts.unseen(service.clock() - LEFT_MS):
-        await refresh(service, account, since_ms)
+    for account, since_ms in await site.accounts.unseen(site.process.clock() - LEFT_MS):
+        await refresh(site, account, since_ms)
 
 
-async def refresh(service: Service, account: str, since_ms: int) -> int:
+async def refresh(site: Site, account: str, since_ms: int) -> int:
     """Raise the versions of the pages on which an account wrote; how many there are.
 
     Raises StoreUnavailable.
     """
     number = 0
-    async for pages in service.site_index.pages_of(account, STEP_PAGES):
+    async for pages in site.site_index.pages_of(account, STEP_PAGES):
         if number:
             await asyncio.sleep(PACE_SECONDS)
-        await asyncio.gather(*(service.comments.touch(page, service.clock()) for page in pages))
+        await asyncio.gather(*(site.comments.touch(page, site.process.clock()) for page in pages))
         number += len(pages)
-    await service.accounts.seen(account, since_ms)
+    await site.accounts.seen(account, since_ms)
     return number
 
 
-async def _try(service: Service, account: str, since_ms: int) -> None:
+async def _try(site: Site, account: str, since_ms: int) -> None:
     try:
-        number = await refresh(service, account, since_ms)
+        number = await refresh(site, account, since_ms)
     except (StoreUnavailable, ErrorReply) as error:
         log.warning("readers do not see account %s as it is now (%s); trying again", account, error)
     else:

@@ -19,7 +19,7 @@ from ..store.ids import SHORT
 from . import attempts
 from .captcha import Proof
 from .mails import canonical
-from .service import Service
+from .site import Site
 
 # How long a registration can be confirmed.
 CONFIRM_SECONDS = 24 * 3600
@@ -40,92 +40,92 @@ class Applicant:
     proof: Proof = Proof()
 
 
-async def register(service: Service, applicant: Applicant, caller: Caller) -> bool:
+async def register(site: Site, applicant: Applicant, caller: Caller) -> bool:
     """Make an account, the first of all an administrator's. True: it is made when the address is
     confirmed, by the link that was mailed to it.
 
     Raises TooManyAttempts, CaptchaFailed, Banned, RegistrationClosed, WrongSetupCode, UserExists,
     BadRequest, Busy.
     """
-    service.bans.look()
-    await attempts.apply(service, caller, is_guessing=bool(applicant.setup_code))
-    await service.captcha.require_for_registration(applicant.proof, caller)
-    await service.bans.require_none(caller, applicant.mail)
-    account = new_account(service, applicant.nick, applicant.mail, "guest", applicant.link)
-    openings = service.account_rules.openings(account, applicant.setup_code)
-    asks = service.account_mails.confirms and not await _is_owners(service, openings)
+    site.bans.look()
+    await attempts.apply(site, caller, is_guessing=bool(applicant.setup_code))
+    await site.captcha.require_for_registration(applicant.proof, caller)
+    await site.bans.require_none(caller, applicant.mail)
+    account = new_account(site, applicant.nick, applicant.mail, "guest", applicant.link)
+    openings = site.account_rules.openings(account, applicant.setup_code)
+    asks = site.account_mails.confirms and not await _is_owners(site, openings)
     if asks:
-        await _require_free(service, openings, account)
-        await service.account_mails.require_turn("register", canonical(account.mail))
+        await _require_free(site, openings, account)
+        await site.account_mails.require_turn("register", canonical(account.mail))
     password = ""
     if any(openings):
-        password = await service.passwords.hash(applicant.password, applicant.mail)
+        password = await site.process.passwords.hash(applicant.password, applicant.mail)
     if asks:
-        await _ask(service, account, password, caller)
+        await _ask(site, account, password, caller)
     else:
-        await admit(service, openings, Credentials(password))
+        await admit(site, openings, Credentials(password))
     return asks
 
 
-async def confirm(service: Service, token: str, password: str, caller: Caller) -> None:
+async def confirm(site: Site, token: str, password: str, caller: Caller) -> None:
     """Make the account that this link holds, for whoever knows its password.
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
     UserExists, Busy.
     """
-    made = await attempts.attempt(service, caller)
-    held = await held_by(service, token)
+    made = await attempts.attempt(site, caller)
+    held = await held_by(site, token)
     asked = orjson.loads(held.what)
-    await service.bans.require_none(caller, asked["mail"])
-    is_right, _ = await service.passwords.verify(password, asked["password"])
+    await site.bans.require_none(caller, asked["mail"])
+    is_right, _ = await site.process.passwords.verify(password, asked["password"])
     if not is_right:
         raise WrongPassword()
-    account = new_account(service, asked["nick"], asked["mail"], "guest", asked["link"])
-    openings = service.account_rules.openings(account, setup_code="")
+    account = new_account(site, asked["nick"], asked["mail"], "guest", asked["link"])
+    openings = site.account_rules.openings(account, setup_code="")
     credentials = Credentials(asked["password"], confirmed=canonical(account.mail))
-    account = await admit(service, openings, credentials, held)
+    account = await admit(site, openings, credentials, held)
     made.succeeded(account.id)
 
 
-async def held_by(service: Service, token: str) -> Held:
+async def held_by(site: Site, token: str) -> Held:
     """The registration that this link holds. Raises LinkExpired."""
     link: Link = ("register", token)
-    what = await service.accounts.read_link(link)
+    what = await site.accounts.read_link(link)
     if not what:
         raise LinkExpired()
     return Held(link, what)
 
 
-async def _is_owners(service: Service, openings: Openings) -> bool:
+async def _is_owners(site: Site, openings: Openings) -> bool:
     """Is it the first account, of whoever knows the setup code? A mail server that does not work
     must not lock the owner out."""
-    knows_code = bool(service.account_rules.setup_code) and openings[0] is not None
-    return knows_code and await _is_first(service)
+    knows_code = bool(site.account_rules.setup_code) and openings[0] is not None
+    return knows_code and await _is_first(site)
 
 
-async def _is_first(service: Service) -> bool:
-    return not (await service.accounts.listed(0, 1))[0]
+async def _is_first(site: Site) -> bool:
+    return not (await site.accounts.listed(0, 1))[0]
 
 
-async def _require_free(service: Service, openings: Openings, account: Account) -> None:
+async def _require_free(site: Site, openings: Openings, account: Account) -> None:
     """Raises what `admit` would raise now, before anybody is mailed."""
-    if not openings[0 if await _is_first(service) else 1]:
-        raise await _refusal(service)
-    if await service.accounts.by_mail(canonical(account.mail)):
+    if not openings[0 if await _is_first(site) else 1]:
+        raise await _refusal(site)
+    if await site.accounts.by_mail(canonical(account.mail)):
         raise UserExists()
 
 
-async def _ask(service: Service, account: Account, password: str, caller: Caller) -> None:
+async def _ask(site: Site, account: Account, password: str, caller: Caller) -> None:
     token = secrets.token_urlsafe(24)
     asked = {"nick": account.nick, "mail": account.mail, "link": account.link, "password": password}
     what = orjson.dumps(asked).decode()
-    await service.accounts.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
+    await site.accounts.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
     letter = Letter("register", account.mail, caller.language, f"/ui/confirm#{token}", account.nick)
-    service.account_mails.send(letter)
+    site.account_mails.send(letter)
 
 
 async def admit(
-    service: Service, openings: Openings, credentials: Credentials, held: Held | None = None
+    site: Site, openings: Openings, credentials: Credentials, held: Held | None = None
 ) -> Account:
     """Make an account as the first or as another, whichever may be; a link is used up by it.
 
@@ -134,19 +134,19 @@ async def admit(
     shape = openings[0] or openings[1]
     if shape:
         mail = canonical(shape.mail)
-        if made := await service.accounts.register(*openings, mail, credentials, held):
+        if made := await site.accounts.register(*openings, mail, credentials, held):
             return made
-    raise await _refusal(service)
+    raise await _refusal(site)
 
 
-async def _refusal(service: Service) -> RegistrationClosed | WrongSetupCode:
+async def _refusal(site: Site) -> RegistrationClosed | WrongSetupCode:
     """Why nobody may make an account now."""
-    is_closed = service.account_rules.registration == "closed"
-    if is_closed or await service.accounts.administrators():
+    is_closed = site.account_rules.registration == "closed"
+    if is_closed or await site.accounts.administrators():
         return RegistrationClosed()
     return WrongSetupCode()
 
 
-def new_account(service: Service, nick: str, mail: str, role: Role, link: str = "") -> Account:
-    id = service.ids.new(service.clock(), "")[:SHORT]
+def new_account(site: Site, nick: str, mail: str, role: Role, link: str = "") -> Account:
+    id = site.process.ids.new(site.process.clock(), "")[:SHORT]
     return Account(id, role, nick, mail, link)

@@ -16,7 +16,7 @@ from math import inf
 from typing import NamedTuple, TypeVar
 
 from ..patterns import Patterns
-from ..render.pictures import ALL_PICTURES, Pictures
+from ..render.pictures import Pictures
 from .fair_queue import FairQueue
 from .shares import BACKGROUND, Client, Shares
 
@@ -43,10 +43,9 @@ class Made(NamedTuple):
 
 
 class Renderer:
-    """`pictures` says which pictures in comments this site allows."""
+    """`pictures` says which pictures in comments a site allows."""
 
-    def __init__(self, pictures: Pictures = ALL_PICTURES) -> None:
-        self.pictures = pictures
+    def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "render")
         self._queue = FairQueue()
         self.shares = Shares(MAX_CLIENT_CHARACTERS, MAX_WAITING_CHARACTERS)
@@ -54,24 +53,26 @@ class Renderer:
         # comment, inf while they are being loaded.
         self._loaded_at = -inf
 
-    async def make(self, text: str, ua: str, forbidden: Patterns | None, client: Client) -> Made:
+    async def make(
+        self, text: str, ua: str, pictures: Pictures, forbidden: Patterns | None, client: Client
+    ) -> Made:
         """Raises TooManyAtOnce for a client that has too much waiting already, and Busy."""
         is_first = self._loaded_at == -inf
         with self.shares.room(client, len(text) + EACH_CHARACTERS):
             if is_first:
                 self._loaded_at = inf
             try:
-                work = partial(_make, text, ua, forbidden, self.pictures)
+                work = partial(_make, text, ua, forbidden, pictures)
                 return await self.run(work, client)
             finally:
                 if is_first:
                     self._loaded_at = time.perf_counter()
 
-    async def make_all(self, texts: Sequence[tuple[str, str]]) -> list[Made]:
+    async def make_all(self, texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[Made]:
         """Of texts and user agents that nobody waits for."""
         made = list[Made]()
         for piece in _pieces(texts):
-            made += await self.run(partial(_make_each, piece, self.pictures), BACKGROUND)
+            made += await self.run(partial(_make_each, piece, pictures), BACKGROUND)
         return made
 
     async def run(self, work: Callable[[], T], client: Client) -> T:

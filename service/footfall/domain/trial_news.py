@@ -9,7 +9,7 @@ from ..errors import StoreUnavailable
 from ..model import Comment
 from ..notify.news import Failed, News, Person, Told
 from .delivery import Delivery
-from .service import Service
+from .site import Site
 
 log = logging.getLogger(__name__)
 
@@ -20,12 +20,12 @@ WORDS = "This is how you are told of a comment."
 NOBODY = "was told, since mails go to readers alone: say to whom, or set AUTHOR_EMAIL"
 
 
-async def tell(service: Service, delivery: Delivery, to: str = "") -> dict[str, str]:
+async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
     """Tell everybody, also a reader at `to` if that is not "", and ask judges.
 
     By the name of each, why it failed; "" where it did not. Raises StoreUnavailable.
     """
-    news = _news(service, delivery, to)
+    news = _news(site, delivery, to)
     answers = {
         name: await _failure(channel.send(replace(news, key=f"{name} {news.key}")))
         for name, channel in delivery.channels.items()
@@ -52,10 +52,10 @@ async def _failure(attempt: Awaitable[object]) -> str:
     return ""
 
 
-def _news(service: Service, delivery: Delivery, to: str) -> News:
+def _news(site: Site, delivery: Delivery, to: str) -> News:
     """A comment by nobody, which replies to one by `to`."""
-    now_ms = service.clock()
-    root, id = (service.ids.new(now_ms, PATH) for _ in range(2))
+    now_ms = site.process.clock()
+    root, id = (site.process.ids.new(now_ms, PATH) for _ in range(2))
     html = f"<p>{WORDS}</p>\n"
     comment = Comment(id, PATH, now_ms, html, WORDS, parent=root, root=root)
     above = Comment(root, PATH, now_ms, "<p>A comment</p>\n", "A comment")
@@ -65,7 +65,7 @@ def _news(service: Service, delivery: Delivery, to: str) -> News:
         "",
         "approved",
         "author",
-        service.site_name,
+        site.site_name,
         delivery.site_url,
         f"{id} {now_ms}",
     )

@@ -19,7 +19,7 @@ from ..store.ids import SHORT, is_id
 from ..store.moderation import Overtaken, Whole, Words
 from .moderation import Edit, actor_of, edited, html_of, take_away
 from .rules import require_administrator
-from .service import Service
+from .site import Site
 
 # Pages at the same time; the others of one request wait.
 MAX_AT_ONCE = 16
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class _Work:
-    service: Service
+    site: Site
     caller: Caller
     record: list[Any] = field(default_factory=list)
 
@@ -73,12 +73,12 @@ class _Work:
             is_pinned = None
         if status in (None, shown.status) and is_pinned in (None, shown.is_pinned):
             return "unchanged"
-        service = self.service
+        site = self.site
         try:
-            done = await service.moderation.moderate(
+            done = await site.moderation.moderate(
                 shown,
                 status,
-                service.clock(),
+                site.process.clock(),
                 actor_of(self.caller),
                 is_pinned=is_pinned,
                 only=only,
@@ -93,14 +93,14 @@ class _Work:
 
     async def delete(self, found: Whole) -> Result:
         shown = found.shown
-        if not await take_away(self.service, found, actor_of(self.caller)):
+        if not await take_away(self.site, found, actor_of(self.caller)):
             return "missing"
         self.keep(shown, [shown.status, shown.is_pinned], ["deleted", False])
         return "done"
 
     async def edit(self, found: Whole, wanted: Edit) -> Result:
-        html = await html_of(self.service, found.comment, wanted.text, self.caller)
-        after = edited(self.service, found.comment, wanted, html)
+        html = await html_of(self.site, found.comment, wanted.text, self.caller)
+        after = edited(self.site, found.comment, wanted, html)
         if after == found.comment:
             return "unchanged"
         result = await self.put_words(found, after)
@@ -110,10 +110,10 @@ class _Work:
         return result
 
     async def put_words(self, found: Whole, after: Comment) -> Result:
-        service, words = self.service, Words(found, after, is_compared=False)
+        site, words = self.site, Words(found, after, is_compared=False)
         try:
-            done = await service.moderation.moderate(
-                found.shown, None, service.clock(), actor_of(self.caller), words=words
+            done = await site.moderation.moderate(
+                found.shown, None, site.process.clock(), actor_of(self.caller), words=words
             )
         except Overtaken:
             return "changed"
@@ -126,62 +126,57 @@ class _Work:
         if not self.record:
             return Outcome(results)
         try:
-            name = await self.service.undo_records.keep(orjson.dumps(self.record))
+            name = await self.site.undo_records.keep(orjson.dumps(self.record))
         except StoreUnavailable:
             name = ""
         return Outcome(results, name)
 
 
 async def moderate_many(
-    service: Service,
-    ids: Sequence[str],
-    caller: Caller,
-    *,
-    status: Status | None,
-    is_pinned: bool | None,
+    site: Site, ids: Sequence[str], caller: Caller, *, status: Status | None, is_pinned: bool | None
 ) -> Outcome:
     """Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
-    work, known = _Work(service, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    shown = await service.comments.by_ids(known) if known else []
+    work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
+    shown = await site.comments.by_ids(known) if known else []
     found = {each.id: each for each in shown}
     results = await work.each(list(found), lambda id: work.moderate(found[id], status, is_pinned))
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def delete_many(service: Service, ids: Sequence[str], caller: Caller) -> Outcome:
+async def delete_many(site: Site, ids: Sequence[str], caller: Caller) -> Outcome:
     """Each with its replies. Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
-    work, known = _Work(service, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    found = {each.shown.id: each for each in await service.moderation.whole(known)}
+    work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
+    found = {each.shown.id: each for each in await site.moderation.whole(known)}
     # The newest first, so that each is deleted by itself, and not with what it replies to.
     results = await work.each(sorted(found, reverse=True), lambda id: work.delete(found[id]))
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def edit_one(service: Service, id: str, wanted: Edit, caller: Caller) -> Outcome:
+async def edit_one(site: Site, id: str, wanted: Edit, caller: Caller) -> Outcome:
     """Give a comment another text, or another author without account, so that it can be undone.
 
     Raises Unauthorized and Forbidden.
     """
     require_administrator(caller.viewer)
-    work = _Work(service, caller)
-    found = await service.moderation.whole([id]) if is_id(id) else []
+    work = _Work(site, caller)
+    found = await site.moderation.whole([id]) if is_id(id) else []
     whole = {each.shown.id: each for each in found}
     results = await work.each(list(whole), lambda id: work.edit(whole[id], wanted))
     return await work.outcome({id: _missing()} | results)
 
 
-async def undo(service: Service, name: str, caller: Caller) -> Outcome | None:
+async def undo(site: Site, name: str, caller: Caller) -> Outcome | None:
     """Put back what a record holds; None if there is none, or no more.
 
     Raises Unauthorized and Forbidden.
     """
     require_administrator(caller.viewer)
-    kept = await service.undo_records.take(name) if name.isalnum() else None
+    kept = await site.undo_records.take(name) if name.isalnum() else None
     if kept is None:
         return None
-    work, record = _Work(service, caller), {each["id"]: each for each in orjson.loads(kept)}
+    work, record = _Work(site, caller), {each["id"]: each for each in orjson.loads(kept)}
     # The oldest first, since a reply needs its root.
     return Outcome(await work.each(sorted(record), lambda id: _put_back(work, record[id])))
 
@@ -206,14 +201,14 @@ def _whole_of(kept: Mapping[str, Any]) -> Whole:
 
 
 async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
-    service, id = work.service, kept["id"]
+    site, id = work.site, kept["id"]
     if kept["now"] == ["deleted", False]:
-        left = await service.deletions.restore(id, service.clock(), actor_of(work.caller))
+        left = await site.deletions.restore(id, site.process.clock(), actor_of(work.caller))
         if left is not None:
             return "done"
         # Somebody else may have put it back.
-        return "unchanged" if await service.comments.by_ids([id]) else "missing"
-    found = await service.moderation.whole([id])
+        return "unchanged" if await site.comments.by_ids([id]) else "missing"
+    found = await site.moderation.whole([id])
     if not found:
         return "missing"
     if "body" in kept:

@@ -13,7 +13,7 @@ from ..driver.replies import ErrorReply
 from ..driver.roles import AWAY, ROLES
 from ..errors import StoreUnavailable
 from ..store.backups import LastBackup
-from .service import Service
+from .site import Site
 
 T = TypeVar("T")
 NEVER = LastBackup(0, 0, 0, "")
@@ -37,17 +37,17 @@ class Vitals:
         return any(self.servers.values()) and not self.servers[AWAY]
 
 
-async def read(service: Service, wait_seconds: float) -> Vitals:
+async def read(site: Site, wait_seconds: float) -> Vitals:
     roles, held, backup = await asyncio.gather(
-        service.safety.roles(wait_seconds),
-        _read(service.site_index.held(), wait_seconds),
-        _read(_last_backup(service), wait_seconds),
+        site.process.safety.roles(wait_seconds),
+        _read(site.site_index.held(), wait_seconds),
+        _read(_last_backup(site), wait_seconds),
     )
     return Vitals({role: roles.count(role) for role in ROLES}, held, backup)
 
 
-async def _last_backup(service: Service) -> LastBackup:
-    return await service.backups.last() or NEVER
+async def _last_backup(site: Site) -> LastBackup:
+    return await site.backups.last() or NEVER
 
 
 async def _read(reading: Awaitable[T], wait_seconds: float) -> T | None:

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from ..errors import StoreUnavailable
 from .batch_kinds import Call, CountsCallback, IncrBatch, PackedNames, Rate, ReadBatch, TokenBatch
-from .client import Connected
+from .client import RedisClient
 from .connection import Command, Done
 from .replies import deliver
 from .scripts import Scripts
@@ -75,7 +75,7 @@ class Batch:
 
     def __init__(
         self,
-        redis: Connected,
+        redis: RedisClient,
         scripts: Scripts,
         packed: PackedNames,
         ask: Ask,
@@ -164,7 +164,7 @@ class Batch:
             batch.fail(error)
 
     def _send(self, batch: "_Forming") -> None:
-        self._redis.mark.check()
+        self._redis.data_set_ids.check()
         is_cluster = self._redis.is_cluster
         # Changes go before reads, so that a read sees the changes of its own batch.
         calls = batch.increments.calls(self._packed, is_cluster)

@@ -20,8 +20,8 @@ from ..telemetry.metrics import Metrics
 from .cluster import Cluster, Connect
 from .connection import Command, CommandSender, Connection, pack
 from .credentials import Credentials, Provider, Source
+from .data_set_id import DataSetIds
 from .durability import DurableSender, Wait, wait_for
-from .mark import Mark
 from .replies import failure
 from .server_state import SINGLE
 from .stats import CommandStats
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class RedisClient:
     """Three senders to one Redis, and redis-py's client.
 
     `sender` is for reads. `changes` is for writes that are acknowledged to clients: its replies
@@ -49,7 +49,7 @@ class Connected:
     client: Client
     timeout: float
     stats: CommandStats
-    mark: Mark
+    data_set_ids: DataSetIds
     wait: Wait | None = None
 
     @property
@@ -81,14 +81,14 @@ class Connected:
     ) -> Any:
         """The reply to a packed command, through one of the senders; `behind` another one, which is
         sent in the same write."""
-        self.mark.check()
+        self.data_set_ids.check()
         commands = [command] if behind is None else [behind, command]
         return _sound(await self._replies(sender, commands))[-1]
 
     async def _through(
         self, sender: CommandSender, commands: Sequence[Sequence[object]]
     ) -> list[Any]:
-        self.mark.check()
+        self.data_set_ids.check()
         return _sound(await self._replies(sender, [pack(*command) for command in commands]))
 
     async def _replies(
@@ -101,14 +101,20 @@ class Connected:
         sender.ask(commands, fulfil(future), deadline or self.deadline())
         return await future
 
-    async def check_mark(self) -> None:
-        """Read the data set's mark: `mark` then knows if it is ours. Raises StoreUnavailable."""
-        if self.mark.is_known:
-            (reply,) = await self._replies(self.prompt, [self.mark.command])
+    async def check_data_set_ids(self) -> None:
+        """Read the ids of the data sets: `data_set_ids` then knows if they are ours.
+
+        Raises StoreUnavailable.
+        """
+        if not self.data_set_ids.are_known:
+            return
+        commands = self.data_set_ids.commands
+        replies = await self._replies(self.prompt, commands)
+        for reply in replies:
             if isinstance(reply, StoreUnavailable):
                 # On a Cluster it stands in the place of the reply.
                 raise reply
-            self.mark.received(reply)
+        self.data_set_ids.received(commands, replies)
 
     async def every_server(
         self, *commands: Sequence[object], may_refuse: bool = False
@@ -197,25 +203,25 @@ class _Senders:
 
     timeout: float
     stats: CommandStats
-    mark: Mark
+    data_set_ids: DataSetIds
     wait: Wait | None
     wrap: Wrap
 
     def prompt(self, opener: Connect, name: str = SINGLE) -> CommandSender:
-        return self.wrap(self._connection(opener, name, self.mark), self.stats)
+        return self.wrap(self._connection(opener, name, self.data_set_ids), self.stats)
 
     def changes(self, opener: Connect, name: str = SINGLE) -> CommandSender:
-        connection = self._connection(opener, name, self.mark)
+        connection = self._connection(opener, name, self.data_set_ids)
         if self.wait is None:
             return self.wrap(connection, self.stats)
         state = self.stats.server(name)
         return self.wrap(DurableSender(connection, self.wait, self.timeout, state), self.stats)
 
     def replica(self, opener: Connect, name: str) -> CommandSender:
-        # A replica's mark is not checked: it may be older, and its master's mark is checked.
-        return self.wrap(self._connection(opener, name, Mark(self.stats)), self.stats)
+        # A replica's ids are not checked: they may be older, and its master's are checked.
+        return self.wrap(self._connection(opener, name, DataSetIds(self.stats)), self.stats)
 
-    def _connection(self, opener: Connect, name: str, greeting: Mark) -> Connection:
+    def _connection(self, opener: Connect, name: str, greeting: DataSetIds) -> Connection:
         return Connection(opener, self.timeout, self.stats, self.stats.server(name), greeting)
 
 
@@ -227,7 +233,7 @@ def connect(
     asks_replicas: bool = False,
     stats: CommandStats | None = None,
     wrap: Wrap = unwrapped,
-) -> Connected:
+) -> RedisClient:
     """Senders for a REDIS_URL (url.py); with `?cluster=true` it is a Redis Cluster.
 
     `source` is the URL, or what tells it with the credentials that are valid now (credentials.py).
@@ -247,18 +253,20 @@ def connect(
     }
     stats = stats or CommandStats(Metrics(), slow_seconds=timeout)
     wait = wait_for(durability, timeout)
-    make = _Senders(timeout, stats, Mark(stats), wait, wrap)
+    make = _Senders(timeout, stats, DataSetIds(stats), wait, wrap)
     if address.is_cluster:
         cluster = address.cluster(timeout, **options)
         prompt: CommandSender = Cluster(cluster, make.prompt)
         changes: CommandSender = Cluster(cluster, make.changes) if wait else prompt
         sender = Cluster(cluster, make.replica, asks_replicas=True) if asks_replicas else prompt
-        return Connected(sender, prompt, changes, cluster, timeout, stats, make.mark, wait)
+        return RedisClient(
+            sender, prompt, changes, cluster, timeout, stats, make.data_set_ids, wait
+        )
     pool = address.pool(timeout, Provider(credentials.sentinels), **options)
     prompt = make.prompt(pool.make_connection)
     changes = make.changes(pool.make_connection) if wait else prompt
     client = Redis.from_pool(pool)
-    return Connected(prompt, prompt, changes, client, timeout, stats, make.mark, wait)
+    return RedisClient(prompt, prompt, changes, client, timeout, stats, make.data_set_ids, wait)
 
 
 def fulfil(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:

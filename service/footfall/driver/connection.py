@@ -8,7 +8,7 @@ StoreUnavailable, whether Redis has run them or not. Commands are not sent after
 Those that are not answered by their deadline fail alone; the connection is closed when Redis has
 sent nothing for the whole timeout.
 
-The first command on a connection to a master checks that our data set is there (mark.py).
+The first commands on a connection to a master check that our data sets are there (data_set_id.py).
 
 A server that answers READONLY is a replica, or has become one: the connection is closed, and the
 next one asks the Sentinels, or the name service, for the master.
@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from time import monotonic
 from typing import Any, Protocol, cast
@@ -56,11 +57,12 @@ def pack_word(word: object) -> bytes:
 
 
 class Greeting(Protocol):
-    """The first command on a connection; while `failure` is not None, no other is sent."""
+    """The first commands on a connection; while `failure` is not None, no other is sent."""
 
-    command: Command
+    @property
+    def commands(self) -> Sequence[Command]: ...
 
-    def received(self, reply: Any) -> None: ...
+    def received(self, commands: Sequence[Command], replies: Sequence[Any]) -> None: ...
 
     def failure(self) -> StoreUnavailable | None: ...
 
@@ -177,22 +179,23 @@ class Connection(asyncio.Protocol):
         self._greet(deadline)
 
     def _greet(self, deadline: float) -> None:
-        command = self._greeting.command
+        commands = self._greeting.commands
         # It has the rest of the time for connecting; after that the connection is closed.
-        greeting = _Pending([], 1, deadline, deadline, self._greeted, monotonic(), command)
-        self._send(command, greeting)
+        done = partial(self._greeted, commands)
+        greeting = _Pending([], len(commands), deadline, deadline, done, monotonic(), commands[0])
+        self._send(b"".join(commands), greeting)
 
-    def _greeted(self, replies: list[Any] | StoreUnavailable) -> None:
+    def _greeted(self, commands: Sequence[Command], replies: list[Any] | StoreUnavailable) -> None:
         if isinstance(replies, StoreUnavailable):
             self._fail_unsent(replies.__cause__)
             return
-        (reply,) = replies
+        reply = next((each for each in replies if isinstance(each, ErrorReply)), None)
         if isinstance(reply, ErrorReply) and reply.code == "LOADING":
             self._state.begin(LOADING, reply)
             self._break(reply)
             self._fail_unsent(reply)
             return
-        self._greeting.received(reply)
+        self._greeting.received(commands, replies)
         self.is_open = True
         self.connections += 1
         self._state.opened(reply)

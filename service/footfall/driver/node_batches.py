@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher
 from .batch_kinds import CountsCallback, PackedNames, Rate
-from .client import Connected
+from .client import RedisClient
 from .cluster import Cluster, slot_of_key
 from .connection import CommandSender
 from .replies import deliver
@@ -110,7 +110,7 @@ class _Joint:
 
 def batcher_of(
     sender: CommandSender,
-    redis: Connected,
+    redis: RedisClient,
     scripts: Scripts,
     packed: PackedNames,
     kind: type[Batch] = Batch,
@@ -124,7 +124,7 @@ def batcher_of(
 
 
 def batches_of(
-    redis: Connected, scripts: Scripts, packed: PackedNames, kind: type[Batch]
+    redis: RedisClient, scripts: Scripts, packed: PackedNames, kind: type[Batch]
 ) -> dict[CommandSender, Batcher]:
     """A Batcher for each sender: changes may wait for the disk or for replicas, and reads must not
     wait behind them."""

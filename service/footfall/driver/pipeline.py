@@ -12,7 +12,7 @@ from itertools import chain, islice, repeat
 from typing import Any
 
 from ..errors import StoreUnavailable
-from .client import Connected
+from .client import RedisClient
 from .connection import Command, pack
 from .replies import failure
 
@@ -23,7 +23,7 @@ Waiting = tuple[Sequence[Command], "asyncio.Future[list[Any]]"]
 
 
 class Pipeline:
-    def __init__(self, redis: Connected) -> None:
+    def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
         # On a Cluster a write to several nodes would be answered by the slowest of them.
         self.most_a_write = 1 if redis.is_cluster else MAX_SENDS_A_WRITE
@@ -37,7 +37,7 @@ class Pipeline:
     async def send(self, *commands: Command) -> list[Any]:
         """The replies to commands. Raises StoreUnavailable, and ErrorReply for any other error
         reply."""
-        self._redis.mark.check()
+        self._redis.data_set_ids.check()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Any]] = loop.create_future()
         self._forming.append((commands, future))

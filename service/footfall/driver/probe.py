@@ -6,14 +6,14 @@ learnt is noted where the reply arrives (server_state.py).
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from ..errors import StoreUnavailable
-from .client import Connected
+from .client import RedisClient
 from .cluster import SLOTS, Cluster, slot_of_key
 from .connection import Command, pack
-from .keys import Keys
 from .replies import ErrorReply
 from .scripts import Scripts
 from .server_state import PROBE
@@ -25,10 +25,11 @@ LOAD_SECONDS = 0.1
 
 
 class Probe:
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, scripts: Scripts, key_of: Callable[[int], str]) -> None:
         self._redis = redis
         self._scripts = scripts
-        self._keys = keys
+        # The name of a key that nobody makes; the numbers lie in most slots.
+        self._key_of = key_of
         # On a Cluster each node -> a key in one of its slots.
         self._known: dict[str, str] = {}
 
@@ -79,13 +80,13 @@ class Probe:
     def _key(self, name: str) -> str:
         cluster = self._redis.prompt
         if not isinstance(cluster, Cluster):
-            return self._keys.probe(0)
+            return self._key_of(0)
         key = self._known.get(name, "")
         if not key or not cluster.has(name, slot_of_key(key.encode())):
-            every = map(self._keys.probe, range(SLOTS))
+            every = map(self._key_of, range(SLOTS))
             key = next((k for k in every if cluster.has(name, slot_of_key(k.encode()))), "")
             self._known[name] = key
-        return key or self._keys.probe(0)
+        return key or self._key_of(0)
 
 
 def _are_loaded(replies: list[Any]) -> bool:

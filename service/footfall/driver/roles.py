@@ -3,7 +3,7 @@
 import asyncio
 
 from ..errors import StoreUnavailable
-from .client import Connected, fulfil
+from .client import RedisClient, fulfil
 from .connection import CommandSender, pack
 from .replies import ErrorReply
 
@@ -12,7 +12,7 @@ _ASK = pack("INFO", "replication")
 _WORDS = {b"role:master": MASTER, b"role:slave": REPLICA}
 
 
-async def roles(redis: Connected, wait_seconds: float) -> list[str]:
+async def roles(redis: RedisClient, wait_seconds: float) -> list[str]:
     """One of ROLES for each server, in any order: AWAY if it says nothing within `wait_seconds`,
     UNKNOWN if it may not say what it is."""
     deadline = redis.deadline()

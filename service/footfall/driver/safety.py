@@ -4,6 +4,7 @@ Other counting services have lost counts to an eviction policy that nobody had c
 names the setting, and the command that corrects it.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Iterator, Mapping
@@ -17,14 +18,16 @@ from ..model import Durability
 from ..plurals import number_of
 from ..telemetry.metrics import FINDINGS
 from . import disk
-from .client import Connected
-from .probe import Probe
+from .client import RedisClient
+from .probe import PROBE_SECONDS, Probe
 from .replies import ErrorReply, failure
 from .roles import roles
-from .server_state import ADVICE, TROUBLES, WRONG_KIND, Trouble
+from .server_state import ADVICE, AWAY, TROUBLES, WRONG_KIND, Trouble
 
 log = logging.getLogger(__name__)
 
+# How long /readyz waits for Redis: it answers within two seconds.
+READY_SECONDS = 1.7
 FULL_MEMORY_SHARE = 0.8
 # Comments are ordered by services' clocks, so these should agree.
 MAX_CLOCK_DIFFERENCE_SECONDS = 10
@@ -64,7 +67,7 @@ class Safety:
     `data_dir` is that of a private server, whose disk is looked at, too.
     """
 
-    def __init__(self, redis: Connected, durability: Durability, probe: Probe) -> None:
+    def __init__(self, redis: RedisClient, durability: Durability, probe: Probe) -> None:
         self._redis = redis
         self.durability = durability
         self.probe = probe
@@ -98,7 +101,7 @@ class Safety:
                     where = f"{len(there)} of {len(servers)} masters of the Cluster"
                     problem = problem._replace(text=f"{where}: {problem.text}")
             problems[code] = problem
-        if text := self._redis.mark.problem:
+        if text := self._redis.data_set_ids.problem:
             problems["other_data"] = Problem("other_data", text, is_outage=True)
         return problems | self._on_disk()
 
@@ -139,7 +142,7 @@ class Safety:
         kept = {name: self._found[name] for name in self._redis.names() if name in self._found}
         self._found = kept | found
         self._note(_texts(self._found), logs=logs)
-        await self._redis.check_mark()
+        await self._redis.check_data_set_ids()
 
     def _note(self, now: Mapping[str, str], *, logs: bool) -> None:
         """Log what is new and what has ended, but for what requests have met: that is logged."""
@@ -167,6 +170,29 @@ class Safety:
             raise Unsafe("\n".join(wrong))
         for each in found.values():
             log.warning("%s", each.text)
+
+    async def trouble(self) -> str:
+        """Why no request can be answered now; "" if Redis answers and has our data.
+
+        It asks Redis, for READY_SECONDS at most. On a Cluster one node that answers is enough.
+        """
+        answers: Mapping[str, bool] = {}
+        # /readyz is public, so it does not show the address of Redis or the error's text.
+        with suppress(StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(READY_SECONDS):
+                answers, _ = await asyncio.gather(self.probe.answers(), self._look_at_ids())
+        if problem := self._redis.data_set_ids.problem:
+            return problem
+        if any(answers.values()):
+            return ""
+        outages = (each.text for each in self.problems.values() if each.is_outage)
+        return next(outages, AWAY.text)
+
+    async def _look_at_ids(self) -> None:
+        # On a Cluster their node may be the only one that is away.
+        with suppress(StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self._redis.check_data_set_ids()
 
     async def roles(self, wait_seconds: float) -> list[str]:
         """What each server says it is, within this time (roles.py)."""

@@ -12,7 +12,7 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
-from .client import Connected
+from .client import RedisClient
 from .connection import Command, CommandSender, pack, pack_word
 from .replies import ErrorReply, is_unknown_script
 
@@ -82,7 +82,7 @@ def _parameters(kind: str, rows: Iterable[str]) -> Iterator[Parameter]:
 class Script:
     """A script, called with its header's names as keywords."""
 
-    def __init__(self, name: str, source: str, redis: Connected) -> None:
+    def __init__(self, name: str, source: str, redis: RedisClient) -> None:
         self.name = name
         self.header = parse_header(source)
         self._redis = redis
@@ -193,7 +193,7 @@ def _assembled(text: str) -> str:
 class Scripts:
     """All scripts, bound to one Redis."""
 
-    def __init__(self, redis: Connected) -> None:
+    def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
         self._scripts = {name: Script(name, text, redis) for name, text in sources().items()}
         redis.stats.names |= {each.digest.encode(): each.name for each in self._scripts.values()}

@@ -17,7 +17,7 @@ from itertools import islice
 from secrets import token_hex
 from typing import BinaryIO, TypeVar
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..model import OnProgress
 from ..store.bans import VERSION
@@ -127,7 +127,7 @@ def _restorable(
     return whole
 
 
-async def _log(redis: Connected, keys: Keys) -> AsyncIterator[list[tuple[str, dict[str, str]]]]:
+async def _log(redis: RedisClient, keys: Keys) -> AsyncIterator[list[tuple[str, dict[str, str]]]]:
     """What moderators did, oldest first, some entries at a time."""
     first = "-"
     while True:
@@ -143,7 +143,7 @@ async def _log(redis: Connected, keys: Keys) -> AsyncIterator[list[tuple[str, di
         first = f"({entries[-1][0]}"
 
 
-async def _unsubscribed(redis: Connected, keys: Keys) -> AsyncIterator[list[str]]:
+async def _unsubscribed(redis: RedisClient, keys: Keys) -> AsyncIterator[list[str]]:
     """Who wants no more mails, some at a time; one may come twice."""
     cursor = b"0"
     while True:
@@ -155,7 +155,7 @@ async def _unsubscribed(redis: Connected, keys: Keys) -> AsyncIterator[list[str]
             return
 
 
-async def _buckets(redis: Connected, keys: Keys) -> list[str]:
+async def _buckets(redis: RedisClient, keys: Keys) -> list[str]:
     """The existing hashes of counters, for a data set without a seed, found by SCAN."""
     found = set[str]()
     # Format 1 also has strings under such names, each in place of a hash that was moved.
@@ -165,7 +165,7 @@ async def _buckets(redis: Connected, keys: Keys) -> list[str]:
 
 
 async def _counters(
-    redis: Connected, hashes: list[str], keys: Keys | None, complain: Complain
+    redis: RedisClient, hashes: list[str], keys: Keys | None, complain: Complain
 ) -> AsyncIterator[dict[str, int]]:
     """Name -> count, in parts that make a line each; with `keys`, a counter that is in the wrong
     hash is left out."""
@@ -188,7 +188,7 @@ async def _counters(
 
 
 async def walked_hash(
-    redis: Connected, key: str, scan: str = "HSCAN"
+    redis: RedisClient, key: str, scan: str = "HSCAN"
 ) -> AsyncIterator[list[tuple[bytes, bytes]]]:
     """The (field, value) pairs of a hash, some at a time; a pair may come twice. ZSCAN reads those
     of a sorted set."""

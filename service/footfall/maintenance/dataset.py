@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..store.bans import Bans
 from ..store.comments import Comments
@@ -18,7 +18,7 @@ class DataSet:
     `app.data_set` makes one of a store. What an operation needs besides is an argument of its own.
     """
 
-    redis: Connected
+    redis: RedisClient
     keys: Keys
     comments: Comments
     bans: Bans

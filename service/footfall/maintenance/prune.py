@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from fnmatch import translate
 from typing import NamedTuple
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys, bytes_of
 from ..driver.scripts import Scripts
 from ..store.counters import walked
@@ -51,7 +51,7 @@ class Part(NamedTuple):
         return sum(bytes_of(len(field)) for field in self.counters)
 
 
-async def find(redis: Connected, keys: Keys, wanted: Wanted) -> AsyncIterator[Part]:
+async def find(redis: RedisClient, keys: Keys, wanted: Wanted) -> AsyncIterator[Part]:
     """Matching counters, hash by hash, without damaged ones. Raises StoreUnavailable."""
     async for key, counts in walked(redis, keys.every_counts()):
         found = {

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..domain.service import Service
+from ..domain.site import Site
 from ..driver.keys import digest
 from ..model import Comment, OnProgress
 from ..store import codec
@@ -44,7 +44,7 @@ class Tally:
 
 
 async def rerender(
-    service: Service,
+    site: Site,
     data: DataSet,
     bodies: Bodies,
     paths: Sequence[str],
@@ -63,7 +63,7 @@ async def rerender(
         count, length = 0, 0
         async for step in _walk(data.comments, page):
             count += len(step.comments)
-            await _take(service, bodies, page, step, what, tally, complain)
+            await _take(site, bodies, page, step, what, tally, complain)
             length = length or await _length(bodies, page, step)
             on_progress("rendering", (number + min(count / max(length, 1), 1)) / len(pages))
         if count:
@@ -95,7 +95,7 @@ async def _walk(comments: Comments, page: str) -> AsyncIterator[Step]:
 
 
 async def _take(
-    service: Service,
+    site: Site,
     bodies: Bodies,
     page: str,
     step: Step,
@@ -109,7 +109,7 @@ async def _take(
         try:
             id = short.decode() + page
             comment = codec.comment(id, step.path, body, private)
-            made = codec.body(await _made_anew(service, comment, what))
+            made = codec.body(await _made_anew(site, comment, what))
         except (TypeError, ValueError) as error:
             complain(f"page {step.path}: comment {short!r}: {error}")
             continue
@@ -119,7 +119,7 @@ async def _take(
     if what.is_dry or not changes:
         return
     for part in _parts(changes):
-        done = await bodies.replace(page, part, service.clock())
+        done = await bodies.replace(page, part, site.process.clock())
         tally.changed -= len(part) - done
         tally.overtaken += len(part) - done
 
@@ -136,13 +136,15 @@ def _parts(changes: Sequence[Replacement]) -> list[list[Replacement]]:
     return parts
 
 
-async def _made_anew(service: Service, comment: Comment, what: What) -> Comment:
-    (made,) = await service.renderer.make_all([(comment.source, comment.ua or "")])
+async def _made_anew(site: Site, comment: Comment, what: What) -> Comment:
+    (made,) = await site.process.renderer.make_all(
+        [(comment.source, comment.ua or "")], site.pictures
+    )
     comment = replace(comment, html=made.html)
     if what.agents and comment.ua is not None:
         comment = replace(comment, browser=made.browser, os=made.os)
     if what.avatars and not comment.account:
         mail = (comment.mail or "").strip().lower()
-        avatar = service.display.avatar(comment.nick or "", mail, comment.link or "")
+        avatar = site.display.avatar(comment.nick or "", mail, comment.link or "")
         comment = replace(comment, avatar=avatar)
     return comment

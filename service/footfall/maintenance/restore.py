@@ -24,7 +24,7 @@ from secrets import token_hex
 from typing import Any, BinaryIO, NamedTuple
 
 from ..domain.mails import canonical
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..model import OnProgress
 from ..plurals import number_of
@@ -123,7 +123,7 @@ def without(line: Line, strays: set[str]) -> Line:
     return {**line, "comments": [row for row in line["comments"] if row[0] + page not in strays]}
 
 
-async def _begin(redis: Connected, keys: Keys, mark: str, *, replaces: bool) -> None:
+async def _begin(redis: RedisClient, keys: Keys, mark: str, *, replaces: bool) -> None:
     """Mark the data set as being restored, and remove what is there."""
     key = keys.site("format")
     (is_marked,) = await redis.change(("HEXISTS", key, "restoring"))
@@ -144,18 +144,18 @@ async def _begin(redis: Connected, keys: Keys, mark: str, *, replaces: bool) -> 
     await redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
 
 
-async def _holds_data(redis: Connected, keys: Keys) -> bool:
+async def _holds_data(redis: RedisClient, keys: Keys) -> bool:
     async for _ in _lasting(redis, keys):
         return True
     return False
 
 
-async def _clear(redis: Connected, keys: Keys) -> None:
+async def _clear(redis: RedisClient, keys: Keys) -> None:
     async for names in _lasting(redis, keys):
         await redis.change(*(("UNLINK", name) for name in names))
 
 
-async def _lasting(redis: Connected, keys: Keys) -> AsyncIterator[list[bytes]]:
+async def _lasting(redis: RedisClient, keys: Keys) -> AsyncIterator[list[bytes]]:
     """All keys under the prefix, in lists, except `format`, and when backups were made: an empty
     data set may have that, and whoever watches it must not lose it."""
     kept = {keys.site(name).encode() for name in ("format", "backup")}
@@ -167,7 +167,7 @@ async def _lasting(redis: Connected, keys: Keys) -> AsyncIterator[list[bytes]]:
 class _Batch:
     """The commands that restore some lines."""
 
-    def __init__(self, redis: Connected, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
         self._counters: list[Command] = []

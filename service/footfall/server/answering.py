@@ -14,7 +14,7 @@ from ..api.health import Health
 from ..api.hot_cycle import HotCycle, protocol_of
 from ..asgi import create_app, policy_of
 from ..config import Settings
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.protocol import HttpProtocol
 from ..telemetry.access_log import AccessLog
 from ..telemetry.logs import is_journal
@@ -38,12 +38,12 @@ class Mode:
 
 @contextmanager
 def answering(
-    settings: Settings, service: Service, health: Health, mode: Mode
+    settings: Settings, site: Site, health: Health, mode: Mode
 ) -> Iterator[uvicorn.Config]:
     """uvicorn's configuration. After the block spans are sent, and the access log is written."""
     with ExitStack() as stack:
-        app = create_app(settings, service, health, is_traced=mode.is_traced)
-        protocol = _protocol(settings, service, mode)
+        app = create_app(settings, site, health, is_traced=mode.is_traced)
+        protocol = _protocol(settings, site, mode)
         if mode.is_traced:
             # Imported here, because OpenTelemetry is optional.
             from ..tracing.sending import sending
@@ -72,11 +72,11 @@ def _access_log(settings: Settings) -> AccessLog:
     return AccessLog("timed" if is_timed else settings.log_format, sys.stdout.fileno())
 
 
-def _protocol(settings: Settings, service: Service, mode: Mode) -> type[HttpProtocol]:
+def _protocol(settings: Settings, site: Site, mode: Mode) -> type[HttpProtocol]:
     cycle_type = HotCycle
     if mode.is_traced:
         from ..tracing.spans import TracedCycle
 
         cycle_type = TracedCycle
     policy = policy_of(settings)
-    return protocol_of(service, policy, is_hot=mode.is_hot, cycle_type=cycle_type)
+    return protocol_of(site, policy, is_hot=mode.is_hot, cycle_type=cycle_type)

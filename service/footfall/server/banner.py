@@ -5,8 +5,8 @@ import socket
 from .. import __version__
 from ..app import durability_of
 from ..config import Settings
+from ..driver.safety import Safety
 from ..plurals import number_of
-from ..store import Store
 from ..store.size import Size
 from ..telemetry.logs import announce
 from .listener import name_of
@@ -16,12 +16,12 @@ def print_banner(
     settings: Settings,
     listener: socket.socket,
     description: str,
-    store: Store,
+    safety: Safety,
     size: Size | None,
     *,
     is_traced: bool,
 ) -> None:
-    facts = {"Redis": description, "data": _where(settings, store)}
+    facts = {"Redis": description, "data": _where(settings, safety)}
     if size is not None:
         facts["holds"] = str(size)
     if settings.means:
@@ -44,14 +44,14 @@ _PROMISES = {
 }
 
 
-def _where(settings: Settings, store: Store) -> str:
+def _where(settings: Settings, safety: Safety) -> str:
     durability = durability_of(settings)
     place = (
         f"in that Redis, under {settings.key_prefix}:*"
         if settings.redis_url
         else str(settings.data_dir.absolute())
     )
-    if any(each.is_fatal for each in store.safety.problems.values()):
+    if any(each.is_fatal for each in safety.problems.values()):
         return f"{place}, and not certain to be kept: see the errors before this"
     promise = _PROMISES.get(
         durability.level,

@@ -5,8 +5,10 @@ import logging
 
 from ..app import account_rules_of
 from ..config import Settings
+from ..domain.process import Process
 from ..driver.loading import Loading
 from ..driver.replies import ErrorReply, sentence
+from ..driver.safety import Safety
 from ..driver.scheme import require_scheme
 from ..driver.url import advised, may_pass
 from ..errors import StoreUnavailable
@@ -20,7 +22,7 @@ log = logging.getLogger(__name__)
 RETRY_SECONDS = 0.25
 
 
-async def opened(store: Store, settings: Settings, *, creates: bool) -> None:
+async def opened(process: Process, store: Store, settings: Settings, *, creates: bool) -> None:
     """Open the store; wait for Redis up to REDIS_WAIT, and longer while it loads its data.
 
     Raises Unsafe if GUARD refuses this Redis, and StoreUnavailable.
@@ -34,9 +36,9 @@ async def opened(store: Store, settings: Settings, *, creates: bool) -> None:
     loading = Loading("Redis")
     while True:
         try:
-            return await _open(store, settings, creates=creates)
+            return await _open(process.safety, store, settings, creates=creates)
         except StoreUnavailable as error:
-            if settings.redis_wait and await _loads(error, store, loading):
+            if settings.redis_wait and await _loads(error, process.safety, loading):
                 deadline = loop.time() + settings.redis_wait
             is_over = loop.time() > deadline or not may_pass(error.__cause__)
             if not is_logged:
@@ -51,10 +53,10 @@ async def opened(store: Store, settings: Settings, *, creates: bool) -> None:
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
-    await store.safety.check(logs=settings.guard == "warn" and creates)
+async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bool) -> None:
+    await safety.check(logs=settings.guard == "warn" and creates)
     if creates:
-        store.safety.refuse(is_strict=settings.guard == "refuse")
+        safety.refuse(is_strict=settings.guard == "refuse")
     await (store.create() if creates else store.open())
     try:
         # The parent counts anew, and its workers use that count.
@@ -67,13 +69,11 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
         log.warning("%s", account_rules_of(settings).vacancy)
 
 
-async def _loads(error: StoreUnavailable, store: Store, loading: Loading) -> bool:
+async def _loads(error: StoreUnavailable, safety: Safety, loading: Loading) -> bool:
     """Does a server of this Redis load its data? Then it is logged now and then how far it is."""
     if not isinstance(error.__cause__, ErrorReply) or error.__cause__.code != "LOADING":
         return False
     try:
-        return any(
-            [loading.goes_on(facts) for facts in (await store.safety.facts()).values() if facts]
-        )
+        return any([loading.goes_on(facts) for facts in (await safety.facts()).values() if facts])
     except (StoreUnavailable, ErrorReply):
         return False

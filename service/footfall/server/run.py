@@ -15,13 +15,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from mmap import mmap
 
-from ..app import create_delivery, create_service, durability_of, open_store, redis_of
+from ..app import create_delivery, create_site, durability_of, open_process, open_store, redis_of
 from ..asgi import create_metrics, health_of
 from ..config import Settings
 from ..domain.delivery import delivering
 from ..domain.keeping_up import keep_up
-from ..domain.service import Service
-from ..store import Store
+from ..domain.site import Site
 from ..telemetry.logs import announce
 from ..telemetry.metrics import ROW_BYTES, Metrics
 from . import workers
@@ -52,13 +51,15 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
         Systemd.starting()
         async with redis_of(settings) as (url, description):
             metrics = create_metrics()
-            store = open_store(settings, url, metrics, is_traced=mode.is_traced)
-            service = create_service(settings, store, metrics=metrics)
-            await opened(store, settings, creates=True)
+            process = open_process(settings, url, metrics, is_traced=mode.is_traced)
+            store = open_store(settings, process, is_traced=mode.is_traced)
+            site = create_site(settings, process, store)
+            await opened(process, store, settings, creates=True)
             size = await store.scale.weigh()
             systemd = Systemd(listener)
-            async with _answering(settings, service, store, listener, mode, systemd.stopping):
-                print_banner(settings, listener, description, store, size, is_traced=mode.is_traced)
+            async with _answering(settings, site, listener, mode, systemd.stopping):
+                where = (settings, listener, description)
+                print_banner(*where, process.safety, size, is_traced=mode.is_traced)
                 systemd.ready()
     announce("Footfall has stopped")
 
@@ -68,10 +69,11 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
     with bound(settings, is_shared=True) as listener, tempfile.TemporaryFile() as shared:
         Systemd.starting()
         async with redis_of(settings) as (url, description):
-            store = open_store(settings, url)
-            await opened(store, settings, creates=True)
+            process = open_process(settings, url)
+            store = open_store(settings, process)
+            await opened(process, store, settings, creates=True)
             size = await store.scale.weigh()
-            await store.close()
+            await process.close()
             # Workers that are started later have these settings, too, whatever their files have.
             told = settings.given.but(DURABILITY=str(durability_of(settings)))
             if not settings.redis_url:
@@ -96,7 +98,8 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
             kept = asyncio.create_task(pool.keep(number, arguments, shut))
             if await workers.is_listening(listener, kept):
                 many = f"{description}, {number} workers"
-                print_banner(settings, listener, many, store, size, is_traced=mode.is_traced)
+                where = (settings, listener, many)
+                print_banner(*where, process.safety, size, is_traced=mode.is_traced)
                 systemd.ready()
             await kept
     announce("Footfall has stopped")
@@ -129,18 +132,18 @@ async def serve_as_worker(
         else:
             listener = stack.enter_context(socket.socket(fileno=inherited))
         # It listens only when it can answer; other workers serve meanwhile.
-        store = open_store(settings, settings.redis_url, metrics, is_traced=mode.is_traced)
-        service = create_service(settings, store, metrics=metrics)
-        await opened(store, settings, creates=False)
-        async with _answering(settings, service, store, listener, mode, is_own=inherited is None):
+        process = open_process(settings, settings.redis_url, metrics, is_traced=mode.is_traced)
+        store = open_store(settings, process, is_traced=mode.is_traced)
+        site = create_site(settings, process, store)
+        await opened(process, store, settings, creates=False)
+        async with _answering(settings, site, listener, mode, is_own=inherited is None):
             pass
 
 
 @asynccontextmanager
 async def _answering(
     settings: Settings,
-    service: Service,
-    store: Store,
+    site: Site,
     listener: socket.socket,
     mode: Mode,
     when_stopping: Callable[[], None] = lambda: None,
@@ -151,25 +154,25 @@ async def _answering(
 
     Signals are handled already during the block. `is_own` is False if the listener is shared.
     """
-    delivery = create_delivery(settings, service) if settings.sends_itself else None
-    health = health_of(settings, service)
-    with answering(settings, service, health, mode) as config:
+    delivery = create_delivery(settings, site) if settings.sends_itself else None
+    health = health_of(settings, site)
+    with answering(settings, site, health, mode) as config:
         drain = settings.drain_seconds
-        shortage = Shortage(service.metrics, settings.max_connections)
-        server = Server(config, service, health, drain, shortage, when_stopping, is_own=is_own)
+        shortage = Shortage(site.process.metrics, settings.max_connections)
+        server = Server(config, site, health, drain, shortage, when_stopping, is_own=is_own)
         server.handle_signals()
         spare_the_collector()
         yield
-        service.bans.look()
-        store.redis.stats.logs_outages = service.metrics.is_first
+        site.bans.look()
+        site.process.redis.stats.logs_outages = site.process.metrics.is_first
         # So that the first who logs in finds the names of other services.
-        service.providers.known()
-        working = _doing(keep_watching(store, service), keep_looking(store), keep_up(service))
+        site.providers.known()
+        working = _doing(keep_watching(site), keep_looking(site.process), keep_up(site))
         try:
             async with working, delivering(delivery):
                 await server.serve([listener])
         finally:
-            await store.close()
+            await site.process.close()
 
 
 @asynccontextmanager

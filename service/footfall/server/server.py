@@ -18,7 +18,7 @@ import uvicorn
 
 from ..api.health import Health
 from ..api.metrics import show
-from ..domain.service import Service
+from ..domain.site import Site
 from ..http.connection import Connection
 from .descriptors import Shortage
 from .listener import accepted, refuse_more
@@ -38,7 +38,7 @@ class Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        service: Service,
+        site: Site,
         health: Health,
         drain_seconds: float,
         shortage: Shortage,
@@ -47,7 +47,7 @@ class Server(uvicorn.Server):
         is_own: bool,
     ) -> None:
         super().__init__(config)
-        self._service = service
+        self._site = site
         self._health = health
         self._drain_seconds = drain_seconds
         self._shortage = shortage
@@ -101,8 +101,8 @@ class Server(uvicorn.Server):
         return protocol
 
     def _show_gauges(self) -> None:
-        self._service.metrics.connections.show(len(self.server_state.connections))
-        show(self._service)
+        self._site.process.metrics.connections.show(len(self.server_state.connections))
+        show(self._site)
 
     def _drain(self) -> None:
         self._health.is_draining = True
@@ -123,7 +123,7 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         now = time.monotonic()
         # How much later than it should this tick comes: what kept the event loop busy meanwhile.
-        self._service.metrics.loop_lag.observe(max(0.0, now - self._next_tick))
+        self._site.process.metrics.loop_lag.observe(max(0.0, now - self._next_tick))
         self._next_tick = now + TICK_SECONDS
         if self._health.is_draining:
             # Connections that have come since the last tick.

@@ -5,10 +5,10 @@ import logging
 from random import uniform
 
 from ..domain import banning, refresh
-from ..domain.service import Service
+from ..domain.process import Process
+from ..domain.site import Site
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from ..store import Store
 
 log = logging.getLogger(__name__)
 
@@ -17,17 +17,17 @@ WATCH_SECONDS = 60
 LOOK_SECONDS = 1
 
 
-async def keep_watching(store: Store, service: Service) -> None:
-    stats = store.redis.stats
+async def keep_watching(site: Site) -> None:
+    stats = site.process.redis.stats
     outage = stats.outage("Redis could not be checked", "Redis can be checked again")
     while True:
         # At random, so that one worker counts first and the others use its count.
         await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))
         try:
-            await store.safety.check(logs=stats.logs_outages)
-            await store.quota.count()
-            await refresh.resume(service)
-            await banning.tidy(service)
+            await site.process.safety.check(logs=stats.logs_outages)
+            await site.quota.count()
+            await refresh.resume(site)
+            await banning.tidy(site)
             outage.ends()
         except StoreUnavailable:
             # Connections log outages, and /readyz reports them.
@@ -38,10 +38,10 @@ async def keep_watching(store: Store, service: Service) -> None:
             log.exception("Redis could not be checked")
 
 
-async def keep_looking(store: Store) -> None:
+async def keep_looking(process: Process) -> None:
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         try:
-            await store.safety.look(logs=store.redis.stats.logs_outages)
+            await process.safety.look(logs=process.redis.stats.logs_outages)
         except Exception:
             log.exception("Redis could not be looked at")

@@ -5,23 +5,15 @@ headers (driver/scripts.py), joins what many requests send at once (driver/batch
 failures of Redis into StoreUnavailable (driver/client.py).
 """
 
-import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
 from secrets import token_hex
 
 from ..driver.background import Background
 from ..driver.batch import Batch
 from ..driver.batch_kinds import PackedNames, Rate
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.node_batches import batches_of
-from ..driver.probe import PROBE_SECONDS, Probe
-from ..driver.safety import Safety, Unsafe
 from ..driver.scripts import Scripts
-from ..driver.server_state import AWAY
-from ..errors import StoreUnavailable
-from ..model import MEMORY, Durability
 from .accounts import Accounts
 from .backups import Backups
 from .bans import Bans
@@ -45,21 +37,11 @@ from .trials import Trials
 from .undo import UndoRecords
 from .unsubscribed import Unsubscribed
 
-__all__ = [
-    "HOW_TO_MAKE_ONE",
-    "Mismatch",
-    "NoDataSet",
-    "Rate",
-    "Store",
-    "StoreUnavailable",
-    "Unsafe",
-]
+__all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
 
 # The number of the data's layout. Format 1 had no seed, which decides where counters lie; format 2
 # had no number, and other names for two keys; format 3 had no journals.
 FORMAT = 4
-# How long /readyz waits for Redis: it answers within two seconds.
-READY_SECONDS = 1.7
 HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` make one"
 
 
@@ -74,6 +56,7 @@ class NoDataSet(Mismatch):
 class Store:
     """All nouns of one data set.
 
+    The scripts and what goes on behind requests may be shared with other data sets on this Redis.
     `prefix` is KEY_PREFIX; `buckets` counts the hashes that counters lie in, unless the data set
     says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; `trials` is how
     many may begin within an hour; with `tells` what happens to comments is written into the outbox.
@@ -81,11 +64,12 @@ class Store:
 
     def __init__(
         self,
-        redis: Connected,
+        redis: RedisClient,
+        scripts: Scripts | None = None,
+        background: Background | None = None,
         *,
         prefix: str,
         buckets: int,
-        durability: Durability = MEMORY,
         counter_limit: int = 0,
         trials: int = 16,
         tells: bool = False,
@@ -98,16 +82,16 @@ class Store:
         self.format = FORMAT
         self.keys = Keys(prefix, buckets)
         self.packed = PackedNames(self.keys)
-        self.scripts = scripts = Scripts(redis)
+        self.scripts = scripts = scripts or Scripts(redis)
         self.batches = batches_of(redis, scripts, self.packed, batch)
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         # What goes on behind requests, of the store and of whoever uses it.
-        self.background = Background()
+        self.background = background or Background()
         self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
         self.journal = Journal(redis, scripts, self.keys, self.outbox, self.background)
-        self._make_nouns(durability, counter_limit, trials)
+        self._make_nouns(counter_limit, trials)
 
-    def _make_nouns(self, durability: Durability, counter_limit: int, trials: int) -> None:
+    def _make_nouns(self, counter_limit: int, trials: int) -> None:
         redis, scripts = self.redis, self.scripts
         self.counters = Counters(self.batch, self.changes)
         self.counter_walk = CounterWalk(redis, self.keys)
@@ -129,7 +113,6 @@ class Store:
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.census)
-        self.safety = Safety(redis, durability, Probe(redis, scripts, self.keys))
 
     def waiting(self) -> int:
         """How many requests wait for the next batches."""
@@ -178,7 +161,7 @@ class Store:
         self.packed.clear()
         known = {"born": id, "buckets": buckets, "seed": seed, "number": number}
         # A restore changes all of these fields itself.
-        self.redis.mark.expect(key, {} if is_being_restored else known)
+        self.redis.data_set_ids.expect(key, {} if is_being_restored else known)
 
     def _require_format(self, may_be_older: bool) -> None:
         if self.format == FORMAT or (may_be_older and self.format < FORMAT):
@@ -190,29 +173,3 @@ class Store:
             f"{what}, and this version needs {FORMAT}: stop all services on it, and take it along "
             "with `footfall backup --with-secrets FILE` and then `footfall restore --replace FILE`"
         )
-
-    async def trouble(self) -> str:
-        """Why no request can be answered now; "" if Redis answers and has our data.
-
-        It asks Redis, for READY_SECONDS at most. On a Cluster one node that answers is enough.
-        """
-        answers: Mapping[str, bool] = {}
-        # /readyz is public, so it does not show the address of Redis or the error's text.
-        with suppress(StoreUnavailable, TimeoutError):
-            async with asyncio.timeout(READY_SECONDS):
-                answers, _ = await asyncio.gather(self.safety.probe.answers(), self._look_at_mark())
-        if self.redis.mark.problem:
-            return self.redis.mark.problem
-        if any(answers.values()):
-            return ""
-        outages = (each.text for each in self.safety.problems.values() if each.is_outage)
-        return next(outages, AWAY.text)
-
-    async def _look_at_mark(self) -> None:
-        # On a Cluster its node may be the only one that is away.
-        with suppress(StoreUnavailable, TimeoutError):
-            async with asyncio.timeout(PROBE_SECONDS):
-                await self.redis.check_mark()
-
-    async def close(self) -> None:
-        await self.redis.close()

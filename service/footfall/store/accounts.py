@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, NamedTuple
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply, scored
 from ..driver.scripts import Scripts
@@ -77,7 +77,7 @@ class Stored:
 class Accounts:
     """Mails are compared in the canonical form that callers give them."""
 
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
         self._find = scripts["accounts/find"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 
 MAX_ERROR_CHARACTERS = 500
@@ -21,7 +21,7 @@ class LastBackup:
 
 
 class Backups:
-    def __init__(self, redis: Connected, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
         self._redis = redis
         self._key = keys.site("backup")
 

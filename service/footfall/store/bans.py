@@ -6,7 +6,7 @@ alone.
 
 from collections.abc import AsyncIterator, Sequence
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import TooManyBans
@@ -27,7 +27,7 @@ class Changed(Exception):
 class Bans:
     """By what is banned; callers give its canonical form."""
 
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
         self._ban = scripts["site/ban"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 
@@ -18,7 +18,7 @@ class Replacement(NamedTuple):
 
 
 class Bodies:
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
         self._replace = scripts["comments/replace"]

@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
@@ -40,7 +40,7 @@ class Counted(NamedTuple):
 
 
 class Census:
-    def __init__(self, redis: Connected, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
         self._counting: asyncio.Task[Counted] | None = None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..driver.batch import Batcher
 from ..driver.batch_kinds import CountsCallback, Memo
-from ..driver.client import Connected, fulfil
+from ..driver.client import RedisClient, fulfil
 from ..driver.keys import Keys, digest
 from ..driver.pipeline import Pipeline
 from ..driver.scripts import Scripts
@@ -80,7 +80,7 @@ class Step(NamedTuple):
 
 class Comments:
     def __init__(
-        self, redis: Connected, scripts: Scripts, keys: Keys, batch: Batcher, journal: Journal
+        self, redis: RedisClient, scripts: Scripts, keys: Keys, batch: Batcher, journal: Journal
     ) -> None:
         self._journal = journal
         self._redis = redis

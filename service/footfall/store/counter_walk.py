@@ -6,7 +6,7 @@ There is no index by path or by count: it would take as much memory as the count
 from collections.abc import Mapping
 from itertools import chain
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from .counters import walked
 
@@ -15,7 +15,7 @@ STEP_HASHES = 512
 
 
 class CounterWalk:
-    def __init__(self, redis: Connected, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
 

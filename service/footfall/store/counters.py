@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
 
 from ..driver.batch import Batcher
-from ..driver.client import Connected, fulfil
+from ..driver.client import RedisClient, fulfil
 
 # A step of a walk reads so many hashes, and so many fields of a large one: 8 MB at worst.
 MAX_STEP_HASHES = 32
@@ -51,7 +51,7 @@ class Counters:
 
 
 async def walked(
-    redis: Connected, hashes: Iterable[str]
+    redis: RedisClient, hashes: Iterable[str]
 ) -> AsyncIterator[tuple[str, dict[bytes, bytes]]]:
     """Each of these hashes that is not empty, with all its counters as field -> count.
 

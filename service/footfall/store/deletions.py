@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from functools import partial
 from itertools import accumulate, takewhile
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import scored
 from ..driver.scripts import Script, Scripts
@@ -58,7 +58,7 @@ SWEEPER = Actor("sweeper")
 
 
 class Deletions:
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys, journal: Journal) -> None:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, journal: Journal) -> None:
         self._redis = redis
         self._keys = keys
         self._journal = journal

@@ -7,7 +7,7 @@ hashes remembers how many batches of an import it has, for as long as one is lik
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
@@ -22,7 +22,7 @@ REMEMBERED_SECONDS = 30 * 24 * 3600
 
 
 class Imports:
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._merge = scripts["counters/import"]
         self._keys = keys

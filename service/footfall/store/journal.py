@@ -20,7 +20,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ..driver.background import Background
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply, scored
 from ..driver.scripts import Script, Scripts
@@ -71,7 +71,7 @@ class Journal:
 
     def __init__(
         self,
-        redis: Connected,
+        redis: RedisClient,
         scripts: Scripts,
         keys: Keys,
         outbox: Outbox,

@@ -7,7 +7,7 @@ meanwhile is lost.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from .journal import now_ms
@@ -24,7 +24,7 @@ class Fix(NamedTuple):
 
 
 class Mending:
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
         self._mend = scripts["comments/mend"]

@@ -7,7 +7,7 @@ what was read before: of two who edit the same words at once, the second one is 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, cast
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..model import Comment, Shown, Status
@@ -109,7 +109,7 @@ class Moderated(NamedTuple):
 
 class Moderation:
     def __init__(
-        self, redis: Connected, scripts: Scripts, keys: Keys, comments: Comments, journal: Journal
+        self, redis: RedisClient, scripts: Scripts, keys: Keys, comments: Comments, journal: Journal
     ) -> None:
         self._redis = redis
         self._keys = keys

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
@@ -100,7 +100,7 @@ class Depth(NamedTuple):
 class Outbox:
     """`is_on`: somebody is to be told of something; else nothing is ever written."""
 
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys, *, is_on: bool) -> None:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, *, is_on: bool) -> None:
         self.is_on = is_on
         # Set when this process has put something into the outbox.
         self.arrived = asyncio.Event()

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 
 from ..driver.batch import Batcher
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys, weight
 from .census import Census
 
@@ -22,7 +22,7 @@ class CounterQuota:
     """`limit` is the weight that all counters together may have (driver/keys.py); 0: no limit."""
 
     def __init__(
-        self, redis: Connected, keys: Keys, batch: Batcher, census: Census, limit: int
+        self, redis: RedisClient, keys: Keys, batch: Batcher, census: Census, limit: int
     ) -> None:
         self._redis = redis
         self._keys = keys

@@ -7,7 +7,7 @@ the ids and the versions of all these pages stay the same.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..model import Shown, Status, Viewer
 from . import codec
@@ -39,7 +39,7 @@ class _Row(NamedTuple):
 
 
 class Recent:
-    def __init__(self, redis: Connected, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
 

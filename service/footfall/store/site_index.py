@@ -5,7 +5,7 @@ They are in another slot than the pages, and follow them by the pages' journals 
 
 from collections.abc import AsyncIterator, Sequence
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import scored
 from ..driver.scripts import Scripts
@@ -17,7 +17,7 @@ INDEX_OF = dict(zip(STATUSES, SITE_INDEXES, strict=True))
 
 
 class SiteIndex:
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
         self._list = scripts["site/list"]

@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
@@ -56,7 +56,7 @@ class Size(NamedTuple):
 class Scale:
     """Measures how much is stored. `reading` is the latest result, None if there is none."""
 
-    def __init__(self, redis: Connected, keys: Keys, census: Census) -> None:
+    def __init__(self, redis: RedisClient, keys: Keys, census: Census) -> None:
         self._redis = redis
         self._keys = keys
         self._census = census
@@ -97,7 +97,7 @@ class Scale:
         return Size(Kind(counted.number, counted.bytes_each), comments)
 
 
-async def _comments(redis: Connected, keys: Keys) -> Kind:
+async def _comments(redis: RedisClient, keys: Keys) -> Kind:
     approved, waiting, spam, found = await redis.ask(
         ("GET", keys.site("total")),
         ("ZCARD", keys.site("waiting")),
@@ -127,13 +127,13 @@ def _some(lengths: Mapping[str, int]) -> dict[str, int]:
     return chosen
 
 
-async def _weight(redis: Connected, names: Iterable[str]) -> int:
+async def _weight(redis: RedisClient, names: Iterable[str]) -> int:
     """The bytes of memory that these keys take; 0 for a key that does not exist."""
     commands = (("MEMORY", "USAGE", name, "SAMPLES", SAMPLED_ENTRIES) for name in names)
     return sum(each or 0 for each in await _ask(redis, commands))
 
 
-async def _ask(redis: Connected, commands: Iterable[Sequence[object]]) -> list[int]:
+async def _ask(redis: RedisClient, commands: Iterable[Sequence[object]]) -> list[int]:
     """The replies to any number of commands, in several round trips."""
     rest = iter(commands)
     replies: list[int] = []

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import AsyncIterator
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from .projections import UNDO_MS
 
@@ -12,7 +12,7 @@ MAX_BYTES = 4 << 20
 
 
 class UndoRecords:
-    def __init__(self, redis: Connected, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from ..driver.client import Connected
+from ..driver.client import RedisClient
 from ..driver.keys import Keys
 
 
 class Unsubscribed:
-    def __init__(self, redis: Connected, keys: Keys) -> None:
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
         self._redis = redis
         self._key = keys.site("unsubscribed")
 

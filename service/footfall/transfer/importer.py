@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import orjson
 
-from ..domain.service import Service
+from ..domain.site import Site
 from ..errors import BadRequest, Unavailable
 from ..store.imports import Imports, Way
 from . import one_row
@@ -58,19 +58,19 @@ class StoringImporter:
         self._imports = imports
         self._is_busy = False
 
-    async def add(self, service: Service, table: str, record: Mapping[str, Any]) -> object:
-        return await one_row.add(service, self._imports, table, record)
+    async def add(self, site: Site, table: str, record: Mapping[str, Any]) -> object:
+        return await one_row.add(site, self._imports, table, record)
 
-    async def place(self, service: Service, id: str, fields: Mapping[str, Any]) -> None:
-        await one_row.place(service, id, fields)
+    async def place(self, site: Site, id: str, fields: Mapping[str, Any]) -> None:
+        await one_row.place(site, id, fields)
 
     async def file(
-        self, service: Service, path: Path, way: str, *, is_dry: bool
+        self, site: Site, path: Path, way: str, *, is_dry: bool
     ) -> AsyncGenerator[dict[str, Any]]:
         if self._is_busy:
             raise Unavailable()
         state, self._is_busy = _State(), True
-        task = asyncio.create_task(self._import(service, path, cast(Way, way), state, is_dry))
+        task = asyncio.create_task(self._import(site, path, cast(Way, way), state, is_dry))
         try:
             while not (await asyncio.wait({task}, timeout=TELL_SECONDS))[0]:
                 yield {"step": state.step, "share": round(state.share, 3)}
@@ -82,7 +82,7 @@ class StoringImporter:
             self._is_busy = False
 
     async def _import(
-        self, service: Service, path: Path, way: Way, state: _State, is_dry: bool
+        self, site: Site, path: Path, way: Way, state: _State, is_dry: bool
     ) -> dict[str, Any]:
         report = Report(state.note)
         source = Source(path, on_progress=lambda share: state.on_progress("file", share))
@@ -91,9 +91,7 @@ class StoringImporter:
             if format is None:
                 raise BadRequest({"file": "file is of no format that is known"})
             wanted = Import(format, way, is_dry, may_administer=False)
-            await run(
-                service, self._imports, source, wanted, report, state.on_progress, _in_a_thread
-            )
+            await run(site, self._imports, source, wanted, report, state.on_progress, _in_a_thread)
         except Damaged as error:
             raise BadRequest({"file": f"nothing was imported: {error}"}) from error
         return {

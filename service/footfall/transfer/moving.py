@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..domain.service import Service
+from ..domain.site import Site
 from ..driver.keys import digest
 from ..store.imports import Imports, Way
 from . import checks
@@ -41,7 +41,7 @@ class Import:
 
 @dataclass(slots=True)
 class _Reading:
-    service: Service
+    site: Site
     staging: Staging
     place: Callable[[str], str]
     report: Report
@@ -53,7 +53,7 @@ class _Reading:
         for row in format.read(source):
             self.take(row)
         self.flush()
-        self.staging.put_together(self.report, self.service.clock() + DAY_MS)
+        self.staging.put_together(self.report, self.site.process.clock() + DAY_MS)
 
     def take(self, row: Row) -> None:
         try:
@@ -80,7 +80,7 @@ class _Reading:
             self.report.refuse(Refusal("comments", source, "was deleted there"))
         else:
             try:
-                row = checks.comment(row, self.service.rules, notes.append, self.undated_ms)
+                row = checks.comment(row, self.site.rules, notes.append, self.undated_ms)
             except checks.Unusable as error:
                 self.report.refuse(Refusal("comments", source, str(error)))
                 row = row._replace(status="deleted", text="")
@@ -91,7 +91,7 @@ class _Reading:
 
     def _counter(self, row: CounterRow) -> None:
         self.report.count("counters", "read")
-        row = checks.counter(row, self.service.counter_types)
+        row = checks.counter(row, self.site.counter_types)
         name = f"{row.type} {row.path}"
         self.counters.append((self.place(name), name, row.number))
         if len(self.counters) >= STEP_COUNTERS:
@@ -100,7 +100,7 @@ class _Reading:
     def _account(self, row: AccountRow) -> None:
         self.report.count("accounts", "read")
         notes = list[str]()
-        latest_ms, may = self.service.clock() + DAY_MS, self.may_administer
+        latest_ms, may = self.site.process.clock() + DAY_MS, self.may_administer
         row = checks.account(row, latest_ms, notes.append, self.undated_ms, may_administer=may)
         row = row._replace(source=row.source or digest(row.mail), notes=())
         if not self.staging.add_account(row):
@@ -114,7 +114,7 @@ class _Reading:
 
 
 async def run(
-    service: Service,
+    site: Site,
     imports: Imports,
     source: Source,
     wanted: Import,
@@ -128,14 +128,14 @@ async def run(
     try:
         undated_ms = source.changed_ms if wanted.undated == "now" else None
         may = wanted.may_administer
-        reading = _Reading(service, staging, imports.place, report, undated_ms, may)
+        reading = _Reading(site, staging, imports.place, report, undated_ms, may)
         await apart(lambda: reading.read(source, wanted.format))
         if wanted.is_dry:
             return
         await apart(lambda: name_comments(staging, wanted.format.name))
-        await store_accounts(service, staging, wanted.format.name, report)
+        await store_accounts(site, staging, wanted.format.name, report)
         await store_comments(
-            service, imports, staging, report, lambda share: on_progress("comments", share), apart
+            site, imports, staging, report, lambda share: on_progress("comments", share), apart
         )
         await store_counters(
             imports,

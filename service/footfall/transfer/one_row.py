@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..domain.moderation import until_settled
-from ..domain.service import Service
+from ..domain.site import Site
 from ..driver.keys import digest
 from ..errors import BadRequest
 from ..model import Comment
@@ -34,7 +34,7 @@ _SOURCE = Source(Path())
 Record = Mapping[str, Any]
 
 
-async def add(service: Service, imports: Imports, table: str, record: Record) -> dict[str, Any]:
+async def add(site: Site, imports: Imports, table: str, record: Record) -> dict[str, Any]:
     """Store a record of a table; returns its id here, and what had to be changed in it.
 
     Raises BadRequest, StoreUnavailable.
@@ -42,34 +42,34 @@ async def add(service: Service, imports: Imports, table: str, record: Record) ->
     report = Report()
     try:
         if table == "Comment":
-            id = await _add_comment(service, imports, record, report)
+            id = await _add_comment(site, imports, record, report)
         elif table == "Users":
-            id = await _add_account(service, record, report)
+            id = await _add_account(site, record, report)
         else:
-            id = await _add_counters(service, imports, record, report)
+            id = await _add_counters(site, imports, record, report)
     except Unusable as error:
         raise BadRequest({error.field: f"the row {error}"}) from None
     return {"objectId": id, "changed": [why for _, _, why in report.reasons]}
 
 
-async def _add_account(service: Service, record: Record, report: Report) -> str:
+async def _add_account(site: Site, record: Record, report: Report) -> str:
     notes = list[str]()
-    latest_ms = service.clock() + DAY_MS
+    latest_ms = site.process.clock() + DAY_MS
     found = waline.account(_SOURCE, record)
     row = checks.account(found, latest_ms, notes.append, None, may_administer=False)
     row = row._replace(source=row.source or digest(row.mail))
     for note in notes:
         report.change("accounts", row.source, note)
-    return await store_account(service, SYSTEM, row, report)
+    return await store_account(site, SYSTEM, row, report)
 
 
-async def _add_comment(service: Service, imports: Imports, record: Record, report: Report) -> str:
+async def _add_comment(site: Site, imports: Imports, record: Record, report: Report) -> str:
     row, notes = waline.comment(_SOURCE, record), list[str]()
-    row = checks.comment(row, service.rules, notes.append, None)
+    row = checks.comment(row, site.rules, notes.append, None)
     at, source = row.at or 0, row.source or digest(row.path, str(row.at), row.nick, row.text)
-    if at > service.clock() + DAY_MS:
+    if at > site.process.clock() + DAY_MS:
         raise Unusable("is from the future", "insertedAt")
-    parent, root = await _thread_of(service, row)
+    parent, root = await _thread_of(site, row)
     if row.parents and not parent:
         notes.append("replies to a comment that is not there: now a root")
     for note in notes:
@@ -77,20 +77,20 @@ async def _add_comment(service: Service, imports: Imports, record: Record, repor
     id = fixed(at, low_bits_of(SYSTEM, source, at, row.path), row.path)
     # Its account is looked for where comments are stored: by the id here.
     ready = Ready(id, row.path, at, row, "", parent, root)
-    await store_part(service, imports, [ready], report)
+    await store_part(site, imports, [ready], report)
     return id
 
 
-async def _thread_of(service: Service, row: CommentRow) -> tuple[str, str]:
+async def _thread_of(site: Site, row: CommentRow) -> tuple[str, str]:
     """The comment that this one replies to, and its root, if its page has both; else neither."""
     page = digest(row.path)
     known = [each for each in row.parents if is_id(each) and each[SHORT:] == page]
-    for found in await service.comments.by_ids(known):
+    for found in await site.comments.by_ids(known):
         return found.id, codec.root_of(found.body) or found.id
     return "", ""
 
 
-async def _add_counters(service: Service, imports: Imports, record: Record, report: Report) -> str:
+async def _add_counters(site: Site, imports: Imports, record: Record, report: Report) -> str:
     """Store a page's counts, of which the larger one is kept; unknown types are named."""
     merged, path = list[Merged](), ""
     for row in waline.counters("", record):
@@ -98,10 +98,10 @@ async def _add_counters(service: Service, imports: Imports, record: Record, repo
             raise Unusable(row.why, "url")
         assert isinstance(row, CounterRow)
         path = row.path
-        if row.type not in service.counter_types:
+        if row.type not in site.counter_types:
             report.change("counters", row.type, f"{row.type} is no type that COUNTER_TYPES names")
             continue
-        checks.counter(row, service.counter_types)
+        checks.counter(row, site.counter_types)
         name = f"{row.type} {row.path}"
         merged.append((imports.place(name), name, row.number))
     if merged:
@@ -112,50 +112,48 @@ async def _add_counters(service: Service, imports: Imports, record: Record, repo
 # Putting a comment into its place.
 
 
-async def place(service: Service, id: str, fields: Record) -> None:
+async def place(site: Site, id: str, fields: Record) -> None:
     """Make a comment a reply (`pid`, `rid`), and give it its account (`user_id`).
 
     Raises BadRequest, StoreUnavailable, Unavailable.
     """
-    found = await service.moderation.whole([id]) if is_id(id) else []
+    found = await site.moderation.whole([id]) if is_id(id) else []
     if not found:
         raise BadRequest({"objectId": "objectId is no comment"})
     account = str(fields.get("user_id") or "")
     if account:
-        await service.site_index.note_page(account, id[SHORT:])
+        await site.site_index.note_page(account, id[SHORT:])
 
     async def attempt(whole: Whole) -> None:
-        await _place(service, whole, fields, account)
+        await _place(site, whole, fields, account)
 
-    await until_settled(service, found[0], attempt)
+    await until_settled(site, found[0], attempt)
 
 
-async def _place(service: Service, whole: Whole, fields: Record, account: str) -> None:
+async def _place(site: Site, whole: Whole, fields: Record, account: str) -> None:
     before = whole.comment
-    after = await _under(
-        service, before, str(fields.get("pid") or ""), str(fields.get("rid") or "")
-    )
+    after = await _under(site, before, str(fields.get("pid") or ""), str(fields.get("rid") or ""))
     if account:
-        after = await _owned_by(service, after, account)
+        after = await _owned_by(site, after, account)
     if after == before:
         return
     words = Words(whole, after, is_compared=False)
     try:
-        await service.moderation.moderate(
-            whole.shown, None, service.clock(), Actor("import"), words=words
+        await site.moderation.moderate(
+            whole.shown, None, site.process.clock(), Actor("import"), words=words
         )
     except Apart:
         text = "rid is no root, or the comment has replies itself"
         raise BadRequest({"rid": text}) from None
 
 
-async def _under(service: Service, comment: Comment, pid: str, rid: str) -> Comment:
+async def _under(site: Site, comment: Comment, pid: str, rid: str) -> Comment:
     if not (pid or rid):
         return comment
     roots = dict[str, str]()
     for name, id in (("pid", pid or rid), ("rid", rid or pid)):
         is_here = is_id(id) and id[SHORT:] == comment.id[SHORT:] and id != comment.id
-        found = await service.comments.by_ids([id]) if is_here else []
+        found = await site.comments.by_ids([id]) if is_here else []
         if not found:
             raise BadRequest({name: f"{name} is no other comment of the same page"})
         roots[name] = codec.root_of(found[0].body) or id
@@ -163,16 +161,16 @@ async def _under(service: Service, comment: Comment, pid: str, rid: str) -> Comm
     if roots["rid"] != root or comment.root not in ("", root):
         raise BadRequest({"rid": "rid is not the root of this thread"})
     # A comment that is to become a reply, too, is a root until then, without replies.
-    is_to_come = roots["pid"] == pid != root and not await service.moderation.has_replies(pid)
+    is_to_come = roots["pid"] == pid != root and not await site.moderation.has_replies(pid)
     if roots["pid"] != root and not is_to_come:
         raise BadRequest({"pid": "pid is in another thread"})
     return replace(comment, parent=pid or rid, root=root)
 
 
-async def _owned_by(service: Service, comment: Comment, account: str) -> Comment:
+async def _owned_by(site: Site, comment: Comment, account: str) -> Comment:
     if comment.account not in ("", account):
         raise BadRequest({"user_id": "user_id is not the account that the comment has"})
-    if not (is_short(account) and await service.accounts.by_id(account)):
+    if not (is_short(account) and await site.accounts.by_id(account)):
         raise BadRequest({"user_id": "user_id is no account"})
     return replace(
         comment, account=account, author=account, nick=None, mail=None, link=None, avatar=""

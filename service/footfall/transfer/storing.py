@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from ..domain.mails import canonical
 from ..domain.renderer import Made
-from ..domain.service import Service
+from ..domain.site import Site
 from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..model import ROLES, Account, Comment, Credentials, Role, Shown, Status
@@ -74,13 +74,13 @@ def _low_bits(system: str, source: str) -> int:
 # Accounts.
 
 
-async def store_accounts(service: Service, staging: Staging, system: str, report: Report) -> None:
+async def store_accounts(site: Site, staging: Staging, system: str, report: Report) -> None:
     """An account whose mail has one here becomes that one. Raises StoreUnavailable."""
     for row in staging.accounts():
-        staging.name_account(row.source, await store_account(service, system, row, report))
+        staging.name_account(row.source, await store_account(site, system, row, report))
 
 
-async def store_account(service: Service, system: str, row: AccountRow, report: Report) -> str:
+async def store_account(site: Site, system: str, row: AccountRow, report: Report) -> str:
     """The id that the account has here. Raises StoreUnavailable."""
     at = row.at or 0
     is_ours = is_short(row.source) and created_ms(row.source) == at
@@ -88,19 +88,19 @@ async def store_account(service: Service, system: str, row: AccountRow, report: 
     mail, role = canonical(row.mail), _role(row)
     account = Account(id, role, row.nick, row.mail, row.link, row.avatar, row.label or None)
     credentials = Credentials(row.password, row.totp, identities=row.identities)
-    if await service.accounts.by_id(id):
+    if await site.accounts.by_id(id):
         report.count("accounts", "there")
         return id
     try:
         try:
-            await service.accounts.register(account, account, mail, credentials)
+            await site.accounts.register(account, account, mail, credentials)
         except IdentityTaken:
             report.change("accounts", row.source, "is known elsewhere as another account here is")
             unlinked = replace(credentials, identities={})
-            await service.accounts.register(account, account, mail, unlinked)
+            await site.accounts.register(account, account, mail, unlinked)
     except UserExists:
         report.change("accounts", row.source, "has a mail that has an account here: it is that one")
-        found = await service.accounts.by_mail(mail)
+        found = await site.accounts.by_mail(mail)
         return found.id if found else id
     report.count("accounts", "stored")
     return id
@@ -117,7 +117,7 @@ def _role(row: AccountRow) -> Role:
 
 
 async def store_comments(
-    service: Service,
+    site: Site,
     imports: Imports,
     staging: Staging,
     report: Report,
@@ -128,58 +128,58 @@ async def store_comments(
     total, done = max(staging.number("comments"), 1), 0
     parts = staging.ready(STEP_COMMENTS)
     while part := await apart(lambda: next(parts, [])):
-        await store_part(service, imports, part, report)
+        await store_part(site, imports, part, report)
         done += len(part)
         on_share(done / total)
 
 
-async def store_part(service: Service, imports: Imports, part: list[Ready], report: Report) -> None:
+async def store_part(site: Site, imports: Imports, part: list[Ready], report: Report) -> None:
     """Store comments that do not reply to each other. Raises StoreUnavailable."""
-    missing = await _missing(service, imports, await _owned(service, part), report)
-    await _prepare(service, missing)
-    made = await service.renderer.make_all([(each.row.text, each.row.ua) for each in missing])
+    missing = await _missing(site, imports, await _owned(site, part), report)
+    await _prepare(site, missing)
+    made = await site.process.renderer.make_all(
+        [(each.row.text, each.row.ua) for each in missing], site.pictures
+    )
     pairs = zip(missing, made, strict=True)
     # All at once, so that they share round trips and writes to the disk.
-    await asyncio.gather(*(_store(service, *pair, report) for pair in pairs))
+    await asyncio.gather(*(_store(site, *pair, report) for pair in pairs))
 
 
-async def _owned(service: Service, part: list[Ready]) -> list[Ready]:
+async def _owned(site: Site, part: list[Ready]) -> list[Ready]:
     """With accounts that are not in the file, but exist here with the same id."""
     named = {each.row.account for each in part if is_short(each.row.account) and not each.account}
-    known = await service.accounts.by_ids(named)
+    known = await site.accounts.by_ids(named)
     return [
         each._replace(account=each.row.account) if each.row.account in known else each
         for each in part
     ]
 
 
-async def _prepare(service: Service, missing: list[Ready]) -> None:
-    now = service.clock()
+async def _prepare(site: Site, missing: list[Ready]) -> None:
+    now = site.process.clock()
     # The comments are old, and versions are times: no version may be older than one that was lost.
-    touched = (service.comments.touch(page, now) for page in {digest(e.path) for e in missing})
+    touched = (site.comments.touch(page, now) for page in {digest(e.path) for e in missing})
     notes = {(each.account, digest(each.path)) for each in missing if each.account}
-    await asyncio.gather(*touched, *(service.site_index.note_page(*note) for note in notes))
+    await asyncio.gather(*touched, *(site.site_index.note_page(*note) for note in notes))
 
 
-async def _missing(
-    service: Service, imports: Imports, part: list[Ready], report: Report
-) -> list[Ready]:
+async def _missing(site: Site, imports: Imports, part: list[Ready], report: Report) -> list[Ready]:
     """Those that are not stored yet. What was deleted a moment ago comes back by the import."""
-    ids, now = [each.id for each in part], service.clock()
+    ids, now = [each.id for each in part], site.process.clock()
     for page in await imports.deleted(ids):
-        await service.deletions.sweep(page, now, now)
+        await site.deletions.sweep(page, now, now)
     are_there = await imports.are_there(ids)
     report.count("comments", "there", sum(are_there))
     return [each for each, is_there in zip(part, are_there, strict=True) if not is_there]
 
 
-async def _store(service: Service, each: Ready, made: Made, report: Report) -> None:
+async def _store(site: Site, each: Ready, made: Made, report: Report) -> None:
     row, status = each.row, _status(each)
-    comment = _written(service, each, made)
+    comment = _written(site, each, made)
     body = codec.parse_body(codec.body(comment))
     shown = Shown(each.id, each.path, body, row.likes, status, row.is_pinned and not each.root)
     try:
-        await service.comments.publish(comment, status, "", imported=shown)
+        await site.comments.publish(comment, status, "", imported=shown)
     except IdTaken:
         report.count("comments", "there")
     except (NoSuchParent, Moved):
@@ -196,9 +196,9 @@ def _status(each: Ready) -> Status:
     return status
 
 
-def _written(service: Service, each: Ready, made: Made) -> Comment:
+def _written(site: Site, each: Ready, made: Made) -> Comment:
     row = each.row
-    region = service.region_of(row.address)
+    region = site.process.region_of(row.address)
     comment = Comment(
         each.id,
         each.path,
@@ -222,7 +222,7 @@ def _written(service: Service, each: Ready, made: Made) -> Comment:
         nick=row.nick or None,
         mail=row.mail or None,
         link=row.link or None,
-        avatar=service.display.avatar(row.nick, mail, row.link),
+        avatar=site.display.avatar(row.nick, mail, row.link),
         author=digest(mail) if mail else "",
     )
 

@@ -219,7 +219,7 @@ async def written(
     sites = Sites(store)
     told = await write(sites)
     await sites.close()
-    await store.close()
+    await store.redis.close()
     return told
 
 

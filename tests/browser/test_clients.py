@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from footfall.errors import Duplicate
 from tests.support.serving import Serving, Skewed
@@ -481,6 +481,25 @@ def test_a_reader_logs_in_through_the_clients_button_and_comments_under_their_na
         "data"
     ]
     assert (listed["nick"], listed["type"]) == ("Mara", "administrator")
+
+
+def test_a_log_in_waits_for_the_script_of_its_page(start: Start, visitor: Visitor) -> None:
+    service = start()
+    person = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+    httpx.post(f"{service.url}/api/user", json=person).raise_for_status()
+    held: list[Route] = []
+    visitor.page.route("**/static/login.js", lambda route: held.append(route))
+    with visitor.page.expect_request("**/static/login.js"):
+        visitor.page.goto(f"{service.url}/ui/login?next=profile", wait_until="commit")
+    visitor.page.get_by_label("Mail").fill(person["email"])
+    visitor.page.get_by_label("Password").fill(person["password"])
+    button = visitor.page.get_by_role("button", name="Log in")
+    expect(button).to_be_disabled()
+    visitor.page.get_by_label("Password").press("Enter")
+    (script,) = held
+    script.continue_()
+    button.click()
+    expect(visitor.page.get_by_role("heading", name="Profile")).to_be_visible()
 
 
 @third

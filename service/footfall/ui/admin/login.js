@@ -180,4 +180,6 @@ if (isAsked) byId('forgot').target = '_blank';
 if (isAsked) byId('for').textContent = say('for', { site: new URL(opener).host });
 else if (isRefused) byId('for').textContent = say('notFor', { site: refused });
 show();
+// A form that is sent before this script listens goes nowhere, and says so to nobody: form-action is 'none'.
+form.querySelector('button').disabled = false;
 await comeBack();

@@ -25,7 +25,7 @@ check: $(VENV)/.check ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-coverage: $(VENV)/.coverage ## every test, and which lines and branches none of them came to
+coverage: $(VENV)/.check ## every test, and which lines and branches none of them came to
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 	$(BIN)/coverage combine --quiet
@@ -61,16 +61,17 @@ $(VENV)/.run: $(BIN)/python pyproject.toml
 	$(install) . $(or_say)
 	@touch $@
 
-$(VENV)/.test: $(BIN)/python pyproject.toml
-	$(install) '.[notify,otel]' --group test $(or_say)
+# What checks and tests is named by version and hash, so that only a commit changes what it says.
+# deploy/renew.sh renews the lock files. Our own package is built by the hatchling that they name.
+locked  = @echo "Installing into $(VENV)" && $(pip) --require-hashes -r requirements/$(1).lock && \
+          $(pip) --no-deps --no-build-isolation -e . $(or_say)
+
+$(VENV)/.test: $(BIN)/python pyproject.toml requirements/test.lock
+	$(call locked,test)
 	@touch $@ $(VENV)/.run
 
-$(VENV)/.check: $(BIN)/python pyproject.toml
-	$(install) '.[notify,otel]' --group check $(or_say)
-	@touch $@ $(VENV)/.test $(VENV)/.run
-
-$(VENV)/.coverage: $(BIN)/python pyproject.toml
-	$(install) '.[notify,otel]' --group coverage $(or_say)
+$(VENV)/.check: $(BIN)/python pyproject.toml requirements/check.lock
+	$(call locked,check)
 	@touch $@ $(VENV)/.test $(VENV)/.run
 
 $(VENV)/.release: $(BIN)/python pyproject.toml

@@ -38,6 +38,24 @@ esac
     assert environment.exists() == makes_one
 
 
+@pytest.mark.parametrize("verb", ["test", "check"])
+def test_what_judges_the_code_has_the_versions_of_a_lock_file(verb: str, tmp_path: Path) -> None:
+    """With an environment whose programs print what they are called with."""
+    programs = tmp_path / "v" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("python", "ruff", "mypy"):
+        (programs / name).write_text(f'#!/bin/sh\necho "{name} $*"\n')
+        (programs / name).chmod(0o755)
+    code, output = judged("make", "-C", str(ROOT), verb, f"VENV={tmp_path / 'v'}")
+    assert code == 0, output
+    installs = [each for each in output.splitlines() if each.startswith("python -m pip install")]
+    found = [each.partition("--disable-pip-version-check ")[2] for each in installs]
+    assert found == [
+        f"--require-hashes -r requirements/{verb}.lock",
+        "--no-deps --no-build-isolation -e .",
+    ]
+
+
 @pytest.mark.parametrize("order", [("PORT=9000", "make serve"), ("", "make serve PORT=9000")])
 def test_the_port_is_chosen_before_or_behind_the_command(
     order: tuple[str, str], tmp_path: Path

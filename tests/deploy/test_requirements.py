@@ -1,4 +1,5 @@
-"""The image's packages are named by hash and digest, and agree with what the service needs."""
+"""The packages of the image, of tests and of checks are named by hash, images of others by digest,
+and they agree with what is needed."""
 
 import re
 import tomllib
@@ -13,28 +14,43 @@ from .files import DEPLOY, ROOT
 from .tools import judged, path_from
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+RUNS: list[str] = PROJECT["project"]["dependencies"]
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+
+
+def grouped(name: str) -> list[str]:
+    """A group of dependencies, with those of the groups that it includes."""
+    found = list[str]()
+    for each in PROJECT["dependency-groups"][name]:
+        found += grouped(each["include-group"]) if isinstance(each, dict) else [each]
+    return found
+
+
+TESTED = [*RUNS, *EXTRAS["notify"], *EXTRAS["otel"], *grouped("test")]
+# What each lock file is there for, by its path without the ending.
 NEEDED: dict[str, list[str]] = {
-    "footfall": PROJECT["project"]["dependencies"],
-    "footfall-otel": [
-        *PROJECT["project"]["dependencies"],
-        *PROJECT["project"]["optional-dependencies"]["otel"],
-    ],
-    "build": PROJECT["build-system"]["requires"],
+    "deploy/requirements/footfall": RUNS,
+    "deploy/requirements/footfall-otel": [*RUNS, *EXTRAS["otel"]],
+    "deploy/requirements/build": PROJECT["build-system"]["requires"],
+    "requirements/test": TESTED,
+    "requirements/check": [*TESTED, *grouped("check"), *grouped("coverage")],
 }
+FOLDERS = (DEPLOY / "requirements", ROOT / "requirements")
 PINNED = re.compile(r"([\w.-]+)==(\S+)( ; .+?)?( \\\n    --hash=sha256:[0-9a-f]{64})+")
 IMAGE = re.compile(r"^(?:ARG BASE=| *image: )(\S+)$", re.MULTILINE)
 
 
 def locked(name: str) -> dict[str, str]:
     """Version by name; every line belongs to a package that is named by a hash."""
-    text = (DEPLOY / "requirements" / f"{name}.lock").read_text()
+    text = (ROOT / f"{name}.lock").read_text()
     body = "".join(line for line in text.splitlines(True) if not line.startswith("#"))
     assert PINNED.sub("", body).strip() == ""
     return {canonicalize_name(found[1]): found[2] for found in PINNED.finditer(body)}
 
 
 def test_each_purpose_has_a_lock_file() -> None:
-    assert {path.stem for path in (DEPLOY / "requirements").iterdir()} == NEEDED.keys()
+    there = {path.relative_to(ROOT) for folder in FOLDERS for path in folder.iterdir()}
+    assert there == {Path(f"{name}.lock") for name in NEEDED}
 
 
 @pytest.mark.parametrize("name", NEEDED)
@@ -44,26 +60,36 @@ def test_every_requirement_is_locked_in_a_version_that_it_allows(name: str) -> N
         assert versions[canonicalize_name(requirement.name)] in requirement.specifier, requirement
 
 
-def test_traces_are_an_addition() -> None:
-    assert locked("footfall").items() < locked("footfall-otel").items()
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ("deploy/requirements/footfall", "deploy/requirements/footfall-otel"),
+        ("deploy/requirements/footfall-otel", "requirements/test"),
+        ("requirements/test", "requirements/check"),
+    ],
+    ids=["traces are an addition", "the image is what was tested", "so is what was checked"],
+)
+def test_a_lock_file_has_the_versions_of_the_one_before(less: str, more: str) -> None:
+    assert locked(less).items() < locked(more).items()
 
 
-def test_no_package_is_locked_that_nothing_needs() -> None:
+@pytest.mark.parametrize("name", ["deploy/requirements/footfall-otel", "requirements/check"])
+def test_no_package_is_locked_that_nothing_needs(name: str) -> None:
     """A package that is named only in the lock file is left over."""
     from importlib.metadata import requires
 
-    reached = {canonicalize_name(Requirement(each).name) for each in NEEDED["footfall-otel"]}
+    there = locked(name).keys()
+    reached = {canonicalize_name(Requirement(each).name) for each in NEEDED[name]}
     while True:
         more = {
             canonicalize_name(Requirement(each).name)
-            for name in reached
-            if name in locked("footfall-otel")
-            for each in _requires(requires, name)
+            for package in reached & there
+            for each in _requires(requires, package)
         }
         if more <= reached:
             break
         reached |= more
-    assert locked("footfall-otel").keys() <= reached
+    assert there <= reached
 
 
 def _requires(requires: Any, name: str) -> list[str]:

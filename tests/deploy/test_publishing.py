@@ -1,4 +1,5 @@
-"""Files for contributors and package indexes: the workflow, the long description, the release."""
+"""Files for contributors and package indexes: what the code host reads, the long description, the
+release."""
 
 import re
 import shutil
@@ -13,29 +14,63 @@ from hatchling.plugin.manager import PluginManager
 
 from footfall import __version__
 
-from .files import ROOT, read
+from .files import DEPLOY, ROOT, read
 from .tools import judged, path_from
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
+GITHUB = ROOT / ".github"
+WORKFLOW = GITHUB / "workflows" / "ci.yml"
+FORMS = [GITHUB / "ISSUE_TEMPLATE" / f"{name}.yml" for name in ("bug", "feature", "question")]
 HOOKS = ROOT / ".pre-commit-config.yaml"
 
 
-# The workflow, which runs elsewhere.
+# What the code host reads. It runs elsewhere.
 
 
 @pytest.mark.parametrize(
-    "schema", ["vendor.github-workflows", "custom.github-workflows-require-timeout"]
+    ("path", "schema"),
+    [
+        (WORKFLOW, "vendor.github-workflows"),
+        (WORKFLOW, "custom.github-workflows-require-timeout"),
+        (GITHUB / "dependabot.yml", "vendor.dependabot"),
+        (GITHUB / "ISSUE_TEMPLATE" / "config.yml", "vendor.github-issue-config"),
+        *((form, "vendor.github-issue-forms") for form in FORMS),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each.name,
 )
-def test_the_workflow_is_valid(schema: str) -> None:
-    code, output = judged("check-jsonschema", "--builtin-schema", schema, str(WORKFLOW))
+def test_it_is_valid(path: Path, schema: str) -> None:
+    code, output = judged("check-jsonschema", "--builtin-schema", schema, str(path))
     assert code == 0, output
 
 
-@pytest.mark.parametrize("path", [WORKFLOW, HOOKS], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*sorted(GITHUB.rglob("*.yml")), HOOKS], ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_yamllint_has_nothing_to_say(path: Path) -> None:
     rules = ROOT / "deploy" / ".yamllint.yaml"
     assert judged("yamllint", "--strict", "-c", str(rules), str(path)) == (0, "")
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
+def test_who_reports_something_is_asked_what_doctor_prints(form: Path) -> None:
+    fields = {each["id"]: each for each in read(form)["body"] if each["type"] != "markdown"}
+    assert "`footfall doctor`" in fields["doctor"]["attributes"]["label"]
+    # As it is printed: nothing in it becomes a heading or a list.
+    assert fields["doctor"]["attributes"]["render"] == "text"
+
+
+def test_updates_are_asked_for_wherever_a_manifest_names_an_image_by_digest() -> None:
+    asked = {
+        each["directory"]
+        for each in read(GITHUB / "dependabot.yml")["updates"]
+        if each["package-ecosystem"].startswith("docker")
+    }
+    named = {
+        f"/{path.parent.relative_to(ROOT)}"
+        for path in DEPLOY.rglob("*.yaml")
+        if "@sha256:" in path.read_text()
+    }
+    assert asked == named
 
 
 def test_actions_and_images_of_others_are_named_by_hash() -> None:

@@ -153,12 +153,6 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "kept": 60,
             "merged": [1, f"time {path(n)}", 5],
         },
-        "trials/admit": lambda n: {
-            "id": f"{n:032x}",
-            "now": NOW_MS + n * 300_000,
-            "window": 3_600_000,
-            "most": 16,
-        },
         "cooldown/start": lambda n: {
             "cooldown": f"cooldown:{n}",
             "id": n,

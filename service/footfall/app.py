@@ -105,7 +105,6 @@ def open_store(settings: SiteSettings, process: Process, *, is_traced: bool = Fa
         prefix=settings.key_prefix,
         buckets=settings.counter_buckets,
         counter_limit=settings.counter_limit,
-        trials=settings.trials,
         tells=settings.tells,
         batch=_traced()[1] if is_traced else Batch,
     )
@@ -246,7 +245,6 @@ def _of_nouns(store: Store) -> Callable[..., Site]:
         counters=store.counters,
         counter_walk=store.counter_walk,
         quota=store.quota,
-        trials=store.trials,
         comments=store.comments,
         moderation=store.moderation,
         deletions=store.deletions,

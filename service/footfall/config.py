@@ -191,13 +191,6 @@ class SiteSettings(OutboxSettings):
         "New counters a second from one address, 200 saved up; it can still change others. 0: no "
         "limit. TRUSTED_PROXIES themselves have none",
     )
-    trials: int = env(
-        "TRIALS",
-        "16",
-        number(0, 1000),
-        "Trials of `footfall bench` and `verify` that may begin within an hour, each with 10,000 "
-        "counters at most, which are forgotten after it; 0: none",
-    )
     counter_limit: int = env(
         "COUNTER_LIMIT",
         "10000000",

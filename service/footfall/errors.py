@@ -18,7 +18,6 @@
     │   ├── FieldTooLong     a comment, a name, an address is longer than it may be
     │   ├── TooFast          this address posted a moment ago
     │   ├── NoRoom           there are as many counters as there may be
-    │   │   └── TooManyTrials as many of them have begun within an hour as may
     │   ├── Duplicate        the same words from the same author, but not sent again just now
     │   ├── NoSuchParent     a reply to a comment that is not there
     │   ├── Denied           the same, but nobody is told why
@@ -207,17 +206,6 @@ class TooFast(_Waits, Refused):
 
 class NoRoom(Refused):
     text = "There are as many counters as there may be; this path is not counted"
-
-
-class TooManyTrials(NoRoom):
-    text = (
-        "As many trials have begun within an hour as may (TRIALS={number}); "
-        "the next one may begin {wait}"
-    )
-
-    def __init__(self, number: int, wait_ms: int) -> None:
-        super().__init__()
-        self.values = {"number": number, "wait": timedelta(milliseconds=wait_ms)}
 
 
 class Duplicate(Refused):

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -10,11 +9,9 @@ import httpx
 import pytest
 
 from footfall.driver.keys import GROUPS, WEIGHT_UNIT_BYTES, Keys, weight
-from footfall.errors import NoRoom, TooManyTrials
 from footfall.store import Store
 from footfall.store.counters import walked
 from footfall.store.quota import FULL_FRESH_SECONDS, CounterQuota
-from footfall.store.trials import Trials
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
 
@@ -196,84 +193,3 @@ async def test_tokens_that_are_owed_have_to_be_paid(make_site: Sites) -> None:
     owed = int(refused.headers["retry-after"])
     # Some seconds pass, and the last tries have added to the debt.
     assert begun - 260 <= owed <= begun - 195
-
-
-TRIAL = "/.trial/0123456789abcdef0123456789abcde{}/"
-
-
-async def test_the_size_and_time_of_a_trial_are_bounded(store: Store) -> None:
-    """Who: somebody who has read what `footfall bench` sends. What: counts in one trial without
-    end, as that takes no tokens and is not part of COUNTER_LIMIT, and begins a new path now and
-    then, so that it is not deleted. Instead: a trial has at most ten thousand counters, is deleted
-    an hour after its first one, and until then counts those that it has."""
-    path = TRIAL.format(0)
-    for at in range(0, 10_000, 500):
-        await store.counters.add([(f"{path}{n}", "time", 1) for n in range(at, at + 500)])
-    key, redis = store.keys.counts(f"time {path}0"), store.redis.client
-    await redis.expire(key, 1_000)
-    with pytest.raises(NoRoom, match="A trial has at most 10000 counters"):
-        await store.counters.add([(f"{path}one-more", "time", 1)])
-    assert await store.counters.add([(f"{path}7", "time", 1)]) == [2]
-    assert await redis.hlen(key) == 10_000
-    assert await redis.pttl(key) <= 1_000_000
-    assert (await store.census.take()).weight == 0
-
-
-async def test_so_many_trials_begin_within_an_hour_at_all_services(make_site: Sites) -> None:
-    """Who: the same, with a new trial for each ten thousand counters. What: begins trials without
-    end, at several services. Instead: only TRIALS of them may begin within an hour, for all
-    services together; those that have begun continue, and so do sites' own counters."""
-    one, other = await make_site(), await make_site()
-    one.store.trials.most = 3
-    for n in range(3):
-        assert await one.count(TRIAL.format(n) + "a") == 1
-    store = Store(one.store.redis, prefix=one.store.keys.prefix, buckets=256)
-    await store.open()
-    again = Trials(store.scripts, store.keys, 3)
-    await again.admit(["0123456789abcdef0123456789abcde2"])
-    with pytest.raises(TooManyTrials):
-        await again.admit(["0123456789abcdef0123456789abcde4"])
-    refused = await other.send("POST", "/api/article", {"path": TRIAL.format(5) + "a"})
-    assert refused["errno"] == 1000
-    assert re.search(
-        r"TRIALS=3\); the next one may begin in (1 hour|59 minutes)$", refused["errmsg"]
-    )
-    assert await other.count(TRIAL.format(1) + "b") == 1
-    assert await other.count("/a") == 1
-
-
-async def test_a_full_trial_hides_no_new_counters(make_site: Sites) -> None:
-    """Who: one address that may begin few new counters. What: puts a counter of a full trial into a
-    list of new paths: the answer is that there is no room, but the paths would be counted without
-    taking tokens. Instead: a list may not mix paths of a trial with others, or those of two trials,
-    and nothing is counted."""
-    site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="0.01")
-    path = TRIAL.format(0)
-    await site.store.counters.add([(f"{path}{n}", "time", 1) for n in range(10_000)])
-    for other in (f"/{path}", TRIAL.format(1)):
-        new = [f"{other}{n}" for n in range(199)]
-        changes = [{"path": each} for each in [*new[:50], f"{path}one-more", *new[50:]]]
-        for layout in ("/api/article", "/article"):
-            assert await site.send("POST", layout, changes) == {
-                "errno": 1001,
-                "errmsg": {"changes": "changes below one trial need a list of their own"},
-            }
-        assert await site.get("/article", path=",".join(new)) == [0] * 199
-    assert await site.count("/a") == 1
-
-
-async def test_trials_have_short_paths_and_can_be_turned_off(site: Site) -> None:
-    """Who: the same, since ten thousand counters of two kilobytes are twenty megabytes. What:
-    counts long paths in a trial; or any, at a service that is never measured. Instead: a path in a
-    trial is short, and with TRIALS=0 all are refused with an explanation that names the field."""
-    long = await site.send("POST", "/api/article", {"path": TRIAL.format(0) + "x" * 60})
-    assert long == {
-        "errno": 1001,
-        "errmsg": {"path": "a path below /.trial/ should be at most 54 bytes long"},
-    }
-    site.store.trials.most = 0
-    path = TRIAL.format(1) + "a"
-    off = {"path": "paths below /.trial/ are for measuring, which is turned off here (TRIALS=0)"}
-    assert await site.send("POST", "/api/article", {"path": path}) == {"errno": 1001, "errmsg": off}
-    assert await site.get("/api/article", path=path) == {"errno": 1001, "errmsg": off}
-    assert await site.count("/.trial/a") == 1

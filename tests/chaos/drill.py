@@ -1,7 +1,7 @@
 """What an operator does to a live service: a backup that is restored beside it.
 
-Trials are in no backup, so a client counts paths of the site itself meanwhile. What existed when
-the backup began must be in the target, and nothing that did not exist when it ended.
+A client counts paths of its own meanwhile. What existed when the backup began must be in the
+target, and nothing that did not exist when it ended.
 """
 
 import contextlib

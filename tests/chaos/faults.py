@@ -16,12 +16,10 @@ from random import Random
 import httpx
 from redis import Redis
 
-from footfall.config import Settings
 from footfall.driver.cluster import slot_of
 from footfall.driver.connection import pack
 from footfall.driver.keys import Keys, digest
 
-from ..support.clusters import RealCluster
 from ..support.servers import PASSWORD, wait_until
 from .drill import Drill
 from .relay import Trouble
@@ -195,7 +193,7 @@ def kill_replica(scene: Scene) -> None:
 )
 def kill_master_of_cluster(scene: Scene) -> None:
     nodes = scene.nodes
-    master = nodes.owner(slot_of_trial(nodes))
+    master = nodes.owner(scene.counting_slot)
     nodes.nodes[master].kill()
     wait_until(nodes.is_whole, "the replica to take over")
     nodes.nodes[master].start()
@@ -207,15 +205,15 @@ def kill_master_of_cluster(scene: Scene) -> None:
     CLUSTER,
 )
 def move_slots(scene: Scene) -> None:
-    nodes, keys = scene.nodes, Keys("ff", Settings().counter_buckets)
+    keys = scene.keys
     ours = (keys.page(digest(PAGES[0]), "bodies"), keys.site("total"))
-    for slot in (slot_of_trial(nodes), *(slot_of(pack("GET", key)) for key in ours)):
-        nodes.move(slot)
+    for slot in (scene.counting_slot, *(slot_of(pack("GET", key)) for key in ours)):
+        scene.nodes.move(slot)
 
 
 @fault("a node forgets its scripts", "SCRIPT FLUSH in a loop, on the node that counts", CLUSTER)
 def flush_scripts_of_node(scene: Scene) -> None:
-    node, end = scene.nodes.owner(slot_of_trial(scene.nodes)), time.monotonic() + scene.seconds
+    node, end = scene.nodes.owner(scene.counting_slot), time.monotonic() + scene.seconds
     while time.monotonic() < end:
         scene.nodes.ask(node, "SCRIPT", "FLUSH")
 
@@ -231,7 +229,7 @@ def flush_scripts_of_node(scene: Scene) -> None:
     seconds=15,
 )
 def freeze_master_of_cluster(scene: Scene) -> None:
-    master = scene.nodes.owner(slot_of_trial(scene.nodes))
+    master = scene.nodes.owner(scene.counting_slot)
     with scene.visited_beside(master):
         freeze(scene, master)
     wait_until(scene.nodes.is_whole, "the frozen one to be a replica")
@@ -244,7 +242,7 @@ def freeze_master_of_cluster(scene: Scene) -> None:
     seconds=15,
 )
 def freeze_replica_of_cluster(scene: Scene) -> None:
-    master = scene.nodes.owner(slot_of_trial(scene.nodes))
+    master = scene.nodes.owner(scene.counting_slot)
     with scene.visited_beside(master):
         freeze(scene, scene.nodes.replica_of(master))
     wait_until(scene.nodes.is_whole, "the frozen one to be in step")
@@ -257,7 +255,7 @@ def freeze_replica_of_cluster(scene: Scene) -> None:
     seconds=15,
 )
 def freeze_slots_of_cluster(scene: Scene) -> None:
-    master = scene.nodes.owner(slot_of_trial(scene.nodes))
+    master = scene.nodes.owner(scene.counting_slot)
     with scene.visited_beside(master):
         freeze(scene, master, scene.nodes.replica_of(master))
         assert httpx.get(f"{scene.service.url}/readyz").status_code == 200
@@ -280,7 +278,7 @@ def freeze(scene: Scene, *nodes: int) -> None:
     seconds=15,
 )
 def slow_node_of_cluster(scene: Scene) -> None:
-    master = scene.nodes.owner(slot_of_trial(scene.nodes))
+    master = scene.nodes.owner(scene.counting_slot)
     node = scene.nodes.nodes[master]
     with scene.visited_beside(master):
         end = time.monotonic() + scene.timeout + scene.seconds
@@ -289,12 +287,6 @@ def slow_node_of_cluster(scene: Scene) -> None:
             time.sleep(0.2)
             node.signal(signal.SIGCONT)
             time.sleep(0.005)
-
-
-def slot_of_trial(nodes: RealCluster) -> int:
-    """The slot of all counters under load, which are in one trial."""
-    (key,) = {key for node in nodes.masters() for key in nodes.ask(node, "KEYS", "*:trial:*")}
-    return slot_of(pack("GET", key))
 
 
 # The hop to Redis.

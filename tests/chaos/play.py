@@ -59,7 +59,7 @@ def play(fault: Fault, directory: Path, force: Force) -> Outcome:
     with staged(fault.deployment, directory, seconds=force.seconds, timeout=force.timeout) as scene:
         writer, moderators = Writer(scene.url), Moderators(scene.url, fault.deployment.moderators)
         moderators.settle()
-        with checking(scene.url, plan) as running:
+        with checking(scene.url, plan, scene.counted(plan.paths)) as running:
             with writer.writing(), moderators.moderating():
                 recoveries = [
                     _round(fault, scene, running, writer, moderators) for _ in range(force.rounds)

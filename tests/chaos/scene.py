@@ -12,6 +12,8 @@ import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count, islice
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -34,6 +36,8 @@ from .relay import Address, Relay
 from .told import Told
 from .visitor import Visit, visiting
 
+# Paths that are counted under load.
+COUNTED = "/counted/{}"
 DURABLE = ("--port", "0", "--appendfsync", "always")
 
 
@@ -153,12 +157,33 @@ class Scene:
         self.visits.append((before, meanwhile))
 
     def _paths_beside(self, master: int) -> list[str]:
+        paths = [f"/visited/{n}" for n in range(30)]
+        return [path for path in paths if self.nodes.master_of(self._slot(path)) != master]
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The names of a Cluster's keys, with its data set's seed."""
         nodes, keys = self.nodes, Keys("ff", Settings().counter_buckets)
         home = nodes.master_of(slot_of_key(keys.site("format").encode()))
         keys.seed = bytes.fromhex(nodes.ask(home, "HGET", keys.site("format"), "seed").decode())
-        paths = [f"/visited/{n}" for n in range(30)]
-        slots = {path: slot_of_key(keys.counts(f"time {path}").encode()) for path in paths}
-        return [path for path in paths if nodes.master_of(slots[path]) != master]
+        return keys
+
+    def _slot(self, path: str) -> int:
+        return slot_of_key(self.keys.counts(f"time {path}").encode())
+
+    @property
+    def counting_slot(self) -> int:
+        """The slot of all counters under load, on a Cluster."""
+        return self._slot(COUNTED.format(0))
+
+    def counted(self, number: int) -> list[str]:
+        """So many paths to count under load. On a Cluster all their counters are in one slot, so
+        that a fault of one node is a fault for all of them."""
+        paths = map(COUNTED.format, count())
+        if self.cluster is None:
+            return list(islice(paths, number))
+        slot = self.counting_slot
+        return list(islice((path for path in paths if self._slot(path) == slot), number))
 
     @contextlib.contextmanager
     def full_disk(self) -> Iterator[None]:

@@ -44,6 +44,16 @@ async def test_what_the_service_did_agrees_with_itself(busy: Site) -> None:
     ]
 
 
+async def test_counters_of_a_measurement_by_an_older_version_are_passed_over(
+    make_site: Sites,
+) -> None:
+    """Older versions kept these apart, in keys that expire within an hour."""
+    site = await make_site()
+    old = f"{site.store.keys.prefix}:{{c:00}}:trial:{'0' * 32}"
+    await site.store.redis.client.hset(old, f"time /.trial/{'0' * 32}/0000", 1)
+    assert await problems(site.store) == []
+
+
 async def test_every_damage_is_named(busy: Site) -> None:
     store = busy.store
     redis, keys = store.redis.client, store.keys

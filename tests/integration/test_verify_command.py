@@ -19,15 +19,16 @@ from tests.support.servers import free_port, wait_until
 from tests.support.serving import Serving, serving
 
 QUICK = ("--seconds", "0.5", "--connections", "8", "--paths", "10")
-ID = "0" * 32
+NAMESPACE = "/counted/"
 
 
 @pytest.fixture
 def verify(directory: Path) -> Callable[..., tuple[int, str]]:
-    """Run the command to its end: (exit code, output)."""
+    """Run the command to its end, with a server that has no Redis: (exit code, output)."""
 
     def verify(url: str, *options: str) -> tuple[int, str]:
-        code, output = Serving(directory).ask("verify", url, *QUICK, *options)
+        words = ("verify", url, "--leave-behind", *QUICK, *options)
+        code, output = Serving(directory).ask(*words)
         assert "Traceback" not in output, output
         return code, output
 
@@ -39,7 +40,8 @@ Verify = Callable[..., tuple[int, str]]
 
 def test_a_real_service_is_exact_and_says_so_to_people_and_programs(directory: Path) -> None:
     with serving(directory) as served:
-        code, output = served.ask("verify", served.url, *QUICK, "--json", "figures.json")
+        words = ("verify", served.url, *QUICK, "--json", "figures.json")
+        code, output = served.output_of(*words)
     figures = json.loads((directory / "figures.json").read_text())
     increments = figures["increments"]
     lines = output.splitlines()
@@ -71,7 +73,7 @@ def test_paths_are_of_a_namespace_of_its_own(start: Start, verify: Verify) -> No
     fake = start()
     assert verify(fake.url)[0] == 0
     assert len(fake.counts) == 10
-    assert all(re.fullmatch(r"/\.trial/[0-9a-f]{32}/\d{4}", path) for path in fake.counts)
+    assert all(re.fullmatch(r"/footfall-bench/[0-9a-f]{16}/\d{4}", path) for path in fake.counts)
 
 
 def test_a_fixed_rate_is_kept(start: Start, verify: Verify, directory: Path) -> None:
@@ -86,7 +88,7 @@ def test_a_fixed_rate_is_kept(start: Start, verify: Verify, directory: Path) -> 
 @pytest.mark.parametrize(
     ("manners", "words"),
     [
-        ({"loses": 20}, r"Answers: \d+ WRONG\n  /\.trial/\S+ (was|got) "),
+        ({"loses": 20}, r"Answers: \d+ WRONG\n  /footfall-bench/\S+ (was|got) "),
         ({"doubles": 20}, r"Increments: COUNTED TWICE \d+ \(accepted"),
     ],
     ids=str,
@@ -117,7 +119,7 @@ def test_increments_that_may_have_happened_are_unknown(
 
 def test_a_request_without_an_answer_is_hung(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checker, "ANSWER_SECONDS", 0.2)
-    report = prepare(start(keeps_silent=20).url, Plan(1, 4), id=ID).run()
+    report = prepare(start(keeps_silent=20).url, Plan(1, 4), namespace=NAMESPACE).run()
     assert report.is_sound
     assert report.ledger.hung > 0
     assert report.ledger.hung == report.ledger.total.unknown
@@ -136,17 +138,10 @@ def test_a_server_that_answers_nobody_proves_nothing(start: Start, verify: Verif
     assert (code, "Increments: exact (accepted 0, counted" in output) == (1, True), output
 
 
-def test_a_server_that_would_keep_the_counters_is_left_alone(start: Start, verify: Verify) -> None:
-    fake = start(is_footfall=False)
-    code, output = verify(fake.url)
-    assert (code, fake.views, "--leave-behind" in output) == (1, 0, True)
-    code, output = verify(fake.url, "--leave-behind")
-    assert (code, "Left behind: counters of 10 paths, /.trial/" in output) == (0, True)
-
-
 def test_ctrl_c_ends_it_with_what_was_measured_so_far(start: Start, directory: Path) -> None:
     fake = start()
-    process = Serving(directory).run("verify", fake.url, "--seconds", "600", "--connections", "2")
+    words = ("verify", fake.url, "--leave-behind", "--seconds", "600", "--connections", "2")
+    process = Serving(directory).run(*words)
     wait_until(lambda: fake.views > 100, "views to be counted")
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=20)

@@ -1,7 +1,5 @@
 import asyncio
 
-import pytest
-
 from footfall.store import Store
 from footfall.store.counters import Counters
 
@@ -40,22 +38,6 @@ async def test_paths_of_every_kind_are_told_apart(store: Store) -> None:
     ]
 
 
-async def test_a_trials_counters_are_exact_separate_and_forgotten(store: Store) -> None:
-    path = "/.trial/0123456789abcdef0123456789abcdef/a"
-    assert await store.counters.add([(path, "time", 1), ("/a", "time", 1)]) == [1, 1]
-    assert await store.counters.add([(path, "time", 1), ("/a", "time", 1)]) == [2, 2]
-    assert await store.counters.read(Counters.names([path, "/a"], ["time"])) == [2, 2]
-    redis = store.redis.client
-    assert 3_500_000 < await redis.pttl(store.keys.counts(f"time {path}")) <= 3_600_000
-    assert await redis.pttl(store.keys.counts("time /a")) == -1
-
-
-@pytest.mark.parametrize("path", ["/.trial/", "/.trial/0123/a", "/x/.trial/" + 32 * "0" + "/a"])
-async def test_only_a_complete_name_makes_a_trial(store: Store, path: str) -> None:
-    await store.counters.add([(path, "time", 1)])
-    assert await store.redis.client.pttl(store.keys.counts(f"time {path}")) == -1
-
-
 async def test_a_damaged_bucket_fails_only_for_its_own_counters(store: Store) -> None:
     await store.counters.add([("/good", "time", 1)])
     keys = {f"/bad/{n}": store.keys.counts(f"time /bad/{n}") for n in range(99)}
@@ -78,12 +60,3 @@ async def test_a_damaged_bucket_fails_only_for_its_own_counters(store: Store) ->
     )
     assert "WRONGTYPE" in str(bad)
     assert (good, new) == ([2], [0])
-
-
-async def test_a_trials_expiry_is_set_once(store: Store) -> None:
-    path = "/.trial/0123456789abcdef0123456789abcde1/"
-    await store.counters.add([(f"{path}a", "time", 1)])
-    key, redis = store.keys.counts(f"time {path}a"), store.redis.client
-    await redis.expire(key, 1_000)
-    await store.counters.add([(f"{path}b", "time", 1), (f"{path}a", "time", 1)])
-    assert 900_000 < await redis.pttl(key) <= 1_000_000

@@ -1,19 +1,24 @@
 """`footfall verify`'s checker in a thread beside a test."""
 
 import contextlib
-import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from footfall.loadtest.ledger import Ledger
-from footfall.loadtest.verify import Plan, Report, prepare
+from footfall.loadtest.target import Target
+from footfall.loadtest.verify import Checker, Plan, Report
 
 from .servers import wait_until
 
+NAMESPACE = "/checked/"
+
 
 class Checking:
-    def __init__(self, url: str, plan: Plan) -> None:
-        self._checker = prepare(url, plan, id=secrets.token_hex(16))
+    """`paths` are those to count, whose counters stay; without them, some below NAMESPACE."""
+
+    def __init__(self, url: str, plan: Plan, paths: Sequence[str] = ()) -> None:
+        target = Target.find(url, NAMESPACE)
+        self._checker = Checker(target, NAMESPACE, plan, paths)
         self._thread = threading.Thread(target=self._checker.run, daemon=True)
         self._thread.start()
 
@@ -37,8 +42,8 @@ class Checking:
 
 
 @contextlib.contextmanager
-def checking(url: str, plan: Plan) -> Iterator[Checking]:
-    running = Checking(url, plan)
+def checking(url: str, plan: Plan, paths: Sequence[str] = ()) -> Iterator[Checking]:
+    running = Checking(url, plan, paths)
     try:
         yield running
     finally:

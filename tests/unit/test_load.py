@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from footfall.driver.keys import MAX_PACKED_BYTES
 from footfall.loadtest import exchange
 from footfall.loadtest.exchange import (
     MARK,
@@ -18,8 +19,8 @@ from footfall.loadtest.exchange import (
 )
 from footfall.loadtest.histogram import Histogram, rank
 from footfall.loadtest.load import Outcome, Verdict
-from footfall.loadtest.report import Report, Row
-from footfall.loadtest.target import Target, counts_in
+from footfall.loadtest.report import Ending, Report, Row
+from footfall.loadtest.target import ID_BYTES, NAMESPACE, Target, counts_in
 from footfall.loadtest.workload import PATHS, zipf
 
 HERE = Address("http", "127.0.0.1", 1)
@@ -231,11 +232,10 @@ def test_zipf_prefers_the_first() -> None:
     assert set(drawn) <= set(range(100))
 
 
-def report_of(*outcomes: Outcome, footfall: str | None = "1.0") -> Report:
-    forgets = footfall is not None
-    target = Target(HERE, "/api", "1.39.3", footfall, "/.trial/x/", forgets)
+def report_of(*outcomes: Outcome) -> Report:
+    target = Target(HERE, "/api", "1.39.3", "1.0")
     rows = [Row("a row", outcome) for outcome in outcomes]
-    return Report(target, "/.trial/x/", 64, rows, Verdict(1, 1))
+    return Report(target, "/x/", ["/x/0000"], 64, rows, Verdict(1, 1))
 
 
 @pytest.mark.parametrize(("busy", "is_marked"), [(0.9, False), (0.91, True)])
@@ -254,7 +254,7 @@ def test_a_request_that_was_due_and_could_not_be_sent_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("changed", "is_interrupted", "code"), [(1, False, 0), (0, False, 1), (1, True, 130)]
 )
-def test_a_trial_succeeds_if_it_counted_something_and_was_not_interrupted(
+def test_a_measurement_succeeds_if_it_counted_something_and_was_not_interrupted(
     changed: int, is_interrupted: bool, code: int
 ) -> None:
     report = report_of(Outcome(planned=1, sent=1, accepted=1, changed=changed))
@@ -262,8 +262,16 @@ def test_a_trial_succeeds_if_it_counted_something_and_was_not_interrupted(
     assert report.code == code
 
 
-def test_a_report_names_counters_that_the_server_keeps() -> None:
-    assert (
-        f"Left behind: counters of up to {PATHS:,} paths, /.trial/x/*"
-        in report_of(footfall=None).lines()
-    )
+@pytest.mark.parametrize(("is_as_asked", "code"), [(True, 0), (False, 1)])
+def test_a_measurement_fails_if_its_counters_could_not_be_taken_away(
+    is_as_asked: bool, code: int
+) -> None:
+    report = report_of(Outcome(planned=1, sent=1, accepted=1, changed=1))
+    report.ending = Ending("Left behind: a counter", is_as_asked)
+    assert (report.code, report.as_json()["counters"]) == (code, "Left behind: a counter")
+    assert "Left behind: a counter" in report.lines()
+
+
+def test_names_of_counters_are_short_enough_for_packed_hashes() -> None:
+    name = f"time {NAMESPACE % ('0' * 2 * ID_BYTES)}{PATHS:04d}"
+    assert len(name) <= MAX_PACKED_BYTES

@@ -82,7 +82,6 @@ async def test_a_correction_adds_the_difference_and_says_why(site: Site) -> None
     [
         {"path": ""},
         {"path": "x" * 2049},
-        {"path": f"/.trial/{'0' * 32}/"},
         {"type": "bogus"},
         {"from": "7"},
         {"to": -1},

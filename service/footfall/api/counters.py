@@ -9,7 +9,7 @@ from functools import cache
 
 import orjson
 
-from ..domain.counters import VIEWS, mixes_trials, refused_trial
+from ..domain.counters import VIEWS
 from ..domain.counters import change as change_counters
 from ..domain.site import Site
 from ..errors import BadRequest
@@ -41,8 +41,6 @@ class Read:
         )
         form = Form(values)
         paths = form.paths(name) if values.get(name) is not None else None
-        if words := refused_trial(site, paths or (), is_change=False):
-            form.wrong(name, words)
         types = _types(form, values.get("type", VIEWS), site.counter_types)
         form.done()
         return cls(paths, types, request.is_bare)
@@ -132,8 +130,6 @@ class Change:
             except BadRequest as error:
                 named = {f"{i}.{name}": text for name, text in error.fields.items()}
                 raise BadRequest(named) from None
-        if mixes_trials(path for path, _, _ in changes):
-            raise BadRequest({"changes": "changes below one trial need a list of their own"})
         return cls(changes, True, request.is_bare)
 
     def reply(self, counts: Sequence[int]) -> Reply:
@@ -151,8 +147,6 @@ def _change(fields: Mapping[str, object], site: Site) -> tuple[str, str, int]:
     """(path, type, delta) of one change. Raises BadRequest."""
     form = Form(fields)
     path = form.text("path", MAX_PATH, required="path can not be blank")
-    if words := refused_trial(site, (path or "",), is_change=True):
-        form.wrong("path", words)
     type = form.word("type", VIEWS, site.counter_types)
     action = form.choice("action", "inc", ACTIONS)
     form.done()

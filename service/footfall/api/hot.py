@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from sys import getsizeof
 
-from ..domain.counters import lowers_views, trials_of
+from ..domain.counters import lowers_views
 from ..domain.site import Site
 from ..errors import ServiceError
 from ..http.body import parse_json
@@ -150,12 +150,7 @@ def _change(site: Site, route: Route, change: counters.Change) -> HotRequest | N
         return None
     changes = site.counters.changes(change.changes)
     add: Send = partial(site.counters.send_changes, changes)
-    trials = tuple(trials_of(name for name, _ in changes))
-
-    def add_when_admitted(done: Done) -> None:
-        site.trials.when_admitted(trials, partial(add, done), done)
-
-    return HotRequest(route, add_when_admitted if trials else add, change.reply, changes=changes)
+    return HotRequest(route, add, change.reply, changes=changes)
 
 
 def _page(site: Site, route: Route, page: comments.List) -> HotRequest:

@@ -45,7 +45,7 @@ def described(settings: Settings) -> str:
 
 @asynccontextmanager
 async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIterator[Store]:
-    """The data set, opened; a service may be using it.
+    """Say which data set that is, and open it; a service may be using it.
 
     Raises NoDataSet, Mismatch, and what `target` raises.
     """
@@ -65,6 +65,13 @@ async def _existing(
     settings: Settings, *, may_be_older: bool = False
 ) -> AsyncIterator[tuple[Process, Store]]:
     _say(settings)
+    async with opened(settings, may_be_older=may_be_older) as store:
+        yield store
+
+
+@asynccontextmanager
+async def opened(settings: Settings, *, may_be_older: bool = False) -> AsyncIterator[Store]:
+    """The same, for a command that has said before which data set it is."""
     if not settings.redis_url and not is_there(settings.data_dir):
         place = settings.data_dir.absolute()
         raise NoDataSet(

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol
 
 import click
 
-from .commands import Command, Plain
+from .commands import Command
 from .console import progress, settings_of_environment
 
 # Options of both bench and verify.
@@ -20,7 +20,9 @@ _seconds = click.option(
     help="How long to measure in total.",
 )
 _leave_behind = click.option(
-    "--leave-behind", is_flag=True, help="Also measure servers that keep the counters."
+    "--leave-behind",
+    is_flag=True,
+    help="Leave the counters there: this needs no Redis, and measures any server.",
 )
 _json = click.option(
     "--json",
@@ -30,7 +32,7 @@ _json = click.option(
 )
 
 
-@click.command(cls=Plain)
+@click.command(cls=Command)
 @click.argument("url")
 @_seconds
 @click.option(
@@ -55,24 +57,28 @@ def bench(
 ) -> None:
     """Measure any server that speaks the Waline API, and whether its counts are exact.
 
-    Counters are of paths that no site has, and comments are only read. Exit 0: every count is exact
-    and every request was answered. Ctrl-C ends it early, with what was measured so far.
+    Counters are of paths that no site has, and are taken away afterwards through the service's
+    Redis, which the settings name; comments are only read. Exit 0: every count is exact and every
+    request was answered. Ctrl-C ends it early, with what was measured so far.
     """
     # Imported here, so that `footfall serve` does not load it.
     from ..loadtest.bench import Plan, prepare
     from ..server.run import spare_the_collector
+    from .cleanup import counters_taken_away
 
-    plan = Plan(seconds, connections, rate, article=page, may_leave_behind=leave_behind)
+    plan, namespace = Plan(seconds, connections, rate, article=page), _new_namespace()
     with _preparing(file):
-        trial = prepare(url, plan, id=secrets.token_hex(16))
-    click.echo("\n".join(trial.report.head()))
-    spare_the_collector()
-    with progress() as on_progress:
-        report = trial.run(on_progress)
+        measurement = prepare(url, plan, namespace=namespace)
+    report = measurement.report
+    with counters_taken_away(report, leave_behind=leave_behind):
+        click.echo("\n".join(report.head()))
+        spare_the_collector()
+        with progress() as on_progress:
+            measurement.run(on_progress)
     _finish(report, file)
 
 
-@click.command(cls=Plain)
+@click.command(cls=Command)
 @click.argument("url")
 @_seconds
 @click.option(
@@ -103,19 +109,29 @@ def verify(
 ) -> None:
     """Check that a deployment counts exactly, while you restart, kill or unplug parts of it.
 
-    Clients count paths that no site has. Exit 0: accepted <= counted <= accepted + unknown on every
-    path, and no answer contradicts another. Ctrl-C ends it early, with what was seen so far.
+    Clients count paths that no site has, whose counters are taken away afterwards through the
+    service's Redis, which the settings name. Exit 0: accepted <= counted <= accepted + unknown on
+    every path, and no answer contradicts another. Ctrl-C ends it early, with what was seen so far.
     """
-    from ..loadtest.interrupt import until_ctrl_c
+    from ..loadtest.interrupt import until_interrupted
     from ..loadtest.verify import Plan, prepare
+    from .cleanup import counters_taken_away
 
-    plan = Plan(seconds, connections, paths, rate, retry_for, leave_behind)
+    plan, namespace = Plan(seconds, connections, paths, rate, retry_for), _new_namespace()
     with _preparing(file):
-        checker = prepare(url, plan, id=secrets.token_hex(16))
-    click.echo("\n".join(checker.report.head()))
-    with progress() as on_progress, until_ctrl_c(checker.stop):
-        report = checker.run(lambda share: on_progress("verifying", share))
+        checker = prepare(url, plan, namespace=namespace)
+    report = checker.report
+    with counters_taken_away(report, leave_behind=leave_behind):
+        click.echo("\n".join(report.head()))
+        with progress() as on_progress, until_interrupted(checker.stop):
+            checker.run(lambda share: on_progress("verifying", share))
     _finish(report, file)
+
+
+def _new_namespace() -> str:
+    from ..loadtest.target import ID_BYTES, NAMESPACE
+
+    return NAMESPACE % secrets.token_hex(ID_BYTES)
 
 
 @contextlib.contextmanager

@@ -4,21 +4,16 @@ If the public could count views down, anybody could set a site's numbers to zero
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..driver.batch_kinds import CountsCallback
 from ..driver.client import fulfil
-from ..driver.keys import TRIALS, trial_of, weight
 from ..errors import NoRoom, TooMany
 from ..model import Caller
 from .rules import require_administrator
 from .site import Site
 
 VIEWS = "time"
-# So that names of a trial's counters fit into Redis's packed hashes, as ordinary names do.
-MAX_TRIAL_PATH_BYTES = 54
-# `footfall bench` and `verify` search answers for the setting's name.
-TRIALS_ARE_OFF = "paths below /.trial/ are for measuring, which is turned off here (TRIALS=0)"
 
 
 async def change(site: Site, changes: Sequence[tuple[str, str, int]], caller: Caller) -> list[int]:
@@ -40,37 +35,10 @@ async def change(site: Site, changes: Sequence[tuple[str, str, int]], caller: Ca
         raise TooMany(wait_ms, "New pages are counted too fast from this address")
     if not await quota.allows(names):
         raise NoRoom()
-    await site.trials.admit(trials_of(names))
     counts = await counters.add(changes)
     if client_key and 1 in counts:
         charge_new(site, client_key, named, counts)
     return counts
-
-
-def trials_of(names: Iterable[str]) -> set[str]:
-    """The ids of the trials that these counters belong to."""
-    return {id for name in names if (id := trial_of(name.partition(" ")[2]))}
-
-
-def mixes_trials(paths: Iterable[str]) -> bool:
-    """Do these paths belong to more than one trial, or to one and to none?
-
-    Such a request is refused: when one trial is full, all changes of the request would have to
-    fail, also those that are stored elsewhere.
-    """
-    return len(set(map(trial_of, paths))) > 1
-
-
-def refused_trial(site: Site, paths: Iterable[str], *, is_change: bool) -> str:
-    """Why one of these paths, which is below /.trial/, is refused; "" if none is."""
-    for path in paths:
-        if not path.startswith(TRIALS) or not trial_of(path):
-            continue
-        if not site.trials.most:
-            return TRIALS_ARE_OFF
-        if is_change and len(path.encode()) > MAX_TRIAL_PATH_BYTES:
-            return f"a path below /.trial/ should be at most {MAX_TRIAL_PATH_BYTES} bytes long"
-    return ""
 
 
 def charge_new(
@@ -83,8 +51,7 @@ def charge_new(
     new_ones = site.rate_limits.new
     each = zip(changes, counts, strict=True)
     # A count of 1 after +1 means a new counter, or an old one that had fallen to 0: that is rare.
-    # Counters of trials weigh nothing here, since they have a limit of their own.
-    new = sum(count == 1 and delta == 1 and weight(name) > 0 for (name, delta), count in each)
+    new = sum(count == 1 and delta == 1 for (_, delta), count in each)
     if new_ones is None or not new or new_ones.covers(client_key, new):
         return
     owed = new_ones.claim(client_key)

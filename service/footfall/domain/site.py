@@ -26,7 +26,6 @@ from ..store.quota import CounterQuota
 from ..store.recent import Recent
 from ..store.site_index import SiteIndex
 from ..store.size import Scale
-from ..store.trials import Trials
 from ..store.undo import UndoRecords
 from .account_mails import AccountMails
 from .bans import KnownBans
@@ -57,7 +56,6 @@ class Site:
     counters: Counters
     counter_walk: CounterWalk
     quota: CounterQuota
-    trials: Trials
     comments: Comments
     moderation: Moderation
     deletions: Deletions

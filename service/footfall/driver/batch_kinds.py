@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar, Generic, TypeVar
 
-from ..errors import NoRoom
 from .cluster import slot_of_key
 from .connection import Command, pack_word
 from .keys import Keys, digest, weight
@@ -21,8 +20,6 @@ from .scripts import Script
 
 log = logging.getLogger(__name__)
 
-# The first word of the error of lua/counters/add.lua when a trial has no room for another counter.
-NO_ROOM_PREFIX = "NOROOM "
 # Names that are cached in their packed form, and how long they may be: some megabytes at most.
 MAX_KEPT_WORDS = 16_384
 MAX_KEPT_CHARACTERS = 256
@@ -241,6 +238,4 @@ def _number(reply: Any) -> int | Exception:
 
 def _sound(counts: list[Any]) -> list[int] | Exception:
     wrong = next((each for each in counts if isinstance(each, Exception)), None)
-    if wrong and str(wrong).startswith(NO_ROOM_PREFIX):
-        return NoRoom(str(wrong).removeprefix(NO_ROOM_PREFIX).capitalize())
     return failure(wrong) if wrong else counts

@@ -5,15 +5,10 @@ have the same tag. A page is named by a digest of its path: a path may contain b
 long one would cost memory in every key.
 """
 
-import re
 from base64 import b32hexencode
 from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import chain
-
-# Paths below it belong to a trial (store/trials.py), and to no site.
-TRIALS = "/.trial/"
-_TRIAL = re.compile("/\\.trial/([0-9a-f]{32})/")
 
 # Hashes of counters have one of so many hash tags: on a Cluster one script call serves all hashes
 # of a group.
@@ -63,8 +58,6 @@ class Keys:
     def counts(self, name: str) -> str:
         """The hash that holds a counter; its name is `<type> <path>`."""
         path = name.partition(" ")[2]
-        if trial := trial_of(path):
-            return self.trial(trial)
         number = self._number(path)
         if bits := _long_bits(name):
             return self._long(number % GROUPS, bits)
@@ -74,7 +67,7 @@ class Keys:
         return f"{self._group(bucket % GROUPS)}:counts:{bucket // GROUPS:x}"
 
     def every_counts(self) -> Iterator[str]:
-        """All hashes that may have counters, without those of trials."""
+        """All hashes that may have counters."""
         yield from self.every_packed()
         yield from chain.from_iterable(self.every_long().values())
 
@@ -87,10 +80,6 @@ class Keys:
             _weight(bits): [self._long(group, bits) for group in range(GROUPS)]
             for bits in _LONG_BITS
         }
-
-    def trial(self, id: str) -> str:
-        """The hash of a trial's counters; lua/counters/add.lua recognises its name."""
-        return f"{self._group(self._number(id) % GROUPS)}:trial:{id}"
 
     def _number(self, text: str) -> int:
         packed = blake2b(text.encode(), digest_size=8, key=self.seed).digest()
@@ -183,12 +172,12 @@ class Keys:
 
     @property
     def every_bucket(self) -> str:
-        """A pattern for SCAN: hashes of counters, without those of long names and of trials."""
+        """A pattern for SCAN: hashes of counters, without those of long names."""
         return f"{self.prefix}:{{c:*}}:counts*"
 
     @property
     def every_counter_key(self) -> str:
-        """A pattern for SCAN: all hashes of counters, also of trials."""
+        """A pattern for SCAN: all hashes of counters."""
         return f"{self.prefix}:{{c:*}}:*"
 
     @staticmethod
@@ -202,16 +191,8 @@ class Keys:
         return counts_key.partition(b"{")[2].partition(b"}")[0]
 
 
-def trial_of(path: str) -> str:
-    """The id of the trial that a path belongs to; "" for a path of a site."""
-    found = _TRIAL.match(path) if path.startswith(TRIALS) else None
-    return found[1] if found else ""
-
-
 def weight(name: str) -> int:
-    """How many counters of COUNTER_LIMIT this one counts for; 0 if it is a trial's."""
-    if trial_of(name.partition(" ")[2]):
-        return 0
+    """How many counters of COUNTER_LIMIT this one counts for."""
     bits = _long_bits(name)
     return _weight(bits) if bits else 1
 

@@ -1,4 +1,4 @@
-"""`footfall bench`: a trial of a running server, row by row, and whether every count is exact.
+"""`footfall bench`: measures a running server, row by row, and whether every count is exact.
 
 It changes only counters of paths in a namespace of its own. Comments are only read.
 """
@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .interrupt import until_ctrl_c
+from .interrupt import until_interrupted
 from .load import Generator, Outcome, Verdict
 from .load import OnProgress as OnShare
 from .report import Report, Row
 from .target import CannotMeasure, Target, reason
 from .workload import Workload
 
-# Called with the name of the row, and the share of the whole trial that is done.
+# Called with the name of the row, and the share of all rows that is done.
 OnProgress = Callable[[str, float], None]
 Draw = Callable[[Workload], list[bytes]]
 Run = Callable[[Generator, OnShare], Outcome]
@@ -42,30 +42,29 @@ class Plan:
     connections: int
     rate: float | None = None
     article: str | None = None
-    may_leave_behind: bool = False
 
     @property
     def share(self) -> float:
         return self.seconds / (len(ROWS) + 1)
 
 
-def prepare(url: str, plan: Plan, *, id: str) -> "Trial":
+def prepare(url: str, plan: Plan, *, namespace: str) -> "Measurement":
     """Find out which server this is. Raises CannotMeasure."""
-    target = Target.find(url, id, may_leave_behind=plan.may_leave_behind)
-    return Trial(target, Workload(target, target.namespace, plan.article), plan)
+    target = Target.find(url, namespace)
+    return Measurement(target, Workload(target, namespace, plan.article), plan)
 
 
-class Trial:
+class Measurement:
     def __init__(self, target: Target, mix: Workload, plan: Plan) -> None:
         self._target = target
         self._mix = mix
         self._plan = plan
         self._generator: Generator | None = None
-        self.report = Report(target, mix.namespace, plan.connections)
+        self.report = Report(target, mix.namespace, mix.paths, plan.connections)
 
     def run(self, on_progress: OnProgress) -> Report:
-        """Measure. The first Ctrl-C ends it early, with a report of what was measured."""
-        with until_ctrl_c(self._stop):
+        """Measure. The first Ctrl-C or SIGTERM ends it early: what was measured is reported."""
+        with until_interrupted(self._stop):
             try:
                 self._measure(on_progress)
             except OSError as error:

@@ -1,18 +1,25 @@
 """The report of `footfall bench`, as text and as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..plurals import number_of
 from .load import Outcome, Verdict
 from .target import Target
-from .workload import PATHS
 
 # Above this share of a core, the generator was measured and not the server.
 GENERATOR_BOUND = 0.9
 INTERRUPTED = 130
 TABLE_HEAD = f"{'':26}{'requests/s':>11}{'p50 ms':>10}{'p99 ms':>10}{'p99.9 ms':>10}{'errors':>9}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What became of the counters: a line of the report, and whether the user asked for that."""
+
+    line: str
+    is_as_asked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +80,15 @@ class Report:
 
     target: Target
     namespace: str
+    paths: Sequence[str]
     connections: int
     rows: list[Row] = field(default_factory=list)
     verdict: Verdict | None = None
     unread: str = ""
     ended: str = ""
     is_interrupted: bool = False
+    # What became of the counters, once that is known.
+    ending: Ending | None = None
 
     @property
     def changed(self) -> int:
@@ -89,10 +99,17 @@ class Report:
         return sum(row.outcome.unsure for row in self.rows)
 
     @property
+    def is_unsure(self) -> bool:
+        """May the server still count increments that it has not answered?"""
+        return self.unsure > 0
+
+    @property
     def code(self) -> int:
         """The exit code: 0 if every count is exact and every request was answered well."""
         is_exact = self.verdict is not None and self.verdict.is_exact
         if not is_exact or self.ended or any(row.outcome.failed for row in self.rows):
+            return 1
+        if self.ending is not None and not self.ending.is_as_asked:
             return 1
         if self.is_interrupted:
             return INTERRUPTED
@@ -118,8 +135,8 @@ class Report:
         yield f"The generator is one thread of Python, {busy:.0%} busy at most."
         if busy > GENERATOR_BOUND:
             yield "Where a row is generator-bound, it shows that limit: the server can do more."
-        if not self.target.forgets:
-            yield f"Left behind: counters of up to {PATHS:,} paths, {self.namespace}*"
+        if self.ending is not None:
+            yield self.ending.line
         yield f"Increments: {self.verdict or self._unread()}"
 
     def _unread(self) -> str:
@@ -136,6 +153,7 @@ class Report:
             "rows": [row.as_json() for row in self.rows],
             "ended": self.ended,
             "is_interrupted": self.is_interrupted,
+            "counters": self.ending.line if self.ending else "",
             "increments": {
                 "accepted": self.changed,
                 "unsure": self.unsure,

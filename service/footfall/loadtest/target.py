@@ -1,8 +1,7 @@
 """The server that is measured: which one it is, its layout, and its counts.
 
 Any server with the Waline API can be measured, under /api or without prefix, as older ones have it.
-A Footfall is recognised by its counter script: it deletes the counters of a trial after an hour,
-and other servers keep them for ever.
+A Footfall is recognised by its counter script.
 """
 
 import json
@@ -21,12 +20,10 @@ PATHS_A_READ = 50
 FOOTFALL_ATTRIBUTE = b"data-footfall-views"
 HEADERS = (("User-Agent", "footfall-bench"), ("Accept", "*/*"))
 _REDIRECTS = (301, 302, 303, 307, 308)
-# A part of Footfall's error for a trial's paths if trials are turned off.
-TRIALS_OFF = "TRIALS=0"
-# The beginning of a trial's paths, which no site has. Footfall deletes counters of the first after
-# an hour; the second is for servers that keep them.
-TEMPORARY = "/.trial/%s/"
-KEPT = "/.left/%s/"
+# What the paths of a measurement begin with, which no site has. With a number of four digits behind
+# it a counter's name is short enough for Redis's packed hashes.
+NAMESPACE = "/footfall-bench/%s/"
+ID_BYTES = 8
 
 
 class CannotMeasure(Exception):
@@ -37,24 +34,17 @@ class CannotMeasure(Exception):
 class Target:
     """A server. `prefix` is "/api" or ""; `version` is the API's, as the server reports it.
 
-    `footfall` is Footfall's version, None if it is another server. `namespace` is the beginning of
-    the paths to count; the server `forgets` them or keeps them.
+    `footfall` is Footfall's version, None if it is another server.
     """
 
     address: Address
     prefix: str
     version: str
     footfall: str | None
-    namespace: str = ""
-    forgets: bool = False
 
     @classmethod
-    def find(cls, url: str, id: str, *, may_leave_behind: bool = True) -> "Target":
-        """Find out which server this is, by reading a count of the trial with this id.
-
-        Raises CannotMeasure, also for a server that would keep the counters, unless
-        `may_leave_behind`.
-        """
+    def find(cls, url: str, path: str) -> "Target":
+        """Find out which server this is, by reading a path's count. Raises CannotMeasure."""
         try:
             address = Address.parse(url)
             # Users may give the API's address; the prefix is added below.
@@ -63,32 +53,19 @@ class Target:
             raise CannotMeasure(str(error)) from error
         with Client(address) as client:
             try:
-                target = cls._find(client, address, TEMPORARY % id, KEPT % id)
+                return cls._find(client, address, path)
             except OSError as error:
                 raise CannotMeasure(f"cannot reach {address}: {reason(error)}") from error
-        if not (target.forgets or may_leave_behind):
-            is_other = "is not a Footfall, which forgets the counters of a trial"
-            is_off = f"is a Footfall in which trials are turned off ({TRIALS_OFF})"
-            raise CannotMeasure(
-                f"{address} {is_other if target.footfall is None else is_off}: it would keep the "
-                "counters for ever. With --leave-behind it is measured nevertheless"
-            )
-        return target
 
     @classmethod
-    def _find(cls, client: Client, address: Address, path: str, other: str) -> "Target":
+    def _find(cls, client: Client, address: Address, path: str) -> "Target":
         answers = []
         for prefix in ("/api", ""):
             target = cls(address, prefix, "", None)
             answer = client.ask(target.read([path]))
-            is_off = not answer.is_accepted and TRIALS_OFF in answer.refusal
-            if is_off:
-                answer = client.ask(target.read([other]))
             if answer.is_accepted and counts_in(answer) is not None:
                 version, footfall = answer.header("x-waline-version"), _footfall(client, address)
-                forgets = footfall is not None and not is_off
-                namespace = other if is_off else path
-                return cls(address, prefix, version, footfall, namespace, forgets)
+                return cls(address, prefix, version, footfall)
             answers.append(answer)
         raise CannotMeasure(_no_waline(address, answers[0]))
 

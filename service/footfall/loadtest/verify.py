@@ -8,6 +8,7 @@ after a failure, so that few requests have an unknown outcome.
 import asyncio
 import contextlib
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
@@ -18,7 +19,7 @@ from ..plurals import number_of
 from .exchange import ANSWER_SECONDS, Answer, Connection
 from .ledger import Ledger
 from .load import IDLE_SECONDS, OPENERS, TICK_SECONDS, OnProgress
-from .report import INTERRUPTED
+from .report import INTERRUPTED, Ending
 from .target import CannotMeasure, Target, counts_in, reason
 
 # How long a client pauses after a failure.
@@ -39,7 +40,6 @@ class Plan:
     paths: int = 100
     rate: float | None = None
     retry_for: float = 30.0
-    may_leave_behind: bool = False
 
 
 @dataclass
@@ -53,6 +53,17 @@ class Report:
     ended: str = ""
     unread: str = ""
     is_interrupted: bool = False
+    # What became of the counters, once that is known.
+    ending: Ending | None = None
+
+    @property
+    def paths(self) -> Sequence[str]:
+        return self.ledger.paths
+
+    @property
+    def is_unsure(self) -> bool:
+        """May the server still count increments that it has not answered?"""
+        return bool(self.ledger.total.unknown)
 
     @property
     def is_sound(self) -> bool:
@@ -64,6 +75,8 @@ class Report:
     def code(self) -> int:
         # If nothing was accepted, nothing was proved.
         if not self.is_sound or self.ended or not self.ledger.total.accepted:
+            return 1
+        if self.ending is not None and not self.ending.is_as_asked:
             return 1
         return INTERRUPTED if self.is_interrupted else 0
 
@@ -105,10 +118,8 @@ class Report:
         lines += [each for each in (self.ended,) if each]
         if self.is_interrupted:
             lines.append("Stopped early; this is what was seen so far.")
-        if not self.target.forgets:
-            lines.append(
-                f"Left behind: counters of {number_of(self.plan.paths, 'path')}, {self.namespace}*"
-            )
+        if self.ending is not None:
+            lines.append(self.ending.line)
         lines.append(f"Increments: {self.verdict}")
         return lines
 
@@ -138,21 +149,26 @@ class Report:
             "longest_outage": round(ledger.longest_outage, 3),
             "ended": self.ended,
             "is_interrupted": self.is_interrupted,
+            "counters": self.ending.line if self.ending else "",
             "exit": self.code,
         }
 
 
-def prepare(url: str, plan: Plan, *, id: str) -> "Checker":
+def prepare(url: str, plan: Plan, *, namespace: str) -> "Checker":
     """Find out which server this is. Raises CannotMeasure."""
-    target = Target.find(url, id, may_leave_behind=plan.may_leave_behind)
-    return Checker(target, target.namespace, plan)
+    return Checker(Target.find(url, namespace), namespace, plan)
 
 
 class Checker:
-    """Runs once, in any thread; `report.ledger` may be read meanwhile."""
+    """Runs once, in any thread; `report.ledger` may be read meanwhile.
 
-    def __init__(self, target: Target, namespace: str, plan: Plan) -> None:
-        paths = [f"{namespace}{n:04d}" for n in range(plan.paths)]
+    It counts the paths that are given, or as many as planned below the namespace.
+    """
+
+    def __init__(
+        self, target: Target, namespace: str, plan: Plan, paths: Sequence[str] = ()
+    ) -> None:
+        paths = paths or [f"{namespace}{n:04d}" for n in range(plan.paths)]
         self.report = Report(target, namespace, plan, Ledger(paths))
         self._target = target
         self._plan = plan

@@ -1,6 +1,7 @@
 """The workloads: requests of a site's visitors, in bytes.
 
-They are drawn with fixed seeds, so every trial sends the same, except for its paths' namespace.
+They are drawn with fixed seeds, so all measurements send the same, except for the namespace of the
+paths.
 """
 
 from collections.abc import Iterator, Sequence

@@ -4,9 +4,9 @@ Each line was true at one moment during the backup. A counter is read in one ste
 unless it is long (page_walk.py). The result is a page on which some changes came a moment earlier
 or later, and it has everything that was acknowledged before the backup began.
 
-Left out is what can be derived (the indexes of pages and of the site), what expires (cooldowns,
-trials), what is deleted, and what nobody was told of yet. Accounts are read last, so that the
-account of each comment's author is there.
+Left out is what can be derived (the indexes of pages and of the site), what expires (cooldowns),
+what is deleted, and what nobody was told of yet. Accounts are read last, so that the account of
+each comment's author is there.
 """
 
 import asyncio

@@ -77,6 +77,7 @@ async def _pages(
 
 async def _counters(data: DataSet, found: Found) -> AsyncIterator[str]:
     async for names in data.redis.scan(data.keys.every_counter_key, type="hash"):
+        # Older versions kept those of `footfall bench` apart, in keys that expire within an hour.
         lasting = (name.decode() for name in set(names) if b"}:trial:" not in name)
         async for key, counts in walked(data.redis, lasting):
             found.counters += len(counts)

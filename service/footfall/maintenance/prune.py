@@ -1,10 +1,12 @@
-"""Finds and removes counters by path, type and count, by walking over all of them.
+"""Finds and removes counters: by path, type and count, for which it walks over all of them, or by
+their names.
 
 The age of a counter is not known. Services may run meanwhile: a counter that has changed since it
 was found is not removed, and no step takes Redis long.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from fnmatch import translate
 from typing import NamedTuple
@@ -16,6 +18,10 @@ from ..store.counters import walked
 
 # Counters that one script call removes: half a millisecond.
 MAX_REMOVED_A_STEP = 250
+# Counters whose counts are read in one round trip.
+NAMES_A_TRIP = 500
+# How often counters that change meanwhile are looked for again.
+MAX_LOOKS = 20
 
 
 class Wanted:
@@ -69,3 +75,32 @@ async def remove(scripts: Scripts, part: Part) -> int:
         judged = [word for pair in all[at : at + MAX_REMOVED_A_STEP] for word in pair]
         removed += await scripts["counters/remove"](counts=part.key, judged=judged)
     return removed
+
+
+async def remove_named(
+    redis: RedisClient, scripts: Scripts, keys: Keys, names: Sequence[str]
+) -> int:
+    """Remove the counters with these names, also those that change meanwhile; returns how many.
+
+    Raises StoreUnavailable.
+    """
+    removed = 0
+    for _ in range(MAX_LOOKS):
+        parts = await _parts_of(redis, keys, names)
+        if not parts:
+            break
+        for part in parts:
+            removed += await remove(scripts, part)
+    return removed
+
+
+async def _parts_of(redis: RedisClient, keys: Keys, names: Sequence[str]) -> list[Part]:
+    """Those of these counters that exist, by their hashes."""
+    found: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
+    for at in range(0, len(names), NAMES_A_TRIP):
+        some = names[at : at + NAMES_A_TRIP]
+        counts = await redis.ask_masters(*(("HGET", keys.counts(name), name) for name in some))
+        for name, count in zip(some, counts, strict=True):
+            if count is not None:
+                found[keys.counts(name)][name.encode()] = count
+    return [Part(key, counters, len(counters)) for key, counters in found.items()]

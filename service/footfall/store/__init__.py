@@ -33,7 +33,6 @@ from .quota import CounterQuota
 from .recent import Recent
 from .site_index import SiteIndex
 from .size import Scale
-from .trials import Trials
 from .undo import UndoRecords
 from .unsubscribed import Unsubscribed
 
@@ -58,8 +57,8 @@ class Store:
 
     The scripts and what goes on behind requests may be shared with other data sets on this Redis.
     `prefix` is KEY_PREFIX; `buckets` counts the hashes that counters lie in, unless the data set
-    says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; `trials` is how
-    many may begin within an hour; with `tells` what happens to comments is written into the outbox.
+    says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; with `tells` what
+    happens to comments is written into the outbox.
     """
 
     def __init__(
@@ -71,7 +70,6 @@ class Store:
         prefix: str,
         buckets: int,
         counter_limit: int = 0,
-        trials: int = 16,
         tells: bool = False,
         batch: type[Batch] = Batch,
     ) -> None:
@@ -89,9 +87,9 @@ class Store:
         self.background = background or Background()
         self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
         self.journal = Journal(redis, scripts, self.keys, self.outbox, self.background)
-        self._make_nouns(counter_limit, trials)
+        self._make_nouns(counter_limit)
 
-    def _make_nouns(self, counter_limit: int, trials: int) -> None:
+    def _make_nouns(self, counter_limit: int) -> None:
         redis, scripts = self.redis, self.scripts
         self.counters = Counters(self.batch, self.changes)
         self.counter_walk = CounterWalk(redis, self.keys)
@@ -101,7 +99,6 @@ class Store:
         self.undo_records = UndoRecords(redis, self.keys)
         self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
-        self.trials = Trials(scripts, self.keys, trials)
         self.census = Census(redis, self.keys)
         self.quota = CounterQuota(redis, self.keys, self.changes, self.census, counter_limit)
         self.site = SiteIndex(redis, scripts, self.keys)

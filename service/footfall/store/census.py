@@ -28,7 +28,7 @@ SAMPLED_ENTRIES = 200
 
 
 class Counted(NamedTuple):
-    """All counters except those of trials.
+    """All counters.
 
     `weight` is in the unit of COUNTER_LIMIT (driver/keys.py); `bytes_each` is 0 if there are no
     counters, and -1 if Redis does not answer MEMORY USAGE.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ..driver.batch import Batcher
 from ..driver.client import RedisClient
-from ..driver.keys import Keys, weight
+from ..driver.keys import Keys
 from .census import Census
 
 # How old a shared count may be.
@@ -41,8 +41,6 @@ class CounterQuota:
 
     async def allows(self, names: Sequence[str]) -> bool:
         """Is there room for these counters, or do all exist already? Raises StoreUnavailable."""
-        # Counters of trials weigh nothing here: they have a limit of their own.
-        names = [name for name in names if weight(name)]
         if not names or not self.is_full:
             return True
         if asyncio.get_running_loop().time() - self._counted_at > FULL_FRESH_SECONDS:
@@ -52,8 +50,7 @@ class CounterQuota:
         return await self.are_known(names)
 
     async def are_known(self, names: Sequence[str]) -> bool:
-        """Do all of these counters exist, except those of trials? Raises StoreUnavailable."""
-        names = [name for name in names if weight(name)]
+        """Do all of these counters exist? Raises StoreUnavailable."""
         questions = (("HEXISTS", self._keys.counts(name), name) for name in names)
         return not names or all(await self._redis.ask_masters(*questions))
 

@@ -10,7 +10,6 @@ from ..domain import phpass
 from ..domain.mails import is_mail
 from ..domain.passwords import BCRYPT_HASH
 from ..domain.rules import Rules
-from ..driver.keys import trial_of
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
 from ..markup import is_safe_url, safe_link, safe_nick
 from .rows import AccountRow, CommentRow, CounterRow
@@ -71,7 +70,7 @@ def counter(row: CounterRow, types: tuple[str, ...]) -> CounterRow:
     """Raises Unusable."""
     if row.type not in types:
         raise Unusable("is of a type that COUNTER_TYPES does not name", row.type)
-    if not row.path or len(row.path) > MAX_PATH or trial_of(row.path):
+    if not row.path or len(row.path) > MAX_PATH:
         raise Unusable("has no page that can be counted", "url")
     if row.number < 0 or row.number > MAX_COUNT:
         raise Unusable("is below zero, or too large", row.type)

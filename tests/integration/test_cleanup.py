@@ -1,0 +1,181 @@
+"""What `footfall bench` and `verify` count is taken away again, whatever happens meanwhile."""
+
+import re
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.fake_waline import Start
+from tests.support.servers import free_port, wait_until
+from tests.support.serving import Serving, serving
+
+BENCH = ("bench", "--seconds", "0.6", "--connections", "8")
+VERIFY = ("verify", "--seconds", "0.5", "--connections", "8", "--paths", "10")
+EITHER = pytest.mark.parametrize("words", [BENCH, VERIFY], ids=lambda words: words[0])
+SMALL = {"COUNTER_BUCKETS": "256"}
+
+
+@pytest.fixture
+def served(own: Path) -> Iterator[Serving]:
+    with serving(own / "s", **SMALL, PORT=str(free_port())) as served:
+        yield served
+
+
+def counters(served: Serving) -> list[str]:
+    return served.output_of("counters", "list")[1].splitlines()
+
+
+def counting(served: Serving, *options: str) -> subprocess.Popen[str]:
+    """A `footfall verify` that goes on until somebody ends it, once it has counted."""
+    process = served.run("verify", served.url, "--seconds", "600", "--connections", "4", *options)
+    wait_until(lambda: "/footfall-bench/" in counters(served)[0], "something to be counted")
+    return process
+
+
+@EITHER
+def test_only_its_own_counters_are_taken_away(served: Serving, words: tuple[str, ...]) -> None:
+    httpx.post(f"{served.url}/article", json={"path": "/footfall-bench/"}).raise_for_status()
+    code, output = served.ask(*words, served.url)
+    assert code == 0, output
+    assert re.search(r"^Taken away: \d+ counters, /footfall-bench/[0-9a-f]{16}/\*$", output, re.M)
+    assert counters(served) == [
+        f"{1:>12,}  time        /footfall-bench/",
+        "1 of 1 counter, about 33 bytes",
+    ]
+
+
+@EITHER
+def test_without_the_servers_redis_nothing_is_counted(
+    start: Start, directory: Path, words: tuple[str, ...]
+) -> None:
+    fake = start()
+    code, output = Serving(directory).ask(*words, fake.url)
+    assert (code, fake.views) == (1, 0)
+    assert f"there is no data set in DATA_DIR {directory / 'data'}" in output
+    for name in ("REDIS_URL", "DATA_DIR", "KEY_PREFIX", "--data", "--leave-behind"):
+        assert name in output.splitlines()[-1]
+    code, output = Serving(directory, REDIS_URL="redis://127.0.0.1:1").ask(*words, fake.url)
+    assert (code, fake.views) == (1, 0)
+    assert "Redis does not answer" in output and "--leave-behind" in output
+
+
+@EITHER
+def test_another_data_set_than_the_servers_is_found_out(
+    served: Serving, own: Path, words: tuple[str, ...]
+) -> None:
+    with serving(own / "o", **SMALL) as other:
+        code, output = served.ask(*words, other.url)
+        assert code == 1
+        where = f"KEY_PREFIX ff in DATA_DIR {served.directory / 'data'}"
+        assert f"Error: {other.url} counts elsewhere than under {where}\n" in output
+        assert "--leave-behind" in output
+        assert counters(served) == counters(other) == ["there are no counters"]
+
+
+def test_a_server_that_refuses_reads_is_told_apart_from_another_data_set(
+    served: Serving, start: Start
+) -> None:
+    code, output = served.ask(*VERIFY, start(refuses_reads=True).url)
+    assert (code, "refuses to answer: HTTP 429: One at a time, please" in output) == (1, True)
+
+
+@EITHER
+def test_counters_that_may_stay_are_removed_by_the_command_that_is_named(
+    served: Serving, words: tuple[str, ...]
+) -> None:
+    code, output = served.ask(*words, served.url, "--leave-behind")
+    assert code == 0, output
+    assert counters(served) != ["there are no counters"]
+    found = re.search(r"^Left behind: .*; take them away by: (footfall .*)$", output, re.M)
+    assert found
+    assert served.ask(*shlex.split(found[1])[1:])[0] == 0
+    assert counters(served) == ["there are no counters"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_and_takes_the_counters_away(
+    served: Serving, number: signal.Signals
+) -> None:
+    process = counting(served)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 130, output
+    assert "Taken away: " in output and "Increments: exact (accepted " in output
+    assert counters(served) == ["there are no counters"]
+
+
+def test_a_second_signal_ends_it_without_a_report_and_takes_the_counters_away(
+    served: Serving, start: Start
+) -> None:
+    process = counting(served, "--retry-for", "600")
+    assert served.process is not None
+    # A service that hangs keeps the first signal's end waiting.
+    served.process.send_signal(signal.SIGSTOP)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    served.process.send_signal(signal.SIGCONT)
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode != 0, output
+    assert "Taken away: " in output
+    assert counters(served) == ["there are no counters"]
+
+
+def test_a_restart_of_the_service_and_its_redis_changes_nothing(served: Serving) -> None:
+    process = counting(served)
+    served.stop(signal.SIGKILL)
+    served.start()
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 130, output
+    assert "Taken away: " in output
+    assert counters(served) == ["there are no counters"]
+
+
+def test_a_service_that_is_gone_leaves_its_data_directory_to_the_command(served: Serving) -> None:
+    process = counting(served, "--retry-for", "0.3")
+    served.stop()
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 1, output
+    assert "Given up: nobody was answered" in output and "Taken away: " in output
+    assert counters(served) == ["there are no counters"]
+
+
+def test_a_server_that_counts_in_another_redis_now_is_found_out(served: Serving, own: Path) -> None:
+    process = counting(served)
+    served.stop()
+    with serving(own / "o", **SMALL, PORT=served.environ["PORT"]) as other:
+        wait_until(lambda: "/footfall-bench/" in counters(other)[0], "the other one to count")
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20)
+        assert process.returncode == 1, output
+        assert "Left behind: counters of up to 100 paths, /footfall-bench/" in output
+        assert f"{other.url} does not count in the Redis of these settings any more" in output
+    assert counters(served) == ["there are no counters"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (
+            {"COUNTER_LIMIT": "1"},
+            "HTTP 200: There are as many counters as there may be; this path is not counted",
+        ),
+        ({"TRUSTED_PROXIES": "192.0.2.1", "COUNTER_RATE": "1"}, "HTTP 429: Too Many Requests"),
+    ],
+    ids=str,
+)
+def test_a_limit_of_the_service_is_told_in_its_words(
+    own: Path, settings: dict[str, str], words: str
+) -> None:
+    with serving(own, **SMALL, **settings) as served:
+        # Long enough for more views than an address may count at once, on a busy machine, too.
+        code, output = served.ask("bench", "--seconds", "3", "--connections", "8", served.url)
+        assert code == 1
+        assert re.search(rf": \d+ refused with {re.escape(words)}", output), output
+        assert "Increments: exact" in output and "Taken away: " in output
+        assert counters(served) == ["there are no counters"]

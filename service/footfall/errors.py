@@ -155,8 +155,8 @@ class WrongMethod(ServiceError, status=405):
 
     text = "Method Not Allowed"
 
-    def __init__(self, allowed: str) -> None:
-        super().__init__()
+    def __init__(self, allowed: str, text: str | None = None) -> None:
+        super().__init__(text)
         self.allowed = allowed
 
     @property

@@ -270,11 +270,6 @@ ROWS: dict[tuple[str, str], Ask] = {
         {"display_name": "New", "email": "new{author}@example.com", "password": "an old gate"},
     ),
     ("database_export", "all that is stored"): exports,
-    ("database_add", "a row"): asks("POST", "/api/db?table=Counter", {"url": "/p", "time": 1}),
-    ("database_place", "the author's comment"): asks(
-        "PUT", "/api/db?table=Comment&objectId={own}", {}
-    ),
-    ("database_empty", "a table"): asks("DELETE", "/api/db?table=Comment"),
     ("user_list", "the ranking, or all accounts"): sees(
         "/user", lambda data: isinstance(data, dict), {False: "public", True: "all"}
     ),

@@ -140,17 +140,6 @@ async def test_a_text_that_was_edited_again_is_left_as_it_is(site: Site) -> None
     }
 
 
-async def test_an_edit_of_what_became_a_reply_since_is_not_undone(site: Site) -> None:
-    root, edited = await site.post("root"), await site.post("before")
-    id = edited["objectId"]
-    answer = await put(site, {"ids": [id], "comment": "after"})
-    place = {"pid": root["objectId"], "rid": root["objectId"]}
-    await site.send("PUT", f"/api/db?table=Comment&objectId={id}", place, by=ADMIN)
-    assert await undone(site, answer) == {id: "changed"}
-    (shown,) = (await site.page(by=ADMIN))["data"]
-    assert [each["orig"] for each in shown["children"]] == ["after"]
-
-
 async def test_only_one_text_can_be_changed_at_a_time(site: Site) -> None:
     fields = {"ids": await posted(site, "ab"), "comment": "c"}
     answer = await site.send("PUT", "/api/comment", fields, by=ADMIN)

@@ -65,15 +65,22 @@ def reply_of(row: Row, data: Any, parsed: Any, *, is_bare: bool) -> Reply:
 
 
 class Resource:
-    """All operations of one path in one layout, as an ASGI application."""
+    """All operations of one path in one layout, as an ASGI application; `instead` says what to do
+    instead of any other method."""
 
     def __init__(
-        self, rows: Mapping[str, list[Row]], site: Site, policy: Policy, layout: Layout
+        self,
+        rows: Mapping[str, list[Row]],
+        site: Site,
+        policy: Policy,
+        layout: Layout,
+        instead: str | None = None,
     ) -> None:
         self._rows = rows
         self._site = site
         self._policy = policy
         self._layout = layout
+        self._instead = instead
         self._allowed = ", ".join([*rows, *(["HEAD"] if "GET" in rows else []), "OPTIONS"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -138,7 +145,7 @@ class Resource:
     def _row(self, method: str, type: object) -> Row:
         rows = self._rows.get("GET" if method == "HEAD" else method)
         if rows is None:
-            raise WrongMethod(self._allowed)
+            raise WrongMethod(self._allowed, self._instead)
         return next((row for row in rows if row.type == type and type), rows[0])
 
 

@@ -100,9 +100,6 @@ TABLE = (
     Row("token_log_in", "POST", "/token", session.LogIn.parse, session.log_in),
     Row("token_log_out", "DELETE", "/token", session.parse_nothing, session.log_out),
     Row("database_export", "GET", "/db", session.parse_nothing, database.export),
-    Row("database_add", "POST", "/db", database.NewRow.parse, database.add),
-    Row("database_place", "PUT", "/db", database.Place.parse, database.place),
-    Row("database_empty", "DELETE", "/db", database.parse_table, database.empty),
     Row("oauth", "GET", "/oauth", oauth.Step.parse, oauth.oauth, is_navigation=True),
     Row("oauth_add", "POST", "/oauth", oauth.Step.parse_addition, oauth.add),
     Row("user_verify", "GET", "/verification", accounts.parse_verification, accounts.lead),
@@ -134,6 +131,12 @@ ADMIN_TABLE = (
     Row("state_read", "GET", "/state", admin.parse_nothing, admin.state),
 )
 EVERY = (*TABLE, *ADMIN_TABLE)
+# Path -> what to do instead of a method that it does not have. Waline's admin pages would import a
+# file by emptying each table and sending its rows one by one.
+INSTEAD = {
+    "/db": "Nothing is imported by single rows here: upload the file at /ui, under "
+    '"Import and export", or run `footfall import FILE`'
+}
 
 # What may stand behind a path.
 FORMS = ("/", ".html", "/{id}", "/{id}/")
@@ -143,8 +146,9 @@ def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
     others = list[BaseRoute]()
     for prefix, (exact, longer) in LAYOUTS.items():
         for path, rows in _by_path(EVERY if exact is OWN else TABLE).items():
-            yield Route(f"{prefix}{path}", Resource(rows, site, policy, exact))
-            resource = Resource(rows, site, policy, longer)
+            instead = INSTEAD.get(path)
+            yield Route(f"{prefix}{path}", Resource(rows, site, policy, exact, instead))
+            resource = Resource(rows, site, policy, longer, instead)
             others += [Route(f"{prefix}{path}{form}", resource) for form in FORMS]
     # Behind all exact paths, since routes are tried in turn.
     yield from others

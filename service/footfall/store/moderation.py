@@ -171,17 +171,6 @@ class Moderation:
                 raise Apart()
         return None
 
-    async def has_replies(self, root: str) -> bool:
-        short, page = split(root)
-        below = (f"[{short}:", f"({short};")
-        numbers = await self._redis.ask_masters(
-            *(
-                ("ZLEXCOUNT", self._keys.page(page, name), *below)
-                for name in ("replies", "heldreplies")
-            )
-        )
-        return any(numbers)
-
 
 def _worded(words: Words | None) -> dict[str, object]:
     """What the script is told of other words."""

@@ -5,7 +5,7 @@ page was closed; it ends with the service, and what it has stored stays.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -15,7 +15,6 @@ import orjson
 from ..domain.site import Site
 from ..errors import BadRequest, Unavailable
 from ..store.imports import Imports, Way
-from . import one_row
 from .formats import guess
 from .moving import Import, run
 from .report import Report
@@ -57,12 +56,6 @@ class StoringImporter:
     def __init__(self, imports: Imports) -> None:
         self._imports = imports
         self._is_busy = False
-
-    async def add(self, site: Site, table: str, record: Mapping[str, Any]) -> object:
-        return await one_row.add(site, self._imports, table, record)
-
-    async def place(self, site: Site, id: str, fields: Mapping[str, Any]) -> None:
-        await one_row.place(site, id, fields)
 
     async def file(
         self, site: Site, path: Path, way: str, *, is_dry: bool

@@ -1,4 +1,4 @@
-"""Waline's JSON archive, as its migration page and this service write it, and rows in its words.
+"""Waline's JSON archive, as its admin pages and this service write it, and rows in its words.
 
 Both kinds of storages are read: with ids and dates as numbers and texts, or as MongoDB's and
 LeanCloud's objects; what the page saves, or the whole answer of `GET /api/db` around it.

@@ -83,7 +83,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         }
 
     words = ("before", "body", "secrets", "outdated", "fingerprint", "lengths")
-    stays = {"under": "", "parent": "", "only": "", "by": "moderator", "actor": "admin"}
+    stays = {"only": "", "by": "moderator", "actor": "admin"}
 
     def moderate(each: Comment, n: int, **values: Any) -> Values:
         return {
@@ -92,7 +92,6 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "id": each.id[:SHORT],
             "at": each.at,
             "root": each.root[:SHORT],
-            "parent_was": each.parent[:SHORT],
             "status": "",
             "pin": "",
             "now": NOW_MS + n,

@@ -33,8 +33,7 @@
 --                                       oldest entries
 --         GONE                          it was deleted before, by itself or with another one
 --         MISSING                       no such comment, or to go on: it is not deleted
---         OVERTAKEN                     it is below another root by now than was read
--- INCLUDE place status_of is_below indexes version author_of count_visible record unapplied
+-- INCLUDE place status_of indexes version author_of count_visible record unapplied
 -- COST    O(most * log n), and the bytes of their bodies
 
 local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -50,9 +49,6 @@ if not body or (begins == '0' and not redis.call('ZSCORE', deleted, id)) then
 end
 if begins == '1' and (was == 'deleted' or (root ~= '' and status_of(root) == 'deleted')) then
   return {'GONE'}
-end
-if begins == '1' and not is_below(body, root, parent) then
-  return {'OVERTAKEN'}
 end
 local first, last = '[' .. id .. ':', '(' .. id .. ';'
 local changes = {}

@@ -1,4 +1,4 @@
--- Change a comment's text or status, pin or unpin a root, or make it a reply.
+-- Change a comment's text or status, or pin or unpin a root.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -13,18 +13,13 @@
 --         heldliked    zset    {p}:heldliked
 --         heldreplies  zset    {p}:heldreplies
 --         mine         zset    {p}:mine
---         nested       zset    {p}:nested
 --         hidden       hash    {p}:hidden
---         gone         zset    {p}:gone
 --         fingerprints hash    {p}:fingerprints
 --         longest      string  {p}:longest
 --         journal      stream  {p}:journal
 -- ARGV    id           text
 --         at           int     insertion time, ms since the epoch
 --         root         text    id of the root that it is a reply under, empty for a root
---         under        text    id of the root that it becomes a reply under; empty: it stays
---         parent       text    id of the comment that it then replies to; empty: it stays
---         parent_was   text    and that it replied to until now; empty for a root
 --         status       text    approved | waiting | spam; empty: unchanged
 --         pin          text    1 | 0; empty: unchanged, and for every reply
 --         now          int     ms since the epoch: the new version is at least this
@@ -34,44 +29,31 @@
 --         outdated     text    fingerprint of the author's old text; empty: none, or it stays
 --         fingerprint  text    fingerprint of the new text; empty: it is not compared
 --         only         text    the status that it must still have; empty: any
---         by           text    author | moderator | judge | import | erasure
+--         by           text    author | moderator | judge | erasure
 --         actor        text    the moderator's account; empty for others
 --         lengths      text    characters of the text before and now, for the log; empty: it stays
 -- RETURNS OK was changed entries  the status before; 1, or 0 if there was nothing to do; the journal's
 --                                 oldest entries
 --         MISSING                 no such comment, or it is deleted
---         OVERTAKEN               it has another text, status or root by now than was read
+--         OVERTAKEN               it has another text or status by now than was read
 --         DUPLICATE id            this comment has the new text already
---         APART                   it has replies of its own, some of which may still come back, or
---                                 `under` is no root
--- INCLUDE place status_of hold is_below is_root indexes version author_of count_visible record unapplied
+-- INCLUDE place status_of hold indexes version author_of count_visible record unapplied
 -- COST    O(log n)
 
 local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local pinned, likes, replies, held, heldroots = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local heldliked, heldreplies, mine, nested = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local hidden, gone, fingerprints, longest = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local journal = KEYS[19]
-local id, at, root, under, parent = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local parent_was, status, pin, now = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local before, body, secrets, outdated = ARGV[10], ARGV[11], ARGV[12], ARGV[13]
-local fingerprint, only, by, actor, lengths = ARGV[14], ARGV[15], ARGV[16], ARGV[17], ARGV[18]
+local heldliked, heldreplies, mine, hidden = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local fingerprints, longest, journal = KEYS[15], KEYS[16], KEYS[17]
+local id, at, root, status, pin, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local before, body, secrets, outdated = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
+local fingerprint, only, by, actor, lengths = ARGV[11], ARGV[12], ARGV[13], ARGV[14], ARGV[15]
 
 local stored, was, mark = redis.call('HGET', bodies, id), status_of(id)
 if not stored or was == 'deleted' or (root ~= '' and status_of(root) == 'deleted') then
   return {'MISSING'}
 end
-if only ~= '' and only ~= was or not is_below(stored, root, parent_was) then
+if only ~= '' and only ~= was then
   return {'OVERTAKEN'}
-end
-if under ~= '' then
-  local first, last = '[' .. id .. ':', '(' .. id .. ';'
-  local below = redis.call('ZLEXCOUNT', replies, first, last)
-  below = below + redis.call('ZLEXCOUNT', heldreplies, first, last)
-  below = below + redis.call('ZLEXCOUNT', gone, first, last)
-  if below > 0 or under == id or not is_root(under) then
-    return {'APART'}
-  end
 end
 local account_was, author_was = author_of(stored)
 local account, author = account_was, author_was
@@ -87,13 +69,10 @@ if before ~= '' then
 end
 local was_pinned = redis.call('ZSCORE', pinned, id) and '1' or '0'
 local is_pinned = pin == '' and was_pinned or pin
-if under ~= '' then
-  is_pinned = '0'
-end
 if status == '' then
   status = was
 end
-if before == '' and under == '' and status == was and is_pinned == was_pinned then
+if before == '' and status == was and is_pinned == was_pinned then
   return {'OK', was, 0, unapplied()}
 end
 
@@ -111,16 +90,11 @@ if before ~= '' then
   end
 end
 local like_count = redis.call('HGET', likes, id) or 0
-if account ~= account_was or under ~= '' then
+if account ~= account_was then
   index_comment(id, at, root, account_was, 'deleted', false, like_count)
 end
-local place_now = under ~= '' and under or root
-if parent ~= '' then
-  place(nested, 0, parent_was .. ':' .. id, false)
-  place(nested, 0, parent .. ':' .. id, parent ~= place_now)
-end
 hold(id, status, was == 'approved' and '1' or mark)
-index_comment(id, at, place_now, account, status, is_pinned == '1', like_count)
+index_comment(id, at, root, account, status, is_pinned == '1', like_count)
 
 local raised = raise_version(version, now)
 local told = status == 'approved' and mark ~= '' and mark or '-'

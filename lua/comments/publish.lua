@@ -38,9 +38,8 @@
 -- RETURNS OK version entries   stored; the journal's oldest entries
 --         DUPLICATE id         this comment has the same author and text
 --         TAKEN                the id exists already
---         ORPHAN               what it needs does not exist, or is deleted
---         MOVED                what it needs is below another root by now, or the root is none
--- INCLUDE place status_of hold is_below is_root indexes version author_of count_visible record unapplied
+--         ORPHAN               what it needs does not exist, or is deleted, or the root is none
+-- INCLUDE place status_of hold is_root indexes version author_of count_visible record unapplied
 -- COST    O(log n)
 
 local version, path, bodies, private, newest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -58,14 +57,9 @@ if same and status_of(same) ~= 'deleted' then
   return {'DUPLICATE', same}
 end
 if needs ~= '' then
-  for _, above in ipairs({needs, root}) do
-    if redis.call('HEXISTS', bodies, above) == 0 or status_of(above) == 'deleted' then
-      return {'ORPHAN'}
-    end
-  end
-  local above = redis.call('HGET', bodies, needs)
-  if not is_root(root) or not is_below(above, needs ~= root and root or '', '') then
-    return {'MOVED'}
+  local is_there = redis.call('HEXISTS', bodies, needs) == 1 and status_of(needs) ~= 'deleted'
+  if not is_there or not is_root(root) then
+    return {'ORPHAN'}
   end
 end
 if redis.call('HSETNX', bodies, id, body) == 0 then

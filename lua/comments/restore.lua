@@ -31,7 +31,7 @@
 --                                       oldest entries
 --         MISSING                       it was not deleted by itself, or its root is not there, or
 --                                       what it replies to is deleted; to go on: it is deleted
--- INCLUDE place status_of is_below is_root indexes version author_of count_visible record unapplied
+-- INCLUDE place status_of is_root indexes version author_of count_visible record unapplied
 -- COST    O(most * log n), and the bytes of their bodies
 
 local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]

@@ -19,10 +19,10 @@ from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent, StoreUnavailable
 from footfall.model import STATUSES, Body, Comment, Status
 from footfall.store import Store, codec, deletions, journal
-from footfall.store.comments import AlreadyPublished, IdTaken, Moved
+from footfall.store.comments import AlreadyPublished, IdTaken
 from footfall.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_indexes_of
-from footfall.store.moderation import Actor, Apart, Overtaken, Whole, Words
+from footfall.store.moderation import Actor, Overtaken, Whole, Words
 from footfall.store.projections import UNDO_MS, Entry, logged_as, task_of
 from footfall.store.status import status_of
 from tests.conftest import server_of
@@ -39,7 +39,7 @@ FATES: tuple[Fate, ...] = ("comes", "comes", "comes", "lost", "lost before", "en
 MODERATOR = Actor("moderator", "root")
 SERVICES = 2
 # What a request may be told, and what it is told if its reply was lost.
-REFUSALS = (AlreadyPublished, Apart, IdTaken, Moved, NoSuchParent, Overtaken, StoreUnavailable)
+REFUSALS = (AlreadyPublished, IdTaken, NoSuchParent, Overtaken, StoreUnavailable)
 
 
 class Asked(NamedTuple):
@@ -205,24 +205,6 @@ class Journals(SiteMachine):
             after = replace(found.comment, account=account, author=author, mail=None)
             words = Words(found, after, is_compared=False)
             await store.moderation.moderate(found.shown, status, now, MODERATOR, words=words)
-
-        self._change(service, id, change)
-
-    @rule(service=some_service, id=comments, parent=comments)
-    def place(self, service: Asked, id: str, parent: str) -> None:
-        now = self._clock()
-
-        async def change(store: Store, found: Whole) -> None:
-            above = await store.moderation.whole([parent])
-            if id == parent or split(id)[1] != split(parent)[1] or not above:
-                return
-            root = above[0].root or parent
-            if found.root in ("", root):
-                after = replace(found.comment, parent=parent, root=root)
-                words = Words(found, after, is_compared=False)
-                await store.moderation.moderate(
-                    found.shown, None, now, Actor("import"), words=words
-                )
 
         self._change(service, id, change)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from footfall.driver.keys import digest
-from footfall.model import PUBLIC, STATUSES, Comment
+from footfall.model import STATUSES, Comment
 from footfall.store import Store, codec, deletions
 from footfall.store.comments import AlreadyPublished
 from footfall.store.ids import SHORT
-from footfall.store.moderation import Apart, Moderated, Overtaken, Whole, Words
+from footfall.store.moderation import Moderated, Overtaken, Whole, Words
 
-from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, text_of, threads
+from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, text_of
 
 PAGE = digest("/p")
 
@@ -203,107 +203,3 @@ async def test_only_a_held_comment_is_news_again(store: Store) -> None:
     await article.moderate(comment, "approved")
     await article.moderate(comment, "spam")
     assert await held(store) == {comment.id[:SHORT]: "spam 1"}
-
-
-# Threads: what becomes a reply, and what is done to what has become one meanwhile.
-
-
-async def below(store: Store, whole: Whole, root: Comment, parent: Comment | None = None) -> None:
-    after = replace(whole.comment, parent=(parent or root).id, root=root.id)
-    await edit(store, Words(whole, after, is_compared=False))
-
-
-async def test_a_root_becomes_a_reply_with_all_that_it_has(store: Store) -> None:
-    article = Article(store)
-    root, moved = await article.publish("root"), await article.publish("moved", account="bob")
-    await article.moderate(moved, "waiting")
-    await article.pin(moved, True)
-    await store.comments.like(moved.id, 1, viewer=ADMIN)
-    await below(store, await whole(store, moved), root)
-    found = rows(await article.page(viewer=ADMIN))
-    assert [(text_of(each), each.status, each.likes, each.is_pinned) for each in found] == [
-        ("root", "approved", 0, False),
-        ("moved", "waiting", 1, False),
-    ]
-    assert await store.comments.counts(["/p"], BOB) == [2]
-    await article.delete(root)
-    assert (await article.page(viewer=ADMIN)).count == 0
-
-
-async def test_what_replies_to_a_reply_goes_with_it_even_if_it_was_a_root(store: Store) -> None:
-    article = Article(store)
-    root, moved = await article.publish("root"), await article.publish("moved")
-    reply = await article.publish("reply", root)
-    await below(store, await whole(store, moved), root, reply)
-    await article.delete(reply)
-    assert threads(await article.page()) == {"root": []}
-
-
-async def test_a_comment_with_replies_becomes_no_reply(store: Store) -> None:
-    article = Article(store)
-    root, other = await article.publish("root"), await article.publish("other")
-    reply = await article.publish("reply", other, status="spam")
-    before = await article.page(viewer=ADMIN)
-    for above in (root, other, reply, article.comment("never")):
-        with pytest.raises(Apart):
-            await below(store, await whole(store, other), above)
-    assert await article.page(viewer=ADMIN) == before
-
-
-async def test_a_comment_whose_replies_still_come_back_becomes_no_reply(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    article = Article(store)
-    root, other = await article.publish("root"), await article.publish("other")
-    await article.publish("reply", other)
-    await article.delete(other)
-    with monkeypatch.context() as patch:
-        patch.setattr(deletions, "STEP_REPLIES", 0)
-        assert await store.deletions.restore(other.id, 0, MODERATOR) == 1
-    with pytest.raises(Apart):
-        await below(store, await whole(store, other), root)
-    await store.deletions.sweep(PAGE, 0, 0)
-    assert threads(await article.page()) == {"other": ["reply"], "root": []}
-
-
-async def test_nothing_becomes_a_reply_to_a_deleted_root(store: Store) -> None:
-    article = Article(store)
-    root, other = await article.publish("root"), await article.publish("other")
-    await article.delete(root)
-    with pytest.raises(Apart):
-        await below(store, await whole(store, other), root)
-    assert await article.texts() == ["other"]
-
-
-async def test_who_has_read_a_root_is_told_that_it_is_a_reply_by_now(store: Store) -> None:
-    article = Article(store)
-    root, moved = await article.publish("root"), await article.publish("moved")
-    await article.place(moved, root)
-    before = await article.page(viewer=ADMIN)
-    for change in (
-        article.moderate(moved, "spam"),
-        article.pin(moved, True),
-        article.delete(moved),
-    ):
-        with pytest.raises(Overtaken):
-            await change
-    assert await article.page(viewer=ADMIN) == before
-    # Whoever reads it again may do so.
-    again = (await whole(store, moved)).shown
-    done = await store.moderation.moderate(again, "spam", 0, MODERATOR)
-    assert done == Moderated("approved", True)
-    # To do it once more is nothing to do.
-    assert await store.moderation.moderate(again, "spam", 0, MODERATOR) == Moderated("spam", False)
-    assert await store.comments.counts(["/p"], PUBLIC) == [1]
-
-
-async def test_a_reply_that_replies_to_another_one_by_now_goes_with_that_one(store: Store) -> None:
-    article = Article(store)
-    root = await article.publish("root")
-    first, second = await article.publish("first", root), await article.publish("second", root)
-    moved = await article.publish("moved", first)
-    await below(store, await whole(store, moved), root, second)
-    await article.delete(first)
-    assert threads(await article.page()) == {"root": ["second", "moved"]}
-    await article.delete(second)
-    assert threads(await article.page()) == {"root": []}

@@ -30,7 +30,7 @@ from ..model import (
 )
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
-from ..store.comments import AlreadyPublished, Before, IdTaken, Moved
+from ..store.comments import AlreadyPublished, Before, IdTaken
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
 from .counters import charge
@@ -165,11 +165,6 @@ async def _store(site: Site, comment: Comment, status: Status, fingerprint: str)
         except IdTaken:
             id = site.process.ids.new(site.process.clock(), comment.path)
             comment = replace(comment, id=id, at=created_ms(id))
-        except Moved:
-            before = await site.comments.before(comment.path, comment.parent, "")
-            if not before.root:
-                raise NoSuchParent() from None
-            comment = replace(comment, root=before.root)
     raise Unavailable()
 
 

@@ -226,7 +226,7 @@ def _renamed(site: Site, comment: Comment, wanted: Edit) -> Comment:
 async def delete(site: Site, id: str, caller: Caller) -> None:
     """Take a comment away: a root with all its replies, a reply with those that reply to it.
 
-    Ids are never given out again. Raises Unauthorized, Forbidden and Unavailable.
+    Ids are never given out again. Raises Unauthorized and Forbidden.
     """
     found = await _allowed(site, id, caller)
     if found is not None:
@@ -234,10 +234,6 @@ async def delete(site: Site, id: str, caller: Caller) -> None:
 
 
 async def take_away(site: Site, found: Whole, actor: Actor) -> bool:
-    """False if it was deleted before. Raises Unavailable."""
-
-    async def attempt(found: Whole) -> bool:
-        left = await site.deletions.delete(found.shown, site.process.clock(), actor)
-        return left is not None
-
-    return bool(await until_settled(site, found, attempt))
+    """False if it was deleted before."""
+    left = await site.deletions.delete(found.shown, site.process.clock(), actor)
+    return left is not None

@@ -43,10 +43,6 @@ class AlreadyPublished(Exception):
         self.id = id
 
 
-class Moved(Exception):
-    """What a comment replies to is below another root by now than was read: read it again."""
-
-
 class Before(NamedTuple):
     """`root` is the root above a new comment: its parent if that is one, None if the parent is not
     on this page, or deleted. `bans` is the version of the bans, `approved` how many comments the
@@ -121,8 +117,7 @@ class Comments:
         self, comment: Comment, status: Status, fingerprint: str, *, imported: Shown | None = None
     ) -> None:
         """Store a comment; one that is `imported` with its likes and pin, and even if what it
-        replies to comes later, or is gone. Raises AlreadyPublished, NoSuchParent, Moved, IdTaken.
-        """
+        replies to comes later, or is gone. Raises AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
         keys = self._keys_of(
             page,
@@ -170,8 +165,6 @@ class Comments:
                 raise AlreadyPublished(same.decode() + page)
             case [b"ORPHAN"]:
                 raise NoSuchParent()
-            case [b"MOVED"]:
-                raise Moved()
         raise IdTaken(comment.id)
 
     async def page(

@@ -18,7 +18,7 @@ from ..model import Body, Shown
 from . import codec
 from .ids import SHORT, created_ms, split
 from .journal import Journal
-from .moderation import Actor, Overtaken, Whole
+from .moderation import Actor, Whole
 from .projections import UNDO_MS
 from .status import status_of
 
@@ -69,7 +69,7 @@ class Deletions:
 
     async def delete(self, shown: Shown, now_ms: int, actor: Actor) -> int | None:
         """Delete a comment with what hangs below it, at once for readers; how many replies are to
-        follow behind the request. None if it was deleted before, or is gone. Raises Overtaken."""
+        follow behind the request. None if it was deleted before, or is gone."""
         left = await self._hide(shown.id, shown.body, now_ms, actor, begins=True)
         if left and codec.root_of(shown.body):
             # A root hides what is below it. What replies to a reply is shown until its own turn.
@@ -185,8 +185,6 @@ class Deletions:
         ):
             case [b"OK", _, remaining]:
                 return int(remaining)
-            case [b"OVERTAKEN"]:
-                raise Overtaken()
         return None
 
     async def _go_on(

@@ -31,9 +31,7 @@ CHANGED = (
     "heldliked",
     "heldreplies",
     "mine",
-    "nested",
     "hidden",
-    "gone",
     "fingerprints",
     "longest",
 )
@@ -43,16 +41,12 @@ class Actor(NamedTuple):
     """Who changes a comment. People are told of what authors, moderators and judges do; what
     moderators do is logged, with their account's id."""
 
-    by: Literal["author", "moderator", "judge", "import", "erasure", "sweeper"]
+    by: Literal["author", "moderator", "judge", "erasure", "sweeper"]
     account: str = ""
 
 
 class Overtaken(Exception):
     """What was read has been changed by somebody else meanwhile: read it again."""
-
-
-class Apart(Exception):
-    """A comment cannot become a reply there: it has replies itself, or there is no such root."""
 
 
 class Whole(NamedTuple):
@@ -91,8 +85,7 @@ class Whole(NamedTuple):
 class Words(NamedTuple):
     """Other words for a comment: as it was read, and as it shall be.
 
-    `is_compared`: the words are its author's own, and there must not be a second such comment. A
-    root that has a root after it becomes a reply.
+    `is_compared`: the words are its author's own, and there must not be a second such comment.
     """
 
     before: Whole
@@ -138,11 +131,9 @@ class Moderation:
         only: Status | None = None,
     ) -> Moderated | None:
         """Give a comment another status or other words, or pin a root; None when it is gone. With
-        `only` it must still have this status. Raises Overtaken, AlreadyPublished, Apart."""
+        `only` it must still have this status. Raises Overtaken, AlreadyPublished."""
         short, page = split(shown.id)
-        root, parent = codec.root_of(shown.body), codec.parent_of(shown.body)
-        under = words.after.root if words and not root else ""
-        is_moved = words is not None and words.after.parent != parent
+        root = codec.root_of(shown.body)
         match await self._journal.change(
             self._moderate,
             page,
@@ -150,11 +141,8 @@ class Moderation:
             id=short,
             at=created_ms(shown.id),
             root=root[:SHORT],
-            under=under[:SHORT],
-            parent=words.after.parent[:SHORT] if words and is_moved else "",
-            parent_was=parent[:SHORT],
             status=status or "",
-            pin="" if is_pinned is None or root or under else int(is_pinned),
+            pin="" if is_pinned is None or root else int(is_pinned),
             now=now_ms,
             only=only or "",
             by=actor.by,
@@ -167,8 +155,6 @@ class Moderation:
                 raise Overtaken()
             case [b"DUPLICATE", same]:
                 raise AlreadyPublished(same.decode() + page)
-            case [b"APART"]:
-                raise Apart()
         return None
 
 

@@ -18,7 +18,7 @@ from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..model import ROLES, Account, Comment, Credentials, Role, Shown, Status
 from ..store import codec
-from ..store.comments import IdTaken, Moved
+from ..store.comments import IdTaken
 from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..store.imports import Imports, Merged, Way
 from .report import Report
@@ -182,10 +182,9 @@ async def _store(site: Site, each: Ready, made: Made, report: Report) -> None:
         await site.comments.publish(comment, status, "", imported=shown)
     except IdTaken:
         report.count("comments", "there")
-    except (NoSuchParent, Moved):
-        report.refuse(
-            Refusal("comments", row.source, "is of a thread that was deleted or moved meanwhile")
-        )
+    except NoSuchParent:
+        why = "is of a thread that was deleted meanwhile, or has another root here"
+        report.refuse(Refusal("comments", row.source, why))
     else:
         report.count("comments", "stored")
 

@@ -13,7 +13,6 @@ from .api.feeds import feed_routes
 from .api.health import Health, health_routes
 from .api.metrics import metrics_route
 from .api.routes import EVERY, api_routes
-from .api.shell import shell_routes
 from .api.site import page_routes
 from .api.unsubscribe import unsubscribe_routes
 from .config import Settings
@@ -65,7 +64,6 @@ def create_app(
             *feed_routes(site, policy, values),
             *api_routes(site, policy),
             *page_routes(policy, values),
-            *shell_routes(settings.admin_asset, policy, values, site),
             *account_routes(policy, values, site),
             *health_routes(health or health_of(settings, site)),
             metrics_route(site, __version__),

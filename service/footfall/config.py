@@ -212,12 +212,6 @@ class SiteSettings(OutboxSettings):
     demo: bool = env(
         "DEMO", "true", flag, "Show the demonstration page at / and /api; count.js is always served"
     )
-    admin_asset: str = env(
-        "WALINE_ADMIN_MODULE_ASSET_URL",
-        "",
-        web_address,
-        "Address of the script of Waline's own admin pages, which then replace those at /ui",
-    )
     ipqps: float = env(
         "IPQPS",
         "60",

@@ -16,7 +16,7 @@ from tests.support.serving import Serving, serving
 
 from .blog import Blog
 from .clients import CLIENTS, Widget
-from .conftest import Start, by
+from .conftest import by
 from .test_clients import Embedding
 from .visitor import Visitor
 
@@ -86,46 +86,6 @@ def test_a_ticket_that_another_browser_got_says_to_begin_again(
     expect(visitor.page.get_by_text("This log-in was begun elsewhere")).to_be_visible()
     expect(visitor.page.get_by_label("Mail")).to_be_visible()
     assert "ticket" not in visitor.page.url
-
-
-def test_the_references_front_end_tells_only_the_site_and_never_sees_a_token_in_its_address(
-    blog: Blog, other: Provider, start: Start, path: str, visitor: Visitor
-) -> None:
-    blog.pages["/admin.js"] = (
-        "window.opener?.postMessage({ type: 'userInfo', data: { token: window.TOKEN ?? "
-        "sessionStorage.TOKEN, address: location.href } }, '*'); document.title = 'loaded';"
-    )
-    port = free_port()
-    joined = start(
-        WALINE_ADMIN_MODULE_ASSET_URL=f"{blog.url}/admin.js",
-        SITE_URL=blog.url,
-        PORT=str(port),
-        SERVER_URL=f"http://127.0.0.1:{port}",
-        OAUTH_URL=other.url,
-    )
-    assert any("github" in httpx.get(f"{joined.url}/ui/login").text for _ in range(20))
-    profile = f"{joined.url}/ui/profile?lng=en&token=s3cret"
-    by_github = f"{joined.url}/api/oauth?type=github&redirect=/ui/profile"
-    address = blog.publish(path, "<p>A page.</p>")
-    foreign = address.replace("127.0.0.1", "other.localhost")
-    for site, is_told in ((address, True), (foreign, False)):
-        for url in (profile, by_github):
-            visitor.open(site)
-            with visitor.page.expect_popup() as opened:
-                visitor.page.evaluate(
-                    "url => { window.heard = []; window.open(url);"
-                    " addEventListener('message', e => heard.push(e.data.data)) }",
-                    url,
-                )
-            window = opened.value
-            expect(window).to_have_title("loaded")
-            assert "s3cret" not in window.url and "ticket" not in window.url
-            heard = visitor.page.evaluate("heard")
-            assert len(heard) == is_told
-            for each in heard:
-                assert (each["token"] == "s3cret") == (url == profile)
-                assert "s3cret" not in each["address"] and "ticket" not in each["address"]
-            window.close()
 
 
 def test_a_service_is_added_to_an_account_and_taken_away(

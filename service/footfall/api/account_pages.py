@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 import orjson
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..domain.site import Site
 from ..http.params import MAX_LINK, parse_query
@@ -51,6 +51,8 @@ PAGE_NAMES = (
     "settings",
     "state",
 )
+# The names that pages have in Waline, whose clients and readers keep their addresses -> ours.
+RENAMED = {"user": "accounts", "migration": "moving"}
 
 
 class Template:
@@ -119,15 +121,22 @@ def _moved(path: str, query: bytes) -> Response:
     return Response(307, b"", [(b"location", address), *NOWHERE_KEPT])
 
 
-async def into_the_folder(scope: Scope, receive: Receive, send: Send) -> None:
-    """From /ui to /ui/, since the page's links are relative."""
-    await send_answer(send, _moved("ui/", without_token(scope["query_string"])))
+def leading_to(path: str) -> ASGIApp:
+    """A redirect, with the query, to an address that is relative to the request's."""
+
+    async def lead(scope: Scope, receive: Receive, send: Send) -> None:
+        await send_answer(send, _moved(path, without_token(scope["query_string"])))
+
+    return lead
 
 
 def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Iterator[BaseRoute]:
     log_in = Template("login.html", policy, values, site)
     pages = Template("admin.html", policy, values, site)
-    yield Route("/ui", Page(into_the_folder))
+    # The page's links are relative to the folder.
+    yield Route("/ui", Page(leading_to("ui/")))
+    for old, name in RENAMED.items():
+        yield Route(f"/ui/{old}", Page(leading_to(f"./{name}")))
     for name in ("", *PAGE_NAMES):
         yield Route(f"/ui/{name}", Page(pages))
     yield Route("/ui/login", Page(log_in))

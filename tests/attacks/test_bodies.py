@@ -254,6 +254,9 @@ MEGABYTE = b"x" * 1024 * 1024
 TOO_LARGE = b'{"errno":400,"errmsg":"the body is too large"}'
 
 
+READ_LAST = b"GET /api/article?path=/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
 def head(*headers: str) -> bytes:
     lines = ["POST /api/comment HTTP/1.1", "Host: x", "Content-Type: application/json", *headers]
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
@@ -300,6 +303,54 @@ def test_a_body_that_is_too_large_is_answered(address: tuple[str, int], sent: li
     assert received.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert b"\r\nconnection: close\r\n" in received
     assert received.endswith(TOO_LARGE)
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ((b"--B\r\n" + PART + b"x\r\n") * 1001 + b"--B--", "form should be at most 1000 fields"),
+        (b"--B\r\ncontent-disposition: " + b"x" * 200_000, "the multipart form is broken"),
+        (b"--B\r\n" + PART + b"x" * 200_000, "the multipart form ends before its last boundary"),
+        (b"--B\r\n" + PART + b"x" * 900_000 + b"\r\n--B--", "the form is too large"),
+        (BODY.replace(b"--B", b"--C"), "the multipart form is broken"),
+        (BODY[:-6], "the multipart form ends before its last boundary"),
+        (
+            b"--B\r\n" + PART.replace(b'"path"', b'"path"; filename="x"') + b"x" * 200_000,
+            "files are not taken",
+        ),
+    ],
+    ids=[
+        "many parts",
+        "a header without end",
+        "a part without end",
+        "a large part",
+        "another boundary",
+        "no last boundary",
+        "a file",
+    ],
+)
+def test_a_form_beyond_a_bound_is_answered(
+    address: tuple[str, int], form: bytes, words: str
+) -> None:
+    """Who: anybody. What: sends a form of too many or too large parts, of a header or a part
+    without end, with another boundary than it announced, or with a file that would be kept on the
+    disk. Instead: the answer says why it is refused, and nothing is counted."""
+    kind = b"multipart/form-data; boundary=B"
+    to_count = head(f"Content-Length: {len(form)}").replace(b"comment", b"article")
+    received = talk(address, to_count.replace(b"application/json", kind), form, READ_LAST)
+    assert words.encode() in received
+    assert received.count(b"HTTP/1.1 ") == 2
+    assert received.endswith(b'"data":[{"time":0}]}')
+
+
+def test_a_form_larger_than_it_announced_is_cut_there(address: tuple[str, int]) -> None:
+    """Who: anybody. What: announces fewer bytes of a form than it has. Instead: it ends there, and
+    the rest is no request."""
+    kind = b"multipart/form-data; boundary=B"
+    to_count = head(f"Content-Length: {len(BODY) - 6}").replace(b"application/json", kind)
+    first, second = talk(address, to_count, BODY).split(b"HTTP/1.1 ")[1:]
+    assert first.startswith(b"400 ") and b"ends before its last boundary" in first
+    assert second.startswith(b"400 ") and b"connection: close" in second.lower()
 
 
 def test_a_body_without_end_is_cut_off(address: tuple[str, int]) -> None:

@@ -49,6 +49,7 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
 
     Raises NoDataSet, Mismatch, and what `target` raises.
     """
+    _say(settings)
     async with _existing(settings, may_be_older=may_be_older) as (_, store):
         yield store
 
@@ -56,22 +57,22 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
 @asynccontextmanager
 async def existing_site(settings: Settings) -> AsyncIterator[tuple[Store, Site]]:
     """The same with the site whose data it is."""
+    _say(settings)
     async with _existing(settings) as (process, store):
         yield store, create_site(settings, process, store)
+
+
+@asynccontextmanager
+async def opened(settings: Settings, *, may_be_older: bool = False) -> AsyncIterator[Store]:
+    """The same, for a command that has said before which data set it is."""
+    async with _existing(settings, may_be_older=may_be_older) as (_, store):
+        yield store
 
 
 @asynccontextmanager
 async def _existing(
     settings: Settings, *, may_be_older: bool = False
 ) -> AsyncIterator[tuple[Process, Store]]:
-    _say(settings)
-    async with opened(settings, may_be_older=may_be_older) as store:
-        yield store
-
-
-@asynccontextmanager
-async def opened(settings: Settings, *, may_be_older: bool = False) -> AsyncIterator[Store]:
-    """The same, for a command that has said before which data set it is."""
     if not settings.redis_url and not is_there(settings.data_dir):
         place = settings.data_dir.absolute()
         raise NoDataSet(

@@ -273,7 +273,6 @@ async def test_counters_that_readers_could_not_make_are_refused(site: Site, tmp_
     assert await site.service.counters.read([f"time /{'ü' * 2000}"]) == [5]
     assert sorted(why(lines).values()) == [
         "has no page that can be counted",
-        "has no page that can be counted",
         "is below zero, or too large",
         "is neither a comment nor a counter nor an account",
         "is of a type that COUNTER_TYPES does not name",

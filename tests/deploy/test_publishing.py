@@ -20,6 +20,7 @@ from .tools import judged, path_from
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GITHUB = ROOT / ".github"
 WORKFLOW = GITHUB / "workflows" / "ci.yml"
+WORKFLOWS = sorted((GITHUB / "workflows").iterdir())
 FORMS = [GITHUB / "ISSUE_TEMPLATE" / f"{name}.yml" for name in ("bug", "feature", "question")]
 HOOKS = ROOT / ".pre-commit-config.yaml"
 
@@ -30,8 +31,8 @@ HOOKS = ROOT / ".pre-commit-config.yaml"
 @pytest.mark.parametrize(
     ("path", "schema"),
     [
-        (WORKFLOW, "vendor.github-workflows"),
-        (WORKFLOW, "custom.github-workflows-require-timeout"),
+        *((path, "vendor.github-workflows") for path in WORKFLOWS),
+        *((path, "custom.github-workflows-require-timeout") for path in WORKFLOWS),
         (GITHUB / "dependabot.yml", "vendor.dependabot"),
         (GITHUB / "ISSUE_TEMPLATE" / "config.yml", "vendor.github-issue-config"),
         *((form, "vendor.github-issue-forms") for form in FORMS),
@@ -73,15 +74,29 @@ def test_updates_are_asked_for_wherever_a_manifest_names_an_image_by_digest() ->
     assert asked == named
 
 
-def test_actions_and_images_of_others_are_named_by_hash() -> None:
-    text = WORKFLOW.read_text()
-    used = re.findall(r"uses: (\S+)", text)
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_and_images_of_others_are_named_by_hash(path: Path) -> None:
+    used = re.findall(r"uses: (\S+)", path.read_text())
     assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", each) for each in used)
 
 
-def test_it_names_no_dimension_that_it_does_not_have() -> None:
-    matrix = read(WORKFLOW)["jobs"]["tests"]["strategy"]["matrix"]
-    assert set(re.findall(r"\{\{ matrix\.(\w+) \}\}", WORKFLOW.read_text())) == set(matrix)
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_it_names_no_dimension_that_it_does_not_have(path: Path) -> None:
+    (matrix,) = (
+        job["strategy"]["matrix"] for job in read(path)["jobs"].values() if "strategy" in job
+    )
+    assert set(re.findall(r"\{\{ matrix\.(\w+) \}\}", path.read_text())) == set(matrix)
+
+
+def test_what_a_workflow_asks_for_is_something_that_can_be_asked() -> None:
+    """The words behind .ci/run are those that its head explains."""
+    explained = re.findall(r"(?m)^#   \.ci/run (\w+) ", (ROOT / ".ci" / "run").read_text())
+    asked = re.findall(r"\.ci/run (\w+)$", WORKFLOW.read_text(), re.MULTILINE)
+    (of,) = (
+        job["strategy"]["matrix"]["of"]
+        for job in read(GITHUB / "workflows" / "next.yml")["jobs"].values()
+    )
+    assert {*asked, *of} == set(explained)
 
 
 def test_every_python_that_is_promised_is_tested() -> None:

@@ -257,6 +257,9 @@ def test_the_access_log_has_each_request_however_it_is_answered(directory: Path)
             client.get("/comment?path=/a", headers={"if-none-match": tag})
             client.get("/nowhere?token=secret")
             client.head("/livez")
+            client.get("/ui/login")
+            client.get("/count.js")
+            client.options("/api/comment")
             client.post("/api/comment", json={})
         pipelined(served, *[request(f"/article?path=/{n}") for n in "ab"], "nonsense\r\n\r\n")
         pipelined(served, "GET /early HTTP/1.1\r\n\r\n")
@@ -271,15 +274,18 @@ def test_the_access_log_has_each_request_however_it_is_answered(directory: Path)
         ("GET", "/api/arti", "article_r", "200"),
         ("GET", "/comment", "comment_p", "200"),
         ("GET", "/comment", "comment_p", "304"),
-        ("GET", "/nowhere", "", "404"),
-        ("HEAD", "/livez", "", "200"),
+        ("GET", "/nowhere", "other", "404"),
+        ("HEAD", "/livez", "health", "200"),
+        ("GET", "/ui/login", "page", "200"),
+        ("GET", "/count.js", "static", "200"),
+        ("OPTIONS", "/api/comm", "preflight", "204"),
         ("POST", "/api/comm", "comment_p", "200"),
         ("GET", "/article", "article_r", "200"),
         # It is refused from within the answer to the request before it.
-        ("", "", "", "400"),
+        ("", "", "other", "400"),
         ("GET", "/article", "article_r", "200"),
-        ("GET", "/early", "", "400"),
-        ("GET", "/aaaaaaaa", "", "431"),
+        ("GET", "/early", "other", "400"),
+        ("GET", "/aaaaaaaa", "other", "431"),
     ]
     first, _, not_modified, _, head, *_ = found
     assert (first["address"], first["request_id"], first["user_agent"]) == (

@@ -26,7 +26,7 @@ def test_a_line_of_text_has_everything_but_the_query() -> None:
     assert as_text(ASKED, ANSWERED) == (
         '203.0.113.7 "GET /api/article" 200 43 0.0012 article_read id-1 "Firefox"'
     )
-    assert as_text(Request(""), Answer("", 400, 0, 0)) == '- "- -" 400 0 0.0000 - - "-"'
+    assert as_text(Request(""), Answer("other", 400, 0, 0)) == '- "- -" 400 0 0.0000 other - "-"'
 
 
 def test_an_object_has_the_same_fields_and_those_of_every_other_line() -> None:
@@ -119,20 +119,17 @@ async def test_lines_that_were_dropped_are_counted_when_lines_are_written_again(
 
 
 @pytest.mark.parametrize(
-    ("messages", "failure", "status", "size"),
+    ("method", "messages", "failure", "status", "size"),
     [
-        (
-            [{"type": "http.response.start", "status": 404}, {"body": b"ab"}, {"body": b"c"}],
-            None,
-            404,
-            3,
-        ),
-        ([], None, 0, 0),
-        ([], ZeroDivisionError(), 500, 0),
+        ("GET", [{"status": 404}, {"body": b"ab"}, {"body": b"c"}], None, 404, 3),
+        ("HEAD", [{"status": 200}, {"body": b"ab"}], None, 200, 0),
+        ("GET", [], None, 0, 0),
+        # Its connection is closed, but this status has been sent.
+        ("GET", [{"status": 200}, {"body": b"ab"}], ZeroDivisionError(), 200, 2),
     ],
 )
 async def test_each_request_has_its_line_also_without_an_answer(
-    messages: list[Any], failure: Exception | None, status: int, size: int
+    method: str, messages: list[Any], failure: Exception | None, status: int, size: int
 ) -> None:
     written = list[tuple[Request, Answer]]()
 
@@ -142,6 +139,8 @@ async def test_each_request_has_its_line_also_without_an_answer(
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         for message in messages:
+            # As the middleware within notes it.
+            scope.setdefault("status", message.get("status"))
             await send(message)
         if failure:
             raise failure
@@ -150,10 +149,10 @@ async def test_each_request_has_its_line_also_without_an_answer(
 
     headers = [(b"x-forwarded-for", b"203.0.113.7"), (b"x-request-id", b"one")]
     scope = {
-        "method": "GET",
+        "method": method,
         "raw_path": b"/a",
         "client": ("::1", 1),
-        "operation": "feed",
+        "counted_as": "feed",
         "headers": headers,
     }
     logged = LoggedRequests(app, cast(AccessLog, Log()), Policy())
@@ -163,7 +162,7 @@ async def test_each_request_has_its_line_also_without_an_answer(
     # No proxy is trusted here.
     assert (request.address, request.method, request.url, request.id) == (
         "::1",
-        b"GET",
+        method.encode(),
         b"/a",
         b"one",
     )

@@ -15,12 +15,15 @@ from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response
 from ..telemetry.access_log import AccessLog, Answer, Request
+from ..telemetry.metrics import OTHER
 from .hot import HotRequest
 from .hot_cycle import HotCycle
+from .middleware import route_of
 
 
 class LoggedRequests:
-    """The application, with a line for each request that it answers."""
+    """The application, with a line for each request that it answers; middleware.py notes with which
+    status."""
 
     def __init__(self, app: ASGIApp, log: AccessLog, policy: Policy) -> None:
         self._app = app
@@ -28,28 +31,21 @@ class LoggedRequests:
         self._policy = policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, status, size = monotonic(), 0, 0
-        has_body = scope["method"] != "HEAD"
+        began, size = monotonic(), 0
 
-        async def send_and_note(message: Message) -> None:
-            nonlocal status, size
-            status = message.get("status", status)
-            if has_body:
-                size += len(message.get("body", b""))
+        async def measure_and_send(message: Message) -> None:
+            nonlocal size
+            size += len(message.get("body", b""))
             await send(message)
 
         try:
-            await self._app(scope, receive, send_and_note)
-        except Exception:
-            # uvicorn answers then.
-            status = 500
-            raise
+            await self._app(scope, receive, measure_and_send)
         finally:
             headers = headers_of(scope["headers"])
             address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
             asked = _request(address, scope["method"].encode(), scope["raw_path"], headers)
-            answer = Answer(scope.get("operation", ""), status, size, monotonic() - began)
-            self._log.write(asked, answer)
+            status, sent = scope.get("status", 0), size if scope["method"] != "HEAD" else 0
+            self._log.write(asked, Answer(route_of(scope), status, sent, monotonic() - began))
 
 
 def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtocol]:
@@ -68,7 +64,7 @@ def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtoc
             answer: Response = super()._answer_error(error)
             seconds = monotonic() - self.since if self._refused else 0.0
             request = self._refused or Request(_peer(self))
-            log.write(request, Answer("", answer.status, len(answer.body), seconds))
+            log.write(request, Answer(OTHER, answer.status, len(answer.body), seconds))
             return answer
 
     return LoggedProtocol

@@ -2,7 +2,8 @@
 id that the proxy gave the request.
 
 What answers puts its name in metrics into the scope, as `counted_as`, and the error that it tells
-of, as `refused`. The fast path counts for itself, and so does http/connection.py what it refuses.
+of, as `refused`; the status of the answer is noted here, as `status`, for the access log. The fast
+path counts for itself, and so does http/connection.py what it refuses.
 """
 
 import logging
@@ -23,6 +24,14 @@ ROUTES = ("page", "static", "feed", "unsubscribe", "health", "metrics", PREFLIGH
 LOOKS = ("health", "metrics")
 
 
+def route_of(scope: Scope) -> str:
+    """The route of a request that was answered, as metrics and the access log name it."""
+    if scope["method"] == "OPTIONS":
+        return PREFLIGHT
+    route: str = scope.get("counted_as", OTHER)
+    return route
+
+
 class Counted:
     """An application whose answers are counted."""
 
@@ -38,24 +47,22 @@ class Counted:
         began = time.perf_counter()
         pauses.begin()
         name_request(dict(scope["headers"]).get(b"x-request-id", b""))
-        is_answered = False
 
         async def count_and_send(message: Message) -> None:
-            nonlocal is_answered
-            if not is_answered:
-                is_answered = True
+            if "status" not in scope:
+                scope["status"] = message["status"]
                 self._count(scope, message["status"], began)
             await send(message)
 
         try:
             await self._app(scope, receive, count_and_send)
         except Exception as error:
-            if is_answered:
+            if "status" in scope:
                 raise
             await send_failure(scope, count_and_send, error)
 
     def _count(self, scope: Scope, status: int, began: float) -> None:
-        route = scope.get("counted_as", OTHER) if scope["method"] != "OPTIONS" else PREFLIGHT
+        route = route_of(scope)
         took = time.perf_counter() - began - pauses.paused()
         self._metrics.routes[route].took(took, status)
         if refused := scope.get("refused"):

@@ -50,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`status` is 0 if the client was gone, `size` the body's in bytes, `route` "" for none."""
+    """`route` as metrics name it, `status` 0 if the client was gone, `size` the body's in bytes."""
 
     route: str
     status: int
@@ -62,7 +62,7 @@ def as_text(request: Request, answer: Answer) -> str:
     method, path, agent = (text or "-" for text in _texts(request, _QUOTED))
     return (
         f'{_address(request) or "-"} "{method} {path}" {answer.status} {answer.size} '
-        f'{answer.seconds:.4f} {answer.route or "-"} {id_of(request.id) or "-"} "{agent}"'
+        f'{answer.seconds:.4f} {answer.route} {id_of(request.id) or "-"} "{agent}"'
     )
 
 

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -170,6 +171,27 @@ def test_a_directory_keeps_the_newest_backups_only(
     gone = Serving(own / "s", REDIS_URL=f"unix://{own}/none", KEY_PREFIX="one")
     assert gone.ask("backup", "--keep", "1", str(directory))[0] == 1
     assert {each.name for each in directory.iterdir()} == {*others, older[-1], made}
+
+
+def test_a_slow_backup_is_not_removed_by_a_quick_one(
+    server: RealServer, source: Serving, own: Path
+) -> None:
+    fill(server, 4000)
+    directory = own / "backups"
+    directory.mkdir()
+    slow = source.run("backup", "--keep", "2", str(directory))
+    wait_until(lambda: [each for each in directory.iterdir() if each.stat().st_size], "its file")
+    (part,) = directory.iterdir()
+    slow.send_signal(signal.SIGSTOP)
+    try:
+        wait_until(lambda: f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}" not in part.name, "another name")
+        code, output = source.ask("backup", "--keep", "2", str(directory))
+    finally:
+        slow.send_signal(signal.SIGCONT)
+    assert (code, f"kept {part}, as another backup still writes it" in output) == (0, True), output
+    output, _ = slow.communicate(timeout=20)
+    assert slow.returncode == 0, output
+    assert len([each for each in directory.iterdir() if each.suffix == ".gz"]) == 2
 
 
 def test_a_backup_goes_through_a_pipe(server: RealServer, source: Serving, target: Serving) -> None:

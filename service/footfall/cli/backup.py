@@ -1,6 +1,7 @@
 """`footfall backup` and `footfall restore`: between a file or a pipe and a data set."""
 
 import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from .. import __version__
 from ..app import data_set
@@ -149,7 +150,8 @@ def _forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) 
     """Remove backups of the same data set from a directory, except the newest; none if `keep` is 0,
     as the newest one is not whole. Raises OSError.
 
-    It also removes parts that killed backups have left, if they are older than the newest backup.
+    It also removes parts that killed backups have left, if they are older than the newest backup: a
+    slow backup that still runs has its part locked.
     """
     if not keep:
         say("older backups are kept, as this one is not whole")
@@ -159,9 +161,28 @@ def _forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) 
     whole = [name for name in names if not name.endswith(PART)]
     parts = [name for name in names if name.endswith(PART) and whole and name < whole[-1]]
     for name in parts + whole[:-keep]:
-        os.unlink(os.path.join(directory, name))
+        file = os.path.join(directory, name)
+        if name in parts and _is_being_written(file):
+            say(f"kept {file}, as another backup still writes it")
+            continue
+        os.unlink(file)
         why = "no backup was made of it" if name in parts else f"{keep} newer ones are there"
-        say(f"removed {os.path.join(directory, name)}, as {why}")
+        say(f"removed {file}, as {why}")
+
+
+def _is_being_written(part: str) -> bool:
+    """Does a backup that runs have this part locked? Where files have no locks, it may be so."""
+    with open(part, "rb") as file:
+        return not _lock(file)
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Lock a file as long as it is open; False if somebody else has it, or it has no locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -185,6 +206,7 @@ def target_file(name: str) -> Iterator[BinaryIO]:
         # A part of a backup is useless, and must not be mistaken for a complete one.
         part = name if is_device else name + PART
         with open(part, "wb", opener=_for_its_owner) as file:
+            _lock(file)
             try:
                 yield cast(BinaryIO, file)
             except BaseException:

@@ -172,6 +172,20 @@ async def test_a_cancelled_command_leaves_the_connection_to_the_next_ones(
     assert slow.connections == 1
 
 
+async def test_a_command_fails_at_its_deadline_also_behind_one_that_has_longer(
+    wire: Connection, slow: Slow
+) -> None:
+    assert await ask(wire, "opens", 1) == b"opens"
+    slow.answers.clear()
+    patient = asyncio.create_task(ask(wire, "patient", TIMEOUT))
+    await until(slow, b"opens", b"patient")
+    assert await late(wire, "impatient", 0.05) == SILENT
+    assert not patient.done()
+    slow.answers.set()
+    assert await patient == b"patient"
+    assert slow.connections == 1
+
+
 async def test_a_silence_for_the_whole_of_the_timeout_breaks_the_connection(
     slow: Slow, own: Path
 ) -> None:

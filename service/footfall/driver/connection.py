@@ -308,7 +308,7 @@ class Connection(asyncio.Protocol):
         self._due = deadline
 
     def _on_time(self) -> None:
-        """Fail commands whose deadline is over; replies come in order, so the oldest are first."""
+        """Fail commands whose deadline is over, also behind such as have longer."""
         self._timer, self._due = None, math.inf
         now = asyncio.get_running_loop().time()
         in_flight, late = self._in_flight, list[Done]()
@@ -322,8 +322,7 @@ class Connection(asyncio.Protocol):
         for pending in in_flight:
             if pending.deadline > now:
                 dues.append(pending.deadline)
-                break
-            if pending.done is not _ignore:
+            elif pending.done is not _ignore:
                 # It stays in the queue: its reply may yet come, before those of later commands.
                 late.append(pending.done)
                 pending.done = _ignore

@@ -64,7 +64,7 @@ ALLOWED = {
         "render",
         "telemetry",
     },
-    "tracing": {"api", "driver", "errors", "http", "telemetry"},
+    "tracing": {"driver", "errors", "http"},
     "maintenance": {"domain", "driver", "errors", "markup", "model", "plurals", "render", "store"},
     "transfer": {
         "domain",

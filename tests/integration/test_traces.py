@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -52,7 +51,6 @@ def test_a_request_is_a_span_and_its_trip_to_redis_a_child_of_it(
         (request,) = collector.wait(name="article_change")
         (trip,) = collector.wait(parent=request.id)
         code, output = served.end()
-    port = httpx.URL(served.url).port
     assert (request.kind, request.parent, request.is_error) == ("SERVER", "", False)
     assert request.attributes == {
         "http.request.method": "POST",
@@ -60,15 +58,12 @@ def test_a_request_is_a_span_and_its_trip_to_redis_a_child_of_it(
         "http.response.status_code": 200,
         "url.path": "/article",
         "url.scheme": "http",
-        "network.protocol.version": "1.1",
-        "server.address": "127.0.0.1",
-        "server.port": port,
     }
     assert (trip.kind, trip.name, trip.trace) == ("CLIENT", "counters/add", request.trace)
     assert trip.attributes == {"db.system.name": "redis", "db.operation.name": "counters/add"}
     names = {name: request.resource[name] for name in ("service.name", "service.version")}
     assert names == {"service.name": "footfall", "service.version": __version__}
-    assert "traces to where OTEL_* says" in output
+    assert "traces to where OTEL_* says, so no request takes the fast path" in output
     assert code == 0
 
 
@@ -87,7 +82,6 @@ def test_a_callers_trace_is_continued_for_its_own_request_only(
         (first,) = collector.wait(name="comment_count")
         (second,) = collector.wait(name="comment_recent")
         assert (first.trace, first.parent) == (CALLER, SPAN)
-        assert first.attributes["server.address"] == "blog.example"
         assert second.trace != CALLER
         assert second.parent == ""
         collector.wait(parent=first.id)
@@ -210,15 +204,13 @@ def nowhere(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_an_absent_collector_delays_neither_start_nor_requests_nor_the_end(
     directory: Path, nowhere: str
 ) -> None:
-    with serving(directory, **asking(nowhere)) as served:
+    # Longer than anything else here waits: whoever waits for the collector does not come back.
+    environ = {**asking(nowhere), "OTEL_EXPORTER_OTLP_TIMEOUT": "600000"}
+    with serving(directory, **environ) as served:
         for n in range(1, 11):
-            began = time.monotonic()
             assert view(served).json() == n
-            assert time.monotonic() - began < 1
-        began = time.monotonic()
         code, output = served.end()
         assert (code, output.splitlines()[-1]) == (0, "Footfall has stopped")
-        assert time.monotonic() - began < 5
 
 
 def test_without_the_extra_one_line_says_how_to_install_it(

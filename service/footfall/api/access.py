@@ -94,10 +94,9 @@ def _logged_cycle(base: type[HotCycle], log: AccessLog) -> type[HotCycle]:
 
 def _read_by(connection: HttpProtocol) -> Request:
     """The request that a connection has read last, as far as it has."""
-    scope = connection.scope_read()
-    headers = headers_of(scope["headers"])
+    headers = headers_of(connection.all_headers())
     address = address_of(connection.client, headers, connection.policy.trusted_proxies)
-    return _request(address, scope["method"].encode(), connection.url, headers)
+    return _request(address, connection.parser.get_method(), connection.url, headers)
 
 
 def _peer(connection: HttpProtocol) -> str:

@@ -63,7 +63,7 @@ def serve(
     workers = workers or settings.workers
     # A worker gets its parent's decision by --traced.
     is_traced = traced or (not as_worker and tracing.are_wanted(environ()))
-    mode = Mode(is_hot=not no_hot_lane, is_traced=is_traced)
+    mode = Mode(is_hot=not (no_hot_lane or is_traced), is_traced=is_traced)
     with errors_as_messages():
         if as_worker:
             own = create_metrics(mmap.mmap(metrics, 0), row)

@@ -15,7 +15,6 @@ from time import monotonic
 from typing import Any, ClassVar, Protocol
 
 import httptools
-from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import TooLong, Unavailable, Unreadable
@@ -214,7 +213,7 @@ class HttpProtocol(Connection):
         if self._is_held:
             request = self.requests[self.parser.get_method(), self.url, self._body]
             if request is not None and self._is_usual():
-                headers = headers_of(self._all_headers()) if self._repeated else self.head
+                headers = headers_of(self.all_headers()) if self._repeated else self.head
                 if self._may_call(headers) and self._is_hot(request, headers):
                     return
             self._pass_on()
@@ -225,28 +224,16 @@ class HttpProtocol(Connection):
 
     # Requests that ASGI answers.
 
-    def _all_headers(self) -> list[tuple[bytes, bytes]]:
+    def all_headers(self) -> list[tuple[bytes, bytes]]:
+        """Those of the request that was read last, as far as they have come."""
         return [*self.head.items(), *self._repeated]
-
-    def scope_read(self) -> Scope:
-        """The parts of an ASGI scope that traces use, of the request that was read last."""
-        return {
-            "method": self.parser.get_method().decode(),
-            "path": self.url.partition(b"?")[0].decode(),
-            "scheme": self.scheme,
-            "http_version": self.parser.get_http_version(),
-            "client": self.client,
-            "headers": self._all_headers(),
-        }
 
     @property
     def _is_head_too_long(self) -> bool:
         return self._bytes_in_head() > MAX_HEAD_BYTES
 
     def _bytes_in_head(self) -> int:
-        return len(self.url) + sum(
-            len(name) + len(value) + 4 for name, value in self._all_headers()
-        )
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.all_headers())
 
     def _pass_on(self) -> None:
         """Replay the request to uvicorn's callbacks, as far as it has been read."""
@@ -259,7 +246,7 @@ class HttpProtocol(Connection):
             url = self.url
             HttpToolsProtocol.on_message_begin(self)
             self.url = url
-            for name, value in self._all_headers():
+            for name, value in self.all_headers():
                 HttpToolsProtocol.on_header(self, name, value)
             # Raises if the URL is malformed.
             super().on_headers_complete()

@@ -11,11 +11,10 @@ import uvicorn
 from .. import __version__
 from ..api.access import LoggedRequests, logged_protocol
 from ..api.health import Health
-from ..api.hot_cycle import HotCycle, protocol_of
+from ..api.hot_cycle import protocol_of
 from ..asgi import create_app, policy_of
 from ..config import Settings
 from ..domain.site import Site
-from ..http.protocol import HttpProtocol
 from ..telemetry.access_log import AccessLog
 from ..telemetry.logs import is_journal
 
@@ -25,7 +24,8 @@ GRACE_SECONDS = 10
 
 @dataclass(frozen=True)
 class Mode:
-    """How requests are answered: `is_hot`, with the fast path; `is_traced`, with spans."""
+    """How requests are answered: `is_hot`, with the fast path; `is_traced`, with spans, which only
+    requests through ASGI have."""
 
     is_hot: bool = True
     is_traced: bool = False
@@ -43,7 +43,7 @@ def answering(
     """uvicorn's configuration. After the block spans are sent, and the access log is written."""
     with ExitStack() as stack:
         app = create_app(settings, site, health, is_traced=mode.is_traced)
-        protocol = _protocol(settings, site, mode)
+        protocol = protocol_of(site, policy_of(settings), is_hot=mode.is_hot)
         if mode.is_traced:
             # Imported here, because OpenTelemetry is optional.
             from ..tracing.sending import sending
@@ -70,13 +70,3 @@ def answering(
 def _access_log(settings: Settings) -> AccessLog:
     is_timed = settings.log_format == "text" and not is_journal(sys.stdout)
     return AccessLog("timed" if is_timed else settings.log_format, sys.stdout.fileno())
-
-
-def _protocol(settings: Settings, site: Site, mode: Mode) -> type[HttpProtocol]:
-    cycle_type = HotCycle
-    if mode.is_traced:
-        from ..tracing.spans import TracedCycle
-
-        cycle_type = TracedCycle
-    policy = policy_of(settings)
-    return protocol_of(site, policy, is_hot=mode.is_hot, cycle_type=cycle_type)

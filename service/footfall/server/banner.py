@@ -33,7 +33,7 @@ def print_banner(
     if not (settings.site_url or settings.secure_domains):
         facts["log-ins"] = "handed to no page without a question: name your site in SITE_URL"
     if is_traced:
-        facts["traces"] = "to where OTEL_* says"
+        facts["traces"] = "to where OTEL_* says, so no request takes the fast path"
     announce(f"Footfall {__version__} listens on {name_of(listener)}", **facts)
 
 

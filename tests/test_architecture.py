@@ -9,8 +9,6 @@ from statistics import median
 
 import pytest
 
-from footfall.errors import ServiceError
-
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "service/footfall").rglob("*.py"))
 
@@ -201,21 +199,3 @@ def test_keys_are_named_in_one_place() -> None:
     for path in MODULES:
         if path.name != "keys.py":
             assert not re.search(r"\{\{[pci]:|\{\{site\}|\{\{accounts", path.read_text()), path
-
-
-def test_the_catalogue_of_errors_is_the_tree() -> None:
-    docstring = (
-        ast.get_docstring(ast.parse((ROOT / "service/footfall/errors.py").read_text())) or ""
-    )
-    rows = re.findall(r"── (\w+)(?:.*? (\d{3}) +(\d+))?.*$", docstring, re.MULTILINE)
-    tree = {error.__name__: error for error in _tree(ServiceError) if error is not ServiceError}
-    assert {name for name, _, _ in rows} == tree.keys()
-    for name, status, errno in rows:
-        if status:
-            assert (tree[name].status, tree[name].errno) == (int(status), int(errno))
-
-
-def _tree(error: type[ServiceError]) -> Iterator[type[ServiceError]]:
-    yield error
-    for child in error.__subclasses__():
-        yield from _tree(child)

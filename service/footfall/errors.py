@@ -1,51 +1,8 @@
 """All errors that a client may get, as one tree; api/endpoint.py and api/hot_cycle.py catch them.
 
-    ServiceError             when                                          HTTP   errno
-    ├── BadRequest           a parameter is missing, malformed, too long    200    1001
-    ├── Unreadable           the body is broken or too large                400    400
-    ├── UnsupportedMediaType a body of a kind that is not read              415    415
-    ├── TooSlow              the body took longer than anybody waits        408    408
-    ├── TooLong              the URL is longer than any real one            431    431
-    ├── LoggedOut            nobody is logged in, or not any more           200    401
-    ├── Unauthorized         no token, or a bad one, where one is needed    401    401
-    ├── Forbidden            known, but not allowed                         403    403
-    │   └── CaptchaFailed    nothing proves that somebody is no robot
-    ├── NotFound             there is no such route                         404    404
-    ├── WrongMethod          the route has no such method                   405    405
-    ├── TooMany              this address counts too fast, or too much new  429    429
-    │   └── TooManyAtOnce    this client has too much waiting to be rendered
-    ├── Refused              the rules say no, and the reader is told why   200    1000
-    │   ├── FieldTooLong     a comment, a name, an address is longer than it may be
-    │   ├── TooFast          this address posted a moment ago
-    │   ├── NoRoom           there are as many counters as there may be
-    │   ├── Duplicate        the same words from the same author, but not sent again just now
-    │   ├── NoSuchParent     a reply to a comment that is not there
-    │   ├── Denied           the same, but nobody is told why
-    │   ├── TooManyAttempts  to log in, from this address or to this account
-    │   ├── UserExists       there is an account with this mail
-    │   ├── IdentityTaken    what another service knows somebody by is another account's
-    │   ├── RegistrationClosed nobody makes an account but administrators
-    │   ├── WrongSetupCode   who wants to be the first administrator does not know SETUP_CODE
-    │   ├── Banned           this address, mail or account may not write
-    │   ├── TooManyBans      there are as many as there may be
-    │   ├── WrongCode        not the one that an authenticator shows now
-    │   ├── WrongPassword    not the one of the account whose mail is to be confirmed
-    │   ├── PasswordRequired a log-in alone may not change this: the password says whose it is
-    │   ├── WrongCurrentPassword that is not the one that the account has now
-    │   ├── CodeRequired     the same, where the account has a second factor
-    │   ├── LogInRequired    the same, where only another service says who somebody is
-    │   ├── LinkExpired      a link that works once was used, or is too old
-    │   ├── FlowExpired      a log-in by another service was begun elsewhere, or is over
-    │   ├── NotProven        another service did not say who somebody is
-    │   ├── LastWayIn        without it nobody could log in to the account
-    │   └── LastAdministrator  there would be none left
-    └── Unavailable          not now; Retry-After says when                 503    503
-        ├── StoreUnavailable Redis did not answer in time
-        ├── ProviderUnavailable another service, by which one logs in, did not
-        └── Busy             more is being rendered than can be
-
-Refusals by the site's rules have HTTP status 200 and an errno, because all published clients read
-errno and none reads the status.
+A class says its HTTP status and errno if they are others than those of the class above it;
+docs/api.md says of each when it comes. Refusals by the site's rules have HTTP status 200 and an
+errno, because all published clients read errno and none reads the status.
 """
 
 from collections.abc import Mapping
@@ -165,6 +122,8 @@ class WrongMethod(ServiceError, status=405):
 
 
 class TooMany(_Waits, ServiceError, status=429):
+    """From this address: changes of counters, or counters that are new."""
+
     text = "Too Many Requests"
 
 
@@ -200,6 +159,8 @@ class FieldTooLong(Refused):
 
 
 class TooFast(_Waits, Refused):
+    """This address has posted a moment ago."""
+
     # It begins with the reference server's own words, which are the same in every language.
     text = "Comment too fast! Try again {wait}."
 
@@ -225,6 +186,8 @@ class Denied(Refused):
 
 
 class TooManyAttempts(_Waits, Refused):
+    """To log in, from this address or to this account."""
+
     text = "Too many attempts: try again {wait}"
 
 
@@ -245,6 +208,8 @@ class RegistrationClosed(Refused):
 
 
 class WrongSetupCode(Refused):
+    """Who wants to be the first administrator does not know SETUP_CODE."""
+
     text = (
         "The first account is the administrator's: "
         "enter the setup code that the owner of this site has set"
@@ -270,10 +235,14 @@ class TooManyBans(Refused):
 
 
 class WrongCode(Refused):
+    """It is not the one that an authenticator shows now."""
+
     text = "TWO_FACTOR_AUTH_ERROR_DETAIL"
 
 
 class WrongPassword(Refused):
+    """It is not the one of the account whose mail is to be confirmed."""
+
     text = "This is not the password that was chosen for this account"
 
 
@@ -294,6 +263,8 @@ class LogInRequired(Refused):
 
 
 class LinkExpired(Refused):
+    """A link that works once was used, or is too old."""
+
     text = "TOKEN_EXPIRED"
 
 
@@ -316,6 +287,8 @@ class LastAdministrator(Refused):
 
 
 class Unavailable(ServiceError, status=503):
+    """Not now; Retry-After says when."""
+
     text = "Service Unavailable"
 
     @property

@@ -23,8 +23,6 @@ UNTOLD = {
     errors.TooLong,
     errors.NotFound,
     errors.WrongMethod,
-    errors.LoggedOut,
-    errors.Denied,
 }
 
 
@@ -35,11 +33,11 @@ def every(error: type[errors.ServiceError]) -> Iterator[type[errors.ServiceError
 
 
 def raised() -> Iterator[str]:
-    """The sentences with which the service raises Refused itself."""
+    """The sentences with which the service raises errors whose own text is another one."""
     for path in FOLDER.parents[1].rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
-                case ast.Call(ast.Name("Refused"), [ast.Constant(str(text)), *_]):
+                case ast.Call(ast.Name("Refused" | "TooMany"), [*_, ast.Constant(str(text))]):
                     yield text
 
 
@@ -47,13 +45,12 @@ def said() -> set[str]:
     """Every text that a reader may be told."""
     classes = {each for each in every(errors.ServiceError) if each not in UNTOLD}
     return {
-        *(each.text for each in classes),
+        *(each.text for each in classes if each.text),
         *raised(),
         NOTHING,
         *errors.FieldTooLong.FIELDS.values(),
         str(errors.FieldTooLong("nick", 1)),
         str(errors.Banned("tomorrow")),
-        "New pages are counted too fast from this address",
     }
 
 

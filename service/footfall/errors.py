@@ -5,7 +5,7 @@ docs/api.md says of each when it comes. Refusals by the site's rules have HTTP s
 errno, because all published clients read errno and none reads the status.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from types import MappingProxyType
 
@@ -23,6 +23,13 @@ class ServiceError(Exception):
         """`errno` is the status where it is not named, and both are those above where none is."""
         if status:
             cls.status, cls.errno = status, errno or status
+
+    @classmethod
+    def below(cls) -> Iterator[type["ServiceError"]]:
+        """All errors below this one in the tree, each before those below it."""
+        for child in cls.__subclasses__():
+            yield child
+            yield from child.below()
 
     def __init__(self, text: str | None = None) -> None:
         super().__init__(text or self.text)

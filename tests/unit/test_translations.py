@@ -26,12 +26,6 @@ UNTOLD = {
 }
 
 
-def every(error: type[errors.ServiceError]) -> Iterator[type[errors.ServiceError]]:
-    for child in error.__subclasses__():
-        yield child
-        yield from every(child)
-
-
 def raised() -> Iterator[str]:
     """The sentences with which the service raises errors whose own text is another one."""
     for path in FOLDER.parents[1].rglob("*.py"):
@@ -43,7 +37,7 @@ def raised() -> Iterator[str]:
 
 def said() -> set[str]:
     """Every text that a reader may be told."""
-    classes = {each for each in every(errors.ServiceError) if each not in UNTOLD}
+    classes = {*errors.ServiceError.below()} - UNTOLD
     return {
         *(each.text for each in classes if each.text),
         *raised(),

@@ -52,17 +52,10 @@ SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 
 
-def _tree(error: type[ServiceError]) -> Iterator[type[ServiceError]]:
-    """All errors of the tree, the root last."""
-    for child in error.__subclasses__():
-        yield from _tree(child)
-    yield error
-
-
 def statuses() -> Sequence[str]:
     """Those that answers have, 200 first; any other counts as the last one, which is 500."""
-    good, errors = ("200", "204", "302", "304", "307"), _tree(ServiceError)
-    bad = {str(each.status) for each in errors} - {"200", "500"}
+    good = ("200", "204", "302", "304", "307")
+    bad = {str(each.status) for each in ServiceError.below()} - {"200", "500"}
     return (*good, *sorted(bad), "500")
 
 
@@ -209,7 +202,7 @@ class Metrics:
             name: Route(name, histogram(SECONDS), counter(others), histogram(SECONDS))
             for name in (*routes, OTHER)
         }
-        self.refused = counter([each.__name__ for each in _tree(ServiceError)])
+        self.refused = counter([each.__name__ for each in (*ServiceError.below(), ServiceError)])
         self.redis_seconds, self.batch_requests = histogram(SECONDS), histogram(SIZES)
         self.redis_failures = counter()
         self.turned_away = counter()

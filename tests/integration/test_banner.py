@@ -4,12 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
-from click.testing import CliRunner
 
 from footfall import __version__
-from footfall.cli.main import main
+from tests.support.commands import commands, invoke
 from tests.support.servers import program_of, running
 from tests.support.serving import SOURCES, Serving, serving
 
@@ -115,19 +113,9 @@ def test_the_banner_names_the_redis_without_its_password(own: Path) -> None:
     assert f"\n  Redis  REDIS_URL unix://{redis.socket}\n" in output
 
 
-def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    below = [
-        each
-        for name, command in group.commands.items()
-        if isinstance(command, click.Group)
-        for each in commands(command, (*path, name))
-    ]
-    return [path, *((*path, name) for name in group.commands), *below]
-
-
-@pytest.mark.parametrize("path", commands(main), ids=" ".join)
-def test_help_consists_of_whole_sentences(path: tuple[str, ...]) -> None:
-    done = CliRunner().invoke(main, [*path, "--help"])
+@pytest.mark.parametrize("name", ["", *commands(has_groups=True)])
+def test_help_consists_of_whole_sentences(name: str) -> None:
+    done = invoke(*name.split(), "--help", environ={})
     assert (done.exit_code, done.stderr) == (0, "")
     output = done.output
     # In the usage, dots mean that there may be more.

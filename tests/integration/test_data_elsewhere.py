@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from footfall.cli.main import main
+from tests.support.commands import invoke
 from tests.support.serving import Serving, serving
 
 
@@ -21,7 +21,7 @@ def elsewhere(own: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(*words: object, **environ: str) -> Result:
-    return CliRunner().invoke(main, list(map(str, words)), env=environ)
+    return invoke(*map(str, words), environ=environ)
 
 
 def shown(*words: object, **environ: str) -> dict[str, str]:

@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from click.testing import CliRunner
 
 from footfall.cli import examination
-from footfall.cli.main import main
 from footfall.config import Settings
 from footfall.driver import disk
+from tests.support.commands import invoke
 from tests.support.receivers import MailServer, Receiver
 from tests.support.serving import Serving, serving
 
@@ -28,8 +27,7 @@ def _disk_with_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def doctor(environ: dict[str, str], *words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(main, ["doctor", *words], env={"MAX_CONNECTIONS": "100", **environ})
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+    done = invoke("doctor", *words, environ={"MAX_CONNECTIONS": "100", **environ})
     return done.exit_code, done.output
 
 
@@ -52,10 +50,8 @@ def test_a_healthy_service_is_examined_and_nobody_is_told(
     }
     with serving(own / "s", **told) as served:
         environ = {**served.environ, "PORT": str(urlsplit(served.url).port)}
-        CliRunner().invoke(
-            main, ["accounts", "add", "a@example.com", "--administrator"], env=environ
-        )
-        CliRunner().invoke(main, ["backup", str(own / "backup.gz")], env=environ)
+        served.ask("accounts", "add", "a@example.com", "--administrator")
+        served.ask("backup", str(own / "backup.gz"))
         httpx.post(f"{served.url}/api/article", json={"path": "/a"})
         code, output = doctor(environ)
     assert code == 0, output

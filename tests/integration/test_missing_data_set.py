@@ -4,13 +4,11 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import httpx
 import pytest
-from click.testing import CliRunner
 
-from footfall.cli.main import main
 from tests.conftest import server_of
+from tests.support.commands import commands
 from tests.support.servers import RealServer, program_of, running
 from tests.support.serving import Serving, serving
 
@@ -62,18 +60,8 @@ LOOKING = {
 OTHERS = {"serve", "restore", "config", "bench", "verify", "health", "doctor"}
 
 
-def commands(group: click.Group, above: str = "") -> Iterator[str]:
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{above}{name} ")
-        else:
-            yield f"{above}{name}"
-
-
 def test_every_command_is_in_one_of_the_lists() -> None:
-    assert set(commands(main)) == {*LOOKING, *OTHERS}
+    assert set(commands()) == {*LOOKING, *OTHERS}
 
 
 def calls(file: Path, *, is_each_asked: bool = False) -> Iterator[list[str]]:
@@ -87,16 +75,11 @@ def calls(file: Path, *, is_each_asked: bool = False) -> Iterator[list[str]]:
     yield ["check", "--repair"]
 
 
-def test_no_command_makes_a_directory_to_find_nothing_in_it(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (own / "n").mkdir()
-    monkeypatch.chdir(own / "n")
-    where = own / "n/data"
+def test_no_command_makes_a_directory_to_find_nothing_in_it(own: Path) -> None:
+    nobody, where = Serving(own / "n"), own / "n/data"
     for call in calls(own / "file", is_each_asked=True):
-        # In this process: to start one for each command takes half a minute.
-        done = CliRunner().invoke(main, call, env={"DATA_DIR": str(where)})
-        assert (done.exit_code, done.output.splitlines()) == (
+        code, output = nobody.ask(*call)
+        assert (code, output.splitlines()) == (
             1,
             [
                 f"Data set: KEY_PREFIX ff in DATA_DIR {where}",

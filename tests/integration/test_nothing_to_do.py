@@ -9,10 +9,8 @@ from typing import Any
 
 import httpx
 import pytest
-from click.testing import CliRunner
 from redis import Redis
 
-from footfall.cli.main import main
 from tests.support.moving_in import DATA
 from tests.support.serving import Serving, serving
 
@@ -44,8 +42,8 @@ def served(home: Path) -> Iterator[Serving]:
 
 
 def ask(served: Serving, words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(main, words.format(**names).split(), env=served.environ)
-    return done.exit_code, done.output.partition("\n")[2]
+    code, output = served.ask(*words.format(**names).split())
+    return code, output.partition("\n")[2]
 
 
 def stored(served: Serving) -> dict[bytes, Any]:

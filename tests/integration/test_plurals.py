@@ -6,9 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from click.testing import CliRunner
 
-from footfall.cli.main import main
 from footfall.plurals import number_of
 from tests.support.serving import Serving, serving
 
@@ -28,9 +26,7 @@ def served(home: Path) -> Iterator[Serving]:
 
 
 def ask(served: Serving, words: str) -> str:
-    done = CliRunner().invoke(main, words.split(), env=served.environ)
-    assert isinstance(done.exception, SystemExit | None), done.output
-    return done.output
+    return served.ask(*words.split())[1]
 
 
 def test_a_number_has_its_noun() -> None:

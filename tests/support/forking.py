@@ -1,9 +1,9 @@
 """Commands of the package, in processes forked from one that has loaded it already.
 
-A new interpreter takes half a second until it has, and the tests start more than a thousand. What
-they see of such a process is what they would see of a new one: its pid, pipes, signals and exit
-status. What is loaded late, and by whom, is asked of new interpreters elsewhere
-(unit/test_lazy_imports.py, integration/test_package.py).
+A new interpreter takes half a second until it has, and the tests start hundreds. What they see of
+such a process is what they would see of a new one: its pid, pipes, signals and exit status. What is
+loaded late, and by whom, is asked of new interpreters elsewhere (unit/test_lazy_imports.py,
+integration/test_package.py).
 """
 
 import atexit

@@ -1,4 +1,4 @@
-"""The service as users start it: a child process, whose banner has its address."""
+"""The service as users start it: a child process, whose banner has its address; and commands."""
 
 import contextlib
 import os
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from .commands import NEED_A_PROCESS, invoke
 from .forking import Forked
 
 ROOT = Path(__file__).parents[2]
@@ -52,26 +53,40 @@ class Serving:
         stdout: int = subprocess.PIPE,
         stderr: int = subprocess.STDOUT,
     ) -> subprocess.Popen[str]:
-        """Start a command of the package in this directory, with these settings alone."""
-        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        self.directory.mkdir(parents=True, exist_ok=True)
+        """Start a command of the package as a process in this directory, with these settings
+        alone."""
+        environ = self._whole_environ()
         # These begin with an interpreter, and another module is not loaded yet.
-        begins = "PYTHONPATH" in self.environ or bool(kept.keys() & COVERAGE)
+        begins = "PYTHONPATH" in self.environ or bool(environ.keys() & COVERAGE)
         is_forked = self.module == "footfall" and not begins
         # Like the installed command, -P does not import from the working directory.
         program = ["footfall"] if is_forked else [sys.executable, "-P", "-m", self.module]
         return (Forked if is_forked else subprocess.Popen)(
             [*program, *command],
             cwd=self.directory,
-            env={**kept, "PYTHONPATH": SOURCES, "PYTHONUNBUFFERED": "1", **self.environ},
+            env=environ,
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
             text=True,
         )
 
-    def ask(self, *command: str) -> tuple[int, str]:
-        """Run a command to its end: (exit code, output)."""
+    def _whole_environ(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return {**kept, "PYTHONPATH": SOURCES, "PYTHONUNBUFFERED": "1", **self.environ}
+
+    def ask(self, *command: str, stdin: str | bytes = "") -> tuple[int, str]:
+        """Run a command to its end, in this process if it may: (exit code, output)."""
+        if self.module != "footfall" or command[0] in NEED_A_PROCESS:
+            return self.ask_process(*command)
+        done = invoke(
+            *command, directory=self.directory, environ=self._whole_environ(), stdin=stdin
+        )
+        return int(done.exit_code), done.output
+
+    def ask_process(self, *command: str) -> tuple[int, str]:
+        """The same as a process, like those that handle signals."""
         process = self.run(*command)
         output, _ = process.communicate(timeout=STOP_SECONDS)
         return process.returncode, output

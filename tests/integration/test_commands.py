@@ -1,0 +1,61 @@
+"""Each command as a process of its own, as other tests run most of them in theirs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import commands
+from tests.support.serving import Serving, serving
+
+NOTHING_TO_DO = 3
+# What commands do with an empty data set: their arguments, and their exit status.
+WITH_NOTHING = {
+    "accounts list": ([], 0),
+    "authors export": (["a@example.com"], 1),
+    "authors show": (["a@example.com"], 1),
+    "bans list": ([], 0),
+    "bans remove": (["192.0.2.1"], NOTHING_TO_DO),
+    "check": (["--repair"], 0),
+    "comments list": ([], 0),
+    "comments rerender": ([], NOTHING_TO_DO),
+    "comments show": (["0" * 32], 1),
+    "comments spam": (["--words", "x"], NOTHING_TO_DO),
+    "config": ([], 0),
+    "counters list": ([], 0),
+    "counters prune": (["--below", "2", "--yes"], NOTHING_TO_DO),
+    "health": ([], 0),
+    "import": (["nowhere.json"], 1),
+    "log": ([], 0),
+    "outbox drop": (["--all"], NOTHING_TO_DO),
+    "outbox list": ([], 0),
+    "worker": ([], 1),
+}
+
+
+@pytest.fixture(scope="module")
+def served(home: Path) -> Iterator[Serving]:
+    """A service without anything; commands are told where it listens."""
+    with serving(home / "empty") as served:
+        served.environ["PORT"] = served.url.rpartition(":")[2]
+        yield served
+
+
+@pytest.mark.parametrize("name", [*commands(has_groups=True)])
+def test_a_command_is_a_process_that_explains_itself(served: Serving, name: str) -> None:
+    code, output = served.ask_process(*name.split(), "--help")
+    assert (code, output.startswith(f"Usage: footfall {name} [OPTIONS]")) == (0, True), output
+
+
+@pytest.mark.parametrize("name", [*WITH_NOTHING])
+def test_a_command_says_the_same_as_a_process_and_in_this_one(served: Serving, name: str) -> None:
+    words, status = WITH_NOTHING[name]
+    code, output = served.ask_process(*name.split(), *words)
+    assert code == status, output
+    assert served.ask(*name.split(), *words) == (code, output)
+
+
+def test_a_backup_and_an_export_are_written_to_the_standard_output(served: Serving) -> None:
+    for words in (("export",), ("export", "--format", "csv", "--only", "counters")):
+        code, output = served.ask_process(*words)
+        assert code == 0, output

@@ -20,7 +20,7 @@ import hiredis
 import httptools
 import uvloop
 
-from footfall.api.hot_cycle import HotCycle, protocol_of
+from footfall.api.fast_cycle import FastCycle, protocol_of
 from footfall.app import open_process, open_store
 from footfall.asgi import create_metrics, policy_of
 from footfall.config import Settings
@@ -54,7 +54,7 @@ class Collecting(HttpProtocol):
         self.is_between = True
 
 
-class Accepting(HotCycle):
+class Accepting(FastCycle):
     """Accepts a request, and forgets it."""
 
     __slots__ = ()
@@ -63,7 +63,7 @@ class Accepting(HotCycle):
         self.response_complete = True
 
 
-class Unanswering(HotCycle):
+class Unanswering(FastCycle):
     """Makes a reply, and forgets it."""
 
     __slots__ = ()
@@ -100,9 +100,8 @@ def serving() -> Site:
 def stages() -> list[list[Callable[[bytes], object]]]:
     """For each stage, what takes the bytes of a connection so far."""
     service, policy = serving(), policy_of(Settings.from_env({}))
-    types = [
-        protocol_of(service, policy, cycle_type=each) for each in (Accepting, Unanswering, HotCycle)
-    ]
+    cycles = (Accepting, Unanswering, FastCycle)
+    types = [protocol_of(service, policy, cycle_type=each) for each in cycles]
     types.insert(0, type("Collecting", (Collecting, types[0]), {}))
     protocols = [[each for each, _ in connections(TURN, service, kind)] for kind in types]
     one = protocols[0][0]

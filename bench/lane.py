@@ -20,7 +20,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from footfall.api import comments
-from footfall.api.hot_cycle import protocol_of
+from footfall.api.fast_cycle import protocol_of
 from footfall.app import open_process, open_store
 from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
@@ -67,7 +67,7 @@ def encoders() -> dict[str, Callable[[], object]]:
         for headers in kinds:
             sent = requests_of(op, headers)
             found[f"llhttp alone, {method}, {headers}"] = _parsing(sent)
-            found[f"hot lane, {method}, {headers}"] = _answering(sent)
+            found[f"fast path, {method}, {headers}"] = _answering(sent)
     return found
 
 

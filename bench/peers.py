@@ -629,7 +629,7 @@ KINDS: dict[str, Kind] = {
             environment,
             name="footfall-slow",
             title="Footfall without its fast path",
-            arguments=("--no-hot-lane",),
+            arguments=("--no-fast-path",),
         ),
         is_variant=True,
     ),

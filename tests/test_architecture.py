@@ -16,6 +16,7 @@ MODULES = sorted((ROOT / "service/footfall").rglob("*.py"))
 # folder -> the folders it may import; cli may import everything. http knows no operation, api no
 # Redis, domain no HTTP, store no transport and driver no noun.
 ALLOWED = {
+    "callbacks": set[str](),
     "markup": set[str](),
     "model": set[str](),
     "errors": set[str](),
@@ -33,9 +34,10 @@ ALLOWED = {
     "notify": {"model", "outbox_settings", "render"},
     "advice": {"config", "environment", "patterns", "reference"},
     "render": {"markup", "model"},
-    "driver": {"errors", "model", "plurals", "telemetry"},
-    "store": {"driver", "errors", "markup", "model", "netaddr", "plurals"},
+    "driver": {"callbacks", "errors", "model", "plurals", "telemetry"},
+    "store": {"callbacks", "driver", "errors", "markup", "model", "netaddr", "plurals"},
     "domain": {
+        "callbacks",
         "driver",
         "errors",
         "markup",
@@ -51,6 +53,7 @@ ALLOWED = {
     },
     "http": {"errors", "model", "netaddr", "patterns", "telemetry"},
     "api": {
+        "callbacks",
         "domain",
         "errors",
         "http",

@@ -22,9 +22,9 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from footfall.app import open_process, open_store
+from footfall.callbacks import fulfil
 from footfall.config import Settings
 from footfall.domain.rate_limit import MIN_BURST_CHANGES
-from footfall.driver.client import fulfil
 from footfall.driver.cluster import SLOTS
 from footfall.loadtest.workload import zipf
 from footfall.store import Rate, Store

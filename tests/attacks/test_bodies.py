@@ -265,7 +265,7 @@ def head(*headers: str) -> bytes:
 @pytest.fixture(scope="module", params=["fast path", "endpoints"])
 def address(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
     """The address of a real service."""
-    options = () if request.param == "fast path" else ("--no-hot-lane",)
+    options = () if request.param == "fast path" else ("--no-fast-path",)
     with tempfile.TemporaryDirectory(prefix="ff") as home, serving(Path(home), *options) as served:
         url = urlsplit(served.url)
         yield str(url.hostname), int(url.port or 0)
@@ -389,8 +389,8 @@ def test_who_waits_for_leave_to_send_is_not_left_waiting(address: tuple[str, int
 async def test_who_sends_too_slowly_is_told(servers: Mapping[str, RealServer], own: Path) -> None:
     """Who: anybody. What: sends a body byte by byte, to keep a request open. Instead: after twenty
     seconds it is answered with 408, the connection ends, and nothing is counted."""
-    for is_hot in (True, False):
-        async with serve(servers["valkey"].url, own / f"{is_hot}", is_hot=is_hot) as served:
+    for is_fast in (True, False):
+        async with serve(servers["valkey"].url, own / f"{is_fast}", is_fast=is_fast) as served:
             reader, writer = await asyncio.open_unix_connection(str(served.path))
             writer.write(READ + COUNT[:-5])
             await reader.readuntil(b"]}")

@@ -13,7 +13,7 @@ from tests.integration.test_abuse import resident
 from tests.integration.test_fast_path import JSON, LAST, READ, Pair, Served, pair, request, serve
 from tests.support.servers import RealServer
 
-BOTH = pytest.mark.parametrize("is_hot", [True, False])
+BOTH = pytest.mark.parametrize("is_fast", [True, False])
 STRANGER, OTHER = "203.0.113.9", "198.51.100.1"
 
 
@@ -36,11 +36,13 @@ def counting(*forwarded: str) -> bytes:
 
 @BOTH
 @pytest.mark.usefixtures("no_allowance")
-async def test_lines_of_forwarded_addresses_are_one_list(url: str, own: Path, is_hot: bool) -> None:
+async def test_lines_of_forwarded_addresses_are_one_list(
+    url: str, own: Path, is_fast: bool
+) -> None:
     """Who: somebody behind a proxy that adds a line of its own. What: sends a line of
     X-Forwarded-For before it, to be taken for somebody else. Instead: the lines are one list, and
     its last stranger's bucket pays, in the fast path and without it."""
-    async with serve(url, own / "s", is_hot=is_hot, COUNTER_RATE="0.01") as served:
+    async with serve(url, own / "s", is_fast=is_fast, COUNTER_RATE="0.01") as served:
         for _ in range(200):
             await ask(served, counting(STRANGER))
         assert b" 429 " in await ask(served, counting(STRANGER))
@@ -136,12 +138,12 @@ async def test_a_page_that_says_it_is_the_services_own(make_site: Sites, server:
 @BOTH
 @pytest.mark.usefixtures("no_allowance")
 async def test_an_address_behind_the_body_is_not_believed(
-    url: str, own: Path, is_hot: bool
+    url: str, own: Path, is_fast: bool
 ) -> None:
     """Who: somebody whose changes take tokens. What: names another address, a token or a type in
     trailers, which come after the body and after the headers were read. Instead: trailers are
     ignored, and the next request on the connection is answered as usual."""
-    async with serve(url, own / "s", is_hot=is_hot, COUNTER_RATE="0.01") as served:
+    async with serve(url, own / "s", is_fast=is_fast, COUNTER_RATE="0.01") as served:
         for _ in range(200):
             await ask(served, counting(STRANGER))
         assert b" 429 " in await ask(served, counting(STRANGER))
@@ -165,10 +167,10 @@ async def test_an_address_behind_the_body_is_not_believed(
     [b"X: y\r\n" * 10_000, b"X: " + b"y" * 65_533, b"y" * 65_536, b"X: " + b"y\r\n y" * 13_000],
     ids=["many", "a long value", "a long name", "a folded value"],
 )
-async def test_trailers_fill_no_memory(url: str, own: Path, is_hot: bool, trailer: bytes) -> None:
+async def test_trailers_fill_no_memory(url: str, own: Path, is_fast: bool, trailer: bytes) -> None:
     """Who: anybody. What: sends megabytes of trailers, each of which would be an object. Instead:
     their bytes are counted, beyond 16 kB the request is refused, and further ones are not kept."""
-    async with serve(url, own / "s", is_hot=is_hot) as served:
+    async with serve(url, own / "s", is_fast=is_fast) as served:
         reader, writer = await asyncio.open_unix_connection(str(served.path))
         writer.write(chunked()[:-2])
         before = resident()

@@ -18,7 +18,7 @@ FORM = (
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-@pytest.mark.parametrize("options", [(), ("--no-hot-lane",)], ids=["fast path", "endpoints"])
+@pytest.mark.parametrize("options", [(), ("--no-fast-path",)], ids=["fast path", "endpoints"])
 def test_requests_that_are_none_fill_no_log(own: Path, form: str, options: tuple[str, ...]) -> None:
     """Who: anybody. What: sends thousands of malformed requests, upgrades and forms, for each of
     which a library would log a line or two. Instead: one line a second of each kind, and one that

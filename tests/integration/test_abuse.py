@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from footfall.api import hot
-from footfall.api.hot import HotRequests
+from footfall.api.fast_requests import MAX_KEPT_BYTES, FastRequests
 from footfall.asgi import create_metrics
 from footfall.config import Settings
 from footfall.domain.page_cache import Finished, PageCache
@@ -21,7 +20,7 @@ from tests.support.sites import site_of
 
 from .test_fast_path import COUNT, JSON, LAST, READ, Served, pair, request, serve
 
-BOTH = pytest.mark.parametrize("is_hot", [True, False])
+BOTH = pytest.mark.parametrize("is_fast", [True, False])
 
 
 @pytest.fixture
@@ -29,9 +28,9 @@ def url(servers: dict[str, RealServer]) -> str:
     return servers["valkey"].url
 
 
-def hot_requests() -> HotRequests:
+def fast_requests() -> FastRequests:
     store = Store(fake_redis(), prefix="t", buckets=256)
-    return HotRequests(site_of(Settings.from_env({}), store, metrics=create_metrics()))
+    return FastRequests(site_of(Settings.from_env({}), store, metrics=create_metrics()))
 
 
 def resident() -> int:
@@ -65,7 +64,7 @@ async def test_no_request_is_answered_that_was_not_sent(
 
 
 def test_the_cache_of_requests_is_bounded_in_bytes() -> None:
-    requests = hot_requests()
+    requests = fast_requests()
     types = ",".join(["time", *(f"reaction{n}" for n in range(9))])
     before = resident()
     for n in range(20_000):
@@ -73,7 +72,7 @@ def test_the_cache_of_requests_is_bounded_in_bytes() -> None:
         assert requests[b"GET", many.encode(), b""] is not None
         assert requests[b"GET", f"/article?path={n}".encode(), b""] is not None
         assert requests[b"POST", b"/article", b'{"path":"/%d"}' % n] is not None
-    assert resident() - before < 2 * hot.MAX_KEPT_BYTES
+    assert resident() - before < 2 * MAX_KEPT_BYTES
 
 
 def test_pages_that_nobody_commented_on_fill_no_memory() -> None:
@@ -84,8 +83,10 @@ def test_pages_that_nobody_commented_on_fill_no_memory() -> None:
 
 
 @BOTH
-async def test_a_flood_of_pipelined_requests_is_cut_off(url: str, home: Path, is_hot: bool) -> None:
-    async with serve(url, home / f"f{is_hot}", is_hot=is_hot) as served:
+async def test_a_flood_of_pipelined_requests_is_cut_off(
+    url: str, home: Path, is_fast: bool
+) -> None:
+    async with serve(url, home / f"f{is_fast}", is_fast=is_fast) as served:
         flood = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 10_000
         received, end = await served.exchange([flood])
         assert end != "open"
@@ -95,9 +96,9 @@ async def test_a_flood_of_pipelined_requests_is_cut_off(url: str, home: Path, is
 
 @BOTH
 async def test_a_client_that_does_not_read_is_disconnected(
-    url: str, home: Path, is_hot: bool
+    url: str, home: Path, is_fast: bool
 ) -> None:
-    async with serve(url, home / f"u{is_hot}", is_hot=is_hot) as served:
+    async with serve(url, home / f"u{is_fast}", is_fast=is_fast) as served:
         _, writer = await asyncio.open_unix_connection(str(served.path), limit=1)
         page = request("GET", "/")
         while not any(each.flow.write_paused for each in served.state.connections):
@@ -114,8 +115,8 @@ async def test_a_client_that_does_not_read_is_disconnected(
 
 
 @BOTH
-async def test_a_body_after_an_upgrade_is_no_request(url: str, home: Path, is_hot: bool) -> None:
-    async with serve(url, home / f"g{is_hot}", is_hot=is_hot) as served:
+async def test_a_body_after_an_upgrade_is_no_request(url: str, home: Path, is_fast: bool) -> None:
+    async with serve(url, home / f"g{is_fast}", is_fast=is_fast) as served:
         inner = request("GET", "/article?path=/smuggled")
         outer = request(
             "POST",
@@ -134,9 +135,9 @@ async def test_a_body_after_an_upgrade_is_no_request(url: str, home: Path, is_ho
 
 @BOTH
 async def test_a_client_that_has_closed_its_sending_side_is_answered(
-    url: str, home: Path, is_hot: bool
+    url: str, home: Path, is_fast: bool
 ) -> None:
-    async with serve(url, home / f"e{is_hot}", is_hot=is_hot) as served:
+    async with serve(url, home / f"e{is_fast}", is_fast=is_fast) as served:
         reader, writer = await asyncio.open_unix_connection(str(served.path))
         writer.write(COUNT)
         writer.write_eof()
@@ -147,9 +148,9 @@ async def test_a_client_that_has_closed_its_sending_side_is_answered(
 
 @BOTH
 async def test_nobody_waits_for_the_body_of_a_client_that_has_hung_up(
-    url: str, home: Path, is_hot: bool
+    url: str, home: Path, is_fast: bool
 ) -> None:
-    async with serve(url, home / f"h{is_hot}", is_hot=is_hot) as served:
+    async with serve(url, home / f"h{is_fast}", is_fast=is_fast) as served:
         reader, writer = await asyncio.open_unix_connection(str(served.path))
         writer.write(COUNT[:-3])
         writer.write_eof()
@@ -159,9 +160,9 @@ async def test_nobody_waits_for_the_body_of_a_client_that_has_hung_up(
 
 @BOTH
 async def test_connections_beyond_the_limit_are_told_to_come_again(
-    url: str, home: Path, is_hot: bool
+    url: str, home: Path, is_fast: bool
 ) -> None:
-    async with serve(url, home / f"c{is_hot}", is_hot=is_hot, MAX_CONNECTIONS="2") as served:
+    async with serve(url, home / f"c{is_fast}", is_fast=is_fast, MAX_CONNECTIONS="2") as served:
         kept = [await asyncio.open_unix_connection(str(served.path)) for _ in range(2)]
         await served.wait_for(0)
         received, end = await served.exchange([READ])

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from footfall.callbacks import fulfil
 from footfall.driver import cluster
 from footfall.driver.batch import MAX_NODE_BATCHES_IN_FLIGHT
-from footfall.driver.client import connect, fulfil
+from footfall.driver.client import connect
 from footfall.driver.cluster import SLOTS, Cluster, slot_of
 from footfall.driver.connection import pack
 from footfall.driver.keys import Keys, digest

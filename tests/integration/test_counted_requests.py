@@ -86,7 +86,7 @@ async def served(
     async with serve(
         servers["valkey"].url,
         own / "s",
-        is_hot=request.param == "fast path",
+        is_fast=request.param == "fast path",
         SERVER_URL="http://x",
         OAUTH_URL="http://127.0.0.1:9",
         MAX_CONNECTIONS="2",

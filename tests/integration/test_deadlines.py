@@ -15,7 +15,8 @@ import pytest
 from hiredis import Reader
 from redis.asyncio.connection import AbstractConnection, UnixDomainSocketConnection
 
-from footfall.driver.client import connect, fulfil
+from footfall.callbacks import fulfil
+from footfall.driver.client import connect
 from footfall.driver.connection import LATE, SILENT, CommandSender, Connection, pack
 from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.durability import DurableSender, Wait

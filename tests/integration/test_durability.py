@@ -15,7 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.driver.client import connect, fulfil
+from footfall.callbacks import fulfil
+from footfall.driver.client import connect
 from footfall.driver.keys import digest
 from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
@@ -177,7 +178,7 @@ def count_a(url: str) -> tuple[int, bytes]:
         return answer.status, answer.read()
 
 
-@pytest.mark.parametrize("options", [(), ("--no-hot-lane",)], ids=["fast path", "endpoints"])
+@pytest.mark.parametrize("options", [(), ("--no-fast-path",)], ids=["fast path", "endpoints"])
 def test_changes_over_http_are_answered_when_a_replica_has_them(
     own: Path, pair: list[RealServer], options: tuple[str, ...]
 ) -> None:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from footfall.api.hot_cycle import protocol_of
+from footfall.api.fast_cycle import protocol_of
 from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
 from footfall.driver.client import connect
@@ -104,14 +104,14 @@ class Served:
 
 
 @asynccontextmanager
-async def serve(url: str, path: Path, *, is_hot: bool, **environ: str) -> AsyncIterator[Served]:
+async def serve(url: str, path: Path, *, is_fast: bool, **environ: str) -> AsyncIterator[Served]:
     configured = Settings.from_env({"IPQPS": "0", **environ})
     store = Store(connect(url, timeout=5), prefix=f"h{next(_numbers)}", buckets=256)
     await store.create()
     store.data_set_id = b"same"
     service = site_of(configured, store, metrics=create_metrics(), clock=Clock())
     policy = policy_of(configured)
-    kind = protocol_of(service, policy, is_hot=is_hot)
+    kind = protocol_of(service, policy, is_fast=is_fast)
     config = uvicorn.Config(
         create_app(configured, service), http=kind, lifespan="off", log_config=None
     )
@@ -154,9 +154,9 @@ async def pair(url: str, home: Path, **environ: str) -> AsyncIterator[Pair]:
     async with AsyncExitStack() as stack:
         both = [
             await stack.enter_async_context(
-                serve(url, home / f"s{next(_numbers)}", is_hot=is_hot, **environ)
+                serve(url, home / f"s{next(_numbers)}", is_fast=is_fast, **environ)
             )
-            for is_hot in (True, False)
+            for is_fast in (True, False)
         ]
         yield Pair(*both)
 
@@ -365,7 +365,7 @@ async def test_plain_requests_take_the_fast_path(
     url: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = home / f"s{next(_numbers)}"
-    async with serve(url, path, is_hot=True) as hot:
+    async with serve(url, path, is_fast=True) as hot:
 
         def passed_on(self: Any, cycle: Any, app: Any) -> None:
             raise AssertionError(cycle.scope)

@@ -150,7 +150,7 @@ def test_a_service_needs_little_work_to_start(own: Path) -> None:
         assert ticks / os.sysconf("SC_CLK_TCK") < 2
 
 
-@pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["fast path", "endpoints"])
+@pytest.mark.parametrize("options", [[], ["--no-fast-path"]], ids=["fast path", "endpoints"])
 def test_a_slow_request_is_logged_whichever_way_it_is_answered(
     own: Path, options: list[str]
 ) -> None:

@@ -47,7 +47,7 @@ def both(
         }
         with (
             serving(Path(name) / "a", **settings) as first,
-            serving(Path(name) / "b", "--no-hot-lane", **settings) as second,
+            serving(Path(name) / "b", "--no-fast-path", **settings) as second,
         ):
             yield [first, second]
 
@@ -115,7 +115,9 @@ async def test_new_counters_take_tokens_at_all_services(both: list[Serving]) -> 
     at_once = 20
     limits = httpx.Limits(max_connections=at_once)
     forwarded = {"x-forwarded-for": "203.0.113.9"}
-    async with httpx.AsyncClient(headers=forwarded, limits=limits, timeout=30) as client:
+    # Most wait for one of these connections, however long that takes.
+    patience = httpx.Timeout(30, pool=None)
+    async with httpx.AsyncClient(headers=forwarded, limits=limits, timeout=patience) as client:
 
         async def count(n: int, path: str) -> int:
             answer = await client.post(f"{both[n % 2].url}/article", json={"path": path})

@@ -100,7 +100,7 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     assert loggers == {
         "footfall.server.opening": "WARNING",
         "footfall.driver.stats": "WARNING",
-        "footfall.api.hot_cycle": "WARNING",
+        "footfall.api.fast_cycle": "WARNING",
         "footfall.api.middleware": "WARNING",
         "footfall.http.response": "ERROR",
         "uvicorn.error": "WARNING",
@@ -156,7 +156,7 @@ def test_a_slow_answer_of_redis_has_no_id_of_the_request_that_opened_the_connect
     directory: Path, server: RealServer
 ) -> None:
     with (
-        logged(directory, "--no-hot-lane", REDIS_URL=server.url, SLOW_SECONDS="0.2") as served,
+        logged(directory, "--no-fast-path", REDIS_URL=server.url, SLOW_SECONDS="0.2") as served,
         server.admin() as admin,
     ):
         admin.client_kill_filter(_type="normal", skipme=True)
@@ -183,7 +183,7 @@ def test_a_slow_answer_of_redis_has_no_id_of_the_request_that_opened_the_connect
 
 def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Path) -> None:
     with (
-        logged(directory, "--no-hot-lane", SLOW_SECONDS="0.000001") as served,
+        logged(directory, "--no-fast-path", SLOW_SECONDS="0.000001") as served,
         httpx.Client() as client,
     ):
 
@@ -210,7 +210,7 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     assert {(each[1], each[2]) for each in kinds if each} == {
         ("WARNING", "footfall.server.opening"),
         ("WARNING", "footfall.driver.stats"),
-        ("WARNING", "footfall.api.hot_cycle"),
+        ("WARNING", "footfall.api.fast_cycle"),
         ("WARNING", "footfall.api.middleware"),
         ("ERROR", "footfall.http.response"),
     }

@@ -81,7 +81,7 @@ def read_all(connection: socket.socket) -> bytes:
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-@pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["fast path", "endpoints"])
+@pytest.mark.parametrize("options", [[], ["--no-fast-path"]], ids=["fast path", "endpoints"])
 def test_a_client_that_has_connected_and_sent_nothing_yet_is_answered_and_told_of_the_end(
     own: Path, options: list[str]
 ) -> None:

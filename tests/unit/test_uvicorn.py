@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from footfall.api.hot_cycle import HotCycle
+from footfall.api.fast_cycle import FastCycle
 from footfall.http import connection, protocol
 from footfall.server import server
 
@@ -47,8 +47,6 @@ PROTOCOL = {
     "resume_writing": "is told that the client reads again",
     "shutdown": "is replaced: uvicorn's closes connections with a request on its way",
     "timeout_keep_alive_task": "says whether there is a time-out to take back",
-    "client": "has the address and port of the client",
-    "scheme": "is http or https",
     "connections": "has all connections of the server, which are limited",
     "cycle": "is the last request, hot or not",
     "pipeline": "has the cycles that wait, the newest first",
@@ -183,7 +181,7 @@ def test_uvicorn_asks_a_cycle_for_nothing_that_a_hot_one_has_not() -> None:
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self.cycle"
     }
     assert asked - {"body", "more_body"} == ASKED_OF_CYCLES
-    assert all(hasattr(HotCycle, name) for name in ASKED_OF_CYCLES)
+    assert all(hasattr(FastCycle, name) for name in ASKED_OF_CYCLES)
 
 
 def test_nothing_else_of_a_connection_is_used() -> None:

@@ -16,8 +16,8 @@ from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response
 from ..telemetry.access_log import AccessLog, Answer, Request
 from ..telemetry.metrics import OTHER
-from .hot import HotRequest
-from .hot_cycle import HotCycle
+from .fast_cycle import FastCycle
+from .fast_requests import PreparedRequest
 from .middleware import route_of
 
 
@@ -49,10 +49,10 @@ class LoggedRequests:
 
 
 def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtocol]:
-    """The protocol class with a line for each hot request, and for each that is refused."""
+    """The protocol class with a line for each fast request, and for each that is refused."""
 
     class LoggedProtocol(base):  # type: ignore[misc, valid-type]
-        cycle_type = _logged_cycle(cast(type[HotCycle], base.cycle_type), log)
+        cycle_type = _logged_cycle(cast(type[FastCycle], base.cycle_type), log)
         _refused: Request | None = None
 
         def refuse(self, error: ServiceError) -> None:
@@ -70,16 +70,14 @@ def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtoc
     return LoggedProtocol
 
 
-def _logged_cycle(base: type[HotCycle], log: AccessLog) -> type[HotCycle]:
+def _logged_cycle(base: type[FastCycle], log: AccessLog) -> type[FastCycle]:
     class LoggedCycle(base):  # type: ignore[misc, valid-type]
         __slots__ = ("_asked",)
 
-        def accepts(self, request: HotRequest, headers: Headers) -> bool:
-            if not super().accepts(request, headers):
-                return False
+        def take(self, request: PreparedRequest, headers: Headers) -> None:
+            super().take(request, headers)
             # Now, since the connection may read its next request before this one is answered.
             self._asked = _read_by(self.connection)
-            return True
 
         def answer(self, reply: Reply | Response) -> int:
             status: int = super().answer(reply)

@@ -4,7 +4,7 @@ In the layout without prefix comments have `insertedAt`, the count of one articl
 the text of a reply begins with a mention of the comment it answers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -34,6 +34,7 @@ from ..http.response import Reply
 from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
+from .fast import Done, FastRequest
 
 
 class List(NamedTuple):
@@ -67,12 +68,29 @@ class List(NamedTuple):
 
 
 async def list_(site: Site, parsed: List, caller: Caller) -> object:
-    if not is_common(site, caller.viewer):
-        async with site.page_cache.turns:
-            return (await _listing(site, parsed, caller.viewer))[1]
-    if not site.page_cache.has(parsed):
-        return await first_page(site, parsed)
-    return await common_page(site, parsed, await site.comments.version(parsed.path))
+    """A page as this viewer sees it."""
+    async with site.page_cache.turns:
+        return (await _listing(site, parsed, caller.viewer))[1]
+
+
+def page(site: Site, parsed: List) -> FastRequest | None:
+    """A page as the public sees it. None with LEVELS, which change with other pages."""
+    if site.display.levels:
+        return None
+
+    def send(client_key: str, done: Done) -> None:
+        if site.page_cache.has(parsed):
+            site.comments.fetch_version(parsed.path, done)
+        else:
+            # Then the version need not be read first.
+            done([])
+
+    def answer(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
+        if not version:
+            return first_page(site, parsed)
+        return kept_page(site, parsed, *version) or common_page(site, parsed, *version)
+
+    return FastRequest(answer, send)
 
 
 async def common_page(site: Site, parsed: List, version: int) -> Reply:
@@ -100,11 +118,6 @@ def kept_page(site: Site, parsed: List, version: int) -> Reply | None:
     """The same if it is cached at this version, else None."""
     found = site.page_cache.find(parsed, (version,))
     return found and (found.body, found.tag)
-
-
-def is_common(site: Site, viewer: Viewer) -> bool:
-    """May one cached page serve every such viewer? Not with LEVELS, which other pages change."""
-    return viewer.account is None and not site.display.levels
 
 
 async def _listing(site: Site, parsed: List, viewer: Viewer) -> tuple[Page, dict[str, object]]:
@@ -144,6 +157,10 @@ class Count:
         paths = form.paths(name)
         form.done()
         return cls(paths)
+
+
+def fast_count(site: Site, parsed: Count) -> FastRequest:
+    return FastRequest(lambda numbers: count(site, parsed, Caller(PUBLIC, "", "")))
 
 
 async def count(site: Site, parsed: Count, caller: Caller) -> object:

@@ -5,18 +5,20 @@ The layout without prefix sends bare numbers where /api sends an object for each
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 import orjson
 
-from ..domain.counters import VIEWS
-from ..domain.counters import change as change_counters
+from ..domain.counters import VIEWS, lowers_views
+from ..domain.counters import change as apply
+from ..domain.rules import require_administrator
 from ..domain.site import Site
 from ..errors import BadRequest
 from ..http import envelope
 from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, not_among
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
+from .fast import Done, FastRequest, answered
 
 ACTIONS = {"inc": 1, "desc": -1}
 
@@ -88,11 +90,15 @@ def _types(form: Form, value: object, allowed: Sequence[str]) -> list[str]:
     return types
 
 
-async def read(site: Site, parsed: Read, caller: Caller) -> object:
+def read(site: Site, parsed: Read) -> FastRequest:
     if parsed.paths is None:
-        return 0
-    counters = site.counters
-    return parsed.reply(await counters.read(counters.names(parsed.paths, parsed.types)))
+        return FastRequest(lambda numbers: 0)
+    names = site.counters.names(parsed.paths, parsed.types)
+
+    def send(client_key: str, done: Done) -> None:
+        site.counters.fetch_counts(names, done)
+
+    return FastRequest(parsed.reply, send, names=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +159,21 @@ def _change(fields: Mapping[str, object], site: Site) -> tuple[str, str, int]:
     return path or "", type, ACTIONS[action]
 
 
+def add(site: Site, parsed: Change | Read) -> FastRequest | None:
+    """None if only an administrator may ask for it."""
+    is_lower = isinstance(parsed, Change) and lowers_views(parsed.changes)
+    return None if is_lower else _asked(site, parsed)
+
+
 async def change(site: Site, parsed: Change | Read, caller: Caller) -> object:
+    """Raises Unauthorized or Forbidden if anybody but an administrator counts views down."""
+    if isinstance(parsed, Change) and lowers_views(parsed.changes):
+        require_administrator(caller.viewer)
+    return await answered(_asked(site, parsed), site.rate_limits.client_key(caller.address))
+
+
+def _asked(site: Site, parsed: Change | Read) -> FastRequest:
     if isinstance(parsed, Read):
-        return await read(site, parsed, caller)
-    return parsed.reply(await change_counters(site, parsed.changes, caller))
+        return read(site, parsed)
+    changes = site.counters.changes(parsed.changes)
+    return FastRequest(parsed.reply, partial(apply, site, changes), changes=changes)

@@ -1,6 +1,6 @@
 """The adapter between HTTP and the operations: it parses, runs the operation, and answers.
 
-Errors are caught here and in hot_cycle.py only. It is raw ASGI, because Starlette's Request and
+Errors are caught here and in fast_cycle.py only. It is raw ASGI, because Starlette's Request and
 Response cost more than the work of an operation.
 """
 
@@ -21,6 +21,7 @@ from ..http.policy import Policy
 from ..http.response import COMMON, Reply, Response, failed, tagged_by_body
 from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller, Viewer
+from .fast import FastRequest, answered
 from .layouts import Layout
 
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
@@ -31,9 +32,11 @@ READING = ("GET", "HEAD")
 class Row:
     """One operation, in all layouts.
 
-    `route` is its name in metrics. `run` returns plain data, or a finished Reply. `type` is the
-    value of the query's `type` that selects this row, None for any other value. With `is_bare` the
-    layout without prefix gets the answer without an envelope, in the shape that `flat` makes of
+    `route` is its name in metrics. `run` returns plain data, or a finished Reply. `fast` makes of
+    a parsed request what can be answered without ASGI, for visitors who are not logged in; where it
+    makes nothing, and for others, `run` answers. Without `run`, `fast` answers everybody. `type` is
+    the value of the query's `type` that selects this row, None for any other value. With `is_bare`
+    the layout without prefix gets the answer without an envelope, in the shape that `flat` makes of
     (data, parsed request). `is_navigation`: browsers come from wherever another service sent them.
     `is_upload`: the body is a file, and comes in pieces. `admit` refuses whoever may not ask at all
     before the fields are judged.
@@ -43,16 +46,17 @@ class Row:
     method: str
     path: str
     parse: Callable[[RawRequest, Site], Any]
-    run: Callable[[Site, Any, Caller], Awaitable[object]]
+    run: Callable[[Site, Any, Caller], Awaitable[object]] | None = None
     flat: Callable[[Any, Any], object] | None = None
     is_bare: bool = False
     type: str | None = None
     is_navigation: bool = False
     is_upload: bool = False
     admit: Callable[[Site, Viewer], None] | None = None
+    fast: Callable[[Site, Any], FastRequest | None] | None = None
 
 
-def reply_of(row: Row, data: Any, parsed: Any, *, is_bare: bool) -> Reply:
+def reply_of(row: Row, data: Any, *, parsed: Any, is_bare: bool) -> Reply:
     """The body in the request's layout, and an ETag if the operation only reads."""
     if isinstance(data, tuple):
         # The operation has made the reply itself, since that was cheaper.
@@ -135,12 +139,21 @@ class Resource:
         is_sent_elsewhere = layout.is_sent_elsewhere(method, headers)
         agent = headers.get(b"user-agent", b"").decode("latin-1")
         caller = Caller(viewer, address, asked_in, is_sent_elsewhere, agent)
-        data = await row.run(self._site, parsed, caller)
+        data = await self._run(row, parsed, caller)
         if isinstance(data, Response):
             return data
         data, extra = layout.finish(data, asked, scope, headers, policy)
-        reply = reply_of(row, data, parsed, is_bare=layout.is_bare)
+        reply = reply_of(row, data, parsed=parsed, is_bare=layout.is_bare)
         return layout.answer(reply, headers, extra)
+
+    async def _run(self, row: Row, parsed: Any, caller: Caller) -> Any:
+        site = self._site
+        if row.fast and (row.run is None or caller.viewer.account is None):
+            fast = row.fast(site, parsed)
+            if fast:
+                return await answered(fast, site.rate_limits.client_key(caller.address))
+        assert row.run is not None, f"{row.route} has nothing that answers this request"
+        return await row.run(site, parsed, caller)
 
     def _row(self, method: str, type: object) -> Row:
         rows = self._rows.get("GET" if method == "HEAD" else method)

@@ -19,6 +19,7 @@ from ..http.params import MAX_RECENT, Form, RawRequest
 from ..http.response import Reply
 from ..model import PUBLIC, Caller, Viewer
 from ..render.view import View
+from .fast import FastRequest
 
 # How often the ids may change between two reads before the answer is 503.
 MAX_READS = 5
@@ -39,17 +40,22 @@ class Recent(NamedTuple):
 
 
 async def recent(site: Site, parsed: Recent, caller: Caller) -> object:
-    """Comments, newest first. Raises Unavailable if they come in faster than they can be read."""
-    if caller.viewer.account is None:
-        return await _common(site, parsed)
+    """Comments, newest first, as this viewer sees them."""
     newest = await site.recent.newest(parsed.number, caller.viewer)
     async with site.page_cache.turns:
         _, found = await _listing(site, parsed, newest.ids, caller.viewer)
     return found
 
 
+def fast_recent(site: Site, parsed: Recent) -> FastRequest:
+    return FastRequest(lambda numbers: _common(site, parsed))
+
+
 async def _common(site: Site, parsed: Recent) -> Reply:
-    """The comments as the public sees them."""
+    """The comments as the public sees them.
+
+    Raises Unavailable if they come in faster than they can be read.
+    """
     known = site.recent_ids.get(parsed, ())
     for _ in range(MAX_READS):
         ids, versions = await site.recent.newest(parsed.number, PUBLIC, known)

@@ -31,9 +31,25 @@ from .endpoint import Resource, Row
 from .layouts import LAYOUTS, OWN
 
 TABLE = (
-    Row("article_read", "GET", "/article", counters.Read.parse, counters.read, is_bare=True),
-    Row("article_change", "POST", "/article", counters.Change.parse, counters.change, is_bare=True),
-    Row("comment_page", "GET", "/comment", comments.List.parse, comments.list_, is_bare=True),
+    Row("article_read", "GET", "/article", counters.Read.parse, is_bare=True, fast=counters.read),
+    Row(
+        "article_change",
+        "POST",
+        "/article",
+        counters.Change.parse,
+        counters.change,
+        is_bare=True,
+        fast=counters.add,
+    ),
+    Row(
+        "comment_page",
+        "GET",
+        "/comment",
+        comments.List.parse,
+        comments.list_,
+        is_bare=True,
+        fast=comments.page,
+    ),
     Row(
         "comment_count",
         "GET",
@@ -43,6 +59,7 @@ TABLE = (
         comments.flat_count,
         is_bare=True,
         type="count",
+        fast=comments.fast_count,
     ),
     Row(
         "comment_recent",
@@ -52,6 +69,7 @@ TABLE = (
         recent.recent,
         is_bare=True,
         type="recent",
+        fast=recent.fast_recent,
     ),
     Row(
         "comment_queue",

@@ -32,7 +32,9 @@ SWITCH_SECONDS = 0.0005
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="Number of processes; WORKERS by default."
 )
-@click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
+@click.option(
+    "--fast-path/--no-fast-path", "is_fast", default=True, help="Answer every request through ASGI."
+)
 @click.option("--as-worker", is_flag=True, hidden=True)
 @click.option("--traced", is_flag=True, hidden=True)
 @click.option("--inherited", type=int, hidden=True)
@@ -40,7 +42,7 @@ SWITCH_SECONDS = 0.0005
 @click.option("--row", type=int, default=0, hidden=True)
 def serve(
     workers: int | None,
-    no_hot_lane: bool,
+    is_fast: bool,
     as_worker: bool,
     traced: bool,
     inherited: int | None,
@@ -63,7 +65,7 @@ def serve(
     workers = workers or settings.workers
     # A worker gets its parent's decision by --traced.
     is_traced = traced or (not as_worker and tracing.are_wanted(environ()))
-    mode = Mode(is_hot=not (no_hot_lane or is_traced), is_traced=is_traced)
+    mode = Mode(is_fast=is_fast and not is_traced, is_traced=is_traced)
     with errors_as_messages():
         if as_worker:
             own = create_metrics(mmap.mmap(metrics, 0), row)

@@ -1,47 +1,89 @@
 """Who may change a counter: anybody may count up and take back a reaction, but views only rise.
 
 If the public could count views down, anybody could set a site's numbers to zero.
+
+The rule is written in callbacks, since busy sites count thousands of views a second.
 """
 
-import asyncio
 from collections.abc import Sequence
+from functools import partial
 
+from ..callbacks import awaited
 from ..driver.batch_kinds import CountsCallback
-from ..driver.client import fulfil
 from ..errors import NoRoom, TooMany
-from ..model import Caller
-from .rules import require_administrator
 from .site import Site
 
 VIEWS = "time"
 
 
-async def change(site: Site, changes: Sequence[tuple[str, str, int]], caller: Caller) -> list[int]:
-    """Apply (path, type, delta) changes, all or none; returns the new counts, in order.
+def change(
+    site: Site, changes: Sequence[tuple[str, int]], client_key: str, done: CountsCallback
+) -> None:
+    """Apply (name, delta) changes, all or none; `done` gets the new counts, in order.
 
-    Raises Unauthorized or Forbidden if anybody but an administrator counts views down, TooMany if
-    the address makes too many changes or too many new counters, NoRoom if there is no room for a
-    new counter.
+    Or it gets TooMany if the client makes too many changes or too many new counters, NoRoom if
+    there is no room for a new counter, StoreUnavailable. A client without a key has no limit.
     """
-    if lowers_views(changes):
-        require_administrator(caller.viewer)
-    await charge(site, caller.address, len(changes))
-    counters, quota = site.counters, site.quota
-    named = counters.changes(changes)
-    names = [name for name, _ in named]
-    client_key = site.rate_limits.client_key(caller.address)
+    if client_key:
+        done = partial(_counted, site, changes, client_key, done)
+        if not site.rate_limits.covers(client_key, len(changes)):
+            paid = partial(_paid, site, changes, client_key, done)
+            return _pay(site, client_key, len(changes), paid)
+    _apply(site, changes, client_key, done)
+
+
+def _paid(
+    site: Site,
+    changes: Sequence[tuple[str, int]],
+    client_key: str,
+    done: CountsCallback,
+    waits: list[int] | Exception,
+) -> None:
+    if isinstance(waits, Exception):
+        done(waits)
+    else:
+        _apply(site, changes, client_key, done)
+
+
+def _apply(
+    site: Site, changes: Sequence[tuple[str, int]], client_key: str, done: CountsCallback
+) -> None:
+    if client_key in site.rate_limits.owing or site.quota.is_full:
+        site.process.background.start(_apply_to_known(site, changes, client_key, done))
+    else:
+        site.counters.send_changes(changes, done)
+
+
+async def _apply_to_known(
+    site: Site, changes: Sequence[tuple[str, int]], client_key: str, done: CountsCallback
+) -> None:
+    """The same where new counters may not be made: Redis is asked first which these are."""
+    names = [name for name, _ in changes]
     wait_ms = site.rate_limits.wait_ms(client_key)
-    if wait_ms and not await quota.are_known(names):
-        raise TooMany(wait_ms, "New pages are counted too fast from this address")
-    if not await quota.allows(names):
-        raise NoRoom()
-    counts = await counters.add(changes)
-    if client_key and 1 in counts:
-        charge_new(site, client_key, named, counts)
-    return counts
+    try:
+        if wait_ms and not await site.quota.are_known(names):
+            raise TooMany(wait_ms, "New pages are counted too fast from this address")
+        if not await site.quota.allows(names):
+            raise NoRoom()
+    except Exception as error:
+        done(error)
+    else:
+        site.counters.send_changes(changes, done)
 
 
-def charge_new(
+def _counted(
+    site: Site,
+    changes: Sequence[tuple[str, int]],
+    client_key: str,
+    done: CountsCallback,
+    counts: list[int] | Exception,
+) -> None:
+    if isinstance(counts, list) and 1 in counts:
+        _charge_new(site, client_key, changes, counts)
+    done(counts)
+
+
+def _charge_new(
     site: Site, client_key: str, changes: Sequence[tuple[str, int]], counts: Sequence[int]
 ) -> None:
     """Take a client's tokens for the counters that these (name, delta) changes have created.
@@ -68,14 +110,11 @@ def charge_new(
 async def charge(site: Site, address: str, tokens: int) -> None:
     """Take tokens from an address that has a limit. Raises TooMany."""
     client_key = site.rate_limits.client_key(address)
-    if not client_key or site.rate_limits.covers(client_key, tokens):
-        return
-    future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-    pay(site, client_key, tokens, fulfil(future))
-    await future
+    if client_key and not site.rate_limits.covers(client_key, tokens):
+        await awaited(partial(_pay, site, client_key, tokens))
 
 
-def pay(site: Site, client_key: str, tokens: int, done: CountsCallback) -> None:
+def _pay(site: Site, client_key: str, tokens: int, done: CountsCallback) -> None:
     """Take a client's tokens in Redis, when its allowance does not cover them.
 
     Calls `done` with the result of the script, or with TooMany.
@@ -96,4 +135,5 @@ def pay(site: Site, client_key: str, tokens: int, done: CountsCallback) -> None:
 
 
 def lowers_views(changes: Sequence[tuple[str, str, int]]) -> bool:
+    """Do some of these (path, type, delta) changes need an administrator?"""
     return any(type == VIEWS and delta < 0 for _, type, delta in changes)

@@ -8,12 +8,13 @@ increment that the server has run already would count twice.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from ..callbacks import fulfil
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from ..telemetry.metrics import Metrics
@@ -30,8 +31,6 @@ Client = Any  # Redis | RedisCluster: redis-py types their commands too differen
 
 # The COUNT of a SCAN: a step of it takes some tenths of a millisecond.
 SCAN_COUNT_KEYS = 1000
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,17 +266,3 @@ def connect(
     changes = make.changes(pool.make_connection) if wait else prompt
     client = Redis.from_pool(pool)
     return RedisClient(prompt, prompt, changes, client, timeout, stats, make.data_set_ids, wait)
-
-
-def fulfil(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:
-    """A callback that sets a future's result or exception, unless the future was cancelled."""
-
-    def done(answer: T | Exception) -> None:
-        if future.done():
-            return
-        if isinstance(answer, Exception):
-            future.set_exception(answer)
-        else:
-            future.set_result(answer)
-
-    return done

@@ -2,8 +2,9 @@
 
 import asyncio
 
+from ..callbacks import fulfil
 from ..errors import StoreUnavailable
-from .client import RedisClient, fulfil
+from .client import RedisClient
 from .connection import CommandSender, pack
 from .replies import ErrorReply
 

@@ -1,9 +1,9 @@
-"""The protocol class: uvicorn's, with a fast path for hot requests. Its parser reads all requests.
+"""The protocol class: uvicorn's, with a fast path. Its parser reads all requests.
 
 For a counter, ASGI (a task, a scope, three messages, a router) costs several times the work itself.
-So a request is held until the parser has all of it. If it is hot, a cycle of our own answers it;
-api/hot_cycle.py says which requests those are. Any request that is unusual, long or to be refused
-is replayed to uvicorn's callbacks and becomes an ASGI request.
+So a request is held until the parser has all of it. If it may take the fast path, a cycle of our
+own answers it (api/fast_cycle.py). Any request that is unusual, long or has no fast path is
+replayed to uvicorn's callbacks and becomes an ASGI request.
 
 uvicorn sets no limit to the headers of a request; here they may be as long as in the reference
 server.
@@ -36,29 +36,27 @@ _HOST = re.compile(rb"([\w.~%-]+|\[[\da-fA-F:.]+\])(:\d{0,5})?")
 
 
 class Requests(Protocol):
-    """A mapping: (method, URL, body) -> the hot request that they mean, or None."""
+    """A mapping: (method, URL, body) -> what answers that request on the fast path, or None."""
 
     def __getitem__(self, words: tuple[bytes, bytes, bytes]) -> Any: ...
 
     def may_have(self, method: bytes, url: bytes) -> bool:
-        """Could a request with this method and URL be hot, whatever its body is?"""
+        """Could a request with this method and URL take the fast path, whatever its body is?"""
         ...
 
 
 class Cycle(Protocol):
-    """The hot request of a connection, with the attributes that uvicorn expects of its cycles."""
+    """A request on the fast path, with the attributes that uvicorn expects of its cycles."""
 
     def __init__(self, connection: "HttpProtocol") -> None: ...
 
-    def accepts(self, request: Any, headers: Headers) -> bool:
-        """Take this request; False if ASGI must answer it after all."""
-        ...
+    def take(self, request: Any, headers: Headers) -> None: ...
 
     def start(self) -> None: ...
 
 
 class HttpProtocol(Connection):
-    """Reads a connection's requests: each is answered by a hot cycle, or passed on to uvicorn."""
+    """Reads a connection's requests: each takes the fast path, or is passed on to uvicorn."""
 
     requests: ClassVar[Requests]
     cycle_type: ClassVar[type[Cycle]]
@@ -88,12 +86,12 @@ class HttpProtocol(Connection):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._hot_cycle = self.cycle_type(self)
+        self._fast_cycle = self.cycle_type(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         # Without reference cycles, memory is freed at once and not by the garbage collector.
-        del self._hot_cycle
+        del self._fast_cycle
 
     def _collect_headers(self) -> None:
         """Make on_header a closure: a method, called for a dozen headers, takes twice as long."""
@@ -148,7 +146,7 @@ class HttpProtocol(Connection):
         elif self._is_held and (
             b"expect" in self.head or not self.requests.may_have(self.parser.get_method(), self.url)
         ):
-            # It cannot be hot, and its endpoint reads the rest.
+            # It cannot take the fast path, and its endpoint reads the rest.
             self._pass_on()
 
     # The parser's callbacks.
@@ -214,7 +212,8 @@ class HttpProtocol(Connection):
             request = self.requests[self.parser.get_method(), self.url, self._body]
             if request is not None and self._is_usual():
                 headers = headers_of(self.all_headers()) if self._repeated else self.head
-                if self._may_call(headers) and self._is_hot(request, headers):
+                if self._may_call(headers):
+                    self._answer_fast(request, headers)
                     return
             self._pass_on()
         if not self.is_refused:
@@ -262,7 +261,7 @@ class HttpProtocol(Connection):
         if self._body:
             super().on_body(self._body)
 
-    # Requests that a hot cycle answers.
+    # Requests that take the fast path.
 
     def _is_usual(self) -> bool:
         """Is there nothing about the request that only ASGI handles?"""
@@ -292,14 +291,13 @@ class HttpProtocol(Connection):
             return False
         return not self.policy.domains or is_allowed(headers, self.policy.domains)
 
-    def _is_hot(self, request: Any, headers: Headers) -> bool:
-        """Let a hot cycle answer, if it accepts the request; a pipelined one waits for its turn."""
+    def _answer_fast(self, request: Any, headers: Headers) -> None:
+        """Let a cycle of the fast path answer; a pipelined request waits for its turn."""
         before = self.cycle
         is_free = before is None or before.response_complete
-        # One cycle answers the hot requests of a connection one after the other.
-        cycle = self._hot_cycle if is_free else self.cycle_type(self)
-        if not cycle.accepts(request, headers):
-            return False
+        # One cycle answers the requests of a connection one after the other.
+        cycle = self._fast_cycle if is_free else self.cycle_type(self)
+        cycle.take(request, headers)
         self.cycle = cycle  # type: ignore[assignment]
         self._is_held = False
         self.is_between = True
@@ -308,7 +306,6 @@ class HttpProtocol(Connection):
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, None))  # type: ignore[arg-type]
-        return True
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         if app is None:

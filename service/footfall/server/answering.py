@@ -10,8 +10,8 @@ import uvicorn
 
 from .. import __version__
 from ..api.access import LoggedRequests, logged_protocol
+from ..api.fast_cycle import protocol_of
 from ..api.health import Health
-from ..api.hot_cycle import protocol_of
 from ..asgi import create_app, policy_of
 from ..config import Settings
 from ..domain.site import Site
@@ -24,16 +24,16 @@ GRACE_SECONDS = 10
 
 @dataclass(frozen=True)
 class Mode:
-    """How requests are answered: `is_hot`, with the fast path; `is_traced`, with spans, which only
+    """How requests are answered: `is_fast`, with the fast path; `is_traced`, with spans, which only
     requests through ASGI have."""
 
-    is_hot: bool = True
+    is_fast: bool = True
     is_traced: bool = False
 
     def options(self) -> list[str]:
         """The options of `footfall serve` for a worker with the same mode."""
-        hot, traced = [] if self.is_hot else ["--no-hot-lane"], ["--traced"] * self.is_traced
-        return hot + traced
+        fast, traced = [] if self.is_fast else ["--no-fast-path"], ["--traced"] * self.is_traced
+        return fast + traced
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def answering(
     """uvicorn's configuration. After the block spans are sent, and the access log is written."""
     with ExitStack() as stack:
         app = create_app(settings, site, health, is_traced=mode.is_traced)
-        protocol = protocol_of(site, policy_of(settings), is_hot=mode.is_hot)
+        protocol = protocol_of(site, policy_of(settings), is_fast=mode.is_fast)
         if mode.is_traced:
             # Imported here, because OpenTelemetry is optional.
             from ..tracing.sending import sending

@@ -4,13 +4,14 @@ Scripts decide which held comments a viewer sees: a page that is filtered after 
 too short. What they change, the site follows (store/journal.py).
 """
 
-import asyncio
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from ..callbacks import awaited
 from ..driver.batch import Batcher
 from ..driver.batch_kinds import CountsCallback, Memo
-from ..driver.client import RedisClient, fulfil
+from ..driver.client import RedisClient
 from ..driver.keys import Keys, digest
 from ..driver.pipeline import Pipeline
 from ..driver.scripts import Scripts
@@ -205,10 +206,8 @@ class Comments:
 
     async def version(self, path: str) -> int:
         """An answer made of the page is good while this stays."""
-        future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self.fetch_version(path, fulfil(future))
-        (version,) = await future
-        return version
+        versions: list[int] = await awaited(partial(self.fetch_version, path))
+        return versions[0]
 
     def fetch_version(self, path: str, done: CountsCallback) -> None:
         self._batch.version(path, done)

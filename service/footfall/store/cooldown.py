@@ -7,13 +7,12 @@ Neither waits for the disk: after a crash the limit only begins anew.
 An IPv6 address stands for its /64, of which one line may have 65,536: their /48 has a limit, too.
 """
 
-import asyncio
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
+from ..callbacks import awaited
 from ..driver.batch import Batcher
 from ..driver.batch_kinds import CountsCallback, Rate
-from ..driver.client import fulfil
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import TooFast
@@ -96,10 +95,8 @@ class Cooldown:
         return not await self._take([(self._keys.mails(to), rate)])
 
     async def _take(self, buckets: Sequence[Bucket]) -> int:
-        future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._take_all(buckets, 1, fulfil(future))
-        (wait_ms,) = await future
-        return wait_ms
+        waits: list[int] = await awaited(partial(self._take_all, buckets, 1))
+        return waits[0]
 
     def _take_all(self, buckets: Sequence[Bucket], tokens: int, done: CountsCallback) -> None:
         """Take tokens from each of these, or from none; in one round trip."""

@@ -4,12 +4,13 @@ A counter is not a key of its own, because in a small hash it takes half the mem
 changes of one turn of the event loop go to Redis together (driver/batch.py).
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
+from functools import partial
 from itertools import islice
 
+from ..callbacks import awaited
 from ..driver.batch import Batcher
-from ..driver.client import RedisClient, fulfil
+from ..driver.client import RedisClient
 
 # A step of a walk reads so many hashes, and so many fields of a large one: 8 MB at worst.
 MAX_STEP_HASHES = 32
@@ -34,9 +35,7 @@ class Counters:
 
     async def read(self, names: Sequence[str]) -> list[int]:
         """The counts of these counters; 0 for a counter that does not exist."""
-        future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self.fetch_counts(names, fulfil(future))
-        return await future
+        return await awaited(partial(self.fetch_counts, names))
 
     @staticmethod
     def changes(changes: Sequence[tuple[str, str, int]]) -> list[tuple[str, int]]:
@@ -45,9 +44,7 @@ class Counters:
 
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; returns the new counts, in order, none below 0."""
-        future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self.send_changes(self.changes(changes), fulfil(future))
-        return await future
+        return await awaited(partial(self.send_changes, self.changes(changes)))
 
 
 async def walked(

@@ -1,0 +1,124 @@
+"""The requests that take the fast path: those that a busy site gets most, whose rows have `fast`.
+
+What to do follows from method, URL and body alone, which most visitors of a page send alike, so
+prepared requests are cached by these. Headers differ by visitor and are read for each request.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from sys import getsizeof
+from typing import Any
+
+from ..domain.site import Site
+from ..errors import ServiceError
+from ..http.body import parse_json
+from ..http.params import MAX_URL, RawRequest, parse_query
+from ..http.response import Reply
+from ..telemetry.metrics import Route
+from .endpoint import reply_of
+from .fast import FastRequest, Send
+from .routes import TABLE
+
+# The size of all cached requests together, and of one, as estimated by FastRequests._keep.
+MAX_KEPT_BYTES = 32 * 1024 * 1024
+MAX_REQUEST_BYTES = MAX_KEPT_BYTES // 512
+# What a cached request takes besides its text: its objects, and its entry in the dictionary.
+REQUEST_OVERHEAD_BYTES = 600
+
+# (method, path) -> its operations, and True in the layout without prefix.
+_ROWS = {
+    (row.method.encode(), prefix + row.path.encode()): (
+        [each for each in TABLE if (each.method, each.path) == (row.method, row.path)],
+        not prefix,
+    )
+    for row in TABLE
+    if row.fast
+    for prefix in (b"/api", b"")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRequest:
+    """A FastRequest with what the protocol class needs to answer it.
+
+    A dataclass with slots, since the fields of a named tuple take longer to look up.
+    """
+
+    # Its metrics.
+    route: Route
+    send: Send
+    answer: Callable[[list[int]], Any]
+    # Makes a Reply of an answer that is plain data.
+    finish: Callable[[Any], Reply]
+    # Does it take tokens of the client's?
+    is_limited: bool
+    # In which a refusal is worded: `lang` of the query.
+    language: str
+
+
+class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
+    """(method, URL, body) -> the prepared request; None if an endpoint must answer, as for errors.
+
+    A cache: when it is full all of it is dropped, since to find the oldest costs at every hit.
+    """
+
+    def __init__(self, site: Site, *, is_on: bool = True) -> None:
+        self._site = site
+        self._rows = _ROWS if is_on else {}
+        self._bytes = 0
+
+    def may_have(self, method: bytes, url: bytes) -> bool:
+        """Could a request with this method and URL take the fast path, whatever its body is?"""
+        return (method, url.partition(b"?")[0]) in self._rows
+
+    def __missing__(self, words: tuple[bytes, bytes, bytes]) -> PreparedRequest | None:
+        try:
+            return self._prepared(words)
+        except ServiceError:
+            # The endpoint finds the same error and answers it.
+            return None
+
+    def _prepared(self, words: tuple[bytes, bytes, bytes]) -> PreparedRequest | None:
+        method, url, body = words
+        path, _, query = url.partition(b"?")
+        rows, is_bare = self._rows.get((method, path), ((), False))
+        # A POST without a body takes its fields from the query, and a GET may have a body: both
+        # are rare, and the endpoints handle them.
+        if not rows or bool(body) != (method == b"POST") or b"#" in query or len(url) > MAX_URL:
+            return None
+        values = parse_query(query)
+        if "id" in values:
+            return None
+        type = values.get("type")
+        row = next((row for row in rows if row.type == type and type), rows[0])
+        request = RawRequest(values, parse_json(body) if body else {}, is_bare=is_bare)
+        parsed = row.parse(request, self._site)
+        fast = row.fast(self._site, parsed) if row.fast else None
+        if fast is None:
+            return None
+        prepared = PreparedRequest(
+            self._site.process.metrics.routes[row.route],
+            fast.send,
+            fast.answer,
+            partial(reply_of, row, parsed=parsed, is_bare=is_bare),
+            bool(fast.changes),
+            str(values.get("lang", "")).lower(),
+        )
+        self._keep(words, fast, prepared)
+        return prepared
+
+    def _keep(
+        self, words: tuple[bytes, bytes, bytes], fast: FastRequest, prepared: PreparedRequest
+    ) -> None:
+        # The path is stored again in each counter's name and in the parsed request.
+        names = [*fast.names, *(name for name, _ in fast.changes)]
+        size = REQUEST_OVERHEAD_BYTES + 4 * sum(map(len, words))
+        size += 150 * len(names) + 2 * sum(map(getsizeof, names))
+        if size > MAX_REQUEST_BYTES:
+            return
+        self._bytes += size
+        if self._bytes > MAX_KEPT_BYTES:
+            self.clear()
+            self._bytes = size
+        self[words] = prepared

@@ -66,7 +66,7 @@ ALLOWED = {
         "render",
         "telemetry",
     },
-    "tracing": {"driver", "errors", "http"},
+    "tracing": {"http"},
     "maintenance": {"domain", "driver", "errors", "markup", "model", "plurals", "render", "store"},
     "transfer": {
         "domain",
@@ -94,7 +94,6 @@ ALLOWED = {
         "render",
         "store",
         "telemetry",
-        "tracing",
         "transfer",
     },
     "asgi": {"__version__", "api", "config", "domain", "http", "netaddr", "telemetry", "tracing"},

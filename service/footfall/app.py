@@ -23,8 +23,7 @@ from .domain.recipients import Recipients
 from .domain.rules import AccountRules, Rules
 from .domain.sessions import Sessions
 from .domain.site import Site
-from .driver.batch import Batch
-from .driver.client import Wrap, connect, unwrapped
+from .driver.client import connect
 from .driver.keys import Keys, digest
 from .driver.private_server import CannotStart, private_server, url_of
 from .driver.probe import Probe
@@ -58,7 +57,6 @@ def open_process(
     metrics: Metrics | None = None,
     *,
     clock: Callable[[], int] = now_ms,
-    is_traced: bool = False,
 ) -> Process:
     """What there is once, on the Redis at `url`; nothing is sent yet. Raises BadSettings.
 
@@ -74,7 +72,6 @@ def open_process(
             durability,
             asks_replicas=settings.read_from_replicas,
             stats=CommandStats(metrics, settings.slow_seconds),
-            wrap=_traced()[0] if is_traced else unwrapped,
         )
     except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
@@ -96,7 +93,7 @@ def open_process(
     )
 
 
-def open_store(settings: SiteSettings, process: Process, *, is_traced: bool = False) -> Store:
+def open_store(settings: SiteSettings, process: Process) -> Store:
     """The nouns of a site's data set; nothing is sent yet."""
     return Store(
         process.redis,
@@ -106,15 +103,7 @@ def open_store(settings: SiteSettings, process: Process, *, is_traced: bool = Fa
         buckets=settings.counter_buckets,
         counter_limit=settings.counter_limit,
         tells=settings.tells,
-        batch=_traced()[1] if is_traced else Batch,
     )
-
-
-def _traced() -> tuple[Wrap, type[Batch]]:
-    # Imported here, because OpenTelemetry is optional.
-    from .tracing.spans import TracedBatch, TracedSender
-
-    return TracedSender, TracedBatch
 
 
 def own_redis(settings: Settings) -> str:

@@ -22,7 +22,6 @@ class Span:
     trace: str
     id: str
     parent: str
-    links: tuple[tuple[str, str], ...]
     is_error: bool
     attributes: dict[str, Any] = field(hash=False)
     # The attributes of the process that sent it.
@@ -61,7 +60,6 @@ def _span(sent: Sent, resource: dict[str, Any]) -> Span:
         sent.trace_id.hex(),
         sent.span_id.hex(),
         sent.parent_span_id.hex(),
-        tuple((link.trace_id.hex(), link.span_id.hex()) for link in sent.links),
         sent.status.code == Status.STATUS_CODE_ERROR,
         _values(sent.attributes),
         resource,

@@ -6,7 +6,7 @@ increment that the server has run already would count twice.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,14 +188,6 @@ def _sound(replies: list[Any]) -> list[Any]:
     return replies
 
 
-Wrap = Callable[[CommandSender, CommandStats], CommandSender]
-
-
-def unwrapped(sender: CommandSender, stats: CommandStats) -> CommandSender:
-    """The sender itself: the default for `wrap`."""
-    return sender
-
-
 @dataclass(frozen=True, slots=True)
 class _Senders:
     """Makes senders to single servers, each by what opens a connection and by its name in logs."""
@@ -204,21 +196,20 @@ class _Senders:
     stats: CommandStats
     data_set_ids: DataSetIds
     wait: Wait | None
-    wrap: Wrap
 
     def prompt(self, opener: Connect, name: str = SINGLE) -> CommandSender:
-        return self.wrap(self._connection(opener, name, self.data_set_ids), self.stats)
+        return self._connection(opener, name, self.data_set_ids)
 
     def changes(self, opener: Connect, name: str = SINGLE) -> CommandSender:
         connection = self._connection(opener, name, self.data_set_ids)
         if self.wait is None:
-            return self.wrap(connection, self.stats)
+            return connection
         state = self.stats.server(name)
-        return self.wrap(DurableSender(connection, self.wait, self.timeout, state), self.stats)
+        return DurableSender(connection, self.wait, self.timeout, state)
 
     def replica(self, opener: Connect, name: str) -> CommandSender:
         # A replica's ids are not checked: they may be older, and its master's are checked.
-        return self.wrap(self._connection(opener, name, DataSetIds(self.stats)), self.stats)
+        return self._connection(opener, name, DataSetIds(self.stats))
 
     def _connection(self, opener: Connect, name: str, greeting: DataSetIds) -> Connection:
         return Connection(opener, self.timeout, self.stats, self.stats.server(name), greeting)
@@ -231,14 +222,12 @@ def connect(
     *,
     asks_replicas: bool = False,
     stats: CommandStats | None = None,
-    wrap: Wrap = unwrapped,
 ) -> RedisClient:
     """Senders for a REDIS_URL (url.py); with `?cluster=true` it is a Redis Cluster.
 
     `source` is the URL, or what tells it with the credentials that are valid now (credentials.py).
-    `timeout` is in seconds, for connecting and for each command. `wrap` is called with the sender
-    to each server, and returns the one to use. Nothing is sent yet. Raises ValueError for a URL
-    that cannot be used.
+    `timeout` is in seconds, for connecting and for each command. Nothing is sent yet. Raises
+    ValueError for a URL that cannot be used.
     """
     credentials = Credentials((lambda _: (source, "")) if isinstance(source, str) else source)
     address = credentials.address
@@ -252,7 +241,7 @@ def connect(
     }
     stats = stats or CommandStats(Metrics(), slow_seconds=timeout)
     wait = wait_for(durability, timeout)
-    make = _Senders(timeout, stats, DataSetIds(stats), wait, wrap)
+    make = _Senders(timeout, stats, DataSetIds(stats), wait)
     if address.is_cluster:
         cluster = address.cluster(timeout, **options)
         prompt: CommandSender = Cluster(cluster, make.prompt)

@@ -109,14 +109,10 @@ class _Joint:
 
 
 def batcher_of(
-    sender: CommandSender,
-    redis: RedisClient,
-    scripts: Scripts,
-    packed: PackedNames,
-    kind: type[Batch] = Batch,
+    sender: CommandSender, redis: RedisClient, scripts: Scripts, packed: PackedNames
 ) -> Batcher:
     """The Batcher for this sender: a Batch, or a Batch for each node of a Cluster."""
-    make = partial(kind, redis, scripts, packed)
+    make = partial(Batch, redis, scripts, packed)
     if isinstance(sender, Cluster):
         make = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
         return NodeBatches(sender, packed, make)
@@ -124,11 +120,11 @@ def batcher_of(
 
 
 def batches_of(
-    redis: RedisClient, scripts: Scripts, packed: PackedNames, kind: type[Batch]
+    redis: RedisClient, scripts: Scripts, packed: PackedNames
 ) -> dict[CommandSender, Batcher]:
     """A Batcher for each sender: changes may wait for the disk or for replicas, and reads must not
     wait behind them."""
     return {
-        sender: batcher_of(sender, redis, scripts, packed, kind)
+        sender: batcher_of(sender, redis, scripts, packed)
         for sender in (redis.sender, redis.prompt, redis.changes)
     }

@@ -51,8 +51,8 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
         Systemd.starting()
         async with redis_of(settings) as (url, description):
             metrics = create_metrics()
-            process = open_process(settings, url, metrics, is_traced=mode.is_traced)
-            store = open_store(settings, process, is_traced=mode.is_traced)
+            process = open_process(settings, url, metrics)
+            store = open_store(settings, process)
             site = create_site(settings, process, store)
             await opened(process, store, settings, creates=True)
             size = await store.scale.weigh()
@@ -132,8 +132,8 @@ async def serve_as_worker(
         else:
             listener = stack.enter_context(socket.socket(fileno=inherited))
         # It listens only when it can answer; other workers serve meanwhile.
-        process = open_process(settings, settings.redis_url, metrics, is_traced=mode.is_traced)
-        store = open_store(settings, process, is_traced=mode.is_traced)
+        process = open_process(settings, settings.redis_url, metrics)
+        store = open_store(settings, process)
         site = create_site(settings, process, store)
         await opened(process, store, settings, creates=False)
         async with _answering(settings, site, listener, mode, is_own=inherited is None):

@@ -8,7 +8,6 @@ failures of Redis into StoreUnavailable (driver/client.py).
 from secrets import token_hex
 
 from ..driver.background import Background
-from ..driver.batch import Batch
 from ..driver.batch_kinds import PackedNames, Rate
 from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys
@@ -71,7 +70,6 @@ class Store:
         buckets: int,
         counter_limit: int = 0,
         tells: bool = False,
-        batch: type[Batch] = Batch,
     ) -> None:
         self.redis = redis
         # A random id that tells this data set from one that replaces it; known after `open`.
@@ -81,7 +79,7 @@ class Store:
         self.keys = Keys(prefix, buckets)
         self.packed = PackedNames(self.keys)
         self.scripts = scripts = scripts or Scripts(redis)
-        self.batches = batches_of(redis, scripts, self.packed, batch)
+        self.batches = batches_of(redis, scripts, self.packed)
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         # What goes on behind requests, of the store and of whoever uses it.
         self.background = background or Background()

@@ -11,7 +11,7 @@ measured again; if all attempts were disturbed the calmest is kept, with a note 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count, cycle
@@ -45,7 +45,9 @@ CONNECTIONS = 16
 SECONDS = 0.4
 # A power of two, like numbers of buckets, so that each bucket gets a whole number of them.
 COUNTERS = 1 << 18
-GROWTH = (10_000, 100_000, 1_000_000)
+# What batches and a million counters are measured in.
+BUCKETS = 16_384
+MILLION = 1_000_000
 # Counters a bucket, and hash-max-listpack-entries: its default, and higher.
 FILLS = (
     (1, 512),
@@ -70,7 +72,7 @@ Batch = Callable[[Store, int], Awaitable[None]]
 class Servers:
     """One server, or the masters of a Cluster, whose figures are added up."""
 
-    def __init__(self, environment: Environment, url: str, sockets: Sequence[str]) -> None:
+    def __init__(self, url: str, sockets: Sequence[str]) -> None:
         self._url = url
         self.admins: list[Any] = [Redis(unix_socket_path=socket) for socket in sockets]
 
@@ -105,18 +107,14 @@ class Servers:
 
 
 class Rows:
-    """The rows of a measurement; those in `known` that nobody disturbed are not measured again."""
+    """Measures the rows of a table."""
 
-    def __init__(self, cores: Cores, known: Iterable[Row] = ()) -> None:
+    def __init__(self, cores: Cores) -> None:
         self._cores = cores
-        self._calm = [row for row in known if not is_noisy(row["foreign"])]
 
     async def row(self, what: Row, measure: Callable[[], Awaitable[Row]]) -> Row:
         """A row measured while no other process was at work, else the calmest, with what others
         used."""
-        for row in self._calm:
-            if what.items() <= row.items():
-                return row
         rows: list[Row] = []
         for _ in range(TRIES):
             wait_for_calm(self._cores)
@@ -134,7 +132,7 @@ def one_server(environment: Environment) -> Iterator[Servers]:
     """Over TCP, like a server that several workers' machines share."""
     port = free_port()
     with redis_server(environment, environment.directory("scale"), port=port) as (_, socket):
-        yield Servers(environment, f"redis://127.0.0.1:{port}", [socket])
+        yield Servers(f"redis://127.0.0.1:{port}", [socket])
 
 
 @contextmanager
@@ -166,7 +164,7 @@ def masters(environment: Environment, number: int = MASTERS) -> Iterator[Servers
             stack.enter_context(started(command, directory=folder, cores=environment.cores.load))
         hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
         sockets = [str(folder / "s") for folder in folders]
-        servers = Servers(environment, f"redis://{hosts}?cluster=true", sockets)
+        servers = Servers(f"redis://{hosts}?cluster=true", sockets)
         for i, (admin, port) in enumerate(zip(servers.admins, ports, strict=True)):
             _wait_until(admin.ping)
             first, last = SLOTS * i // number, SLOTS * (i + 1) // number - 1
@@ -201,7 +199,7 @@ def _wait_until(is_done: Callable[[], object]) -> None:
 async def of_batches(servers: Servers, rows: Rows) -> list[Row]:
     """A row for each kind and size of batch: its commands, and its costs."""
     # One data set, with a connection for each worker.
-    stores = [servers.store(16_384) for _ in range(CONNECTIONS)]
+    stores = [servers.store(BUCKETS) for _ in range(CONNECTIONS)]
     await stores[0].create()
     found = []
     for kind in KINDS:
@@ -279,15 +277,15 @@ async def _batch(store: Store, size: int, *, kind: str, names: Iterator[str]) ->
 # Memory.
 
 
-async def of_growth(servers: Servers, rows: Rows) -> list[Row]:
-    """Bytes of a counter in 16,384 buckets, for growing numbers of counters."""
+async def of_a_million(servers: Servers, rows: Rows) -> list[Row]:
+    """Bytes of a counter among a million, which the document also works out from the fills."""
 
-    async def measure(counters: int) -> Row:
-        store, size = await _filled(servers, 16_384, counters, 512)
+    async def measure() -> Row:
+        store, size = await _filled(servers, BUCKETS, MILLION, 512)
         await store.redis.close()
         return {"bytes": size}
 
-    return [await rows.row({"counters": each}, partial(measure, each)) for each in GROWTH]
+    return [await rows.row({"counters": MILLION}, measure)]
 
 
 async def of_fills(servers: Servers, rows: Rows) -> list[Row]:

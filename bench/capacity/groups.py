@@ -32,21 +32,20 @@ async def measure(environment: Environment) -> list[Row]:
     rows = []
     for number in ON:
         with costs.masters(environment, number) as servers:
-            found: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
+            found: dict[tuple[int, int], list[tuple[float, float]]] = {}
             for _ in range(ROUNDS):
                 for groups in GROUPS:
                     with _of(groups):
                         for size, us in (await _round(servers)).items():
                             found.setdefault((groups, size), []).append(us)
         for (groups, size), rounds in found.items():
-            redis_us, own_us, sent = (median(each) for each in zip(*rounds, strict=True))
+            redis_us, sent = (median(each) for each in zip(*rounds, strict=True))
             rows.append(
                 {
                     "masters": number,
                     "groups": groups,
                     "size": size,
                     "redis_us": redis_us,
-                    "own_us": own_us,
                     "sent": sent,
                 }
             )
@@ -70,8 +69,8 @@ def _of(groups: int) -> Iterator[None]:
         keys.GROUPS = before
 
 
-async def _round(servers: Servers) -> dict[int, tuple[float, float, float]]:
-    """By size: µs of Redis and of this process for a change, and commands of a batch."""
+async def _round(servers: Servers) -> dict[int, tuple[float, float]]:
+    """By size: µs of Redis for a change, and commands of a batch."""
     servers.each("FLUSHALL", "SYNC")
     stores = [servers.store(65_536) for _ in range(STORES)]
     await stores[0].create()
@@ -80,7 +79,7 @@ async def _round(servers: Servers) -> dict[int, tuple[float, float, float]]:
     found = {}
     for size in SIZES:
         row = await costs.of_batch(servers, stores, "add", size)
-        found[size] = row["redis_us"] / size, row["own_us"] / size, row["sent"]
+        found[size] = row["redis_us"] / size, row["sent"]
     for store in stores:
         await store.redis.close()
     return found

@@ -1,13 +1,11 @@
 """How to carry more: measured costs, and a simulation of fleets that do not exist here.
 
-    python -m bench.capacity.scale [--noisy] [--again FILE.json] [--groups FILE.json]
+    python -m bench.capacity.scale [--noisy]
 
-Measures for some minutes (costs.py), simulates for some more (fleet.py), writes results/scale.json
-and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md (plan.py). What HTTP costs
-a worker is taken from stored results of the bench, named in SOURCES. Figures that other processes
-disturbed are refused, or with --noisy kept and marked. --again only measures the disturbed rows of
-that file, and simulates again; --groups only measures what numbers of groups of counters cost
-(groups.py), and puts that into the file.
+Measures for some minutes (costs.py, groups.py), simulates for some more (fleet.py), writes
+results/scale.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
+(plan.py). What HTTP costs a worker is taken from stored results of the bench, named in SOURCES.
+Figures that other processes disturbed are refused, or with --noisy kept and marked.
 """
 
 import argparse
@@ -34,7 +32,6 @@ from .fleet import P99_US, SITE, TRIP_US, Costs, Fleet, most, simulate
 from .placement import groups_by_node, shares_by_node
 
 FILE = DIRECTORY / "scale.json"
-PART = DIRECTORY / "scale.part.json"
 # Results of the bench: its main rows, its rows for comments, and increments at each durability.
 SOURCES = ("main", "parts", "levels")
 # DURABILITY -> what the names of its scenarios end in.
@@ -53,16 +50,16 @@ ASKED = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 # Measured here, and measured before.
 
 
-async def measure(known: Sequence[Row]) -> Row:
+async def measure() -> Row:
     with tempfile.TemporaryDirectory(prefix="ffb") as name:
         environment, here = Environment(Path(name), Cores.choose(), "everysec"), machine.describe()
         pin_self(environment.cores.server)
-        rows = costs.Rows(environment.cores, known)
+        rows = costs.Rows(environment.cores)
         with costs.one_server(environment) as servers:
             log("one server")
             batches = await costs.of_batches(servers, rows)
             log("memory")
-            growth = await costs.of_growth(servers, rows)
+            million = await costs.of_a_million(servers, rows)
             fills = await costs.of_fills(servers, rows)
         with costs.masters(environment) as servers:
             log(f"{MASTERS} masters")
@@ -71,7 +68,7 @@ async def measure(known: Sequence[Row]) -> Row:
             "machine": here,
             "redis": machine.version_of_redis(),
             "batches": batches,
-            "growth": growth,
+            "million": million,
             "fills": fills,
         }
 
@@ -80,9 +77,7 @@ async def of_groups() -> Row:
     with tempfile.TemporaryDirectory(prefix="ffb") as name:
         environment = Environment(Path(name), Cores.choose(), "everysec")
         pin_self(environment.cores.server)
-        rows = await groups.measure(environment)
-    when = date.today().isoformat()
-    return {"when": when, "commit": commit(), "rows": rows, "dealt": groups.dealt()}
+        return {"rows": await groups.measure(environment), "dealt": groups.dealt()}
 
 
 def rows_of(measured: Row) -> list[Row]:
@@ -249,7 +244,7 @@ def check(measured: Row, found: Costs, stored: dict[str, Any]) -> list[Row]:
     one = replace(found, request={"view": 1e6 / us["rate@64"]})
     fleet = Fleet(1, 1, us["rate@64"], {"view": 1.0}, paths=10_000)
     sizes = [(row["fill"], row["bytes"]) for row in measured["fills"] if row["limit"] == 512]
-    grown = {row["counters"]: row["bytes"] for row in measured["growth"]}
+    (million,) = measured["million"]
     return [
         {
             "what": "Redis µs of an increment, one worker that is never idle",
@@ -258,8 +253,8 @@ def check(measured: Row, found: Costs, stored: dict[str, Any]) -> list[Row]:
         },
         {
             "what": "bytes of a counter, a million in 16,384 buckets",
-            "said": between(sizes, 1_000_000 / 16_384),
-            "measured": grown[1_000_000],
+            "said": between(sizes, costs.MILLION / costs.BUCKETS),
+            "measured": million["bytes"],
         },
     ]
 
@@ -279,41 +274,20 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def write(file: Path, results: dict[str, Any]) -> None:
-    file.write_text(lines(results) + "\n")
-    plan.DOCUMENT.write_text(plan.filled(plan.DOCUMENT.read_text(), results))
-    log(f"wrote {file}")
-
-
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench.capacity.scale")
     parser.add_argument("--noisy", action="store_true", help="keep what others disturbed")
-    parser.add_argument("--groups", type=Path, help="measure only groups, into this file")
-    parser.add_argument("--again", type=Path, help="keep what is undisturbed in this file")
     options = parser.parse_args(words)
-    results: dict[str, Any]
-    if options.groups:
-        results = json.loads(options.groups.read_text())
-        results["groups"] = rounded(uvloop.run(of_groups()))
-        write(options.groups, results)
-        return 0
-    results = {"when": date.today().isoformat(), "commit": commit()}
-    known = []
-    if options.again:
-        kept = json.loads(options.again.read_text())
-        results = {name: kept[name] for name in results}
-        known = rows_of(kept["measured"])
-    results["measured"] = measured = uvloop.run(measure(known))
+    results: dict[str, Any] = {"when": date.today().isoformat(), "commit": commit()}
+    results["measured"] = measured = uvloop.run(measure())
     results["foreign"] = foreign = sorted(row["foreign"] for row in rows_of(measured))
     if is_noisy(foreign[-1]) and not options.noisy:
-        PART.write_text(json.dumps(results))
         log(
             f"Others used up to {foreign[-1]:.0%} of these cores during "
-            f"{sum(map(is_noisy, foreign))} of {len(foreign)} rows: --again {PART} measures those "
-            "again, --noisy keeps them"
+            f"{sum(map(is_noisy, foreign))} of {len(foreign)} rows: nothing is written; measure "
+            "again, or keep them with --noisy"
         )
         return 1
-    PART.unlink(missing_ok=True)
     results["assumed"] = {
         "busy": BUSY,
         "paths": PATHS,
@@ -330,7 +304,9 @@ def main(words: Sequence[str]) -> int:
     results["loads"] = loads(found)
     results["fleets"] = fleets(found)
     results = rounded(results)
-    write(FILE, results)
+    FILE.write_text(lines(results) + "\n")
+    plan.DOCUMENT.write_text(plan.filled(plan.DOCUMENT.read_text(), results))
+    log(f"wrote {FILE} and {plan.DOCUMENT}")
     for picture in plots.draw_scale(results, ROOT / "docs" / "pictures"):
         log(f"wrote {picture}")
     return 0

@@ -222,7 +222,7 @@ def disturb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return disturb
 
 
-ROWS = Rows(Cores((0,), (0,)), [{"a": 1, "foreign": 0.5}, {"a": 2, "us": 7.0, "foreign": 0.1}])
+ROWS = Rows(Cores((0,), (0,)))
 
 
 async def found() -> dict[str, Any]:
@@ -239,21 +239,17 @@ async def test_of_disturbed_rows_the_calmest_is_kept(disturb: Callable[..., None
     assert await ROWS.row({"a": 1}, found) == {"a": 1, "us": 1.235, "foreign": 0.3}
 
 
-async def test_a_known_row_that_was_not_disturbed_is_not_measured_again() -> None:
-    assert await ROWS.row({"a": 2}, found) == {"a": 2, "us": 7.0, "foreign": 0.1}
-
-
-def test_disturbed_figures_are_put_aside(
+def test_disturbed_figures_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    async def measure(known: list[dict[str, Any]]) -> dict[str, Any]:
+    async def measure() -> dict[str, Any]:
         return {"batches": [{"foreign": 0.01}], "fills": [{"foreign": 0.5}]}
 
     monkeypatch.setattr(scale, "measure", measure)
-    monkeypatch.setattr(scale, "PART", tmp_path / "part.json")
+    monkeypatch.setattr(scale, "FILE", tmp_path / "scale.json")
     assert scale.main([]) == 1
     assert "up to 50% of these cores during 1 of 2 rows" in capsys.readouterr().err
-    assert json.loads(scale.PART.read_text())["foreign"] == [0.01, 0.5]
+    assert not scale.FILE.exists()
 
 
 # The document.

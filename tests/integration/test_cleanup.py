@@ -125,6 +125,21 @@ def test_a_second_signal_ends_it_without_a_report_and_takes_the_counters_away(
     assert counters(served) == ["there are no counters"]
 
 
+def test_a_signal_before_anything_is_counted_leaves_nothing_in_redis(
+    served: Serving, start: Start
+) -> None:
+    # The first read finds out which server it is, and the second one if it has the same Redis.
+    fake = start(answers_reads=1)
+    process = served.run(*VERIFY, fake.url)
+    wait_until(lambda: fake.reads == 2, "the server to be asked for what is in Redis")
+    assert "/probe" in counters(served)[0]
+    process.send_signal(signal.SIGTERM)
+    fake.is_over.set()
+    output, _ = process.communicate(timeout=20)
+    assert (process.returncode, fake.views) == (1, 0), output
+    assert counters(served) == ["there are no counters"]
+
+
 def test_a_restart_of_the_service_and_its_redis_changes_nothing(served: Serving) -> None:
     process = counting(served)
     served.stop(signal.SIGKILL)

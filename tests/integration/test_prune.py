@@ -6,7 +6,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.maintenance.prune import Wanted, find, remove
+from footfall.driver.scripts import Scripts
+from footfall.maintenance import prune
+from footfall.maintenance.prune import Part, Wanted, find, remove, remove_named
 from footfall.store import Store
 from tests.conftest import EVERYWHERE
 from tests.support.serving import Serving, serving
@@ -115,3 +117,23 @@ async def test_a_counter_that_rose_since_it_was_judged_stays(store: Store) -> No
     assert removed == len(paths) - len(rising)
     expected = [2 if path in rising else 0 for path in paths]
     assert await store.counters.read([f"time {path}" for path in paths]) == expected
+
+
+@pytest.mark.parametrize("kind", EVERYWHERE, indirect=True)
+async def test_counters_are_removed_by_name_also_if_they_rise_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [f"/{n}" for n in range(600)]
+    names = [f"time {path}" for path in paths]
+    await store.counters.add([(path, "time", 1) for path in [*paths, "/other"]])
+    rising = iter(paths[:5])
+
+    async def removed(scripts: Scripts, part: Part) -> int:
+        for path in rising:
+            await store.counters.add([(path, "time", 1)])
+        return await remove(scripts, part)
+
+    monkeypatch.setattr(prune, "remove", removed)
+    unknown = ["time /unknown"]
+    assert await remove_named(store.redis, store.scripts, store.keys, names + unknown) == 600
+    assert await store.counters.read([*names, "time /other"]) == [0] * 600 + [1]

@@ -28,6 +28,8 @@ class Faults:
     # From this view on the server is gone.
     ends: int = 0
     refuses_reads: bool = False
+    # Answers so many reads of counts, and keeps the connections of later ones open; 0: all of them.
+    answers_reads: int = 0
     redirects: bool = False
 
 
@@ -71,6 +73,8 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse()
         elif parts.path == f"{fake.faults.base}/article":
             fake.reads += 1
+            if 0 < fake.faults.answers_reads < fake.reads:
+                fake.is_over.wait()
             counts = [fake.counts[path] for path in query["path"][0].split(",")]
             self._answer([{"time": each} for each in counts], counts)
         elif parts.path == f"{fake.faults.base}/comment":

@@ -1,10 +1,14 @@
-"""The parent of workers, when the system has no process left for it."""
+"""The parent of workers: when it takes the service for started, and when it finds no process."""
 
 import asyncio
 import errno
 import os
 import signal
+import socket
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -50,3 +54,46 @@ async def test_a_fork_that_fails_for_want_of_its_preparation_says_so_too(
     with pytest.raises(CannotStart, match="a worker could not be started: .*preexec_fn"):
         async with asyncio.timeout(20):
             await workers.Pool(b"", [], lambda: None).keep(1, ["serve"], lambda number: None)
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def awaited(
+    own: Path,
+) -> AsyncIterator[tuple[socket.socket, asyncio.Task[None], asyncio.Task[bool]]]:
+    """(a listener that a parent shares with workers, the workers, whether one answers)"""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{own}/s")
+        listener.listen()
+        listener.setblocking(False)
+        kept = asyncio.create_task(forever())
+        answering = asyncio.create_task(workers.are_answering(listener, kept))
+        async with asyncio.timeout(20):
+            yield listener, kept, answering
+        kept.cancel()
+
+
+async def test_a_service_has_started_when_a_worker_answers_and_not_when_it_is_listened(
+    own: Path,
+) -> None:
+    loop = asyncio.get_running_loop()
+    async with awaited(own) as (listener, _, answering):
+        # The first worker dies with the request in its hands.
+        for answer in (b"", b"HTTP/1.1 200 OK\r\n\r\n"):
+            connection, _ = await loop.sock_accept(listener)
+            with connection:
+                assert (await loop.sock_recv(connection, 100)).startswith(b"GET /livez ")
+                assert not answering.done()
+                await loop.sock_sendall(connection, answer)
+        assert await answering
+
+
+async def test_workers_that_end_before_they_answer_have_not_started(own: Path) -> None:
+    async with awaited(own) as (listener, kept, answering):
+        connection, _ = await asyncio.get_running_loop().sock_accept(listener)
+        with connection:
+            kept.cancel()
+            assert not await answering

@@ -4,6 +4,7 @@ Workers share a port by SO_REUSEPORT, each with a socket of its own. A UNIX sock
 like that, so they inherit one from their parent.
 """
 
+import asyncio
 import contextlib
 import ctypes
 import errno
@@ -67,6 +68,22 @@ def name_of(listener: socket.socket) -> str:
         return f"unix:{listener.getsockname()}"
     host, port, *_ = listener.getsockname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def asked(listener: socket.socket, path: str) -> bytes:
+    """The whole answer to a request for this path. Raises OSError."""
+    place = listener.getsockname()
+    reader, writer = await (
+        asyncio.open_unix_connection(place)
+        if listener.family == socket.AF_UNIX
+        else asyncio.open_connection(*place[:2])
+    )
+    try:
+        # HTTP/1.0 needs no Host, and the answer ends with the connection.
+        writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        return await reader.read()
+    finally:
+        writer.close()
 
 
 def refuse_more(listener: socket.socket) -> None:

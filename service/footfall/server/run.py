@@ -96,7 +96,7 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
             systemd = Systemd(listener, lambda: pool.is_running)
             shut = _shutter(listener, settings, systemd)
             kept = asyncio.create_task(pool.keep(number, arguments, shut))
-            if await workers.is_listening(listener, kept):
+            if await workers.are_answering(listener, kept):
                 many = f"{description}, {number} workers"
                 where = (settings, listener, many)
                 print_banner(*where, process.safety, size, is_traced=mode.is_traced)

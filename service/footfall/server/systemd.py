@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from .listener import asked
+
 log = logging.getLogger(__name__)
 
 # Between two looks at /readyz, if systemd wants no signs of life; and how long it may take.
@@ -72,20 +74,9 @@ class Systemd:
 
 async def status_of(listener: socket.socket) -> str:
     """What /readyz says there, in a line."""
-    place = listener.getsockname()
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            reader, writer = await (
-                asyncio.open_unix_connection(place)
-                if listener.family == socket.AF_UNIX
-                else asyncio.open_connection(*place[:2])
-            )
-            try:
-                # HTTP/1.0 needs no Host, and the answer ends with the connection.
-                writer.write(b"GET /readyz HTTP/1.0\r\n\r\n")
-                answer = await reader.read()
-            finally:
-                writer.close()
+            answer = await asked(listener, "/readyz")
         report = orjson.loads(answer.partition(b"\r\n\r\n")[2])
     except (OSError, ValueError) as error:
         return f"not ready: no answer: {error or type(error).__name__}"

@@ -14,11 +14,14 @@ import sys
 from collections.abc import Callable, Sequence
 
 from ..driver.private_server import CannotStart, die_with_parent
+from .listener import asked
 
 log = logging.getLogger(__name__)
 
 # Between the death of a worker and the start of another.
 PAUSE_SECONDS = 0.5
+# Between two attempts to reach the first worker.
+RETRY_SECONDS = 0.02
 # A worker that dies sooner has failed to start; so many such failures in a row stop the service. A
 # worker that has waited for Redis in vain runs longer.
 STABLE_SECONDS = 10.0
@@ -27,18 +30,24 @@ MAX_FAILURES = 10
 WhenStopping = Callable[[signal.Signals], None]
 
 
-async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> bool:
-    """Wait until a worker accepts connections; False if all are stopped before."""
-    while not kept.done():
-        with socket.socket(listener.family) as probe:
-            probe.setblocking(False)
-            try:
-                await asyncio.get_running_loop().sock_connect(probe, listener.getsockname())
-            except OSError:
-                await asyncio.sleep(0.02)
-            else:
-                return True
-    return False
+async def are_answering(listener: socket.socket, kept: "asyncio.Task[None]") -> bool:
+    """Wait until a worker answers; False if all are stopped before.
+
+    That it can be connected to says little: at a UNIX socket the parent itself listens.
+    """
+    answered = asyncio.create_task(_first_answer(listener))
+    await asyncio.wait((answered, kept), return_when=asyncio.FIRST_COMPLETED)
+    answered.cancel()
+    return not kept.done()
+
+
+async def _first_answer(listener: socket.socket) -> None:
+    answer = b""
+    while not answer:
+        try:
+            answer = await asked(listener, "/livez")
+        except OSError:
+            await asyncio.sleep(RETRY_SECONDS)
 
 
 class Pool:

@@ -51,9 +51,9 @@ async def open_store(own: RealCluster, request: pytest.FixtureRequest) -> AsyncI
     stores: list[Store] = []
 
     async def open_(
-        durability: Durability = MEMORY, *, asks_replicas: bool = False, timeout: float = 1.0
+        durability: Durability = MEMORY, *, asks_replicas: bool = False, seconds: float = 1.0
     ) -> Store:
-        redis = connect(own.url, timeout, durability, asks_replicas=asks_replicas)
+        redis = connect(own.url, seconds, durability, asks_replicas=asks_replicas)
         prefix = f"c{abs(hash(request.node.name)) % 10**6}"
         store = Store(redis, prefix=prefix, buckets=1024)
         safety_of(store, durability)
@@ -271,7 +271,7 @@ async def test_a_frozen_master_delays_only_requests_for_its_slots(
     own: RealCluster, open_store: Open
 ) -> None:
     # Longer than all of this takes, so requests for the frozen node wait to the end.
-    store = await open_store(timeout=60)
+    store = await open_store(seconds=60)
     keys = store.keys
     paths = [f"/{n}" for n in range(60)]
     for path in paths:
@@ -317,7 +317,7 @@ async def test_a_frozen_master_delays_only_requests_for_its_slots(
 async def test_a_frozen_replica_gets_a_share_of_the_time_and_is_then_left_alone(
     own: RealCluster, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = await open_store(asks_replicas=True, timeout=2.0)
+    reader = await open_store(asks_replicas=True, seconds=2.0)
     await reader.counters.add([("/x", "time", 7)])
     replica = await replica_of(own, reader, "/x")
     async with asyncio.timeout(20):
@@ -356,7 +356,7 @@ async def test_a_replica_that_is_back_is_asked_again(
     own: RealCluster, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "AVOID_SECONDS", 0)
-    reader = await open_store(asks_replicas=True, timeout=2.0)
+    reader = await open_store(asks_replicas=True, seconds=2.0)
     assert await reader.counters.read(["time /x"]) == [0]
     replica = await replica_of(own, reader, "/x")
     own.nodes[replica].signal(signal.SIGSTOP)

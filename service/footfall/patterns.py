@@ -70,12 +70,12 @@ Domain = str | Patterns
 def split(text: str) -> list[str]:
     """Split at commas, except those that are escaped or in brackets of any kind."""
     parts, depth = [""], 0
-    for token in _PARTS.findall(text):
-        if token == "," and not depth:
+    for symbol in _PARTS.findall(text):
+        if symbol == "," and not depth:
             parts.append("")
             continue
-        depth += (token == "(") - (token == ")" and depth > 0)
-        parts[-1] += token
+        depth += (symbol == "(") - (symbol == ")" and depth > 0)
+        parts[-1] += symbol
     return [word for part in parts if (word := part.strip())]
 
 
@@ -88,16 +88,16 @@ def translate(source: str) -> str:
     """Translate a pattern from JavaScript's syntax to RE2's. Raises ValueError."""
     written, is_in_class = [], False
     for found in _TOKEN.finditer(source):
-        token = found[0]
-        if token.startswith("\\") and len(token) > 1:
-            token = _escape(found, is_in_class)
+        symbol = found[0]
+        if symbol.startswith("\\") and len(symbol) > 1:
+            symbol = _escape(found, is_in_class)
         elif is_in_class:
-            is_in_class = token != "]"
+            is_in_class = symbol != "]"
         elif found["empty"]:
-            raise ValueError(f"{token} means different things to different engines")
+            raise ValueError(f"{symbol} means different things to different engines")
         else:
-            is_in_class = token.startswith("[")
-        written.append(token)
+            is_in_class = symbol.startswith("[")
+        written.append(symbol)
     return "".join(written)
 
 

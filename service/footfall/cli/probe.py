@@ -19,8 +19,8 @@ class _Local(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-# Addresses that mean all of the machine's -> one that can be connected to.
-_ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+# Addresses that mean all of the machine's -> one that can be connected to. Nothing is bound here.
+_ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
 
 
 def ask(host: str, port: int, uds: str, path: str, seconds: float) -> tuple[int, str]:

@@ -18,8 +18,8 @@ from . import tokens
 
 # Longer ones are not looked at: ours have about 200 characters.
 MAX_TOKEN_CHARACTERS = 1024
-# What a session was begun by, if no other service said who it is.
-PASSWORD = "password"
+# What a session was begun by, if no other service said who it is: the word, and no password.
+PASSWORD = "password"  # noqa: S105
 NOBODY = Caller()
 
 

@@ -87,7 +87,8 @@ class Script:
         self.header = parse_header(source)
         self._redis = redis
         self.source = source
-        self.digest = sha1(source.encode()).hexdigest()
+        # By which Redis names scripts.
+        self.digest = sha1(source.encode(), usedforsecurity=False).hexdigest()
         self._by_digest = _head("EVALSHA", self.digest)
         self._in_full = _head("EVAL", source)
         self._names = {each.name for each in (*self.header.keys, *self.header.args)}

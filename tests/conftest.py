@@ -1,7 +1,8 @@
 """Fixtures: a store on every kind of server, a service on it, an HTTP client before that.
 
 Tests of one session share one process of each real server; every test has a key prefix of its own,
-so none sees another's keys. fakeredis is there for speed, a real server is the judge.
+so none sees another's keys. fakeredis is there for speed, a real server is the judge. What the
+service speaks to is imported here from tests/support: a provider of log-ins, and a mail server.
 """
 
 import itertools
@@ -29,6 +30,10 @@ from .support import requirements
 from .support.accounts import save_account
 from .support.clusters import RealCluster, clustered
 from .support.fakes import fake_redis
+from .support.providers import lasting_provider as lasting_provider
+from .support.providers import other as other
+from .support.receivers import lasting_mail_server as lasting_mail_server
+from .support.receivers import mails as mails
 from .support.servers import RealServer, others, program_of, programs, running
 
 REAL = ("valkey", "redis", *others())

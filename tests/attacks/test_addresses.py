@@ -1,7 +1,6 @@
 """Mail addresses: somebody wants to be taken for whose address it is, or to use it up."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,11 +11,11 @@ from footfall.driver.batch_kinds import Rate
 from footfall.model import Account, Credentials, Role
 from footfall.notify.news import Failed
 from tests.conftest import Site, Sites
-from tests.support.logging_in import HERE, Browser, fresh
+from tests.support.logging_in import HERE, Browser
 from tests.support.logging_in import settings as by_others
 from tests.support.mailing import link_in, mailed, settings_of, text_of, token_in
-from tests.support.providers import Provider, provider
-from tests.support.receivers import MailServer, mail_server
+from tests.support.providers import Provider
+from tests.support.receivers import MailServer
 
 VICTIM = "victim@example.com"
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
@@ -38,29 +37,6 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the waits between attempts."""
     monkeypatch.setattr(attempts, "ADDRESS_RATE", Rate(1000, 1000))
     monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Provider]:
-    with provider() as made:
-        yield made
-
-
-@pytest.fixture
-def other(running: Provider) -> Provider:
-    return fresh(running)
-
-
-@pytest.fixture(scope="module")
-def receiving() -> Iterator[MailServer]:
-    with mail_server() as server:
-        yield server
-
-
-@pytest.fixture
-def mails(receiving: MailServer) -> MailServer:
-    receiving.came, receiving.answer = [], "250 taken"
-    return receiving
 
 
 @pytest.fixture

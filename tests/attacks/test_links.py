@@ -10,9 +10,7 @@ from footfall.render.links import count_links, pictures_as_links
 from footfall.render.markdown import render
 from tests.conftest import BOB, Sites
 from tests.support.receivers import MailServer
-from tests.web.test_outbox import mailing, mails, settle, told
-
-__all__ = ["mails"]
+from tests.web.test_outbox import mailing, settle, told
 
 TRACKER = "https://evil.example/who.png"
 # Links to another site, as a browser reads them.

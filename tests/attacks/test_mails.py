@@ -2,7 +2,6 @@
 
 import logging
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from footfall.domain.mails import canonical
 from footfall.driver.keys import digest
 from tests.conftest import ADMIN, EVE, Site, Sites
-from tests.support.receivers import MailServer, mail_server
+from tests.support.receivers import MailServer
 from tests.web.test_outbox import OWNER, addresses, mailing, settle, told
 
 # One person's, as mail servers read them.
@@ -37,12 +36,6 @@ OTHERS = (
 @pytest.fixture
 def kind() -> str:
     return "valkey"
-
-
-@pytest.fixture(scope="module")
-def mails() -> Iterator[MailServer]:
-    with mail_server() as server:
-        yield server
 
 
 async def answered(site: Site, mail: str) -> None:

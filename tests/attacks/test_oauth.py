@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -13,8 +12,8 @@ from footfall.domain import attempts
 from footfall.driver.batch_kinds import Rate
 from footfall.outside import fetch
 from tests.conftest import Site, Sites
-from tests.support.logging_in import HERE, OCTA, Browser, fresh, settings, ticket_in
-from tests.support.providers import OTHER, SHARED, Provider, provider
+from tests.support.logging_in import HERE, Browser, settings, ticket_in
+from tests.support.providers import OCTA, OTHER, SHARED, Provider, fresh
 
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 NOT_PROVEN = "The other service did not say who you are: begin again"
@@ -24,17 +23,6 @@ EXPIRED = "This log-in was begun elsewhere, or too long ago: begin again"
 @pytest.fixture
 def kind() -> str:
     return "fake"
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Provider]:
-    with provider() as made:
-        yield made
-
-
-@pytest.fixture
-def other(running: Provider) -> Provider:
-    return fresh(running)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from footfall.app import create_delivery
 from footfall.config import Settings
 from tests.conftest import Site, Sites
 from tests.support.addresses import browsers_origin
-from tests.support.receivers import MailServer, Receiver, mail_server, receiver
+from tests.support.receivers import MailServer, Receiver, receiver
 from tests.web.test_outbox import mailing, settle, told
 
 SITE = ("https", "blog.example")
@@ -32,12 +32,6 @@ NAMES = (
 @pytest.fixture
 def kind() -> str:
     return "valkey"
-
-
-@pytest.fixture(scope="module")
-def mails() -> Iterator[MailServer]:
-    with mail_server() as server:
-        yield server
 
 
 @pytest.fixture

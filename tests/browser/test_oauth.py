@@ -9,8 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.logging_in import OCTA
-from tests.support.providers import Provider, provider
+from tests.support.providers import OCTA, Provider, provider
 from tests.support.servers import free_port
 from tests.support.serving import Serving, serving
 

@@ -12,8 +12,8 @@ from footfall.domain import attempts, log_ins
 from footfall.domain.links import new_link
 from footfall.driver.batch_kinds import Rate
 from tests.conftest import EVERYWHERE, Site, Sites
-from tests.support.logging_in import Browser, fresh, settings
-from tests.support.providers import Provider, provider
+from tests.support.logging_in import Browser, settings
+from tests.support.providers import Provider, fresh, provider
 
 TIMES = 20
 

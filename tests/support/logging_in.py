@@ -8,25 +8,9 @@ import httpx
 
 from tests.conftest import Site
 
-from .providers import CLIENT, RSA, SECRET, Provider
+from .providers import CLIENT, SECRET, Provider
 
 HERE = "http://site.test"
-OCTA = {
-    "id": "octa",
-    "name": "Octa <b>",
-    "email": "octa@example.com",
-    "url": "https://octa.example",
-    "avatar": "https://octa.example/a.png",
-}
-
-
-def fresh(running: Provider) -> Provider:
-    """The provider without mistakes and without requests so far."""
-    made = Provider(url=running.url, key=RSA, is_over=running.is_over)
-    made.people["github"] = dict(OCTA)
-    for name in Provider.__dataclass_fields__:
-        setattr(running, name, getattr(made, name))
-    return running
 
 
 def settings(other: Provider) -> dict[str, str]:

@@ -12,10 +12,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
 CLIENT, SECRET = "footfall", "the client's own"
+OCTA = {
+    "id": "octa",
+    "name": "Octa <b>",
+    "email": "octa@example.com",
+    "url": "https://octa.example",
+    "avatar": "https://octa.example/a.png",
+}
 
 
 @dataclass
@@ -68,6 +76,26 @@ def provider() -> Iterator[Provider]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def lasting_provider() -> Iterator[Provider]:
+    with provider() as made:
+        yield made
+
+
+@pytest.fixture
+def other(lasting_provider: Provider) -> Provider:
+    return fresh(lasting_provider)
+
+
+def fresh(running: Provider) -> Provider:
+    """The provider without mistakes and without requests so far."""
+    made = Provider(url=running.url, key=RSA, is_over=running.is_over)
+    made.people["github"] = dict(OCTA)
+    for name in Provider.__dataclass_fields__:
+        setattr(running, name, getattr(made, name))
+    return running
 
 
 class Handler(BaseHTTPRequestHandler):

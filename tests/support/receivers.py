@@ -10,6 +10,7 @@ from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
@@ -61,6 +62,21 @@ def mail_server() -> Iterator[MailServer]:
         yield server
     finally:
         controller.stop()
+
+
+@pytest.fixture(scope="module")
+def lasting_mail_server() -> Iterator[MailServer]:
+    with mail_server() as server:
+        yield server
+
+
+@pytest.fixture
+def mails(lasting_mail_server: MailServer) -> MailServer:
+    """The mail server to which nothing has come yet, and which takes everything."""
+    fresh = MailServer(port=lasting_mail_server.port)
+    for name in MailServer.__dataclass_fields__:
+        setattr(lasting_mail_server, name, getattr(fresh, name))
+    return lasting_mail_server
 
 
 @dataclass

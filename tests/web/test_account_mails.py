@@ -1,7 +1,7 @@
 """Mails about accounts: an address is confirmed before it is an account's, and lost passwords are
 found again."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,11 +14,11 @@ from footfall.driver.batch_kinds import Rate
 from footfall.model import Account, Credentials
 from footfall.notify.account_mail import language_of
 from tests.conftest import Site, Sites
-from tests.support.logging_in import HERE, Browser, fresh
+from tests.support.logging_in import HERE, Browser
 from tests.support.logging_in import settings as by_others
 from tests.support.mailing import link_in, mailed, settings_of, text_of, token_in
-from tests.support.providers import Provider, provider
-from tests.support.receivers import MailServer, mail_server
+from tests.support.providers import Provider
+from tests.support.receivers import MailServer
 from tests.support.sites import site_of
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
@@ -41,24 +41,6 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
     monkeypatch.setattr(account_mails, "FIRST_WAIT_SECONDS", 0)
     monkeypatch.setattr(attempts, "ADDRESS_RATE", Rate(1000, 1000))
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Provider]:
-    with provider() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def receiving() -> Iterator[MailServer]:
-    with mail_server() as server:
-        yield server
-
-
-@pytest.fixture
-def mails(receiving: MailServer) -> MailServer:
-    receiving.came, receiving.answer = [], "250 taken"
-    return receiving
 
 
 @pytest.fixture
@@ -375,11 +357,6 @@ async def test_saving_a_mail_that_was_never_confirmed_confirms_it(
 
 
 # Logging in by others.
-
-
-@pytest.fixture
-def other(running: Provider) -> Provider:
-    return fresh(running)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Logging in by other services: off unless configured, of both kinds, to the end."""
 
 import html
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -12,9 +12,9 @@ from footfall.config import BadSettings, Settings
 from footfall.domain import log_ins
 from footfall.errors import IdentityTaken
 from tests.conftest import Site, Sites
-from tests.support.logging_in import HERE, OCTA, Browser, fresh, settings, ticket_in
+from tests.support.logging_in import HERE, Browser, settings, ticket_in
 from tests.support.own_pages import OwnPage
-from tests.support.providers import Provider, provider
+from tests.support.providers import OCTA, Provider
 from tests.support.sites import site_of
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
@@ -30,17 +30,6 @@ def kind() -> str:
 @pytest.fixture(autouse=True)
 def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Provider]:
-    with provider() as made:
-        yield made
-
-
-@pytest.fixture
-def other(running: Provider) -> Provider:
-    return fresh(running)
 
 
 @pytest.fixture

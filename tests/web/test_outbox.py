@@ -23,7 +23,7 @@ from footfall.notify.webhook import signature
 from footfall.store import outbox as outbox_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.losing import lost_replies
-from tests.support.receivers import MailServer, Receiver, mail_server, receiver
+from tests.support.receivers import MailServer, Receiver, receiver
 
 OWNER = "owner@example.com"
 
@@ -390,20 +390,12 @@ async def test_comments_that_were_visible_before_there_was_an_outbox_are_no_news
 
 
 @pytest.fixture(scope="module")
-def mails() -> Any:
-    with mail_server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
 def hook() -> Any:
     with receiver() as found:
         yield found
 
 
 def mailing(mails: MailServer, **more: str) -> dict[str, str]:
-    mails.came.clear()
-    mails.answer = "250 taken"
     return {
         "SMTP_HOST": "127.0.0.1",
         "SMTP_PORT": str(mails.port),

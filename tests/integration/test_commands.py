@@ -1,11 +1,16 @@
 """Each command as a process of its own, as other tests run most of them in theirs."""
 
+import logging
+import os
+import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import commands
+from footfall.cli import settings
+from tests.support.commands import commands, invoke
 from tests.support.serving import Serving, serving
 
 NOTHING_TO_DO = 3
@@ -59,3 +64,31 @@ def test_a_backup_and_an_export_are_written_to_the_standard_output(served: Servi
     for words in (("export",), ("export", "--format", "csv", "--only", "counters")):
         code, output = served.ask_process(*words)
         assert code == 0, output
+
+
+def test_a_command_in_this_process_leaves_nothing_behind(own: Path) -> None:
+    def state() -> list[object]:
+        os.umask(mask := os.umask(0))
+        streams = (sys.stdin, sys.stdout, sys.stderr)
+        logger = logging.getLogger()
+        logs = (logger.level, *logger.handlers)
+        return [dict(os.environ), Path.cwd(), mask, *streams, *logs, [*warnings.filters]]
+
+    before = state()
+    for words in (("config",), ("check",), ("nonsense",)):
+        invoke(*words, directory=own, environ={"KEY_PREFIX": "mine", "NO_SETTING": "1"})
+        assert state() == before
+
+
+def test_a_command_in_this_process_has_no_variables_but_its_own(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_PREFIX", "somebodys")
+    done = invoke("config", directory=own, environ={"DATA_DIR": "mine"})
+    assert "KEY_PREFIX=ff" in done.output.splitlines()
+
+
+def test_what_would_end_in_a_traceback_fails_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "settings_of_environment", lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        invoke("config", environ={})

@@ -1,8 +1,9 @@
 """The integration tier tests what only a real server does."""
 
+import itertools
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from tests.conftest import REAL
 from tests.support import extent
 from tests.support.fake_waline import Fake, Faults, Start
 from tests.support.receivers import MailServer, Receiver, mail_server, receiver
-from tests.support.servers import programs
+from tests.support.servers import RealServer, programs
 
 HERE = Path(__file__).parent
+_numbers = itertools.count()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -34,6 +36,13 @@ def _is_for_another_server(item: pytest.Function) -> bool:
 def kind(request: pytest.FixtureRequest) -> str:
     kind: str = request.param
     return kind
+
+
+@pytest.fixture
+def data_set(servers: Mapping[str, RealServer]) -> dict[str, str]:
+    """Settings with a data set of a test's own in the Valkey that all share: a private one takes as
+    long to start as the service."""
+    return {"REDIS_URL": servers["valkey"].url, "KEY_PREFIX": f"own{next(_numbers)}"}
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from tests.support.serving import Serving, serving
 
 
 @pytest.fixture
-def served(own: Path) -> Iterator[Serving]:
-    with serving(own / "s", SERVER_URL="https://comments.example") as served:
+def served(own: Path, data_set: dict[str, str]) -> Iterator[Serving]:
+    with serving(own / "s", SERVER_URL="https://comments.example", **data_set) as served:
         yield served
 
 

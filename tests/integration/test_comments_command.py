@@ -15,8 +15,8 @@ NONE = "0" * 32
 
 
 @pytest.fixture
-def served(own: Path) -> Iterator[Serving]:
-    with serving(own / "s") as served:
+def served(own: Path, data_set: dict[str, str]) -> Iterator[Serving]:
+    with serving(own / "s", **data_set) as served:
         yield served
 
 

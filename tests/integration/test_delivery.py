@@ -6,24 +6,25 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import httpx
-import redis
+import pytest
 
 from footfall.domain.delivery import MAX_TASKS
-from footfall.driver.private_server import url_of
 from footfall.store.outbox import CONSUMER, GROUP
 from tests.support.receivers import MailServer, Receiver
-from tests.support.servers import wait_until
+from tests.support.servers import RealServer, wait_until
 from tests.support.serving import Serving, serving
 
 COMMENTS = 12
 
 
-def settings(mails: MailServer, hook: Receiver, **more: str) -> dict[str, str]:
+@pytest.fixture
+def settings(mails: MailServer, hook: Receiver, data_set: dict[str, str]) -> dict[str, str]:
     return {
+        **data_set,
         "IPQPS": "0",
         "SMTP_HOST": "127.0.0.1",
         "SMTP_PORT": str(mails.port),
@@ -31,7 +32,6 @@ def settings(mails: MailServer, hook: Receiver, **more: str) -> dict[str, str]:
         "AUTHOR_EMAIL": "owner@blog.example",
         "SITE_URL": "https://blog.example",
         "WEBHOOK": hook.url,
-        **more,
     }
 
 
@@ -48,8 +48,10 @@ def sent(hook: Receiver) -> list[str]:
     return [json.loads(body)["data"]["comment"]["rawComment"] for _, _, body in list(hook.came)]
 
 
-def test_people_are_told_of_each_comment_once(own: Path, mails: MailServer, hook: Receiver) -> None:
-    with serving(own / "s", "--workers", "2", **settings(mails, hook)) as served:
+def test_people_are_told_of_each_comment_once(
+    own: Path, settings: dict[str, str], mails: MailServer, hook: Receiver
+) -> None:
+    with serving(own / "s", "--workers", "2", **settings) as served:
         for n in range(COMMENTS):
             post(served, f"number {n}")
         hook.wait(COMMENTS)
@@ -63,12 +65,15 @@ def test_people_are_told_of_each_comment_once(own: Path, mails: MailServer, hook
 
 
 def test_a_service_that_is_killed_while_it_delivers_loses_nothing(
-    own: Path, mails: MailServer, hook: Receiver
+    own: Path,
+    settings: dict[str, str],
+    servers: Mapping[str, RealServer],
+    mails: MailServer,
+    hook: Receiver,
 ) -> None:
-    environ = settings(mails, hook)
     release = threading.Event()
     hook.answer = lambda path, body: (200 if release.wait(30) else 500, b"")
-    with serving(own / "s", **environ) as served:
+    with serving(own / "s", **settings) as served:
         for n in range(COMMENTS):
             post(served, f"number {n}")
         hook.wait(1)
@@ -76,18 +81,18 @@ def test_a_service_that_is_killed_while_it_delivers_loses_nothing(
         served.process.kill()
         served.process.wait()
     release.set()
-    with serving(own / "s", **environ) as served:
-        let_pass(own / "s" / "data", seconds=60)
+    with serving(own / "s", **settings) as served:
+        let_pass(servers["valkey"], settings["KEY_PREFIX"], seconds=60)
         wait_until(lambda: len({*sent(hook)}) == COMMENTS, "each comment")
         wait_until(lambda: len({str(mail["Message-ID"]) for _, mail in mails.came}) == COMMENTS, "")
         # Only what the killed service had begun may have come twice.
         assert len(sent(hook)) <= COMMENTS + MAX_TASKS
 
 
-def let_pass(data: Path, seconds: int) -> None:
+def let_pass(server: RealServer, prefix: str, seconds: int) -> None:
     """Let time pass for tasks that some worker has begun."""
-    with redis.Redis.from_url(url_of(data)) as client:
-        key = "ff:{site}:outbox"
+    with server.admin() as client:
+        key = f"{prefix}:{{site}}:outbox"
         begun = [each["message_id"] for each in client.xpending_range(key, GROUP, "-", "+", 1000)]
         assert begun
         client.xclaim(
@@ -96,10 +101,9 @@ def let_pass(data: Path, seconds: int) -> None:
 
 
 def test_a_worker_apart_delivers_and_hands_over_when_it_is_stopped(
-    own: Path, mails: MailServer, hook: Receiver
+    own: Path, settings: dict[str, str], mails: MailServer, hook: Receiver
 ) -> None:
-    environ = settings(mails, hook, OUTBOX_WORKER="false")
-    with serving(own / "s", **environ) as served:
+    with serving(own / "s", OUTBOX_WORKER="false", **settings) as served:
         post(served, "one")
         with working(served) as worker:
             hook.wait(1)
@@ -128,10 +132,10 @@ def working(served: Serving) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_tasks_that_were_given_up_are_listed_sent_again_and_dropped(
-    own: Path, mails: MailServer, hook: Receiver
+    own: Path, settings: dict[str, str], mails: MailServer, hook: Receiver
 ) -> None:
     hook.answer = lambda path, body: (410, b"no\x1b[31m more")
-    with serving(own / "s", **settings(mails, hook)) as served:
+    with serving(own / "s", **settings) as served:
         assert "0 given up" in served.ask("outbox", "list")[1]
         assert served.ask("outbox", "retry", "1-1")[0] == 1
         assert served.ask("outbox", "drop", "--all")[0] == 3
@@ -154,10 +158,10 @@ def test_tasks_that_were_given_up_are_listed_sent_again_and_dropped(
 
 
 def test_notify_says_what_the_other_side_answered(
-    own: Path, mails: MailServer, hook: Receiver
+    own: Path, settings: dict[str, str], mails: MailServer, hook: Receiver
 ) -> None:
     hook.answer = lambda path, body: (418, b"I am a teapot")
-    with serving(own / "s", **settings(mails, hook)) as served:
+    with serving(own / "s", **settings) as served:
         code, output = served.ask("notify", "test")
         assert code == 1 and "webhook: status 418: I am a teapot" in output
         assert "mail-owner: taken" in output and "mail-reader" not in output

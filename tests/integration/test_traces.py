@@ -61,9 +61,9 @@ def test_a_request_is_a_span(directory: Path, collector: Collector) -> None:
 
 
 def test_a_callers_trace_is_continued_for_its_own_request_only(
-    directory: Path, collector: Collector
+    directory: Path, collector: Collector, data_set: dict[str, str]
 ) -> None:
-    with serving(directory, **asking(collector.url)) as served:
+    with serving(directory, **asking(collector.url), **data_set) as served:
         url = httpx.URL(served.url)
         head = f"HTTP/1.1\r\nHost: blog.example\r\ntraceparent: {TRACEPARENT}\r\n\r\n"
         # The second request follows the first at once, and names no caller.
@@ -80,7 +80,7 @@ def test_a_callers_trace_is_continued_for_its_own_request_only(
 
 
 def test_spans_that_are_not_sent_yet_are_sent_at_the_end_by_every_worker(
-    directory: Path, collector: Collector
+    directory: Path, collector: Collector, data_set: dict[str, str]
 ) -> None:
     environ = {
         "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"{collector.url}/v1/traces",
@@ -89,7 +89,7 @@ def test_spans_that_are_not_sent_yet_are_sent_at_the_end_by_every_worker(
         "OTEL_BSP_SCHEDULE_DELAY": "600000",
         "WORKERS": "2",
     }
-    with serving(directory, **environ) as served:
+    with serving(directory, **environ, **data_set) as served:
         both_answer(served)
         # The kernel draws a worker for each connection; that 40 draw the same is one in 10^11.
         with httpx.Client(headers={"connection": "close"}) as client:
@@ -129,9 +129,9 @@ def test_a_failed_request_is_an_error(
     ids=lambda environ: ",".join(environ),
 )
 def test_without_settings_no_traces_are_sent(
-    directory: Path, collector: Collector, environ: dict[str, str]
+    directory: Path, collector: Collector, environ: dict[str, str], data_set: dict[str, str]
 ) -> None:
-    with serving(directory, **{**asking(collector.url), **environ}) as served:
+    with serving(directory, **{**asking(collector.url), **environ}, **data_set) as served:
         assert view(served).json() == 1
         code, output = served.end()
     assert (code, "traces" in output, collector.spans) == (0, False, [])
@@ -157,7 +157,7 @@ def nowhere(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_an_absent_collector_delays_neither_start_nor_requests_nor_the_end(
-    directory: Path, nowhere: str
+    directory: Path, nowhere: str, data_set: dict[str, str]
 ) -> None:
     # Longer than anything else here waits: whoever waits for the collector does not come back.
     environ = {**asking(nowhere), "OTEL_EXPORTER_OTLP_TIMEOUT": "600000"}
@@ -169,13 +169,15 @@ def test_an_absent_collector_delays_neither_start_nor_requests_nor_the_end(
 
 
 def test_without_the_extra_one_line_says_how_to_install_it(
-    directory: Path, collector: Collector
+    directory: Path, collector: Collector, data_set: dict[str, str]
 ) -> None:
     # Another package of this name hides the real one.
     (directory / "stub/opentelemetry").mkdir(parents=True)
     (directory / "stub/opentelemetry/__init__.py").touch()
     path = f"{directory}/stub:{SOURCES}"
-    with serving(directory, WORKERS="2", PYTHONPATH=path, **asking(collector.url)) as served:
+    with serving(
+        directory, WORKERS="2", PYTHONPATH=path, **asking(collector.url), **data_set
+    ) as served:
         assert view(served).json() == 1
         code, output = served.end()
     (line,) = [line for line in output.splitlines() if "pip install" in line]
@@ -198,9 +200,13 @@ def test_without_the_extra_one_line_says_how_to_install_it(
     ids=lambda value: str(value)[:40],
 )
 def test_a_bad_value_is_named_and_the_service_runs(
-    directory: Path, collector: Collector, environ: dict[str, Any], words: str
+    directory: Path,
+    collector: Collector,
+    environ: dict[str, Any],
+    words: str,
+    data_set: dict[str, str],
 ) -> None:
-    with serving(directory, **{**asking(collector.url), **environ}) as served:
+    with serving(directory, **{**asking(collector.url), **environ}, **data_set) as served:
         assert view(served).json() == 1
         code, output = served.end()
     assert (code, words in output) == (0, True)

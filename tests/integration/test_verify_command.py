@@ -54,9 +54,11 @@ def test_a_real_service_is_exact_and_says_so_to_people_and_programs(directory: P
     assert (figures["exit"], figures["reads"] > 0) == (0, True)
 
 
-def test_it_goes_on_while_the_service_is_killed_and_started_again(directory: Path) -> None:
+def test_it_goes_on_while_the_service_is_killed_and_started_again(
+    directory: Path, data_set: dict[str, str]
+) -> None:
     with (
-        serving(directory, PORT=str(free_port())) as served,
+        serving(directory, PORT=str(free_port()), **data_set) as served,
         checking(served.url, Plan(600, connections=8)) as running,
     ):
         running.wait_for_more()

@@ -23,8 +23,8 @@ RISING = ("_total", "_count", "_sum", "_bucket")
 
 
 @pytest.fixture
-def served(directory: Path) -> Iterator[Serving]:
-    with serving(directory, WORKERS="2", DURABILITY="everysec") as served:
+def served(directory: Path, data_set: dict[str, str]) -> Iterator[Serving]:
+    with serving(directory, WORKERS="2", **data_set) as served:
         both_answer(served)
         yield served
 

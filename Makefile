@@ -11,10 +11,10 @@ help:            ## list the verbs
 serve: $(VENV)/.run   ## run the service on http://127.0.0.1:8360, or PORT=9000, with a private Redis
 	@exec $(BIN)/footfall serve
 
-test: $(VENV)/.test   ## every tier of tests; what cannot run here says so at the end
+test: $(VENV)/.test   ## every tier of tests, each test once; what is left out says so at the end
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-all: $(VENV)/.test ## the same on every server, with every client, with every fault
+test-all: $(VENV)/.test ## the same on every server, with every client, with every fault; CI runs it
 	@TEST_ALL=1 $(MAKE) --no-print-directory test ARGS='$(ARGS)'
 
 chaos: $(VENV)/.test  ## break everything that can break, under load; writes docs/faults.md
@@ -25,7 +25,7 @@ check: $(VENV)/.check ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-coverage: $(VENV)/.check ## every test, and which lines and branches none of them came to
+coverage: $(VENV)/.check ## make test, and which lines and branches no test came to
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 	$(BIN)/coverage combine --quiet

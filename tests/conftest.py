@@ -26,7 +26,7 @@ from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
 from tests.support.sites import site_of
 
-from .support import requirements
+from .support import extent, requirements
 from .support.accounts import save_account
 from .support.clusters import RealCluster, clustered
 from .support.fakes import fake_redis
@@ -48,12 +48,19 @@ _defaults.connect = _defaults.read = _defaults.write = _defaults.pool = 60.0
 # real ones.
 passwords.MEMORY_KIB, passwords.PASSES = 8, 1
 
+# How many tests were collected, and are not left to `make test-all`.
+CHOSEN = pytest.StashKey[int]()
+
 _prefixes = (f"t{n}" for n in itertools.count())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    # A process that only hands tests out has collected none: its workers say how many there were.
+    session.config.stash.setdefault(CHOSEN, session.testscollected)
     if output := getattr(session.config, "workeroutput", None):
         output["missing"] = requirements.reasons
+        output["left"] = session.config.stash.get(extent.LEFT, 0)
+        output["chosen"] = session.testscollected
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -65,11 +72,22 @@ def pytest_xdist_auto_num_workers() -> int:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """One of several test processes has ended."""
-    found = getattr(node, "workeroutput", {}).get("missing", [])
+    output = getattr(node, "workeroutput", {})
+    found = output.get("missing", [])
     requirements.reasons += [reason for reason in found if reason not in requirements.reasons]
+    # All of them have collected the same tests.
+    if "left" in output:
+        node.config.stash[extent.LEFT] = output["left"]
+        node.config.stash[CHOSEN] = output["chosen"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    stash = terminalreporter.config.stash
+    if left := stash.get(extent.LEFT, 0):
+        chosen = stash.get(CHOSEN, 0)
+        terminalreporter.write_line(
+            f"{chosen:,} of {chosen + left:,} tests; make test-all runs all"
+        )
     for reason in requirements.reasons:
         terminalreporter.section("some tests were skipped", sep="!", yellow=True, bold=True)
         terminalreporter.write_line(reason)

@@ -1,15 +1,22 @@
 """Attacks meet what all servers do alike, and the scripts that they end in are tried on every kind:
 so one server is enough here, but with TEST_ALL=1."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import KINDS
 from tests.support import extent
 
-TRIED = KINDS if extent.ALL else ("valkey",)
+HERE = Path(__file__).parent
 
 
-@pytest.fixture(params=TRIED)
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    extent.deselect(config, items, HERE, extent.on("valkey", items))
+
+
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     kind: str = request.param
     return kind

@@ -7,8 +7,6 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-from tests.support import extent
-
 # Client 3 expects an answer to a counter to have an entry for every element of the page's own path,
 # but the answer to an increment has one. It throws after it has filled the first element.
 TWO_ELEMENTS_OF_ONE_PAGE = "Cannot read properties of undefined (reading 'time')"
@@ -122,14 +120,12 @@ LATER = dict(
     path_of_count="data-path",
 )
 
-EVERY_CLIENT = (
+CLIENTS = (
     Client("1.6.0", **FIRST),
     Client("2.14.1", **{**LATER, "item": ".wl-item"}),
     Client("2.15.5", **LATER),
     Client("3.15.2", **LATER),
 )
-# 2.15.5 is the last of version 2, and 2.14.1 differs from it in names of classes alone.
-CLIENTS = tuple(each for each in EVERY_CLIENT if each.version != "2.14.1" or extent.ALL)
 LATER_CLIENTS = CLIENTS[1:]
 
 

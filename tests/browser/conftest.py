@@ -2,6 +2,8 @@
 
 The fixtures have the scope of this package: while Playwright's synchronous API is open its event
 loop counts as running, and the asynchronous tests of other packages could not have their own.
+
+A test is tried with one client and on one screen, as its name decides; with TEST_ALL=1 on all.
 """
 
 import itertools
@@ -15,13 +17,23 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.support import extent
 from tests.support.serving import Serving, serving, started
 
 from .blog import Blog, serving_blog
 from .clients import CLIENTS, Client
 from .visitor import PATIENCE_MS, Visitor, launched
 
+HERE = Path(__file__).parent
+# What a test here is repeated for.
+REPEATED = ("client", "size", "place", "attributes")
+
 _paths = (f"/post/{n}" for n in itertools.count())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    extent.deselect(config, items, HERE, extent.once(items, *REPEATED))
 
 
 @pytest.fixture(scope="package")

@@ -24,9 +24,15 @@ def served(start: Start) -> Serving:
 
 
 @pytest.fixture(params=WIDTHS)
-def visitor(request: pytest.FixtureRequest, served: Serving, new_visitor: NewVisitor) -> Visitor:
+def size(request: pytest.FixtureRequest) -> str:
+    size: str = request.param
+    return size
+
+
+@pytest.fixture
+def visitor(size: str, served: Serving, new_visitor: NewVisitor) -> Visitor:
     """Mara, at her profile."""
-    visitor = new_visitor(viewport={"width": WIDTHS[request.param], "height": 844})
+    visitor = new_visitor(viewport={"width": WIDTHS[size], "height": 844})
     visitor.open(f"{served.url}/ui/login?next=profile")
     page = visitor.page
     page.get_by_label("Mail").fill(MARA["email"])

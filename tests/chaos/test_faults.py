@@ -6,19 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import extent
-
 from . import table
 from .__main__ import main
 from .faults import EXTERNAL, FAULTS, PRIVATE, Fault
 from .play import Force, play
 from .scene import Scene
 
-# `make chaos` plays all of them.
-PLAYED = FAULTS if extent.ALL else FAULTS[::4]
 
-
-@pytest.mark.parametrize("fault", PLAYED, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_nothing_is_lost_or_doubled(fault: Fault, home: Path) -> None:
     with tempfile.TemporaryDirectory(dir=home) as directory:
         outcome = play(fault, Path(directory), Force())

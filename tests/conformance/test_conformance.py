@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import extent
-
 from . import replay
 from .recording import Row, scenarios
 from .rules import RULES, Counts
@@ -49,13 +47,15 @@ class Replayed:
         return "views only rise" in self.outcome(row).rules
 
 
-# The other tiers ask everything of a Cluster as well; with TEST_ALL=1 this one does, too.
-KINDS = ("single", "cluster") if extent.ALL else ("single",)
+@pytest.fixture(scope="module", params=["valkey", "cluster"])
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
-    is_cluster = request.param == "cluster"
+@pytest.fixture(scope="module")
+def runner(kind: str, request: pytest.FixtureRequest) -> Iterator[Runner]:
+    is_cluster = kind == "cluster"
     with open_runner(request.getfixturevalue("cluster").url if is_cluster else "") as runner:
         yield runner
 

@@ -1,7 +1,7 @@
-"""This tier checks parsing, answers and statuses, for which fakeredis is enough.
+"""This tier checks parsing, answers and statuses, on a Valkey.
 
-As its name decides, a test runs on a Cluster instead: there the keys of one answer may be on
-several nodes. With TEST_ALL=1 each runs on both.
+With TEST_ALL=1 all of it is tried on a Cluster as well, where the keys of one answer may be on
+several nodes; without it, what has the marker `cluster`.
 """
 
 from pathlib import Path
@@ -11,20 +11,12 @@ import pytest
 from tests.support import extent
 
 HERE = Path(__file__).parent
-KINDS = ("fake", "cluster")
+KINDS = ("valkey", "cluster")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    extent.deselect(config, items, HERE, _is_for_the_other)
-
-
-def _is_for_the_other(item: pytest.Function) -> bool:
-    # Some modules and tests have kinds of their own.
-    has_own = any(each.args[0] == "kind" for each in item.iter_markers("parametrize"))
-    if has_own or hasattr(item.module, "kind"):
-        return False
-    kind = extent.kind_of(item)
-    return kind in KINDS and kind != extent.one_of(KINDS, item.originalname)
+    extent.deselect(config, items, HERE, extent.on("valkey", items))
 
 
 @pytest.fixture(params=KINDS)

@@ -102,6 +102,7 @@ async def test_roots_come_in_the_order_asked_for(site: Site, order: str) -> None
     assert [root["orig"] for root in bare["data"]] == expected[order]
 
 
+@pytest.mark.cluster
 async def test_pages_have_some_of_the_roots_and_count_all_comments(site: Site) -> None:
     roots = [await site.post(f"root {n}") for n in range(5)]
     await site.reply(roots[0], "reply")
@@ -437,6 +438,7 @@ async def test_a_waiting_comment_is_hidden_from_the_public_everywhere(make_site:
     assert await site.get("/comment", by=ADMIN, type="count", url="/p") == 0
 
 
+@pytest.mark.cluster
 async def test_an_approved_comment_appears_everywhere(make_site: Sites) -> None:
     site = await make_site(COMMENT_AUDIT="true")
     id = (await site.post("waiting"))["objectId"]

@@ -64,6 +64,7 @@ async def test_a_path_with_a_comma_can_be_read_from_a_json_list(site: Site) -> N
         ) == {"errno": 0, "errmsg": "", "data": [{"time": 1, "reaction1": 0}]}
 
 
+@pytest.mark.cluster
 async def test_many_changes_are_answered_in_their_order(site: Site) -> None:
     changes = [
         {"path": "/a"},

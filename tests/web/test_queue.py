@@ -24,6 +24,7 @@ async def filled(site: Site, texts: str) -> list[str]:
     return ids
 
 
+@pytest.mark.cluster
 async def test_the_queue_has_all_comments_of_the_site_newest_first(site: Site) -> None:
     await filled(site, "abcdefg")
     first = await listed(site, pageSize=3)

@@ -39,6 +39,7 @@ async def everything(site: Site) -> Any:
     return queue, [await site.page(path, by=ADMIN) for path in ("/0", "/1")]
 
 
+@pytest.mark.cluster
 async def test_many_change_their_status_at_once_and_back(site: Site) -> None:
     ids = await posted(site, "abcd")
     await site.send("PUT", f"/comment/{ids[0]}", {"status": "spam"}, by=ADMIN)

@@ -9,13 +9,13 @@ import pytest
 
 from footfall.domain import attempts, log_ins, passwords
 from footfall.driver.batch_kinds import Rate
-from footfall.http.own_pages import HEADER
+from footfall.http.csrf import CSRF_HEADER
 from tests.conftest import Site, Sites
 
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own words"}
 HOME, SCHOOL, CAFE = "198.51.100.7", "198.51.100.8", "198.51.100.9"
-OWN_PAGE = {HEADER.decode(): "1", "sec-fetch-site": "same-origin", "sec-fetch-dest": "empty"}
+OWN_PAGE = {CSRF_HEADER.decode(): "1", "sec-fetch-site": "same-origin", "sec-fetch-dest": "empty"}
 # What a browser says of a picture in a comment, of one on any page, and of a form on any page.
 PICTURE = {"sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
 FAR_PICTURE = {**PICTURE, "sec-fetch-site": "cross-site"}
@@ -60,7 +60,7 @@ async def log_in(site: Site, person: dict[str, str], **more: str) -> Any:
 async def fail(site: Site, times: int, **headers: str) -> list[Any]:
     """The answers to so many wrong passwords of the owner's."""
     wrong = {**OWNER, "password": "a guess"}
-    path = "/ui/api/token" if HEADER.decode() in headers else "/api/token"
+    path = "/ui/api/token" if CSRF_HEADER.decode() in headers else "/api/token"
     return [(await site.http.post(path, json=wrong, headers=headers)).json() for _ in range(times)]
 
 
@@ -159,7 +159,7 @@ async def test_a_picture_that_takes_its_readers_attempts(
     for person in (OWNER, {**OWNER, "code": "000000"}):
         assert (await log_in(site, person))["errno"] == 0
     question = await site.http.get(
-        "/ui/api/token/2fa?email=owner@example.com", headers={HEADER.decode(): "1"}
+        "/ui/api/token/2fa?email=owner@example.com", headers={CSRF_HEADER.decode(): "1"}
     )
     assert question.json() == {"errno": 0, "errmsg": "", "data": {"enable": False}}
 

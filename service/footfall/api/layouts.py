@@ -14,7 +14,7 @@ from starlette.types import Scope
 from ..domain.devices import KNOWN_SECONDS
 from ..domain.two_factor import qr_code
 from ..errors import Forbidden
-from ..http import own_pages
+from ..http import csrf
 from ..http.client import Headers, is_allowed, is_own_page, token_of
 from ..http.fetch_metadata import is_sent_elsewhere
 from ..http.params import RawRequest
@@ -60,10 +60,10 @@ class OwnPages(Layout):
     __slots__ = ()
 
     def admit(self, scope: Scope, headers: Headers, policy: Policy) -> None:
-        own_pages.require_own_page(scope["method"], headers, scope, policy)
+        csrf.check_csrf(scope["method"], headers, scope, policy)
 
     def token(self, scope: Scope, headers: Headers, policy: Policy) -> str:
-        return own_pages.session_of(headers, scope, policy)
+        return csrf.session_cookie(headers, scope, policy)
 
     def is_sent_elsewhere(self, method: str, headers: Headers) -> bool:
         # It was not admitted otherwise.
@@ -75,19 +75,21 @@ class OwnPages(Layout):
         if scope["operation"] == "token_second_factor" and "otpauth_url" in data:
             return data | {"qr": qr_code(data["otpauth_url"])}, ()
         if scope["operation"] == "token_log_out":
-            return data, own_pages.cookie("", headers, scope, policy)
+            return data, csrf.set_cookie(csrf.SESSION_COOKIE, "", headers, scope, policy)
         if scope["operation"] != "token_log_in":
             return data, ()
         lasts = policy.session_seconds if asked.fields.get("remember") is True else 0
-        keeping = own_pages.cookie(data["token"], headers, scope, policy, lasts_seconds=lasts)
+        keeping = csrf.set_cookie(
+            csrf.SESSION_COOKIE, data["token"], headers, scope, policy, lasts_seconds=lasts
+        )
         # Whoever leaves no log-in behind leaves this only until the browser is closed, too.
-        telling = own_pages.cookie(
+        telling = csrf.set_cookie(
+            csrf.DEVICE_COOKIE,
             data["device"],
             headers,
             scope,
             policy,
             lasts_seconds=lasts and KNOWN_SECONDS,
-            suffix=own_pages.DEVICE,
         )
         data = {name: value for name, value in data.items() if name != "device"}
         # A page of another site has asked for the log-in, and is handed it.

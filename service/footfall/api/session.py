@@ -8,8 +8,8 @@ from ..domain.passwords import MAX_PASSWORD_CHARACTERS
 from ..domain.reauthentication import OwnerProof
 from ..domain.site import Site
 from ..errors import LoggedOut
+from ..http.csrf import CSRF_HEADER, device_cookie
 from ..http.fetch_metadata import require_no_part
-from ..http.own_pages import HEADER, device_of
 from ..http.params import MAX_ID, MAX_MAIL, Form, RawRequest
 from ..model import Account, Caller, Credentials, Session, Viewer
 from ..render.view import DisplayOptions
@@ -86,7 +86,7 @@ class LogIn:
         ticket = form.text("ticket", MAX_LINK_TOKEN_CHARACTERS)
         form.done()
         proof = kept(site.providers.targets, request.headers) if ticket else ""
-        device, is_own_page = device_of(request.headers), HEADER in request.headers
+        device, is_own_page = device_cookie(request.headers), CSRF_HEADER in request.headers
         return cls(mail or "", password or "", code or "", ticket or "", proof, device, is_own_page)
 
 
@@ -125,7 +125,7 @@ class SecondFactor:
         form = Form(request.query)
         mail = form.text("email", MAX_MAIL)
         form.done()
-        return cls(mail or "", device_of(request.headers))
+        return cls(mail or "", device_cookie(request.headers))
 
 
 async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Mapping[str, object]:

@@ -20,6 +20,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from footfall.api import comments
+from footfall.api.dialects import WALINE
 from footfall.api.fast_cycle import protocol_of
 from footfall.app import open_process, open_store
 from footfall.asgi import create_app, create_metrics, policy_of
@@ -109,7 +110,7 @@ def joining(found: Found) -> dict[str, Callable[[], object]]:
     settings = Settings.from_env({})
     store = open_store(settings, open_process(settings, "redis://127.0.0.1"))
     service = site_of(settings, store, metrics=create_metrics())
-    parsed = comments.List(article(0), 1, ROOTS, "insertedAt_desc", is_dated=False)
+    parsed = comments.List(article(0), 1, ROOTS, "insertedAt_desc", WALINE)
     reader, sent = hiredis.Reader(), packed(found)
 
     def read() -> list[Any]:

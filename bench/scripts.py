@@ -33,6 +33,7 @@ from typing import Any
 from redis import Redis
 
 from footfall.api.counters import Read
+from footfall.api.dialects import WALINE
 from footfall.driver.scripts import parse_header, sources
 from footfall.model import PUBLIC, Account, Comment, Live, Showing, Shown
 from footfall.render.markdown import render
@@ -116,7 +117,7 @@ def _cost(
 
 def encoders() -> dict[str, Callable[[], object]]:
     look = DisplayOptions(avatar=lambda nick, mail, link: seed.AVATAR)
-    view = View(PUBLIC, look, is_dated=False)
+    view = View(PUBLIC, look)
     comments, _ = thread(50)
     stored = [codec.body(each) for each in comments]
     shown = Showing([Shown(comments[0].id, comments[0].path, codec.parse_body(stored[0]))])
@@ -132,7 +133,7 @@ def encoders() -> dict[str, Callable[[], object]]:
     )
     theirs = _found(comments, by_accounts).threads(comments[0].id[SHORT:])
     (one, page), live = [each.threads(comments[0].id[SHORT:]) for each in found], Live()
-    read, counts = Read(["/a"], ["time"], False), list(range(1_000, 1_050))
+    read, counts = Read(["/a"], ["time"], WALINE), list(range(1_000, 1_050))
     return {
         "Found.threads, 10 x (1+4)": lambda: found[1].threads(comments[0].id[SHORT:]),
         "view.threads, 1 comment": lambda: view.threads(one, live),

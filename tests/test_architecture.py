@@ -235,3 +235,11 @@ def test_keys_are_named_in_one_place() -> None:
     for path in MODULES:
         if path.name != "keys.py":
             assert not re.search(r"\{\{[pci]:|\{\{site\}|\{\{accounts", path.read_text()), path
+
+
+def test_nothing_asks_which_dialect_it_speaks() -> None:
+    """It asks the dialect for a value or a function, so that another one is an entry in a table."""
+    names = r"(?:WALINE|BARE|OWN_PAGES)"
+    asks = re.compile(rf"\b(?:is|is not|in|==|!=) \(?{names}\b|\b{names} (?:is|in|not in|==|!=) ")
+    for path in MODULES:
+        assert not asks.search(path.read_text()), path

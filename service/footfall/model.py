@@ -161,8 +161,6 @@ class Draft:
     ua: str | None = None
     parent: str = ""
     at: str | None = None
-    # With this, "[@at](#parent): " is put in front of the text, as in the layout without prefix.
-    is_mentioning: bool = False
     # A captcha's token.
     captcha: str = ""
 

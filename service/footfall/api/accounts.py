@@ -225,7 +225,7 @@ async def _ranking(site: Site, parsed: List) -> list[dict[str, object]]:
     if size > MAX_RANKED:
         raise BadRequest({"pageSize": "pageSize need an integer under your options"})
     numbers, showing = await ranking(site, size)
-    faces = map(orjson.loads, View(PUBLIC, site.display, is_dated=False).elsewhere(showing))
+    faces = map(orjson.loads, View(PUBLIC, site.display).elsewhere(showing))
     return [
         {
             "count": number,

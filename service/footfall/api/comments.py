@@ -1,13 +1,13 @@
 """Comments of articles: list, count, post.
 
-In the layout without prefix comments have `insertedAt`, the count of one article is a number, and
-the text of a reply begins with a mention of the comment it answers.
+Their dialect says how comments are dated, how the count of one article looks, and how the text of a
+reply mentions the comment that it answers.
 """
 
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from orjson import Fragment
 
@@ -16,7 +16,6 @@ from ..domain.page_cache import Finished
 from ..domain.rules import require_log_in
 from ..domain.site import Site
 from ..errors import Refused
-from ..http import envelope
 from ..http.params import (
     MAX_CAPTCHA,
     MAX_ID,
@@ -34,6 +33,7 @@ from ..http.response import Reply
 from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
+from .dialects import Dialect
 from .fast import Done, FastRequest
 
 
@@ -44,7 +44,7 @@ class List(NamedTuple):
     page: int
     size: int
     order: Order
-    is_dated: bool
+    dialect: Dialect
     rid: str = ""
     after: str = ""
 
@@ -64,7 +64,7 @@ class List(NamedTuple):
             # Replies have one order only, and are read on by `after`: pages would shift with each
             # new reply.
             page, order = 1, ORDERS[0]
-        return cls(path or "", page, size, cast(Order, order), request.is_bare, rid, after)
+        return cls(path or "", page, size, cast(Order, order), request.dialect, rid, after)
 
 
 async def list_(site: Site, parsed: List, caller: Caller) -> object:
@@ -110,7 +110,7 @@ async def joined(site: Site, parsed: List) -> Finished:
     """A page as the public sees it. Its ETag names the version that it was made of, and the salt,
     which differs for each data set and each set of display options."""
     found, data = await _listing(site, parsed, PUBLIC)
-    body = envelope.bare(data) if parsed.is_dated else envelope.enveloped(data)
+    body = parsed.dialect.content_envelope.body(data)
     return Finished((found.version,), body, b'"%d-%b"' % (found.version, site.salt()))
 
 
@@ -131,7 +131,7 @@ async def _listing(site: Site, parsed: List, viewer: Viewer) -> tuple[Page, dict
         root=parsed.rid,
         after=parsed.after,
     )
-    view = View(viewer, site.display, parsed.is_dated)
+    view = View(viewer, site.display, parsed.dialect.date)
     return page, {
         "page": parsed.page,
         "totalPages": -(-page.roots_total // parsed.size),
@@ -146,17 +146,18 @@ class Count:
     """`paths` is None for the whole site."""
 
     paths: Sequence[str] | None
+    dialect: Dialect
 
     @classmethod
     def parse(cls, request: RawRequest, site: Site) -> "Count":
-        # Without prefix, clients send `url` although the reference's documentation says `path`.
-        name = "path" if request.is_bare and request.query.get("url") is None else "url"
+        names: Sequence[str] = request.dialect.article_names
+        name = next((each for each in names if request.query.get(each) is not None), names[0])
         if not request.query.get(name):
-            return cls(None)
+            return cls(None, request.dialect)
         form = Form(request.query)
         paths = form.paths(name)
         form.done()
-        return cls(paths)
+        return cls(paths, request.dialect)
 
 
 def fast_count(site: Site, parsed: Count) -> FastRequest:
@@ -166,11 +167,10 @@ def fast_count(site: Site, parsed: Count) -> FastRequest:
 async def count(site: Site, parsed: Count, caller: Caller) -> object:
     if parsed.paths is None:
         return await site.site_index.total(caller.viewer)
-    return await site.comments.counts(parsed.paths, caller.viewer)
-
-
-def flat_count(data: Any, parsed: Count) -> object:
-    return data[0] if isinstance(data, list) and len(data) == 1 else data
+    counts = await site.comments.counts(parsed.paths, caller.viewer)
+    if len(counts) == 1:
+        return Fragment(parsed.dialect.single(b"%d" % counts[0]))
+    return counts
 
 
 def captcha_token(form: Form, site: Site) -> str:
@@ -195,14 +195,26 @@ def parse_draft(request: RawRequest, site: Site) -> Draft:
         # The root follows from the comment that is replied to, so `rid` is only a fallback.
         parent=form.text("pid", MAX_ID) or form.text("rid", MAX_ID) or "",
         at=form.text("at", MAX_NICK),
-        is_mentioning=request.is_bare,
         captcha=captcha_token(form, site),
     )
     form.done()
     if not is_safe_url(draft.path):
         # Widgets of recent comments write the path into their pages as a link.
         raise Refused("Comments can not be kept for a page with this address")
+    if draft.parent and draft.at:
+        mention = request.dialect.mention(draft.at, draft.parent)
+        draft = replace(draft, text=mention + draft.text)
     return draft
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    draft: Draft
+    dialect: Dialect
+
+    @classmethod
+    def parse(cls, request: RawRequest, site: Site) -> "Post":
+        return cls(parse_draft(request, site), request.dialect)
 
 
 def admit(site: Site, viewer: Viewer) -> None:
@@ -210,6 +222,6 @@ def admit(site: Site, viewer: Viewer) -> None:
     require_log_in(viewer, site.account_rules)
 
 
-async def post(site: Site, draft: Draft, caller: Caller) -> object:
-    showing = await comments.publish(site, draft, caller)
-    return View(caller.viewer, site.display, draft.is_mentioning).posted(showing)
+async def post(site: Site, parsed: Post, caller: Caller) -> object:
+    showing = await comments.publish(site, parsed.draft, caller)
+    return View(caller.viewer, site.display, parsed.dialect.date).posted(showing)

@@ -1,6 +1,6 @@
 """Read counts and reactions of articles: read many, change one or many.
 
-The layout without prefix sends bare numbers where /api sends an object for each path.
+Their dialect says what a count looks like: a number, or an object for each path.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ from ..domain.counters import change as apply
 from ..domain.rules import require_administrator
 from ..domain.site import Site
 from ..errors import BadRequest
-from ..http import envelope
 from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, not_among
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
+from .dialects import Dialect
 from .fast import Done, FastRequest, answered
 
 ACTIONS = {"inc": 1, "desc": -1}
@@ -29,12 +29,12 @@ class Read:
 
     paths: Sequence[str] | None
     types: Sequence[str]
-    is_bare: bool
+    dialect: Dialect
     # A template of the answer when it has one count, with %d for it.
     one: bytes = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "one", _one(self.types[0], self.is_bare))
+        object.__setattr__(self, "one", _one(self.types[0], self.dialect))
 
     @classmethod
     def parse(cls, request: RawRequest, site: Site) -> "Read":
@@ -45,33 +45,33 @@ class Read:
         paths = form.paths(name) if values.get(name) is not None else None
         types = _types(form, values.get("type", VIEWS), site.counter_types)
         form.done()
-        return cls(paths, types, request.is_bare)
+        return cls(paths, types, request.dialect)
 
     def reply(self, counts: Sequence[int]) -> Reply:
-        """`counts` has each path's types in order. The answer is an object for each path; bare,
-        a number instead where there is one type, and no list around a single path."""
+        """`counts` has each path's types in order."""
         if len(counts) == 1:
             # Most requests read one counter, and its count is a sufficient ETag.
             return self.one % counts[0], b'"%d"' % counts[0]
-        types = self.types
-        if self.is_bare:
-            data = counts if len(types) == 1 else _rows(types, counts)
-            return tagged_by_body(orjson.dumps(data[0] if len(data) == 1 else data))
-        if len(types) > 1 or not counts:
-            return tagged_by_body(envelope.enveloped(_rows(types, counts)))
-        name, numbers = types[0].encode(), orjson.dumps(counts)[1:-1]
-        # A site's front page reads fifty counters at once: to build fifty dicts would take longer
-        # than the rest of the request.
-        return tagged_by_body(_ROWS % (name, numbers.replace(b",", b'},{"%b":' % name)))
-
-
-_ROWS = envelope.envelope(b'[{"%b":%b}]')
+        dialect, types = self.dialect, self.types
+        if len(counts) == len(types):
+            json = dialect.single(orjson.dumps(dict(zip(types, counts, strict=True))))
+        elif len(types) > 1 or not counts:
+            json = orjson.dumps(_rows(types, counts))
+        else:
+            # A site's front page reads fifty counters at once: to build fifty dicts would take
+            # longer than the rest of the request.
+            before, after = dialect.count(types[0]).split(b"%d")
+            numbers = orjson.dumps(counts)[1:-1].replace(b",", after + b"," + before)
+            json = b"[" + before + numbers + after + b"]"
+        return tagged_by_body(dialect.content_envelope.around(json))
 
 
 @cache
-def _one(type: str, is_bare: bool) -> bytes:
+def _one(type: str, dialect: Dialect, *, is_list: bool = False) -> bytes:
     """A template of the answer for one counter of this type, with %d for its count."""
-    return b"%d" if is_bare else _ROWS % (type.encode(), b"%d")
+    count = dialect.count(type)
+    json = b"[" + count + b"]" if is_list else dialect.single(count)
+    return dialect.content_envelope.around(json)
 
 
 def _rows(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
@@ -107,12 +107,12 @@ class Change:
 
     changes: Sequence[tuple[str, str, int]]
     is_list: bool
-    is_bare: bool
+    dialect: Dialect
     # A template of the answer when it has one count, with %d for it.
     one: bytes = field(init=False)
 
     def __post_init__(self) -> None:
-        one = b"[%d]" if self.is_list and self.is_bare else _one(self.changes[0][1], self.is_bare)
+        one = _one(self.changes[0][1], self.dialect, is_list=self.is_list)
         object.__setattr__(self, "one", one)
 
     @classmethod
@@ -124,7 +124,7 @@ class Change:
         if "paths" in request.fields:
             return Read.parse(request, site)
         if not isinstance(request.body, list):
-            return cls([_change(request.fields, site)], False, request.is_bare)
+            return cls([_change(request.fields, site)], False, request.dialect)
         if not 0 < len(request.body) <= MAX_PATHS:
             raise BadRequest({"changes": f"changes need a list of 1 to {MAX_PATHS}"})
         changes = []
@@ -136,17 +136,15 @@ class Change:
             except BadRequest as error:
                 named = {f"{i}.{name}": text for name, text in error.fields.items()}
                 raise BadRequest(named) from None
-        return cls(changes, True, request.is_bare)
+        return cls(changes, True, request.dialect)
 
     def reply(self, counts: Sequence[int]) -> Reply:
-        """`counts` has the new count of each change. The answer is an object for each; bare, a
-        list of counts, or one count if the request was no list."""
+        """`counts` has the new count of each change."""
         if len(counts) == 1:
             return self.one % counts[0], b""
-        if self.is_bare:
-            return orjson.dumps(counts), b""
-        named = zip(self.changes, counts, strict=True)
-        return envelope.enveloped([{type: count} for (_, type, _), count in named]), b""
+        dialect, named = self.dialect, zip(self.changes, counts, strict=True)
+        listed = b",".join([dialect.count(type) % count for (_, type, _), count in named])
+        return dialect.content_envelope.around(b"[" + listed + b"]"), b""
 
 
 def _change(fields: Mapping[str, object], site: Site) -> tuple[str, str, int]:

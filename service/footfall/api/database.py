@@ -8,27 +8,26 @@ from collections.abc import AsyncGenerator
 
 from ..domain.rules import require_administrator
 from ..domain.site import Site
-from ..http.response import Response
 from ..model import Caller
+from .answers import Streamed
 
 # A piece is sent when so much has come together.
 PIECE_BYTES = 1 << 16
 
 
-async def export(site: Site, parsed: None, caller: Caller) -> Response:
+async def export(site: Site, parsed: None, caller: Caller) -> Streamed:
     """Raises Unauthorized, Forbidden and StoreUnavailable. After the first piece errors cannot be
     answered any more: the connection is closed if Redis goes away."""
     require_administrator(caller.viewer)
-    pieces = _joined(site.export())
-    return Response(200, await anext(pieces), stream=pieces)
+    return Streamed(_joined(site.export()))
 
 
 async def _joined(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    together, size = [b'{"errno":0,"errmsg":"","data":'], 0
+    together, size = list[bytes](), 0
     async for piece in pieces:
         together.append(piece)
         size += len(piece)
         if size > PIECE_BYTES:
             yield b"".join(together)
             together, size = [], 0
-    yield b"".join([*together, b"}"])
+    yield b"".join(together)

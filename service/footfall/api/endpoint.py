@@ -12,32 +12,33 @@ from typing import Any
 from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.site import Site
-from ..errors import NotFound, TooLong, Unreadable, WrongMethod
-from ..http import envelope
+from ..errors import NotFound, ServiceError, TooLong, Unreadable, WrongMethod
+from ..http import cors, envelope
 from ..http.body import read_body
 from ..http.client import address_of, headers_of
+from ..http.envelope import Envelope
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
-from ..http.response import COMMON, Reply, Response, failed, tagged_by_body
 from ..http.response import Headers as Lines
+from ..http.response import Reply, Response, failed, tagged_by_body
 from ..model import PUBLIC, Caller, Viewer
+from .answers import Answer, Streamed
+from .dialects import Dialect, usual
 from .fast import FastRequest, answered
-from .layouts import Layout
 
-METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
 READING = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation, in all layouts.
+    """One operation, in all dialects.
 
-    `route` is its name in metrics. `run` returns plain data, or a finished Reply. `fast` makes of
-    a parsed request what can be answered without ASGI, for visitors who are not logged in; where it
-    makes nothing, and for others, `run` answers. Without `run`, `fast` answers everybody. `type` is
-    the value of the query's `type` that selects this row, None for any other value. With `is_bare`
-    the layout without prefix gets the answer without an envelope, in the shape that `flat` makes of
-    (data, parsed request). `is_navigation`: browsers come from wherever another service sent them.
+    `route` is its name in metrics. `run` returns plain data, an answer that says more (answers.py),
+    or a finished Reply or Response. `fast` makes of a parsed request what can be answered without
+    ASGI, for visitors who are not logged in; where it makes nothing, and for others, `run` answers.
+    Without `run`, `fast` answers everybody. `type` is the value of the query's `type` that selects
+    this row, None for any other value. `envelope` chooses among those that a dialect has.
+    `is_navigation`: browsers come from wherever another service sent them.
     `is_upload`: the body is a file, and comes in pieces. `admit` refuses whoever may not ask at all
     before the fields are judged.
     """
@@ -47,8 +48,7 @@ class Row:
     path: str
     parse: Callable[[RawRequest, Site], Any]
     run: Callable[[Site, Any, Caller], Awaitable[object]] | None = None
-    flat: Callable[[Any, Any], object] | None = None
-    is_bare: bool = False
+    envelope: Callable[[Dialect], Envelope] = usual
     type: str | None = None
     is_navigation: bool = False
     is_upload: bool = False
@@ -56,20 +56,17 @@ class Row:
     fast: Callable[[Site, Any], FastRequest | None] | None = None
 
 
-def reply_of(row: Row, data: Any, *, parsed: Any, is_bare: bool) -> Reply:
-    """The body in the request's layout, and an ETag if the operation only reads."""
+def reply_of(row: Row, data: Any, dialect: Dialect) -> Reply:
+    """The body in the request's dialect, and an ETag if the operation only reads."""
     if isinstance(data, tuple):
         # The operation has made the reply itself, since that was cheaper.
         return data
-    if is_bare and row.is_bare:
-        body = envelope.bare(row.flat(data, parsed) if row.flat else data)
-    else:
-        body = envelope.enveloped(data)
+    body = row.envelope(dialect).body(data)
     return tagged_by_body(body) if row.method in READING else (body, b"")
 
 
 class Resource:
-    """All operations of one path in one layout, as an ASGI application; `instead` says what to do
+    """All operations of one path in one dialect, as an ASGI application; `instead` says what to do
     instead of any other method."""
 
     def __init__(
@@ -77,13 +74,13 @@ class Resource:
         rows: Mapping[str, list[Row]],
         site: Site,
         policy: Policy,
-        layout: Layout,
+        dialect: Dialect,
         instead: str | None = None,
     ) -> None:
         self._rows = rows
         self._site = site
         self._policy = policy
-        self._layout = layout
+        self._dialect = dialect
         self._instead = instead
         self._allowed = ", ".join([*rows, *(["HEAD"] if "GET" in rows else []), "OPTIONS"])
 
@@ -91,7 +88,8 @@ class Resource:
         method = scope["method"]
         headers = headers_of(scope["headers"])
         if method == "OPTIONS":
-            return await answer_options(headers, self._allowed, send, self._layout.common)
+            answer = self._dialect.preflight(headers, self._allowed)
+            return await send_answer(send, answer, has_body=False)
         language = ""
         try:
             if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:
@@ -100,13 +98,14 @@ class Resource:
             language = str(query.get("lang", "")).lower()
             row = self._row(method, query.get("type"))
             if not row.is_navigation:
-                self._layout.admit(scope, headers, self._policy)
+                self._dialect.admit(scope, headers, self._policy)
             scope["operation"] = scope["counted_as"] = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
-            answer = failure(scope, error, language, f"{method} {scope['path']}")
-        if answer.common is not self._layout.common:
-            answer = replace(answer, common=self._layout.common)
+            request = f"{method} {scope['path']}"
+            answer = failure(scope, error, language, request, self._dialect.error)
+        if answer.common is not self._dialect.headers:
+            answer = replace(answer, common=self._dialect.headers)
         await send_answer(send, answer, has_body=method != "HEAD")
 
     async def _answer(
@@ -119,8 +118,8 @@ class Resource:
         language: str,
     ) -> Response:
         method = scope["method"]
-        layout, policy = self._layout, self._policy
-        token = layout.token(scope, headers, policy)
+        dialect, policy = self._dialect, self._policy
+        token = dialect.token(scope, headers, policy)
         viewer = await self._site.viewer_of(token) if token else PUBLIC
         address = address_of(scope.get("client"), headers, policy.trusted_proxies)
         length = self._site.rules.comment_length
@@ -131,20 +130,25 @@ class Resource:
         )
         id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
         id = id.removesuffix(".html")
-        asked = RawRequest(query, body, id, layout.is_bare, headers)
+        asked = RawRequest(query, dialect, body, id, headers)
         if row.admit:
             row.admit(self._site, viewer)
         parsed = row.parse(asked, self._site)
         asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
-        is_sent_elsewhere = layout.is_sent_elsewhere(method, headers)
+        is_sent_elsewhere = dialect.is_sent_elsewhere(method, headers)
         agent = headers.get(b"user-agent", b"").decode("latin-1")
         caller = Caller(viewer, address, asked_in, is_sent_elsewhere, agent)
         data = await self._run(row, parsed, caller)
         if isinstance(data, Response):
             return data
-        data, extra = layout.finish(data, asked, scope, headers, policy)
-        reply = reply_of(row, data, parsed=parsed, is_bare=layout.is_bare)
-        return layout.answer(reply, headers, extra)
+        if isinstance(data, Streamed):
+            stream = streamed(data, row.envelope(dialect))
+            # Until its first piece is there, an error can be answered.
+            return Response(200, await anext(stream), stream=stream)
+        extra: Lines = ()
+        if isinstance(data, Answer):
+            data, extra = await dialect.finish(data, scope, headers, policy)
+        return dialect.respond(reply_of(row, data, dialect), headers, extra)
 
     async def _run(self, row: Row, parsed: Any, caller: Caller) -> Any:
         site = self._site
@@ -160,6 +164,15 @@ class Resource:
         if rows is None:
             raise WrongMethod(self._allowed, self._instead)
         return next((row for row in rows if row.type == type and type), rows[0])
+
+
+async def streamed(answer: Streamed, around: Envelope) -> AsyncGenerator[bytes]:
+    before = around.before
+    async with aclosing(answer.pieces) as rest:
+        async for piece in rest:
+            yield before + piece
+            before = b""
+    yield before + around.after
 
 
 async def pieces(receive: Receive) -> AsyncGenerator[bytes]:
@@ -178,15 +191,21 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] != "http":
         return
     if scope["method"] == "OPTIONS":
-        return await answer_options(headers_of(scope["headers"]), METHODS, send)
+        return await answer_options(headers_of(scope["headers"]), cors.METHODS, send)
     error = NotFound(f"url `{scope['path'][:200]}` not found.")
     await send_failure(scope, send, error)
 
 
-def failure(scope: Scope, error: Exception, language: str, request: str) -> Response:
+def failure(
+    scope: Scope,
+    error: Exception,
+    language: str,
+    request: str,
+    body_of: Callable[[ServiceError, str], bytes] = envelope.failed,
+) -> Response:
     """The answer to a failure, which middleware.py counts by the error's name."""
     scope["refused"] = type(error).__name__
-    return failed(error, language, request)
+    return failed(error, language, request, body_of)
 
 
 async def send_failure(scope: Scope, send: Send, error: Exception) -> None:
@@ -194,25 +213,8 @@ async def send_failure(scope: Scope, send: Send, error: Exception) -> None:
     await send_answer(send, answer, has_body=scope["method"] != "HEAD")
 
 
-async def answer_options(
-    headers: Mapping[bytes, bytes], allowed: str, send: Send, common: Lines = COMMON
-) -> None:
-    """Answer a CORS preflight: any header is allowed, and browsers may remember it for a day.
-
-    Without `common`'s permission to read, browsers take it for a refusal.
-    """
-    if common is not COMMON:
-        answer = Response(204, b"", [(b"allow", allowed.encode())], common)
-        return await send_answer(send, answer, has_body=False)
-    extra = [
-        (b"allow", allowed.encode()),
-        (b"access-control-allow-methods", METHODS.encode()),
-        (b"access-control-max-age", b"86400"),
-    ]
-    requested = headers.get(b"access-control-request-headers")
-    if requested:
-        extra.append((b"access-control-allow-headers", requested))
-    await send_answer(send, Response(204, b"", extra), has_body=False)
+async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Send) -> None:
+    await send_answer(send, cors.permitted(headers, allowed), has_body=False)
 
 
 async def send_answer(send: Send, answer: Response, *, has_body: bool = True) -> None:

@@ -18,7 +18,7 @@ from ..http.response import Reply
 from ..telemetry.metrics import Route
 from .endpoint import reply_of
 from .fast import FastRequest, Send
-from .routes import TABLE
+from .routes import PREFIXES, TABLE
 
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
 MAX_KEPT_BYTES = 32 * 1024 * 1024
@@ -26,15 +26,17 @@ MAX_REQUEST_BYTES = MAX_KEPT_BYTES // 512
 # What a cached request takes besides its text: its objects, and its entry in the dictionary.
 REQUEST_OVERHEAD_BYTES = 600
 
-# (method, path) -> its operations, and True in the layout without prefix.
+# Where SECURE_DOMAINS alone decides who may call.
+_PREFIXES = ("/api", "")
+# (method, path) -> its operations, and its dialect.
 _ROWS = {
-    (row.method.encode(), prefix + row.path.encode()): (
+    (row.method.encode(), (prefix + row.path).encode()): (
         [each for each in TABLE if (each.method, each.path) == (row.method, row.path)],
-        not prefix,
+        PREFIXES[prefix].exact,
     )
     for row in TABLE
     if row.fast
-    for prefix in (b"/api", b"")
+    for prefix in _PREFIXES
 }
 
 
@@ -82,17 +84,18 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
     def _prepared(self, words: tuple[bytes, bytes, bytes]) -> PreparedRequest | None:
         method, url, body = words
         path, _, query = url.partition(b"?")
-        rows, is_bare = self._rows.get((method, path), ((), False))
+        known = self._rows.get((method, path))
         # A POST without a body takes its fields from the query, and a GET may have a body: both
         # are rare, and the endpoints handle them.
-        if not rows or bool(body) != (method == b"POST") or b"#" in query or len(url) > MAX_URL:
+        if not known or bool(body) != (method == b"POST") or b"#" in query or len(url) > MAX_URL:
             return None
+        rows, dialect = known
         values = parse_query(query)
         if "id" in values:
             return None
         type = values.get("type")
         row = next((row for row in rows if row.type == type and type), rows[0])
-        request = RawRequest(values, parse_json(body) if body else {}, is_bare=is_bare)
+        request = RawRequest(values, dialect, parse_json(body) if body else {})
         parsed = row.parse(request, self._site)
         fast = row.fast(self._site, parsed) if row.fast else None
         if fast is None:
@@ -101,7 +104,7 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
             self._site.process.metrics.routes[row.route],
             fast.send,
             fast.answer,
-            partial(reply_of, row, parsed=parsed, is_bare=is_bare),
+            partial(reply_of, row, dialect=dialect),
             bool(fast.changes),
             str(values.get("lang", "")).lower(),
         )

@@ -138,7 +138,7 @@ class Feeds:
         return Finished((ids, made_of, today_ms), body, tag)
 
     def _written(self, wanted: Wanted, showing: Showing, today_ms: int) -> bytes:
-        view = View(PUBLIC, self._site.display, False)
+        view = View(PUBLIC, self._site.display)
         url = self._site_url or wanted.base.removesuffix("/api/comment/rss")
         items = [item(orjson.loads(each), url) for each in view.elsewhere(showing)]
         _, write = FORMATS[wanted.format]

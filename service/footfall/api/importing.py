@@ -18,10 +18,10 @@ from ..domain.importer import WAYS
 from ..domain.rules import require_administrator
 from ..domain.site import Site
 from ..errors import BadRequest
-from ..http import envelope
 from ..http.params import Form, RawRequest
 from ..http.response import Response, failed
 from ..model import Caller
+from .dialects import Dialect
 
 # A body has to come within 20 seconds; a larger file is for `footfall import`. moving.js knows it.
 MAX_FILE_BYTES = 32 << 20
@@ -33,6 +33,7 @@ class Upload:
     body: AsyncGenerator[bytes]
     way: str
     is_dry: bool
+    dialect: Dialect
 
     @classmethod
     def parse(cls, request: RawRequest, site: Site) -> "Upload":
@@ -43,7 +44,7 @@ class Upload:
         if announced.isdigit() and int(announced) > MAX_FILE_BYTES:
             raise BadRequest(TOO_LARGE)
         form.done()
-        return cls(request.body, way, is_dry)
+        return cls(request.body, way, is_dry, request.dialect)
 
 
 async def import_(site: Site, parsed: Upload, caller: Caller) -> Response:
@@ -70,14 +71,14 @@ async def _keep(body: AsyncGenerator[bytes], file: IO[bytes]) -> None:
 async def _lines(
     site: Site, parsed: Upload, path: Path, kept: ExitStack, language: str
 ) -> AsyncGenerator[bytes]:
+    envelope, error_body = parsed.dialect.envelope, parsed.dialect.error
     with kept:
         steps = site.importer().file(site, path, parsed.way, is_dry=parsed.is_dry)
         try:
             async with aclosing(steps):
                 async for step in steps:
-                    yield (
-                        envelope.enveloped(step) if "format" in step else orjson.dumps(step)
-                    ) + b"\n"
+                    is_report = "format" in step
+                    yield (envelope.body(step) if is_report else orjson.dumps(step)) + b"\n"
         except Exception as error:
             # The status is told already.
-            yield failed(error, language, "an import").body + b"\n"
+            yield failed(error, language, "an import", error_body).body + b"\n"

@@ -58,7 +58,7 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
         showing = await moderation.edit(site, parsed.id, wanted, caller)
     if showing is None:
         return ""
-    return Fragment(*View(caller.viewer, site.display, is_dated=False).elsewhere(showing))
+    return Fragment(*View(caller.viewer, site.display).elsewhere(showing))
 
 
 def _ids(request: RawRequest) -> tuple[str, ...] | None:

@@ -14,12 +14,12 @@ from ..domain import identities
 from ..domain.reauthentication import OwnerProof
 from ..domain.site import Site
 from ..errors import BadRequest, Denied, FlowExpired, ServiceError
-from ..http import envelope
 from ..http.fetch_metadata import require_navigation
 from ..http.params import MAX_LINK, Form, RawRequest
 from ..http.response import Headers, Response
 from ..model import Caller
 from ..outside.targets import Targets, origin_of
+from .answers import Answer
 from .flow_cookie import cookie, kept
 from .session import parse_proof
 
@@ -103,16 +103,15 @@ async def oauth(site: Site, parsed: Step, caller: Caller) -> Response:
         return _sent(f"{page}#problem={type(error).__name__}", cookie(targets, ""))
 
 
-async def add(site: Site, parsed: Step, caller: Caller) -> Response:
+async def add(site: Site, parsed: Step, caller: Caller) -> Answer:
     """Where a browser goes so that a service is added to the account that is logged in."""
     if caller.viewer.account is None:
         raise Denied()
     address, state = await identities.begin(
         site, parsed.name, parsed.redirect, caller, adds=parsed.proof
     )
-    body = envelope.enveloped({"url": address})
     line = cookie(site.providers.targets, state, identities.FLOW_SECONDS)
-    return Response(200, body, line)
+    return Answer({"url": address}, headers=line)
 
 
 def _end(targets: Targets, target: str, arrival: identities.Arrival) -> str:

@@ -15,6 +15,7 @@ from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, Form, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
+from .dialects import Dialect
 
 # Characters of what is searched for.
 MAX_WORDS = 256
@@ -36,7 +37,7 @@ class Queue:
     page: int
     size: int
     after: str
-    is_dated: bool
+    dialect: Dialect
 
     @classmethod
     def parse(cls, request: RawRequest, site: Site) -> "Queue":
@@ -49,7 +50,7 @@ class Queue:
         after = form.text("after", MAX_ID) or ""
         form.done()
         statuses = (cast(Status, status),) if status else STATUSES
-        return cls(statuses, words, owner == "mine", page, size, after, request.is_bare)
+        return cls(statuses, words, owner == "mine", page, size, after, request.dialect)
 
 
 async def queue(site: Site, parsed: Queue, caller: Caller) -> object:
@@ -73,7 +74,7 @@ async def queue(site: Site, parsed: Queue, caller: Caller) -> object:
         )
     else:
         part = await domain.page(site, parsed.statuses, caller.viewer, number=number, size=size)
-    view = View(caller.viewer, site.display, parsed.is_dated)
+    view = View(caller.viewer, site.display, parsed.dialect.date)
     answer: dict[str, Any] = {
         "page": number,
         "totalPages": -(-part.total // size),

@@ -14,11 +14,11 @@ from ..domain import comments
 from ..domain.page_cache import Finished
 from ..domain.site import Site
 from ..errors import Unavailable
-from ..http import envelope
 from ..http.params import MAX_RECENT, Form, RawRequest
 from ..http.response import Reply
 from ..model import PUBLIC, Caller, Viewer
 from ..render.view import View
+from .dialects import Dialect
 from .fast import FastRequest
 
 # How often the ids may change between two reads before the answer is 503.
@@ -26,17 +26,17 @@ MAX_READS = 5
 
 
 class Recent(NamedTuple):
-    """The `number` newest comments, 1 to MAX_RECENT; with `insertedAt` if `is_dated`."""
+    """The `number` newest comments, 1 to MAX_RECENT; as their dialect has it."""
 
     number: int
-    is_dated: bool
+    dialect: Dialect
 
     @classmethod
     def parse(cls, request: RawRequest, site: Site) -> "Recent":
         form = Form(request.query)
         number = form.integer("count", 10, MAX_RECENT)
         form.done()
-        return cls(number, request.is_bare)
+        return cls(number, request.dialect)
 
 
 async def recent(site: Site, parsed: Recent, caller: Caller) -> object:
@@ -68,7 +68,7 @@ async def _common(site: Site, parsed: Recent) -> Reply:
 
     async def make() -> Finished:
         made_of, data = await _listing(site, parsed, ids, PUBLIC)
-        body = envelope.bare(data) if parsed.is_dated else envelope.enveloped(data)
+        body = parsed.dialect.content_envelope.body(data)
         words = repr((ids, made_of)).encode()
         tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), site.salt())
         return Finished((ids, made_of), body, tag)
@@ -81,5 +81,5 @@ async def _listing(
     site: Site, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
 ) -> tuple[tuple[int, ...], list[Fragment]]:
     versions, showing = await comments.recent(site, ids, parsed.number, viewer)
-    view = View(viewer, site.display, parsed.is_dated)
+    view = View(viewer, site.display, parsed.dialect.date)
     return versions, [Fragment(each) for each in view.elsewhere(showing)]

@@ -1,11 +1,12 @@
-"""The route table: every operation, each in all layouts.
+"""The route table: every operation, each in all dialects.
 
-Only the exact path without prefix has the older layout. The same path with a trailing slash,
+Only the exact path without prefix has the older dialect. The same path with a trailing slash,
 ".html" or an id behind it answers as under /api, because the reference server does that.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from starlette.routing import BaseRoute, Route
 
@@ -27,18 +28,21 @@ from . import (
     recent,
     session,
 )
+from .dialects import BARE, WALINE, Dialect, content
 from .endpoint import Resource, Row
-from .layouts import LAYOUTS, OWN
+from .own_pages import OWN_PAGES
 
 TABLE = (
-    Row("article_read", "GET", "/article", counters.Read.parse, is_bare=True, fast=counters.read),
+    Row(
+        "article_read", "GET", "/article", counters.Read.parse, envelope=content, fast=counters.read
+    ),
     Row(
         "article_change",
         "POST",
         "/article",
         counters.Change.parse,
         counters.change,
-        is_bare=True,
+        envelope=content,
         fast=counters.add,
     ),
     Row(
@@ -47,7 +51,7 @@ TABLE = (
         "/comment",
         comments.List.parse,
         comments.list_,
-        is_bare=True,
+        envelope=content,
         fast=comments.page,
     ),
     Row(
@@ -56,8 +60,7 @@ TABLE = (
         "/comment",
         comments.Count.parse,
         comments.count,
-        comments.flat_count,
-        is_bare=True,
+        envelope=content,
         type="count",
         fast=comments.fast_count,
     ),
@@ -67,7 +70,7 @@ TABLE = (
         "/comment",
         recent.Recent.parse,
         recent.recent,
-        is_bare=True,
+        envelope=content,
         type="recent",
         fast=recent.fast_recent,
     ),
@@ -77,16 +80,11 @@ TABLE = (
         "/comment",
         queue.Queue.parse,
         queue.queue,
-        is_bare=True,
+        envelope=content,
         type="list",
     ),
     Row(
-        "comment_post",
-        "POST",
-        "/comment",
-        comments.parse_draft,
-        comments.post,
-        admit=comments.admit,
+        "comment_post", "POST", "/comment", comments.Post.parse, comments.post, admit=comments.admit
     ),
     Row("comment_edit", "PUT", "/comment", moderation.Edit.parse, moderation.edit),
     Row("comment_delete", "DELETE", "/comment", moderation.Delete.parse, moderation.delete),
@@ -149,6 +147,22 @@ ADMIN_TABLE = (
     Row("state_read", "GET", "/state", admin.parse_nothing, admin.state),
 )
 EVERY = (*TABLE, *ADMIN_TABLE)
+
+
+class Prefix(NamedTuple):
+    """The dialect of an exact path behind a prefix, that of the path with more behind it, and the
+    operations that are there."""
+
+    exact: Dialect
+    longer: Dialect
+    table: Sequence[Row] = TABLE
+
+
+PREFIXES: Mapping[str, Prefix] = {
+    "/api": Prefix(WALINE, WALINE),
+    "": Prefix(BARE, WALINE),
+    "/ui/api": Prefix(OWN_PAGES, OWN_PAGES, EVERY),
+}
 # Path -> what to do instead of a method that it does not have. Waline's admin pages would import a
 # file by emptying each table and sending its rows one by one.
 INSTEAD = {
@@ -162,11 +176,11 @@ FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
     others = list[BaseRoute]()
-    for prefix, (exact, longer) in LAYOUTS.items():
-        for path, rows in _by_path(EVERY if exact is OWN else TABLE).items():
+    for prefix, spoken in PREFIXES.items():
+        for path, rows in _by_path(spoken.table).items():
             instead = INSTEAD.get(path)
-            yield Route(f"{prefix}{path}", Resource(rows, site, policy, exact, instead))
-            resource = Resource(rows, site, policy, longer, instead)
+            yield Route(f"{prefix}{path}", Resource(rows, site, policy, spoken.exact, instead))
+            resource = Resource(rows, site, policy, spoken.longer, instead)
             others += [Route(f"{prefix}{path}{form}", resource) for form in FORMS]
     # Behind all exact paths, since routes are tried in turn.
     yield from others

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from ..domain import accounts, identities, log_ins, reauthentication, two_factor
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS
 from ..domain.reauthentication import OwnerProof
 from ..domain.site import Site
 from ..errors import LoggedOut
-from ..http.csrf import CSRF_HEADER, device_cookie
+from ..http.csrf import device_cookie
 from ..http.fetch_metadata import require_no_part
 from ..http.params import MAX_ID, MAX_MAIL, Form, RawRequest
 from ..model import Account, Caller, Credentials, Session, Viewer
 from ..render.view import DisplayOptions
+from .answers import Answer, NewSession
 from .flow_cookie import kept
 
 # Of an authenticator; a recovery code is longer, and is taken where one logs in.
@@ -73,9 +75,10 @@ class LogIn:
     # browser that has begun it keeps.
     ticket: str = ""
     proof: str = ""
-    # What tells a browser that the account may know; and whether a page of ours can keep it.
+    # What tells a browser that the account may know; what our page shall do with the session.
     device: str = ""
-    is_own_page: bool = False
+    is_remembered: bool = False
+    is_handed: bool = False
 
     @classmethod
     def parse(cls, request: RawRequest, site: Site) -> "LogIn":
@@ -86,11 +89,19 @@ class LogIn:
         ticket = form.text("ticket", MAX_LINK_TOKEN_CHARACTERS)
         form.done()
         proof = kept(site.providers.targets, request.headers) if ticket else ""
-        device, is_own_page = device_cookie(request.headers), CSRF_HEADER in request.headers
-        return cls(mail or "", password or "", code or "", ticket or "", proof, device, is_own_page)
+        return cls(
+            mail or "",
+            password or "",
+            code or "",
+            ticket or "",
+            proof,
+            device_cookie(request.headers),
+            is_remembered=request.fields.get("remember") is True,
+            is_handed=request.fields.get("hand") is True,
+        )
 
 
-async def log_in(site: Site, parsed: LogIn, caller: Caller) -> object:
+async def log_in(site: Site, parsed: LogIn, caller: Caller) -> Answer:
     if parsed.ticket:
         stored, token = await identities.redeem(
             site, parsed.ticket, parsed.proof, parsed.code, caller
@@ -100,16 +111,19 @@ async def log_in(site: Site, parsed: LogIn, caller: Caller) -> object:
             site, parsed.mail, parsed.password, parsed.code, caller, device=parsed.device
         )
     shown = profile(site, stored.account, stored.credentials)
-    shown |= {"password": None, "token": token}
-    if parsed.is_own_page:
-        shown["device"] = await site.devices.cookie(stored.id, parsed.device)
-    return shown
+    session = NewSession(
+        token,
+        partial(site.devices.cookie, stored.id, parsed.device),
+        is_remembered=parsed.is_remembered,
+        is_handed=parsed.is_handed,
+    )
+    return Answer(shown | {"password": None}, session=session)
 
 
-async def log_out(site: Site, parsed: None, caller: Caller) -> object:
+async def log_out(site: Site, parsed: None, caller: Caller) -> Answer:
     """For whoever is not logged in it is done already."""
     await site.sessions.end(caller.viewer)
-    return ""
+    return Answer("", session=NewSession(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +142,17 @@ class SecondFactor:
         return cls(mail or "", device_cookie(request.headers))
 
 
-async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Mapping[str, object]:
+async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Answer:
     """Whether a log-in needs a code; for oneself, a secret to set one up with."""
     if parsed.mail:
         is_asked = await log_ins.has_second_factor(site, parsed.mail, caller, device=parsed.device)
-        return {"enable": is_asked}
+        return Answer({"enable": is_asked})
     if caller.viewer.account is None:
         raise LoggedOut()
     # A new one each time: the one that is in use is told to nobody, not even its owner.
     secret = two_factor.new_secret()
-    name = site.site_name
-    return {
-        "otpauth_url": two_factor.otpauth_url(secret, caller.viewer.account.mail, name),
-        "secret": secret,
-    }
+    address = two_factor.otpauth_url(secret, caller.viewer.account.mail, site.site_name)
+    return Answer({"otpauth_url": address, "secret": secret}, qr_text=address)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,8 +64,6 @@ async def _publish(site: Site, draft: Draft, caller: Caller) -> Showing:
     await site.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text
-    if draft.is_mentioning and draft.parent and draft.at:
-        text = f"[@{draft.at}](#{draft.parent}): {text}"
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if is_exempt else _fingerprint(draft, caller, text)
     before = await _before(site, draft, caller, fingerprint)

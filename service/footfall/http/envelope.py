@@ -1,9 +1,6 @@
-"""The bodies of answers in both layouts.
+"""The bodies of answers: what stands around the data, and what is said of an error."""
 
-The layout under /api wraps every answer in {errno, errmsg, data}. The older one, without prefix,
-sends reads and counter changes bare, in shapes of its own; errors and the answer to a new comment
-are wrapped there, too.
-"""
+from typing import NamedTuple
 
 import orjson
 
@@ -11,16 +8,22 @@ from ..errors import ServiceError
 from .translations import translate
 
 
-def enveloped(data: object) -> bytes:
-    return envelope(orjson.dumps(data))
+class Envelope(NamedTuple):
+    """What stands before and behind the JSON of an answer's data."""
+
+    before: bytes = b""
+    after: bytes = b""
+
+    def around(self, json: bytes) -> bytes:
+        return self.before + json + self.after
+
+    def body(self, data: object) -> bytes:
+        return self.around(orjson.dumps(data))
 
 
-def envelope(json: bytes) -> bytes:
-    return b'{"errno":0,"errmsg":"","data":%b}' % json
-
-
-def bare(data: object) -> bytes:
-    return orjson.dumps(data)
+# The reference server's.
+ENVELOPE = Envelope(b'{"errno":0,"errmsg":"","data":', b"}")
+NO_ENVELOPE = Envelope()
 
 
 def failed(error: ServiceError, language: str) -> bytes:

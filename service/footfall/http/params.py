@@ -48,12 +48,15 @@ Values = Mapping[str, Any]
 
 class RawRequest(NamedTuple):
     """What a request says, before an operation parses it: its query, its body, the id in its path;
-    `is_bare` is True in the layout without prefix; its headers, in lower case."""
+    its headers, in lower case.
+
+    `dialect` is the one in which it is answered (api/dialects.py), of which nothing is known here.
+    """
 
     query: Values
+    dialect: Any
     body: Any = MappingProxyType({})
     id: str = ""
-    is_bare: bool = False
     headers: Mapping[bytes, bytes] = MappingProxyType({})
 
     @property

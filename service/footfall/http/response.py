@@ -5,7 +5,7 @@ they cannot differ.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -71,14 +71,19 @@ def lines(headers: Headers) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
-def failed(error: BaseException, language: str, request: str) -> Response:
-    """The answer to a failure. An error that is no ServiceError is a bug: it is logged, and the
-    client gets a plain 500."""
+def failed(
+    error: BaseException,
+    language: str,
+    request: str,
+    body_of: Callable[[ServiceError, str], bytes] = envelope.failed,
+) -> Response:
+    """The answer to a failure, whose body `body_of` makes. An error that is no ServiceError is a
+    bug: it is logged, and the client gets a plain 500."""
     if not isinstance(error, ServiceError):
         log.error("%s", request, exc_info=error)
         error = ServiceError()
     extra = [(name.encode(), value.encode()) for name, value in error.headers.items()]
-    return Response(error.status, envelope.failed(error, language), extra)
+    return Response(error.status, body_of(error, language), extra)
 
 
 def tagged(tag: bytes) -> Headers:

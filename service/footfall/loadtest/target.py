@@ -1,4 +1,4 @@
-"""The server that is measured: which one it is, its layout, and its counts.
+"""The server that is measured: which one it is, its dialect, and its counts.
 
 Any server with the Waline API can be measured, under /api or without prefix, as older ones have it.
 A Footfall is recognised by its counter script.
@@ -119,7 +119,7 @@ class Target:
 
 
 def counts_in(answer: Answer) -> list[int] | None:
-    """The counts in an answer, in any of the layouts' shapes; None if it has none."""
+    """The counts in an answer, in any of the dialects' shapes; None if it has none."""
     data = answer.json()
     if isinstance(data, dict) and "data" in data:
         data = data["data"]

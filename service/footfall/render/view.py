@@ -40,6 +40,9 @@ MAX_REPEATED_BYTES = 1 << 18
 _SIGNS_OF_A_TAG = (b"<", b">", b"\\u00")
 _STICKY = (b',"sticky":false', b',"sticky":true')
 
+# Makes a field of JSON of a comment's content, in which is its time.
+DateField = Callable[[bytes], bytes]
+
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
@@ -67,11 +70,11 @@ class DisplayOptions:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Writes comments for one viewer; `is_dated` adds the date that the older layout has."""
+    """Writes comments for one viewer; `date` makes a field that comments have besides `time`."""
 
     viewer: Viewer
     display: DisplayOptions
-    is_dated: bool
+    date: DateField | None = None
 
     def threads(self, threads: Threads, live: Live) -> bytes:
         """A JSON list of roots, each with its replies in `children`."""
@@ -114,7 +117,7 @@ class View:
         """For each comment, the fields after its content, each with a comma in front."""
         regions = threads.regions if self.display.shows_region else repeat(b"")
         if self.display.shows_agent and not (
-            live.accounts or self.viewer.is_administrator or self.is_dated
+            live.accounts or self.viewer.is_administrator or self.date
         ):
             return [
                 b",%b,%b" % (agent, region) if region else b"," + agent
@@ -180,8 +183,8 @@ class View:
             rest += b",%b" % _secrets(id, body.region, live.accounts.get(account), live)
         elif body.region and self.display.shows_region:
             rest += b",%b" % body.region
-        if self.is_dated:
-            rest += b",%b" % _dated(body.content)
+        if self.date:
+            rest += b",%b" % self.date(body.content)
         return rest
 
     def _person(self, person: bytes, live: Live) -> bytes:
@@ -241,7 +244,7 @@ def _more(more: More | None) -> bytes:
     return b',"more":' + orjson.dumps(facts)
 
 
-def _dated(content: bytes) -> bytes:
+def inserted_at(content: bytes) -> bytes:
     """The field `insertedAt` of older clients: ISO 8601 in UTC, with milliseconds."""
     time = content.rpartition(b'"time":')[2].partition(b",")[0]
     return b'"insertedAt":"%b"' % iso(int(time)).encode()

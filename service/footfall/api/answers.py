@@ -1,0 +1,38 @@
+"""What operations answer that is more than plain data, for the dialects to say it their way."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..http.response import Headers
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """The session that a log-in has begun; with the token "" the one that was there has ended."""
+
+    token: str
+    # Makes what tells the browser to the account from now on.
+    device: Callable[[], Awaitable[str]] | None = None
+    # The browser keeps it when it is closed.
+    is_remembered: bool = False
+    # A page of another site has asked for the log-in, and is handed it.
+    is_handed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Data, with what not every dialect says, or says in the same way."""
+
+    data: Any
+    headers: Headers = ()
+    session: NewSession | None = None
+    # What an authenticator reads from a QR code.
+    qr_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """The JSON of the data in pieces, where nobody knows yet how long it is."""
+
+    pieces: AsyncGenerator[bytes]

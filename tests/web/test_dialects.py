@@ -1,0 +1,115 @@
+"""A dialect is one entry in a table: whatever a service says under its prefix, it says in it."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from footfall.api import routes
+from footfall.api.dialects import WALINE
+from footfall.api.endpoint import Row
+from footfall.api.own_pages import OWN_PAGES
+from footfall.errors import ServiceError
+from footfall.http.envelope import Envelope
+from tests.conftest import ADMIN, Site, Sites
+from tests.support.own_pages import SENT, OwnPage, last
+
+MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
+
+
+def said(error: ServiceError, language: str) -> bytes:
+    return orjson.dumps({"code": error.errno, "why": error.errmsg})
+
+
+AROUND = Envelope(b'{"code":0,"result":', b"}")
+OTHER = replace(WALINE, envelope=AROUND, content_envelope=AROUND, error=said)
+OTHER_PAGES = replace(OWN_PAGES, envelope=AROUND, content_envelope=AROUND, error=said)
+
+
+@pytest.fixture
+def kind() -> str:
+    """fakeredis cannot be exported as a whole."""
+    return "valkey"
+
+
+@pytest.fixture(autouse=True)
+def prefixes(monkeypatch: pytest.MonkeyPatch) -> None:
+    further = {
+        "/other": routes.Prefix(OTHER, OTHER),
+        "/ui/other": routes.Prefix(OTHER_PAGES, OTHER_PAGES, routes.EVERY),
+    }
+    monkeypatch.setattr(routes, "PREFIXES", {**routes.PREFIXES, **further})
+
+
+def is_in_dialect(said: Any) -> bool:
+    return said.keys() in ({"code", "result"}, {"code", "why"})
+
+
+@pytest.mark.parametrize("row", routes.TABLE, ids=lambda row: row.route)
+async def test_every_operation_answers_in_the_dialect_of_its_prefix(site: Site, row: Row) -> None:
+    query = f"?type={row.type}" if row.type else ""
+    for by in ({}, {"authorization": f"Bearer {ADMIN.id}"}):
+        answer = await site.http.request(row.method, f"/other{row.path}{query}", headers=by)
+        assert is_in_dialect(answer.json()), answer.text
+
+
+async def test_answers_and_refusals_are_said_in_it(site: Site) -> None:
+    async def ask(method: str, path: str, body: Any = None, **headers: str) -> Any:
+        answer = await site.http.request(method, f"/other/{path}", json=body, headers=headers)
+        return answer.json()
+
+    assert await ask("POST", "article", {"path": "/p"}) == {"code": 0, "result": [{"time": 1}]}
+    assert await ask("GET", "article?path=/p,/q") == {
+        "code": 0,
+        "result": [{"time": 1}, {"time": 0}],
+    }
+    posted = await ask("POST", "comment", {"comment": "hello", "url": "/p"})
+    for path in ("comment?path=/p", "comment?type=recent"):
+        listed = (await ask("GET", path))["result"]
+        shown = listed["data"] if isinstance(listed, dict) else listed
+        assert [each["objectId"] for each in shown] == [posted["result"]["objectId"]]
+    assert await ask("GET", "comment?type=count&url=/p") == {"code": 0, "result": [1]}
+    assert await ask("GET", "comment/?path=") == {
+        "code": 1001,
+        "why": {"path": "path can not be blank"},
+    }
+    assert (await ask("GET", "db"))["code"] == 401
+    assert (await ask("PATCH", "article"))["code"] == 405
+
+
+async def test_the_export_is_in_its_envelope(site: Site) -> None:
+    by = {"authorization": f"Bearer {ADMIN.id}"}
+    answer = (await site.http.get("/other/db", headers=by)).json()
+    assert (answer["code"], answer["result"]["type"]) == (0, "waline")
+
+
+@pytest.mark.parametrize("row", routes.EVERY, ids=lambda row: row.route)
+async def test_the_pages_operations_answer_in_theirs(make_site: Sites, row: Row) -> None:
+    site = make_site.without_accounts()
+    await site.send("POST", "/api/user", MARA)
+    page = OwnPage(site)
+    await page.ask("POST", "token", MARA)
+    query = f"?type={row.type}" if row.type else ""
+    answer = await page.ask(row.method, f"../other{row.path}{query}", content_type=None)
+    assert is_in_dialect(answer.json()), answer.text
+
+
+async def test_an_import_ends_in_its_envelope(make_site: Sites) -> None:
+    site = make_site.without_accounts()
+    await site.send("POST", "/api/user", MARA)
+    page = OwnPage(site)
+    await page.ask("POST", "token", MARA)
+    sent = {**SENT, "cookie": page.cookie, "content-type": "application/octet-stream"}
+    file = orjson.dumps({"objectId": 1, "url": "/p", "comment": "hello", "insertedAt": 1635425415})
+    for content, key in ((file, "result"), (b"nothing that anybody exports", "why")):
+        answer = await site.http.post("/ui/other/import", content=content, headers=sent)
+        assert last(answer).keys() == {"code", key}, answer.text
+
+
+async def test_only_the_services_own_pages_get_what_tells_a_browser(make_site: Sites) -> None:
+    """Also if another client sends the header that they have."""
+    site = make_site.without_accounts()
+    await site.send("POST", "/api/user", MARA)
+    answer = await site.http.post("/api/token", json=MARA, headers={"x-footfall-page": "1"})
+    assert "device" not in answer.json()["data"] and "set-cookie" not in answer.headers

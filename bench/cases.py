@@ -131,7 +131,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
 
     def add(changes: int) -> Callable[[int], Values]:
         return lambda n: {
-            "counts": [_bucket(n + i) for i in range(changes)],
+            "counts": [key for i in range(changes) for key in (_bucket(n + i), _numbers(n + i))],
             "changes": [word for i in range(changes) for word in (f"time {path(n + i)}", 1)],
         }
 
@@ -141,11 +141,18 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         "counters/add, 1 change": add(1),
         "counters/add, 64 changes": add(64),
         "counters/remove, 1 counter": lambda n: {
+            "numbers": _numbers(n),
             "counts": _bucket(n),
             "judged": [f"time {path(n)}", 1],
         },
+        "counters/recount, 264 hashes": lambda n: {
+            "numbers": _numbers(n),
+            "counts": [_bucket(n + i) for i in range(264)],
+            "mends": 1,
+        },
         "counters/import, 1 counter": lambda n: {
             "done": f"imported:{n}",
+            "numbers": _numbers(n),
             "counts": [_bucket(n)],
             "way": "max",
             "number": 1,
@@ -293,6 +300,10 @@ def _reply_to(parent: Comment) -> Comment:
 
 def _bucket(n: int) -> str:
     return f"counts:{n % 512}"
+
+
+def _numbers(n: int) -> str:
+    return f"numbers:{n % 256}"
 
 
 def _accounts() -> dict[str, Callable[[int], Values]]:

@@ -120,7 +120,6 @@ def test_every_key_is_listed() -> None:
         used |= set(re.findall(r"\{\w+\}:(\w+)", path.read_text()))
     assert set(rows) == used | {
         "format",
-        "census",
         "backup",
         "undo",
         "attempts",

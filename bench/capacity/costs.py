@@ -305,10 +305,6 @@ async def _of_fill(servers: Servers, fill: int, limit: int) -> Row:
         batch = partial(_batch, kind=kind, names=names)
         batches, redis_us, _ = await _play(servers, [store], batch, AT_A_TIME)
         found[f"{kind}_us"] = redis_us / batches / AT_A_TIME
-    redis = servers.cpu_us()
-    # The question that one of all workers asks once a minute.
-    await store.census.take()
-    found["count_us"] = (servers.cpu_us() - redis) / store.keys.buckets
     await store.redis.close()
     return found
 

@@ -204,8 +204,6 @@ def fills(results: Results) -> Iterator[str]:
 
 def billion(results: Results) -> Iterator[str]:
     found = results["measured"]["fills"]
-    # One command for each of many small buckets.
-    each = max(row["count_us"] for row in found if row["fill"] <= 64)
     yield from table(
         "`COUNTER_BUCKETS`",
         "`hash-max-listpack-entries`",
@@ -215,7 +213,6 @@ def billion(results: Results) -> Iterator[str]:
         f"Nodes of {NODE_GB} GB",
         "GB to rent",
         "Increment µs",
-        "Redis s a minute, to count them",
     )
     for buckets, limit in BUCKETS:
         fill = BILLION / buckets
@@ -230,7 +227,6 @@ def billion(results: Results) -> Iterator[str]:
             ceil(gb / NODE_GB),
             f"{gb * ROOM * COPIES:.0f}",
             f"{us:.1f}",
-            f"{buckets * each / 1e6:.2f}",
         )
 
 

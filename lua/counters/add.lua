@@ -1,24 +1,34 @@
 -- Change many counters in one step, none of them below zero.
 --
--- KEYS    counts...   hash  {c}:counts or {c}:long  "<counter> <path>" -> count; one key a change
+-- KEYS    counts...   hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
+--                           and {c}:numbers, kind of such a hash -> how many counters the group has in those
 -- ARGV    changes...  text  field and delta, in turn, one pair a change
 -- RETURNS counts            the new values, in the order of the changes
+-- INCLUDE kind_of
 -- COST    O(changes)
 
 local counts, changes = KEYS, ARGV
+
 local answers = {}
 
-for i = 1, #counts do
-  local field, delta = changes[2 * i - 1], changes[2 * i]
-  -- A decrement must not create a field, or strangers could fill the memory with zeros.
-  if tonumber(delta) < 0 and redis.pcall('HEXISTS', counts[i], field) == 0 then
+for i = 1, #counts / 2 do
+  local at = 2 * i - 1
+  local field, delta = changes[at], changes[at + 1]
+  local step = tonumber(delta)
+  -- Only a rise may create a field, or strangers could fill the memory with zeros.
+  if step < 1 and redis.pcall('HEXISTS', counts[at], field) == 0 then
     answers[i] = 0
   else
-    -- pcall, because a damaged counter must not stop the changes after it.
-    local count = redis.pcall('HINCRBY', counts[i], field, delta)
-    if type(count) == 'number' and count < 0 then
-      redis.call('HSET', counts[i], field, 0)
+    -- pcall, because a damaged counter or number must not stop the changes after it.
+    local count = redis.pcall('HINCRBY', counts[at], field, delta)
+    if type(count) == 'number' and count <= 0 then
+      -- A count of zero is not stored. So one that equals its step has just begun, and the common
+      -- change of a counter that exists asks for nothing else.
+      redis.pcall('HDEL', counts[at], field)
+      redis.pcall('HINCRBY', counts[at + 1], kind_of(counts[at]), -1)
       count = 0
+    elseif count == step then
+      redis.pcall('HINCRBY', counts[at + 1], kind_of(counts[at]), 1)
     end
     answers[i] = count
   end

@@ -1,6 +1,7 @@
 -- Merge counts from elsewhere into counters; each batch of a sum is added only once.
 --
 -- KEYS    done       string  {c}:imported:<import>  how many batches of this sum were added here
+--         numbers    hash    {c}:numbers  kind of hash -> how many counters the group has in those
 --         counts...  hash    {c}:counts or {c}:long  "<counter> <path>" -> count
 -- ARGV    way        text    max | sum | replace
 --         number     int     of the batch in its group, from 1
@@ -9,13 +10,14 @@
 -- RETURNS OK changed  how many counters have a new count
 --         DONE        this batch was added before
 --         GAP         an earlier batch was not added
+-- INCLUDE kind_of
 -- COST    O(counters)
 
-local done, counts = KEYS[1], KEYS
+local done, numbers, counts = KEYS[1], KEYS[2], KEYS
 local way, number, kept, merged = ARGV[1], ARGV[2], ARGV[3], ARGV
 
 -- Keys before the first hash, and arguments before the first counter.
-local KEYS_BEFORE, FIRST, WIDTH = 1, 4, 3
+local KEYS_BEFORE, FIRST, WIDTH = 2, 4, 3
 local MOST = 9007199254740992
 
 if way == 'sum' then
@@ -37,7 +39,16 @@ for i = FIRST, #merged, WIDTH do
     after = math.min(before + count, MOST)
   end
   if after ~= before then
-    redis.call('HSET', counts[at], name, string.format('%.0f', after))
+    -- A count of zero is not stored.
+    if after == 0 then
+      redis.call('HDEL', counts[at], name)
+      redis.pcall('HINCRBY', numbers, kind_of(counts[at]), -1)
+    else
+      local more = redis.call('HSET', counts[at], name, string.format('%.0f', after))
+      if more > 0 then
+        redis.pcall('HINCRBY', numbers, kind_of(counts[at]), more)
+      end
+    end
     changed = changed + 1
   end
 end

@@ -141,6 +141,7 @@ def data_set(store: Store) -> DataSet:
         store.bans,
         store.journal,
         store.mending,
+        store.numbers,
         store.format,
     )
 
@@ -233,6 +234,7 @@ def _of_nouns(store: Store) -> Callable[..., Site]:
         Site,
         counters=store.counters,
         counter_walk=store.counter_walk,
+        numbers=store.numbers,
         quota=store.quota,
         comments=store.comments,
         moderation=store.moderation,

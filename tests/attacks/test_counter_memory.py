@@ -11,7 +11,7 @@ import pytest
 from footfall.driver.keys import GROUPS, WEIGHT_UNIT_BYTES, Keys, weight
 from footfall.store import Store
 from footfall.store.counters import walked
-from footfall.store.quota import FULL_FRESH_SECONDS, CounterQuota
+from footfall.store.size import FULL_FRESH_SECONDS, CounterQuota
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
 
@@ -99,8 +99,8 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
     counts as many units, so that all counters together take no more than the limit says, whatever
     their paths are."""
     limit = 30_000
-    room = CounterQuota(store.redis, store.keys, store.changes, store.census, limit)
-    await room.count(0)
+    room = CounterQuota(store.redis, store.keys, store.changes, store.numbers, limit)
+    await room.read()
     with server_of(kind, servers).admin() as admin:
         before = admin.info("memory")["used_memory"]
         begun = 0
@@ -110,9 +110,11 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
                 if not await room.allows([f"time {path}" for path in paths]):
                     break
                 begun += len(await store.counters.add([(path, "time", 1) for path in paths]))
-                await maybe_count(room, begun)
+                if begun % 1000 == 0:
+                    # As a service does once a minute.
+                    await room.read()
         taken = admin.info("memory")["used_memory"] - before
-    counted = await store.census.take()
+    counted = await store.numbers.total()
     assert counted.number == begun
     # The last counter exceeded the limit.
     assert limit <= counted.weight <= limit + 50 * weight("time /" + "x" * 2047)
@@ -120,23 +122,16 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
     assert not await room.allows(["time /new"])
 
 
-async def maybe_count(room: CounterQuota, begun: int) -> None:
-    """Count the counters if that is due, as a service does once a minute."""
-    if begun % 1000 == 0:
-        await room.count(0)
-
-
 async def test_who_flips_a_reaction_does_not_use_up_the_limit(store: Store) -> None:
     """Who: somebody who takes a reaction back and gives it again, for hours. What: lets services
     believe that counters begin, so that they refuse everybody else's. Instead: before anybody is
-    refused the counters are counted again, but at most once in ten seconds."""
-    room = CounterQuota(store.redis, store.keys, store.changes, store.census, 50)
-    await room.count(0)
+    refused the number of all counters is read again, but at most once a second."""
+    room = CounterQuota(store.redis, store.keys, store.changes, store.numbers, 50)
+    await room.read()
     for _ in range(60):
         await store.counters.add([("/a", "reaction0", 1), ("/a", "reaction0", -1)])
     assert room.is_full
-    room._counted_at -= FULL_FRESH_SECONDS
-    await store.census.forget()
+    room._read_at -= FULL_FRESH_SECONDS
     assert await room.allows(["time /new"])
     assert not room.is_full
 

@@ -319,6 +319,8 @@ class Comments(SiteMachine):
             self.model.counters[path, type] = max(self.model.counters[path, type] + change, 0)
             answers.append(self.model.counters[path, type])
         assert self.run(self.site.send("POST", "/article", body)) == answers
+        numbers, stored = self.site.store.numbers, +self.model.counters
+        assert self.run(numbers.total()).number == len(stored)
 
     @rule(
         path=st.sampled_from(PATHS),

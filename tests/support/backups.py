@@ -52,21 +52,15 @@ async def restored(
 ) -> list[str]:
     """Restore a backup; what the command would say about it."""
     reopen, said = partial(store.open, is_being_restored=True), list[str]()
-    data, census = data_set(store), store.census
+    data = data_set(store)
     await restore(
-        data,
-        census,
-        file,
-        reopen=reopen,
-        replaces=replaces,
-        on_progress=on_progress,
-        say=said.append,
+        data, file, reopen=reopen, replaces=replaces, on_progress=on_progress, say=said.append
     )
     return said
 
 
 async def differences(store: Store, file: BytesIO) -> list[str]:
-    return [text async for text in compare(data_set(store), store.census, file, on_progress=silent)]
+    return [text async for text in compare(data_set(store), file, on_progress=silent)]
 
 
 async def report(store: Store, *, repair: bool = False) -> list[str]:
@@ -74,10 +68,11 @@ async def report(store: Store, *, repair: bool = False) -> list[str]:
     return [str(line) async for line in check(data_set(store), repair=repair)]
 
 
-# Keys that a restore makes again: the data set's id, and the census.
-ANEW = ("{site}:format", "{site}:census")
-# Keys that a restore leaves out: one is found out again, and the others expire.
-LEFT_OUT = ("longest", "cooldown", "tokens", "newtokens")
+# What a restore makes again: the data set's id.
+ANEW = ("{site}:format",)
+# Keys that a restore leaves out or makes anew: one is found out again, one depends on where the
+# counters lie, and the others expire.
+LEFT_OUT = ("longest", "numbers", "cooldown", "tokens", "newtokens")
 
 
 async def everything(store: Store) -> dict[str, Any]:

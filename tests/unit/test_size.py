@@ -12,6 +12,7 @@ NONE = Kind(0, 0)
     [
         (NONE, NONE, "nothing yet"),
         (Kind(3, 101.4), NONE, "3 counters, about 101 bytes each"),
+        (Kind(3, 0), NONE, "3 counters"),
         (NONE, Kind(2, 1812.5), "2 comments, about 1,812 bytes each"),
         (
             Kind(1_204_331, 46.2),

@@ -6,7 +6,6 @@ import pytest
 
 from footfall.api.routes import ADMIN_TABLE
 from footfall.notify.news import Failed
-from footfall.store import counter_walk
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.own_pages import SENT, last
 from tests.support.receivers import receiver
@@ -43,7 +42,7 @@ async def test_the_highest_counters_are_found_step_by_step(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("footfall.domain.counter_search.STEP_HASHES", 100)
-    monkeypatch.setattr(counter_walk, "STEP_HASHES", 100)
+    monkeypatch.setattr("footfall.store.counters.STEP_HASHES", 100)
     long = "/post/" + "long" * 50
     for path, times in (("/post/1", 3), ("/about", 5), (long, 2), ("/Post/2", 1)):
         await site.send("POST", "/api/article", [{"path": path}] * times)

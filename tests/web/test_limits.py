@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from footfall.domain import rate_limit
+from footfall.store.size import FULL_FRESH_SECONDS
 from tests.conftest import Site, Sites
 
 STRANGER = "203.0.113.9"
@@ -107,7 +108,7 @@ async def test_reading_takes_no_tokens(make_site: Sites) -> None:
 async def test_at_the_limit_old_counters_are_counted_and_new_ones_refused(site: Site) -> None:
     room = site.store.quota
     room._limit = 3
-    await room.count(0)
+    await room.read()
     assert await site.send("POST", "/article", [{"path": "/a"}, {"path": "/b"}]) == [1, 1]
     assert await site.count("/a", type="reaction0") == 1
     refused = await site.send("POST", "/api/article", {"path": "/c"})
@@ -120,20 +121,29 @@ async def test_at_the_limit_old_counters_are_counted_and_new_ones_refused(site: 
     both = await site.send("POST", "/api/article", [{"path": "/a"}, {"path": "/c"}])
     assert both["errno"] == 1000
     assert await site.get("/article", path="/a,/c") == [2, 0]
-    # A counter that has come down to zero still exists.
+    # A counter that has come down to zero has left room for another.
     assert await site.count("/a", type="reaction0", action="desc") == 0
-    assert await site.count("/a", type="reaction0") == 1
-    store = site.store
-    for path in ("/a", "/b"):
-        await store.redis.client.delete(store.keys.counts(f"time {path}"))
-    await room.count(0)
+    room._read_at -= FULL_FRESH_SECONDS
     assert await site.count("/c") == 1
+    assert (await site.store.numbers.total()).number == 3
+    refused = await site.send("POST", "/api/article", {"path": "/a", "type": "reaction0"})
+    assert refused["errno"] == 1000
+
+
+async def test_a_reaction_that_is_taken_back_can_be_given_again_at_the_limit(site: Site) -> None:
+    room = site.store.quota
+    room._limit = 1
+    await room.read()
+    assert await site.count("/a", type="reaction0") == 1
+    assert await site.count("/a", type="reaction0", action="desc") == 0
+    room._read_at -= FULL_FRESH_SECONDS
+    assert await site.count("/a", type="reaction0") == 1
 
 
 async def test_without_a_limit_counters_are_not_counted(site: Site) -> None:
     room = site.store.quota
     assert not room.is_full
-    await room.count(0)
-    assert room._counted_at < 0
+    await room.read()
+    assert room._read_at < 0
     for n in range(50):
         assert await site.count(f"/{n}") == 1

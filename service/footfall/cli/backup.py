@@ -258,9 +258,7 @@ async def put_back(
     with opened(name) as given, kept(given) as file, whole(name):
         if mode == "compare":
             async with existing(settings) as store:
-                async for text in compare(
-                    data_set(store), store.census, file, on_progress=on_progress
-                ):
+                async for text in compare(data_set(store), file, on_progress=on_progress):
                     differences += 1
                     if differences <= MAX_LISTED:
                         say(text)
@@ -271,7 +269,6 @@ async def put_back(
         async with target(settings) as store:
             totals = await restore(
                 data_set(store),
-                store.census,
                 file,
                 reopen=partial(store.open, is_being_restored=True),
                 replaces=mode == "replace",

@@ -175,8 +175,6 @@ class TakingAway:
             if self._is_unsure:
                 await asyncio.sleep(LATE_SECONDS)
                 self.removed += await _removed(store, self._names)
-            # Services count again within a minute, and then accept new counters.
-            await store.census.forget()
 
 
 async def _removed(store: Store, names: Sequence[str]) -> int:

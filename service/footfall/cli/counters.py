@@ -157,6 +157,3 @@ async def _walk(settings: Settings, wanted: Wanted, is_meant: bool, tally: Tally
                 tally.add(name.decode(errors="replace"), int(count))
             if is_meant:
                 tally.removed += await remove(store.scripts, part)
-        if tally.removed:
-            # Services count again within a minute, and then accept new counters.
-            await store.census.forget()

@@ -132,7 +132,7 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
     depth = await store.outbox.depth()
     lines = [
         Line(f"id {store.data_set_id.decode()}, format {store.format}"),
-        Line(str(await store.scale.weigh(0) or "how much is stored is not known")),
+        Line(str(await store.scale.weigh() or "how much is stored is not known")),
         Line(f"{number_of(accounts, 'account')}, {number_of(administrators, 'administrator')}"),
         Line(f"outbox: {depth.waiting:,} waiting, {depth.later:,} to be tried again"),
     ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..model import Caller
-from ..store.counter_walk import STEP_HASHES
+from ..store.counters import STEP_HASHES
 from .rules import require_administrator
 from .site import Site
 

@@ -92,7 +92,7 @@ def _charge_new(
     """
     new_ones = site.rate_limits.new
     each = zip(changes, counts, strict=True)
-    # A count of 1 after +1 means a new counter, or an old one that had fallen to 0: that is rare.
+    # A count of 1 after +1 means a new counter, since a count of 0 is not stored.
     new = sum(count == 1 and delta == 1 for (_, delta), count in each)
     if new_ones is None or not new or new_ones.covers(client_key, new):
         return

@@ -15,17 +15,15 @@ from ..store.accounts import Accounts
 from ..store.backups import Backups
 from ..store.comments import Comments
 from ..store.cooldown import Cooldown
-from ..store.counter_walk import CounterWalk
-from ..store.counters import Counters
+from ..store.counters import Counters, CounterWalk
 from ..store.deletions import Deletions
 from ..store.journal import Journal
 from ..store.log import ModerationLog
 from ..store.moderation import Moderation
 from ..store.outbox import Outbox
-from ..store.quota import CounterQuota
 from ..store.recent import Recent
 from ..store.site_index import SiteIndex
-from ..store.size import Scale
+from ..store.size import CounterNumbers, CounterQuota, Scale
 from ..store.undo import UndoRecords
 from .account_mails import AccountMails
 from .bans import KnownBans
@@ -55,6 +53,7 @@ class Site:
     # The nouns in Redis.
     counters: Counters
     counter_walk: CounterWalk
+    numbers: CounterNumbers
     quota: CounterQuota
     comments: Comments
     moderation: Moderation

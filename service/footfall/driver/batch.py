@@ -42,7 +42,7 @@ Ask = Callable[[Sequence[Command], Done, float], None]
 class Batcher(Protocol):
     """Joins requests to batches; calls `done` once, with the numbers in order or an exception.
 
-    `new_weight` is the weight of all counters that its changes have raised to 1: most are new.
+    `new_weight` is the weight of all counters that its changes have begun.
     """
 
     @property

@@ -61,8 +61,8 @@ class Memo(dict[str, T]):
 
 
 class PackedNames:
-    """Names in RESP, Redis's protocol: a counter as key, field, and field with a delta of 1; or as
-    the HGET that reads it; a path as the key of its page's version."""
+    """Names in RESP, Redis's protocol: a counter as its two keys, field, and field with a delta of
+    1; or as the HGET that reads it; a path as the key of its page's version."""
 
     def __init__(self, keys: Keys) -> None:
         self.counters = Memo(lambda name: _packed_counter(keys.counts(name), name))
@@ -79,8 +79,8 @@ class PackedNames:
 
 
 def _packed_counter(key: str, name: str) -> tuple[bytes, bytes, bytes]:
-    field = pack_word(name)
-    return pack_word(key), field, field + _ONE
+    both, field = pack_word(key) + pack_word(Keys.numbers_beside(key)), pack_word(name)
+    return both, field, field + _ONE
 
 
 class BatchKind:
@@ -135,8 +135,9 @@ class ReadBatch(BatchKind, Generic[K]):
 class ScriptBatch(BatchKind, ABC, Generic[T]):
     """The requests that one script is called for."""
 
-    # How many arguments the script has for each key.
-    width: ClassVar[int]
+    # How many keys and arguments the script has for each of what is wanted.
+    keys_each: ClassVar[int] = 1
+    args_each: ClassVar[int]
 
     def __init__(self, script: Script) -> None:
         super().__init__()
@@ -145,7 +146,7 @@ class ScriptBatch(BatchKind, ABC, Generic[T]):
 
     @abstractmethod
     def pack(self, packed: PackedNames) -> tuple[list[bytes], list[bytes]]:
-        """The keys, and for each of them its arguments in one piece."""
+        """Of each that is wanted: its keys in one piece, and its arguments in one."""
 
     def calls(self, packed: PackedNames, is_cluster: bool) -> "list[Call]":
         """One call, or on a Cluster one for each slot."""
@@ -167,7 +168,8 @@ class ScriptBatch(BatchKind, ABC, Generic[T]):
 class IncrBatch(ScriptBatch[tuple[str, int]]):
     """Changes, as (name, delta)."""
 
-    width = 2
+    keys_each = 2
+    args_each = 2
 
     def pack(self, packed: PackedNames) -> tuple[list[bytes], list[bytes]]:
         keys, args = [], []
@@ -178,7 +180,7 @@ class IncrBatch(ScriptBatch[tuple[str, int]]):
         return keys, args
 
     def new_weight(self) -> int:
-        """The weight of the counters that were raised to 1: most of them are new."""
+        """The weight of the counters that were raised to 1: they are new."""
         if 1 not in self.counts:
             return 0
         each = zip(self.wanted, self.counts, strict=True)
@@ -188,7 +190,7 @@ class IncrBatch(ScriptBatch[tuple[str, int]]):
 class TokenBatch(ScriptBatch[tuple[str, int, Rate]]):
     """(key of a bucket, tokens, rate)"""
 
-    width = 4
+    args_each = 4
 
     def pack(self, packed: PackedNames) -> tuple[list[bytes], list[bytes]]:
         now = pack_word(time.time_ns() // 1000)
@@ -213,7 +215,13 @@ class Call:
 
     def command(self, *, in_full: bool = False) -> Command:
         batch = self._batch
-        return batch.script.call(self._keys, self._args, width=batch.width, in_full=in_full)
+        return batch.script.call(
+            self._keys,
+            self._args,
+            keys_each=batch.keys_each,
+            args_each=batch.args_each,
+            in_full=in_full,
+        )
 
     def take(self, reply: Any) -> bool:
         """Store the reply's numbers; returns True if Redis does not know the script."""

@@ -8,7 +8,6 @@ long one would cost memory in every key.
 from base64 import b32hexencode
 from collections.abc import Iterator
 from hashlib import blake2b
-from itertools import chain
 
 # Hashes of counters have one of so many hash tags: on a Cluster one script call serves all hashes
 # of a group.
@@ -66,20 +65,40 @@ class Keys:
     def counts_of(self, bucket: int) -> str:
         return f"{self._group(bucket % GROUPS)}:counts:{bucket // GROUPS:x}"
 
+    @property
+    def hashes(self) -> int:
+        """How many hashes there may be for counters."""
+        return GROUPS * self._group_hashes
+
+    def hash_at(self, place: int) -> str:
+        """One of these, at a place from 0 on; those of a group are neighbours."""
+        group, at = divmod(place, self._group_hashes)
+        packed = self.buckets // GROUPS
+        if at < packed:
+            return self.counts_of(at * GROUPS + group)
+        return self._long(group, _LONG_BITS[at - packed])
+
     def every_counts(self) -> Iterator[str]:
         """All hashes that may have counters."""
-        yield from self.every_packed()
-        yield from chain.from_iterable(self.every_long().values())
+        return map(self.hash_at, range(self.hashes))
 
-    def every_packed(self) -> Iterator[str]:
-        return map(self.counts_of, range(self.buckets))
+    def counts_in(self, group: int) -> list[str]:
+        """The same of one group, of GROUPS."""
+        first = group * self._group_hashes
+        return [self.hash_at(place) for place in range(first, first + self._group_hashes)]
 
-    def every_long(self) -> dict[int, list[str]]:
-        """The hashes for long names, by the weight of a counter in them."""
-        return {
-            _weight(bits): [self._long(group, bits) for group in range(GROUPS)]
-            for bits in _LONG_BITS
-        }
+    @property
+    def _group_hashes(self) -> int:
+        return self.buckets // GROUPS + len(_LONG_BITS)
+
+    def numbers(self, group: int) -> str:
+        """The hash that tells how many counters a group has, by the kinds of WEIGHTS."""
+        return f"{self._group(group)}:numbers"
+
+    @staticmethod
+    def numbers_beside(counts_key: str) -> str:
+        """The same of the group that this hash belongs to."""
+        return f"{counts_key.partition('}')[0]}}}:numbers"
 
     def _number(self, text: str) -> int:
         packed = blake2b(text.encode(), digest_size=8, key=self.seed).digest()
@@ -178,7 +197,7 @@ class Keys:
     @property
     def every_counter_key(self) -> str:
         """A pattern for SCAN: all hashes of counters."""
-        return f"{self.prefix}:{{c:*}}:*"
+        return f"{self.prefix}:{{c:*}}:[cl]*"
 
     @staticmethod
     def page_of(key: str) -> str:
@@ -214,3 +233,7 @@ def bytes_of(length: int) -> int:
     hash that is not packed costs 100 bytes besides its name.
     """
     return length * 5 // 4 + 100 if length > MAX_PACKED_BYTES else length + 12
+
+
+# Kinds of hashes, as lua/includes/kind_of.lua names them -> the weight of a counter in them.
+WEIGHTS = {"counts": 1} | {f"long:{bits}": _weight(bits) for bits in _LONG_BITS}

@@ -132,16 +132,24 @@ class Script:
         return self._redis.prompt if "no-promise" in self.header.flags else self._redis.changes
 
     def call(
-        self, keys: Sequence[bytes], args: Sequence[bytes], *, width: int = 1, in_full: bool = False
+        self,
+        keys: Sequence[bytes],
+        args: Sequence[bytes],
+        *,
+        keys_each: int = 1,
+        args_each: int = 1,
+        in_full: bool = False,
     ) -> Command:
-        """A packed call, of packed keys and arguments; each of `args` has `width` arguments.
+        """A packed call, of packed keys and arguments; each of `keys` has `keys_each` keys, and
+        each of `args` has `args_each` arguments.
 
         It is an EVALSHA, or `in_full` an EVAL with the source.
         """
+        number = keys_each * len(keys)
         return b"*%d\r\n%b%b%b%b" % (
-            3 + len(keys) + width * len(args),
+            3 + number + args_each * len(args),
             self._in_full if in_full else self._by_digest,
-            pack_word(len(keys)),
+            pack_word(number),
             b"".join(keys),
             b"".join(args),
         )

@@ -39,7 +39,7 @@ async def check(data: DataSet, *, repair: bool) -> AsyncIterator[Line]:
         # What the site has not followed would be missing in everything else.
         journal_problems(data, repair=repair),
         _pages(data, site, found, repair=repair),
-        _counters(data, found),
+        _counters(data, found, repair=repair),
         site.problems(),
         AccountCheck(data, repair=repair).problems(),
     )
@@ -75,14 +75,14 @@ async def _pages(
         found.pages += page.exists
 
 
-async def _counters(data: DataSet, found: Found) -> AsyncIterator[str]:
+async def _counters(data: DataSet, found: Found, *, repair: bool) -> AsyncIterator[str]:
     async for names in data.redis.scan(data.keys.every_counter_key, type="hash"):
-        # Older versions kept those of `footfall bench` apart, in keys that expire within an hour.
-        lasting = (name.decode() for name in set(names) if b"}:trial:" not in name)
-        async for key, counts in walked(data.redis, lasting):
+        async for key, counts in walked(data.redis, map(bytes.decode, set(names))):
             found.counters += len(counts)
             for text in _counter_problems(data.keys, key, counts):
                 yield f"counters {key}: {text}"
+    async for text in data.numbers.problems(repair=repair):
+        yield f"counters: {text}"
 
 
 def _counter_problems(keys: Keys, key: str, counts: Mapping[bytes, bytes]) -> Iterator[str]:

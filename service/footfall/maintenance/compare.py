@@ -10,7 +10,6 @@ from typing import BinaryIO
 from ..driver.keys import digest
 from ..model import OnProgress
 from ..plurals import number_of
-from ..store.census import Census
 from ..store.indexes import DELETED
 from ..store.status import status_of
 from .archive import Line, Totals, lines
@@ -25,9 +24,7 @@ MAX_HELD_BACK = 1000
 NAMES = {"accounts": "account", "credentials": "credentials of account", "bans": "ban of"}
 
 
-async def compare(
-    data: DataSet, census: Census, file: BinaryIO, *, on_progress: OnProgress
-) -> AsyncIterator[str]:
+async def compare(data: DataSet, file: BinaryIO, *, on_progress: OnProgress) -> AsyncIterator[str]:
     """A sentence for each difference. Raises Damaged, StoreUnavailable."""
     strays = verify(file, on_progress=on_progress).strays
     totals, before = Totals(), 0
@@ -49,7 +46,8 @@ async def compare(
             differing.clear()
     (accounts,) = await data.redis.ask(("HLEN", data.keys.accounts))
     pages = len(await Pages.of(data))
-    counters = (await census.take()).number
+    # Counted, since no service may have kept the numbers.
+    counters = (await data.numbers.recount(mends=False)).number
     there = Totals(counters, pages, totals.comments, accounts)
     if there != totals:
         yield f"there are {there} instead of {totals}"

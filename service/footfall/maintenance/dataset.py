@@ -8,12 +8,13 @@ from ..store.bans import Bans
 from ..store.comments import Comments
 from ..store.journal import Journal
 from ..store.mending import Mending
+from ..store.size import CounterNumbers
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
     """A data set's Redis, its keys' names, the comments of its pages, its bans, the journals,
-    corrections of pages, and the format that it was opened with.
+    corrections of pages, how many counters there are, and the format that it was opened with.
 
     `app.data_set` makes one of a store. What an operation needs besides is an argument of its own.
     """
@@ -24,4 +25,5 @@ class DataSet:
     bans: Bans
     journal: Journal
     mending: Mending
+    numbers: CounterNumbers
     format: int

@@ -73,7 +73,9 @@ async def remove(scripts: Scripts, part: Part) -> int:
     removed, all = 0, list(part.counters.items())
     for at in range(0, len(all), MAX_REMOVED_A_STEP):
         judged = [word for pair in all[at : at + MAX_REMOVED_A_STEP] for word in pair]
-        removed += await scripts["counters/remove"](counts=part.key, judged=judged)
+        removed += await scripts["counters/remove"](
+            numbers=Keys.numbers_beside(part.key), counts=part.key, judged=judged
+        )
     return removed
 
 

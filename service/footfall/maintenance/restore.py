@@ -30,7 +30,6 @@ from ..model import OnProgress
 from ..plurals import number_of
 from ..store import FORMAT, codec
 from ..store.bans import VERSION
-from ..store.census import Census
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
 from ..store.status import status_in
 from .archive import Damaged, Line, Totals, lines
@@ -51,7 +50,6 @@ class NotEmpty(Exception):
 
 async def restore(
     data: DataSet,
-    census: Census,
     file: BinaryIO,
     *,
     reopen: Callable[[], Awaitable[None]],
@@ -85,7 +83,7 @@ async def restore(
     totals = line["totals"]
     on_progress("indexes", 1)
     comments, pages = await _index(data)
-    counters = (await census.take()).number
+    counters = (await data.numbers.recount(mends=True)).number
     there = Totals(counters, pages, comments, totals["accounts"])
     if (counters, pages) != (begun, totals["pages"]):
         raise NotEmpty(

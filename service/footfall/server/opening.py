@@ -14,7 +14,6 @@ from ..driver.url import advised, may_pass
 from ..errors import StoreUnavailable
 from ..plurals import number_of
 from ..store import Store
-from ..store.quota import FRESH_SECONDS
 
 log = logging.getLogger(__name__)
 
@@ -59,8 +58,10 @@ async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bo
         safety.refuse(is_strict=settings.guard == "refuse")
     await (store.create() if creates else store.open())
     try:
-        # The parent counts anew, and its workers use that count.
-        await store.quota.count(0 if creates else FRESH_SECONDS)
+        if creates:
+            # An older version has not kept the numbers, and another may have counted beside them.
+            await store.numbers.recount(mends=True)
+        await store.quota.read()
     except StoreUnavailable:
         # One node of a Cluster keeps nobody from serving what is on the others.
         if not store.redis.is_cluster:

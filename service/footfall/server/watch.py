@@ -21,12 +21,14 @@ async def keep_watching(site: Site) -> None:
     stats = site.process.redis.stats
     outage = stats.outage("Redis could not be checked", "Redis can be checked again")
     while True:
-        # At random, so that one worker counts first and the others use its count; nothing is kept
-        # secret by it.
+        # At random, so that not all workers ask at the same time; nothing is kept secret by it.
         await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))  # noqa: S311
         try:
             await site.process.safety.check(logs=stats.logs_outages)
-            await site.quota.count()
+            await site.quota.read()
+            # So what a service of an older version has counted beside this one, which keeps no
+            # numbers, is in all of them within hours.
+            await site.numbers.recount_one()
             await refresh.resume(site)
             await banning.tidy(site)
             outage.ends()

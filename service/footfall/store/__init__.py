@@ -17,21 +17,18 @@ from .accounts import Accounts
 from .backups import Backups
 from .bans import Bans
 from .bodies import Bodies
-from .census import Census
 from .comments import Comments
 from .cooldown import Cooldown
-from .counter_walk import CounterWalk
-from .counters import Counters
+from .counters import Counters, CounterWalk
 from .deletions import Deletions
 from .journal import Journal
 from .log import ModerationLog
 from .mending import Mending
 from .moderation import Moderation
 from .outbox import Outbox
-from .quota import CounterQuota
 from .recent import Recent
 from .site_index import SiteIndex
-from .size import Scale
+from .size import CounterNumbers, CounterQuota, Scale
 from .undo import UndoRecords
 from .unsubscribed import Unsubscribed
 
@@ -97,8 +94,8 @@ class Store:
         self.undo_records = UndoRecords(redis, self.keys)
         self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
-        self.census = Census(redis, self.keys)
-        self.quota = CounterQuota(redis, self.keys, self.changes, self.census, counter_limit)
+        self.numbers = CounterNumbers(redis, scripts, self.keys)
+        self.quota = CounterQuota(redis, self.keys, self.changes, self.numbers, counter_limit)
         self.site = SiteIndex(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)
@@ -107,7 +104,7 @@ class Store:
         self.backups = Backups(redis, self.keys)
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)
-        self.scale = Scale(redis, self.keys, self.census)
+        self.scale = Scale(redis, self.keys, self.numbers)
 
     def waiting(self) -> int:
         """How many requests wait for the next batches."""

@@ -4,17 +4,20 @@ A counter is not a key of its own, because in a small hash it takes half the mem
 changes of one turn of the event loop go to Redis together (driver/batch.py).
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
 from ..callbacks import awaited
 from ..driver.batch import Batcher
 from ..driver.client import RedisClient
+from ..driver.keys import Keys
 
 # A step of a walk reads so many hashes, and so many fields of a large one: 8 MB at worst.
 MAX_STEP_HASHES = 32
 MAX_STEP_FIELDS = 32
+# Hashes of one step of a search: with thirty million counters, some 200,000 of them.
+STEP_HASHES = 512
 
 
 class Counters:
@@ -45,6 +48,35 @@ class Counters:
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; returns the new counts, in order, none below 0."""
         return await awaited(partial(self.send_changes, self.changes(changes)))
+
+
+class CounterWalk:
+    """All counters, some hashes at a time, for whoever looks for some of them by their paths.
+
+    There is no index by path or by count: it would take as much memory as the counters.
+    """
+
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    @property
+    def hashes(self) -> int:
+        """How many there may be; a walk has come to its end there."""
+        return self._keys.hashes
+
+    async def step(self, first: int) -> Mapping[str, int]:
+        """The counts by name in STEP_HASHES hashes from this one on, without damaged ones.
+
+        Raises StoreUnavailable.
+        """
+        places = range(first, min(first + STEP_HASHES, self.hashes))
+        found: dict[str, int] = {}
+        async for _, counts in walked(self._redis, map(self._keys.hash_at, places)):
+            for field, count in counts.items():
+                if count.isdigit():
+                    found[field.decode(errors="replace")] = int(count)
+        return found
 
 
 async def walked(

@@ -58,6 +58,7 @@ class Imports:
         index = {place: at for at, place in enumerate(places, 1)}
         match await self._merge(
             done=self._keys.imported(places[0], of),
+            numbers=Keys.numbers_beside(places[0]),
             counts=places,
             way=way,
             number=number,

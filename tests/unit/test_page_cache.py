@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from footfall.domain import page_cache as pages_module
-from footfall.domain.page_cache import Finished, PageCache, Turns
+from footfall.domain.page_cache import Finished, PageCache
 from footfall.errors import Unavailable
 
 
@@ -136,13 +136,14 @@ async def test_a_first_page_that_fails_is_made_again_by_the_next_request() -> No
 
 async def test_a_turn_goes_to_a_request_that_still_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages_module, "MAX_WAIT_SECONDS", 60)
-    turns, taken = Turns(1), list[str]()
+    monkeypatch.setattr(pages_module, "MAX_PAGES_AT_ONCE", 1)
+    pages, taken = PageCache(), list[str]()
 
     async def take(name: str) -> None:
-        async with turns:
+        async with pages.turn():
             taken.append(name)
 
-    async with turns:
+    async with pages.turn():
         tasks = {name: asyncio.create_task(take(name)) for name in "abcd"}
         await asyncio.sleep(0)
         tasks["a"].cancel()
@@ -151,7 +152,7 @@ async def test_a_turn_goes_to_a_request_that_still_waits(monkeypatch: pytest.Mon
     found = await asyncio.gather(*tasks.values(), return_exceptions=True)
     assert taken == ["c", "d"]
     assert [type(each) for each in found[:2]] == [asyncio.CancelledError] * 2
-    async with turns:
+    async with pages.turn():
         late = asyncio.create_task(take("e"))
         await asyncio.sleep(0)
     await late

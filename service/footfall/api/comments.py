@@ -69,7 +69,7 @@ class List(NamedTuple):
 
 async def list_(site: Site, parsed: List, caller: Caller) -> object:
     """A page as this viewer sees it."""
-    async with site.page_cache.turns:
+    async with site.page_cache.turn():
         return (await _listing(site, parsed, caller.viewer))[1]
 
 

@@ -42,7 +42,7 @@ class Recent(NamedTuple):
 async def recent(site: Site, parsed: Recent, caller: Caller) -> object:
     """Comments, newest first, as this viewer sees them."""
     newest = await site.recent.newest(parsed.number, caller.viewer)
-    async with site.page_cache.turns:
+    async with site.page_cache.turn():
         _, found = await _listing(site, parsed, newest.ids, caller.viewer)
     return found
 

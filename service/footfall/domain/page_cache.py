@@ -13,9 +13,9 @@ A page takes several times its bytes while it is made, so few are made at a time
 """
 
 import asyncio
-from collections import OrderedDict, deque
-from collections.abc import Callable, Coroutine, Hashable
-from contextlib import AbstractAsyncContextManager
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from operator import ge
 from sys import getsizeof
 from typing import Any, NamedTuple
@@ -51,8 +51,7 @@ class PageCache:
         self._making: dict[tuple[Key, Versions], asyncio.Task[Finished]] = {}
         # Pages that are made without knowing their versions first.
         self._first: dict[Key, asyncio.Task[Finished]] = {}
-        # Pages that are not cached, such as an administrator's, take turns, too.
-        self.turns = Turns(MAX_PAGES_AT_ONCE)
+        self._turns = asyncio.Semaphore(MAX_PAGES_AT_ONCE)
         self.bytes = 0
 
     def find(self, key: Key, versions: Versions) -> Finished | None:
@@ -105,10 +104,24 @@ class PageCache:
         return await asyncio.shield(task)
 
     async def _make(self, key: Key, make: Make, turn: Turn | None = None) -> Finished:
-        async with turn or self.turns:
+        async with turn or self.turn():
             finished = await make()
         self._keep(key, finished)
         return finished
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """A turn to make a page, which those that are not cached, such as an administrator's, take,
+        too. Raises Unavailable if none comes within MAX_WAIT_SECONDS."""
+        try:
+            async with asyncio.timeout(MAX_WAIT_SECONDS):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Unavailable() from None
+        try:
+            yield
+        finally:
+            self._turns.release()
 
     def _keep(self, key: Key, finished: Finished) -> None:
         """Replace an older page, and evict the pages that were not used for longest."""
@@ -122,51 +135,6 @@ class PageCache:
         self.bytes += size
         while self.bytes > self._max_bytes:
             self.bytes -= _size(*self._kept.popitem(last=False))
-
-
-class Turns:
-    """A semaphore with a time-out, which costs next to nothing while turns are free.
-
-    `async with` raises Unavailable after MAX_WAIT_SECONDS.
-    """
-
-    def __init__(self, number: int) -> None:
-        self._free = number
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    async def __aenter__(self) -> None:
-        if self._free:
-            self._free -= 1
-            return
-        loop = asyncio.get_running_loop()
-        turn: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(turn)
-        late = loop.call_later(MAX_WAIT_SECONDS, _refuse, turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if not turn.cancelled() and turn.exception() is None:
-                # The turn was given to a task that is cancelled, so the next one gets it.
-                self._give_back()
-            raise
-        finally:
-            late.cancel()
-
-    async def __aexit__(self, *error: object) -> None:
-        self._give_back()
-
-    def _give_back(self) -> None:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._free += 1
-
-
-def _refuse(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_exception(Unavailable())
 
 
 def _size(key: Key, finished: Finished) -> int:

@@ -10,8 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
@@ -25,9 +24,6 @@ from ..store.projections import UNDO_MS
 from . import judging
 from .judging import Undecided
 from .site import Site
-
-if TYPE_CHECKING:
-    import tenacity
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -287,20 +283,9 @@ async def _tried(work: Awaitable[T]) -> T | None:
 
 def _wait_ms(attempts: int) -> int:
     """How long to wait after so many attempts: twice as long each time, and a little at random."""
-    state = _state()
-    state.attempt_number = attempts
-    return round(_wait()(state) * 1000)
-
-
-@cache
-def _wait() -> "tenacity.wait_exponential_jitter":
     import tenacity  # loaded by the first failure
 
-    return tenacity.wait_exponential_jitter(multiplier=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS)
-
-
-@cache
-def _state() -> "tenacity.RetryCallState":
-    import tenacity
-
-    return tenacity.RetryCallState(tenacity.AsyncRetrying(), None, (), {})
+    state = tenacity.RetryCallState(tenacity.AsyncRetrying(), None, (), {})
+    state.attempt_number = attempts
+    wait = tenacity.wait_exponential_jitter(multiplier=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS)
+    return round(wait(state) * 1000)

@@ -26,7 +26,7 @@ ALLOWED = {
     "reference": set[str](),
     "telemetry": {"errors"},
     "outside": {"errors", "model", "patterns"},
-    "loadtest": {"plurals"},
+    "loadtest": {"model", "plurals"},
     "values": {"model", "netaddr", "patterns", "render"},
     "environment": {"patterns", "reference"},
     "config": {"environment", "model", "netaddr", "outbox_settings", "patterns", "values"},

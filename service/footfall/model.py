@@ -21,6 +21,8 @@ Registration = Literal["open", "invited", "closed"]
 Level = Literal["memory", "everysec", "fsync", "replica"]
 # Called with what is being done, and the share of it that is done, 0 to 1.
 OnProgress = Callable[[str, float], None]
+# The same of what is told to be done elsewhere.
+OnShare = Callable[[float], None]
 
 STATUSES: tuple[Status, ...] = ("approved", "waiting", "spam")
 MAY_LOG_IN: tuple[Role, ...] = ("administrator", "guest")

@@ -78,9 +78,27 @@ async def _publish(site: Site, draft: Draft, caller: Caller) -> Showing:
             )
             status = verdict(caller, rules, made, approved=before.approved)
             comment = Comment(
-                id, draft.path, created_ms(id), made.html, text, browser=made.browser, os=made.os
+                id,
+                draft.path,
+                created_ms(id),
+                made.html,
+                text,
+                ua=draft.ua,
+                browser=made.browser,
+                os=made.os,
+                address=caller.address,
+                parent=draft.parent,
+                root=before.root or "",
             )
-            comment = _written(site, draft, caller, comment, before.root)
+            account = caller.viewer.account
+            comment = with_author(
+                site,
+                comment,
+                account.id if account else None,
+                nick=draft.nick,
+                mail=draft.mail,
+                link=None if draft.link is None else safe_link(draft.link),
+            )
             if comment.account:
                 # Before the comment: an account that changes is refreshed on all of its pages.
                 await site.site_index.note_page(comment.account, digest(draft.path))
@@ -166,32 +184,28 @@ async def _store(site: Site, comment: Comment, status: Status, fingerprint: str)
     raise Unavailable()
 
 
-def _written(
-    site: Site, draft: Draft, caller: Caller, comment: Comment, root: str | None
+def with_author(
+    site: Site,
+    comment: Comment,
+    account: str | None,
+    *,
+    nick: str | None,
+    mail: str | None,
+    link: str | None,
 ) -> Comment:
-    """Add the author, the region and the place in the thread to a rendered comment."""
-    region = site.process.region_of(caller.address)
-    comment = replace(
-        comment,
-        ua=draft.ua,
-        region=region.public,
-        full_region=region.full,
-        address=caller.address,
-        parent=draft.parent,
-        root=root or "",
-    )
-    account = caller.viewer.account
+    """Add the region of the address, and the author: an account, or who somebody says to be."""
+    region = site.process.region_of(comment.address)
+    comment = replace(comment, region=region.public, full_region=region.full)
     if account:
-        return replace(comment, account=account.id, author=account.id)
-    link = None if draft.link is None else safe_link(draft.link)
-    mail = (draft.mail or "").strip().lower()
+        return replace(comment, account=account, author=account)
+    known = (mail or "").strip().lower()
     return replace(
         comment,
-        nick=draft.nick,
-        mail=draft.mail,
+        nick=nick,
+        mail=mail,
         link=link,
-        avatar=site.display.avatar(draft.nick or "", mail, link or ""),
-        author=digest(mail) if mail else "",
+        avatar=site.display.avatar(nick or "", known, link or ""),
+        author=digest(known) if known else "",
     )
 
 

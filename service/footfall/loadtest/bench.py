@@ -7,15 +7,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..model import OnProgress, OnShare
 from .interrupt import until_interrupted
 from .load import Generator, Outcome, Verdict
-from .load import OnProgress as OnShare
 from .report import Report, Row
 from .target import CannotMeasure, Target, reason
 from .workload import Workload
 
-# Called with the name of the row, and the share of all rows that is done.
-OnProgress = Callable[[str, float], None]
 Draw = Callable[[Workload], list[bytes]]
 Run = Callable[[Generator, OnShare], Outcome]
 

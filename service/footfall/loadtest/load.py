@@ -11,11 +11,12 @@ import select
 import selectors
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count, cycle
 
+from ..model import OnShare
 from .exchange import MARK, Address, Answer, Connection, numbered
 from .histogram import Histogram
 
@@ -31,8 +32,6 @@ OPENERS = 32
 MIN_FAILURES = 200
 # Different messages that refusals are counted by.
 MAX_REFUSALS = 10
-
-OnProgress = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ class Generator:
         """Send nothing more; answers to what was sent are still awaited."""
         self._is_over = True
 
-    def closed(self, seconds: float, on_progress: OnProgress | None = None) -> Outcome:
+    def closed(self, seconds: float, on_progress: OnShare | None = None) -> Outcome:
         """A closed loop: every connection sends its next request when its answer has come."""
         start, busy = self._start()
         now, end = start, start + seconds
@@ -147,7 +146,7 @@ class Generator:
         self.outcome.planned = self.outcome.sent
         return self._finish(start, busy)
 
-    def open(self, rate: float, seconds: float, on_progress: OnProgress | None = None) -> Outcome:
+    def open(self, rate: float, seconds: float, on_progress: OnShare | None = None) -> Outcome:
         """An open loop: `rate` requests a second at fixed times, whatever the server does."""
         start, busy = self._start()
         now, end = start, start + seconds
@@ -255,7 +254,7 @@ class Generator:
             self._selector.unregister(connection.socket)
         connection.close()
 
-    def _report_progress(self, on_progress: OnProgress | None, share: float) -> None:
+    def _report_progress(self, on_progress: OnShare | None, share: float) -> None:
         now = time.perf_counter()
         if on_progress is not None and now - self._progress_at > TICK_SECONDS:
             self._progress_at = now

@@ -15,10 +15,11 @@ from itertools import count
 from random import Random
 from typing import Any
 
+from ..model import OnShare
 from ..plurals import number_of
 from .exchange import ANSWER_SECONDS, Answer, Connection
 from .ledger import Ledger
-from .load import IDLE_SECONDS, OPENERS, TICK_SECONDS, OnProgress
+from .load import IDLE_SECONDS, OPENERS, TICK_SECONDS
 from .report import INTERRUPTED, Ending
 from .target import CannotMeasure, Target, counts_in, reason
 
@@ -186,13 +187,13 @@ class Checker:
         self.report.is_interrupted = True
         self._is_over = True
 
-    def run(self, on_progress: OnProgress = lambda share: None) -> Report:
+    def run(self, on_progress: OnShare = lambda share: None) -> Report:
         with self._openers:
             asyncio.run(self._run(on_progress))
         self._read_back()
         return self.report
 
-    async def _run(self, on_progress: OnProgress) -> None:
+    async def _run(self, on_progress: OnShare) -> None:
         self._start = time.monotonic()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watch(on_progress))
@@ -203,7 +204,7 @@ class Checker:
         ledger.longest_outage = max(ledger.longest_outage, ledger.quiet(now))
         self.report.seconds = now - self._start
 
-    async def _watch(self, on_progress: OnProgress) -> None:
+    async def _watch(self, on_progress: OnShare) -> None:
         plan, ledger = self._plan, self.report.ledger
         while not self._is_over:
             await asyncio.sleep(TICK_SECONDS)

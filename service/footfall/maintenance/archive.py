@@ -17,7 +17,7 @@ no mails. Up to format 4 a held comment does not say whether people know of it.
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any, BinaryIO
@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from ..driver.keys import digest
-from ..model import Body
+from ..model import Body, OnShare
 from ..plurals import number_of
 from ..store.ids import SHORT, is_id
 from ..store.status import LASTING
@@ -117,9 +117,7 @@ def _proof(digest: blake2b) -> bytes:
 
 
 def lines(
-    file: BinaryIO,
-    on_progress: Callable[[float], None] | None = None,
-    strays: set[str] | None = None,
+    file: BinaryIO, on_progress: OnShare | None = None, strays: set[str] | None = None
 ) -> Iterator[Line]:
     """The header, the content, and at last the totals, once the digest was checked.
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..domain.site import Site
 from ..driver.keys import digest
+from ..model import OnProgress
 from ..store.imports import Imports, Way
 from . import checks
 from .checks import DAY_MS
@@ -22,7 +23,6 @@ from .storing import Apart, at_once, name_comments, store_accounts, store_commen
 # Counters that are staged together.
 STEP_COUNTERS = 1000
 
-OnProgress = Callable[[str, float], None]
 Undated = Literal["skip", "now"]
 
 

@@ -7,12 +7,13 @@ hundred megabytes: its readers get chunks in which all of that is taken care of.
 import codecs
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, timezone
 from itertools import chain
 from pathlib import Path
 
 from ..http.surrogates import whole_text
+from ..model import OnShare
 
 CHUNK_BYTES = 1 << 17
 # Compressed text is rarely smaller than a thirtieth; a bomb is smaller than a thousandth.
@@ -56,7 +57,7 @@ class Source:
         encoding: str = "",
         zone: timezone = UTC,
         columns: dict[str, str] | None = None,
-        on_progress: Callable[[float], None] = lambda share: None,
+        on_progress: OnShare = lambda share: None,
     ) -> None:
         self.path = path
         self.zone = zone

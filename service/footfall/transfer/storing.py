@@ -11,12 +11,13 @@ from hashlib import blake2b
 from itertools import groupby, islice
 from typing import Protocol, TypeVar
 
+from ..domain.comments import with_author
 from ..domain.mails import canonical
 from ..domain.renderer import Made
 from ..domain.site import Site
 from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
-from ..model import ROLES, Account, Comment, Credentials, Role, Shown, Status
+from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Shown, Status
 from ..store import codec
 from ..store.comments import IdTaken
 from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
@@ -31,7 +32,6 @@ STEP_COMMENTS = 64
 BATCH_COUNTERS = 250
 BATCHES_AT_ONCE = 8
 
-OnShare = Callable[[float], None]
 T = TypeVar("T")
 
 
@@ -175,7 +175,7 @@ async def _missing(site: Site, imports: Imports, part: list[Ready], report: Repo
 
 async def _store(site: Site, each: Ready, made: Made, report: Report) -> None:
     row, status = each.row, _status(each)
-    comment = _written(site, each, made)
+    comment = _comment(site, each, made)
     body = codec.parse_body(codec.body(comment))
     shown = Shown(each.id, each.path, body, row.likes, status, row.is_pinned and not each.root)
     try:
@@ -195,9 +195,8 @@ def _status(each: Ready) -> Status:
     return status
 
 
-def _written(site: Site, each: Ready, made: Made) -> Comment:
+def _comment(site: Site, each: Ready, made: Made) -> Comment:
     row = each.row
-    region = site.process.region_of(row.address)
     comment = Comment(
         each.id,
         each.path,
@@ -207,23 +206,12 @@ def _written(site: Site, each: Ready, made: Made) -> Comment:
         ua=row.ua or None,
         browser=made.browser,
         os=made.os,
-        region=region.public,
-        full_region=region.full,
         address=row.address,
         parent=each.parent,
         root=each.root,
     )
-    if each.account:
-        return replace(comment, account=each.account, author=each.account)
-    mail = row.mail.strip().lower()
-    return replace(
-        comment,
-        nick=row.nick or None,
-        mail=row.mail or None,
-        link=row.link or None,
-        avatar=site.display.avatar(row.nick, mail, row.link),
-        author=digest(mail) if mail else "",
-    )
+    nick, mail, link = row.nick or None, row.mail or None, row.link or None
+    return with_author(site, comment, each.account, nick=nick, mail=mail, link=link)
 
 
 # Counters.

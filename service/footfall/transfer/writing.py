@@ -5,7 +5,7 @@ Records are first sorted on disk, so the same data give the same file.
 
 import csv
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
 from io import StringIO
 from itertools import groupby
@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from ..model import OnProgress
 from .export import TABLES, Export, Record, archive
 from .tabular import FORMULAS
 
@@ -49,8 +50,6 @@ _COLUMNS = {
 }
 
 __all__ = ["TABLES", "Sorted", "write"]
-
-OnShare = Callable[[str, float], None]
 
 
 class Sorted:
@@ -96,7 +95,7 @@ async def write(
     *,
     types: Sequence[str],
     now_ms: int,
-    on_progress: OnShare,
+    on_progress: OnProgress,
 ) -> dict[str, int]:
     """Write these tables in one of the formats waline, ndjson and csv; returns how many records
     each has. `types` are the columns of counters. Raises StoreUnavailable, OSError."""

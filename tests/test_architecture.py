@@ -4,7 +4,7 @@ import ast
 import functools
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 
@@ -200,6 +200,63 @@ def test_an_import_that_is_not_allowed_is_found(
         "store must not import starlette",
         "wants all nouns at once",
     ]
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports inside of functions, and those for types alone, count like all others."""
+    assert circles({name_of(path): set(imports(path)) for path in MODULES}) == []
+
+
+def test_a_circle_is_found_however_long_it_is() -> None:
+    wanted = {
+        "a": {"os.path", "b.thing"},
+        "b": {"c", "d.x"},
+        "c": {"a.thing"},
+        "d": {"e"},
+        "e": {"d.y", "f"},
+        "f": {"f.g"},
+        "f.g": {"h"},
+        "h": set[str](),
+    }
+    assert circles(wanted) == [["a", "b", "c"], ["d", "e"]]
+
+
+def name_of(path: Path) -> str:
+    """A module's absolute name; a package's, of its __init__.py."""
+    parts = path.relative_to(ROOT / "service").with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def circles(imported: Mapping[str, set[str]]) -> list[list[str]]:
+    """Modules of which each imports, by some way, all others of its list; by what each imports,
+    which may be something in a module."""
+    direct = {
+        name: {each for wanted in names if (each := _module_of(wanted, imported))} - {name}
+        for name, names in imported.items()
+    }
+    behind = {name: _reached(name, direct) for name in direct}
+    found = {
+        tuple(sorted(each for each in behind[name] if name in behind[each]))
+        for name in direct
+        if name in behind[name]
+    }
+    return sorted(map(list, found))
+
+
+def _module_of(name: str, modules: Container[str]) -> str:
+    """The module that has this name, or in which it is; "" for one that is not ours."""
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def _reached(start: str, direct: Mapping[str, set[str]]) -> set[str]:
+    found, left = set[str](), [start]
+    while left:
+        new = direct[left.pop()] - found
+        found |= new
+        left += new
+    return found
 
 
 def test_every_module_says_what_it_is() -> None:

@@ -187,7 +187,7 @@ def create_site(
     )
 
 
-def _importer_of(store: Store) -> Importer:
+def _importer_of(store: Store) -> Importer[Site]:
     # Loaded here, as the export is.
     from .transfer.importer import StoringImporter
 

@@ -2,18 +2,18 @@
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from .site import Site
+from typing import Any, Protocol, TypeVar
 
 # What becomes of a counter that is there.
 WAYS = ("max", "sum", "replace")
 
+# What it stores rows into: site.py, which has an importer, says so, and is not imported here.
+Into = TypeVar("Into", contravariant=True)
 
-class Importer(Protocol):
+
+class Importer(Protocol[Into]):
     def file(
-        self, site: "Site", path: Path, way: str, *, is_dry: bool
+        self, site: Into, path: Path, way: str, *, is_dry: bool
     ) -> AsyncGenerator[dict[str, Any]]:
         """Import a file, or say what an import would do: how far it is, from time to time, and at
         last its report. Raises BadRequest, Unavailable."""

@@ -43,7 +43,7 @@ async def nothing() -> AsyncGenerator[bytes]:
     yield b""
 
 
-def nobody() -> Importer:
+def nobody() -> "Importer[Site]":
     raise NotImplementedError
 
 
@@ -96,7 +96,7 @@ class Site:
     # All that is stored, as Waline's archive; and what stores rows from elsewhere, which is loaded
     # when it is asked for.
     export: Callable[[], AsyncGenerator[bytes]] = nothing
-    importer: Callable[[], Importer] = nobody
+    importer: Callable[[], "Importer[Site]"] = nobody
     rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     page_cache: PageCache = field(default_factory=PageCache)
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.

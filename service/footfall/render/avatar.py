@@ -7,18 +7,13 @@ hash, so a template may use an HMAC, and avatars may be turned off.
 
 import re
 from collections.abc import Callable, Mapping
-from hashlib import md5
-from urllib.parse import quote
 
+from .encoding import md5_of
 from .proxy import proxied
 
 Avatar = Callable[[str, str, str], str]
-# Makes an address of the values of VARIABLES, by name.
-Template = Callable[[Mapping[str, str]], str]
 
 VARIABLES = ("nick", "mail", "link")
-# Characters of an address that are not percent-encoded; quotes must be.
-_IN_ADDRESS = "/:?#[]@!$&()*+,;=%~"
 _QQ_MAIL = re.compile(r"([0-9]+)@qq\.com")
 
 
@@ -30,7 +25,8 @@ def compile_avatar(template: str, proxy: str, key: str = "") -> Avatar:
     """
     if is_none(template):
         return lambda nick, mail, link: ""
-    fill: Template = _default
+    # Makes an address of the values of VARIABLES, by name.
+    fill: Callable[[Mapping[str, str]], str] = _default
     if template.strip():
         # Imported here, because Jinja takes 11 MB, which the default does not need.
         from .nunjucks import compile_template
@@ -47,15 +43,6 @@ def compile_avatar(template: str, proxy: str, key: str = "") -> Avatar:
 def is_none(template: str) -> bool:
     """Does this template say that there are no avatars?"""
     return template.strip().lower() in ("none", "false")
-
-
-def in_address(text: str) -> str:
-    return quote(text, safe=_IN_ADDRESS)
-
-
-def md5_of(text: str) -> str:
-    # Picture services require MD5. It does not hide a mail address that somebody can guess.
-    return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def _default(known: Mapping[str, str]) -> str:

@@ -15,8 +15,7 @@ import re2
 from jinja2 import ChainableUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
-from .avatar import Template, in_address, md5_of
-from .proxy import in_component
+from .encoding import in_address, in_component, md5_of
 
 _TAG = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _EXPRESSION = re.compile(r"""\br/((?:[^/\\\n]|\\.)+)/([gimuy]*)""")
@@ -37,7 +36,9 @@ class _Expression:
         return self._pattern.search(str(text)) is not None
 
 
-def compile_template(text: str, variables: Sequence[str], key: str) -> Template:
+def compile_template(
+    text: str, variables: Sequence[str], key: str
+) -> Callable[[Mapping[str, str]], str]:
     """A function that fills the template in. Raises ValueError for one that cannot be used.
 
     `variables` are the names that it may use; `key` is AVATAR_KEY, for the filter `keyed`.

@@ -1,10 +1,9 @@
 """Pictures that are fetched through a proxy: `<proxy>?url=<address>`."""
 
 import re
-from urllib.parse import quote
 
-# Characters that JavaScript's encodeURIComponent does not encode.
-_IN_COMPONENT = "!~*'()"
+from .encoding import in_component
+
 # Nothing here can be read in two ways: no user, no backslash, and no escape in a host.
 _ADDRESS = re.compile(
     r"(https?)://([^/?#@:%\\\s\[\]]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(/[^?#\\\s]*)?([?#].*)?",
@@ -31,7 +30,3 @@ def place_of(address: str) -> Place | None:
     scheme, host, port, path, _ = found.groups()
     scheme = scheme.lower()
     return scheme, host.lower(), int(port or _PORTS.get(scheme, 0)), path or "/"
-
-
-def in_component(text: str) -> str:
-    return quote(text, safe=_IN_COMPONENT)

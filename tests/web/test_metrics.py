@@ -47,7 +47,7 @@ async def scrape(site: Site) -> dict[str, float]:
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reading of how much is stored, which fakeredis cannot give."""
 
-    async def weigh(scale: Scale, fresh_seconds: float) -> Size:
+    async def weigh(scale: Scale) -> Size:
         scale.reading = SIZE
         return SIZE
 

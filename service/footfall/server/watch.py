@@ -25,10 +25,10 @@ async def keep_watching(site: Site) -> None:
         await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))  # noqa: S311
         try:
             await site.process.safety.check(logs=stats.logs_outages)
-            await site.quota.read()
             # So what a service of an older version has counted beside this one, which keeps no
-            # numbers, is in all of them within hours.
+            # numbers, is in all of them within hours. First, as it also mends one that is damaged.
             await site.numbers.recount_one()
+            await site.quota.read()
             await refresh.resume(site)
             await banning.tidy(site)
             outage.ends()

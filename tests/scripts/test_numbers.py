@@ -11,7 +11,7 @@ from footfall.driver.keys import WEIGHTS, weight
 from footfall.maintenance.prune import Part, remove
 from footfall.store import Store
 from footfall.store.imports import Imports, Way
-from footfall.store.size import Counted
+from footfall.store.size import Counted, CounterQuota
 from tests.support.backups import report
 
 LONG = "/" + "long" * 100
@@ -101,6 +101,29 @@ async def test_what_an_older_version_has_stored_is_counted_at_a_start(store: Sto
     assert (await store.numbers.total()).number == 303
     await store.numbers.recount(mends=True)
     assert (await agreed(store)).number == 303
+
+
+async def test_workers_that_have_read_the_numbers_keep_to_the_limit_together(store: Store) -> None:
+    """Until one reads them, as it does every minute, it knows of no new counters but its own."""
+    other = Store(store.redis, prefix=store.keys.prefix, buckets=256)
+    await other.open()
+    rooms = [
+        CounterQuota(each.redis, each.keys, each.changes, each.numbers, 100)
+        for each in (store, other)
+    ]
+    refused = 0
+    for n in range(20):
+        each, room = (store, other)[n % 2], rooms[n % 2]
+        await room.read()
+        paths = [f"/{n}/{i}" for i in range(10)]
+        if await room.allows([f"time {path}" for path in paths]):
+            await each.counters.add([(path, "time", 1) for path in paths])
+        else:
+            refused += 1
+    assert (refused, await agreed(store)) == (10, await store.numbers.total())
+    assert (await store.numbers.total()).weight == 100
+    assert await rooms[0].allows(["time /0/0", "time /1/9"])
+    assert not await rooms[1].allows(["time /0/0", "time /new"])
 
 
 async def stored(store: Store, names: Sequence[str], count: int) -> None:

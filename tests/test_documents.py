@@ -164,4 +164,5 @@ def test_every_folder_is_in_the_architecture() -> None:
 
 def test_the_changelogs_newest_version_is_the_packages() -> None:
     newest = re.search(r"^## (\S+)", text("CHANGELOG.md"), re.MULTILINE)
-    assert newest and newest[1] == footfall.__version__
+    assert newest
+    assert newest[1] == footfall.__version__

@@ -52,7 +52,8 @@ def chosen(lines: list[str]) -> list[str]:
 
 def test_every_test_is_chosen_with_some_of_its_parameters(lines: list[str]) -> None:
     left = {each.partition("[")[0] for each in of(lines, "left ")}
-    assert left and left - {each.partition("[")[0] for each in of(lines)} == set()
+    assert left
+    assert left - {each.partition("[")[0] for each in of(lines)} == set()
 
 
 def test_every_client_and_every_size_comes_up(chosen: list[str]) -> None:
@@ -76,4 +77,5 @@ def test_what_was_left_is_told_and_what_is_named_is_not_left() -> None:
     some, named = collected(file), collected(file, "-k", "cluster")
     ran, left = of(some), of(some, "left ")
     assert f"{len(ran)} of {len(ran) + len(left)} tests; make test-all runs all" in some
-    assert left and of(named) == left
+    assert left
+    assert of(named) == left

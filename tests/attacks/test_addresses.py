@@ -163,7 +163,8 @@ async def test_an_account_that_is_more_than_an_address(
     other.claims = {"email": VICTIM, "email_verified": True, "name": "Vic"}
     assert (await Browser(site).log_in("oidc")).json() == TAKEN
     after = await site.store.accounts.by_mail(VICTIM)
-    assert after is not None and after.account.role == role
+    assert after is not None
+    assert after.account.role == role
 
 
 async def test_an_address_that_another_service_only_names(

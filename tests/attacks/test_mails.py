@@ -131,7 +131,8 @@ async def test_the_owners_mailbox_is_filled(
         await delivery._resume()
         lines = [each.message for each in caplog.records if each.levelno == logging.WARNING]
         assert len(lines) == said
-    assert "no mail of 3 new comments" in lines[0] and "OWNER_MAIL_RATE" in lines[0]
+    assert "no mail of 3 new comments" in lines[0]
+    assert "OWNER_MAIL_RATE" in lines[0]
 
 
 async def test_what_the_owner_was_not_mailed_is_said_at_the_end(

@@ -105,4 +105,5 @@ async def test_a_page_named_like_a_host_in_feeds(make_site: Sites, site_url: str
     links = [item["url"] for item in every["items"]]
     assert len(links) == len(NAMES)
     for link in (*links, *(feed["home_page_url"] for feed in each)):
-        assert link.startswith(own) and browsers_origin(link) == SITE
+        assert link.startswith(own)
+        assert browsers_origin(link) == SITE

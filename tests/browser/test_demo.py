@@ -448,7 +448,8 @@ def test_the_snippets_that_the_page_offers_work_on_a_blog(
         expect(demo.news).to_have_text("Copied to the clipboard.")
         copied.append(demo.page.evaluate("navigator.clipboard.readText()"))
         expect(button).to_have_text("Copied")
-    assert demo.url in copied[0] and demo.url in copied[1]
+    assert demo.url in copied[0]
+    assert demo.url in copied[1]
     # The client's files come from the blog: tests do not use the network.
     whole = copied[0].replace("https://unpkg.com/@waline/client@3/dist/", "/clients/3.15.2/")
     reader = new_visitor()

@@ -284,7 +284,8 @@ def _offset_file(home: Path) -> Path:
 
 def _address(url: str) -> Address:
     parts = urlsplit(url)
-    assert parts.hostname and parts.port
+    assert parts.hostname
+    assert parts.port
     return parts.hostname, parts.port
 
 

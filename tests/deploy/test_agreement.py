@@ -92,7 +92,8 @@ def test_the_version_is_the_packages_everywhere() -> None:
     assert f'image.version="{__version__}"' in dockerfile("LABEL")[0]
     texts = [path.read_text() for path in DEPLOY.rglob("*") if path.is_file()]
     tags = [tag for text in texts for tag in re.findall(r"footfall:(\d[\w.]*)", text)]
-    assert len(tags) > 10 and set(tags) == {__version__}
+    assert len(tags) > 10
+    assert set(tags) == {__version__}
 
 
 def test_compose_waits_until_the_last_request_is_answered() -> None:

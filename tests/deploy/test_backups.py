@@ -98,7 +98,8 @@ def test_composes_backup_reaches_the_same_redis() -> None:
     assert backup["environment"]["REDIS_URL"] == footfall["environment"]["REDIS_URL"]
     assert backup["image"] == footfall["image"]
     # It runs on demand, and writes where the image's user may write.
-    assert backup["profiles"] == ["backup"] and backup["volumes"] == ["backups:/data"]
+    assert backup["profiles"] == ["backup"]
+    assert backup["volumes"] == ["backups:/data"]
     assert set(backup["networks"]) <= set(services["valkey"]["networks"])
 
 

@@ -68,7 +68,8 @@ def test_everything_that_a_service_names_exists(services: dict[str, Any]) -> Non
         for volume in service.get("volumes", []):
             assert volume.partition(":")[0] in whole["volumes"]
     for name, condition in services["footfall"]["depends_on"].items():
-        assert condition == {"condition": "service_healthy"} and "healthcheck" in services[name]
+        assert condition == {"condition": "service_healthy"}
+        assert "healthcheck" in services[name]
     build = services["footfall"]["build"]
     assert (DEPLOY / build["context"] / build["dockerfile"]).samefile(DEPLOY / "Dockerfile")
 

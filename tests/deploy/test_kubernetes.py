@@ -129,7 +129,8 @@ def test_the_sidecar_and_its_nginx_use_the_same_socket() -> None:
         mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
         assert mounts["socket"] == str(Path(environ["UDS"]).parent)
     # Both must be in the group that owns the directory, and so the socket.
-    assert environ["UDS_MODE"] == "660" and pod(objects)["securityContext"]["fsGroup"]
+    assert environ["UDS_MODE"] == "660"
+    assert pod(objects)["securityContext"]["fsGroup"]
 
 
 def test_helm_lint_has_nothing_to_say() -> None:

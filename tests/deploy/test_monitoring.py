@@ -89,7 +89,8 @@ def test_every_metric_and_every_label_is_one_that_the_service_tells(labels: Labe
 def test_every_alert_says_what_to_do_of_what_it_knows(rule: dict[str, Any]) -> None:
     texts = rule["annotations"]
     assert {*texts} == {"summary", "description"}
-    assert texts["description"].endswith(".") and len(texts["description"]) > 60
+    assert texts["description"].endswith(".")
+    assert len(texts["description"]) > 60
     assert rule["labels"]["severity"] in ("page", "tomorrow")
     named = set(re.findall(r"\$labels\.(\w+)", " ".join(texts.values())))
     if re.search(r"\bby\b", rule["expr"]):
@@ -140,7 +141,8 @@ def test_no_two_panels_lie_on_each_other() -> None:
         for x in range(place["x"], place["x"] + place["w"])
         for y in range(place["y"], place["y"] + place["h"])
     ]
-    assert len({*places}) == len(places) and max(x for x, _ in places) == 23
+    assert len({*places}) == len(places)
+    assert max(x for x, _ in places) == 23
 
 
 def test_the_chart_installs_both_and_neither_unless_it_is_asked_to() -> None:

@@ -77,7 +77,8 @@ def test_updates_are_asked_for_wherever_a_manifest_names_an_image_by_digest() ->
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_actions_and_images_of_others_are_named_by_hash(path: Path) -> None:
     used = re.findall(r"uses: (\S+)", path.read_text())
-    assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", each) for each in used)
+    assert used
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", each) for each in used)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

@@ -54,12 +54,13 @@ def typed(service: Serving, text: str, **environ: str) -> tuple[int, str]:
 
 
 @pytest.fixture(scope="module")
-def recipient(home: Path, request: pytest.FixtureRequest) -> str:
+def recipient(home: Path, request: pytest.FixtureRequest) -> Iterator[str]:
     """Whoever may read an encrypted backup; their secret key is in `home`."""
     if request.param == "age":
         code, output = judged("age-keygen", "--output", str(home / "key.txt"))
         assert code == 0, output
-        return output.split()[-1]
+        yield output.split()[-1]
+        return
     made = judged(
         "gpg",
         "--homedir",
@@ -71,8 +72,8 @@ def recipient(home: Path, request: pytest.FixtureRequest) -> str:
         "you@example.com",
     )
     assert made[0] == 0, made[1]
-    request.addfinalizer(lambda: judged("gpgconf", "--homedir", f"{home}/.gnupg", "--kill", "all"))
-    return "you@example.com"
+    yield "you@example.com"
+    judged("gpgconf", "--homedir", f"{home}/.gnupg", "--kill", "all")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,8 @@ def test_what_could_not_be_encrypted_is_no_backup(service: Serving, home: Path) 
     first_line, last_line = recipe("age").rsplit("age --decrypt", 1)
     code, output = typed(service, first_line.replace("backup.age", "none.age"), RECIPIENT="nobody")
     assert (code != 0, "unknown recipient" in output) == (True, True), output
-    assert "backup.age" in last_line and not (home / "none.age").exists()
+    assert "backup.age" in last_line
+    assert not (home / "none.age").exists()
 
 
 def test_backups_are_copied_to_another_place_and_read_back_there(

@@ -68,7 +68,8 @@ async def test_of_twenty_registrations_of_one_mail_at_once_there_is_one_account(
     assert sorted(each["errno"] for each in answers) == [0] + [1000] * 19
     (winner,) = (n for n, each in enumerate(answers) if each["errno"] == 0)
     stored = await site.store.accounts.by_mail("tom@example.com")
-    assert stored and stored.account.nick == f"Tom {winner}"
+    assert stored
+    assert stored.account.nick == f"Tom {winner}"
     password = applicant(winner, "")["password"]
     assert (await site.service.process.passwords.verify(password, stored.credentials.password))[0]
 

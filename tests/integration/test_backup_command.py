@@ -113,7 +113,8 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert (code, output) == (0, f"{said} in {file}\n")
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         code, output = served.ask("restore", str(file))
-        assert code == 1 and "is using DATA_DIR" in output
+        assert code == 1
+        assert "is using DATA_DIR" in output
     # Also where the settings are good for nothing, as on a machine that only keeps backups.
     reading = Serving(own / "v", REDIS_URL="redis:", PORT="none")
     code, output = reading.ask("restore", "--verify", str(file))
@@ -215,7 +216,8 @@ def test_what_became_of_a_backup_is_noted(
     file = own / "backup.gz"
     assert source.ask("backup", str(file))[0] == 0
     first = noted(server)
-    assert first and (first.bytes, first.failed_at_ms) == (file.stat().st_size, 0)
+    assert first
+    assert (first.bytes, first.failed_at_ms) == (file.stat().st_size, 0)
     # A disk that is not mounted is told like any other failure.
     assert source.ask("backup", "--keep", "3", str(own / "none"))[0] == 1
     assert (noted(server) or first).error == f"--keep needs a directory, and {own}/none is none"
@@ -227,7 +229,8 @@ def test_what_became_of_a_backup_is_noted(
     piped.communicate(timeout=20)
     assert piped.returncode == 1
     last = noted(server)
-    assert last and (last.at_ms, last.bytes) == (first.at_ms, first.bytes)
+    assert last
+    assert (last.at_ms, last.bytes) == (first.at_ms, first.bytes)
     assert last.failed_at_ms > first.at_ms
     assert last.error == "the standard output cannot be written: Broken pipe"
     with server.admin() as admin:
@@ -270,7 +273,8 @@ def test_killed_commands_do_no_harm(
         killed.communicate()
         for command in (["serve"], ["check"], ["backup", str(own / "none.gz")]):
             code, output = target.ask(*command)
-            assert code == 1 and "this data set is being restored" in output
+            assert code == 1
+            assert "this data set is being restored" in output
     assert target.ask("restore", str(file))[0] == 0
     assert compared(target, file)
     assert target.ask("check")[0] == 0
@@ -293,7 +297,8 @@ def test_ctrl_c_leaves_a_message_about_the_state(
     wait_until(partial(is_marked, server), "the restore to begin")
     putting.send_signal(signal.SIGINT)
     output, _ = putting.communicate(timeout=20)
-    assert putting.returncode == 130 and "run again, it starts over" in output, output
+    assert putting.returncode == 130, output
+    assert "run again, it starts over" in output
     assert target.ask("restore", str(file))[0] == 0
 
 
@@ -333,6 +338,7 @@ def test_a_backup_that_cannot_be_made_or_restored_is_refused_in_a_sentence(
     assert putting.stdin is not None
     putting.stdin.buffer.write(cut.read_bytes())  # type: ignore[attr-defined]
     output, _ = putting.communicate(timeout=20)
-    assert putting.returncode == 1 and "it was cut off" in output
+    assert putting.returncode == 1
+    assert "it was cut off" in output
     with server.admin() as admin:
         assert admin.keys("two:*") == []

@@ -109,7 +109,8 @@ def test_the_banner_names_the_redis_without_its_password(own: Path) -> None:
         serving(own / "s", REDIS_URL=redis.url) as served,
     ):
         code, output = served.end()
-    assert code == 0 and "@" in redis.url
+    assert code == 0
+    assert "@" in redis.url
     assert f"\n  Redis  REDIS_URL unix://{redis.socket}\n" in output
 
 

@@ -73,7 +73,8 @@ async def test_a_start_names_what_is_wrong_with_the_address(
 ) -> None:
     said = await said_by_start(url.format(port=locked))
     assert words in said
-    assert SECRET not in said and "\n" not in said
+    assert SECRET not in said
+    assert "\n" not in said
 
 
 async def test_what_listens_and_is_no_redis_is_called_that() -> None:

@@ -49,7 +49,8 @@ def test_a_service_and_commands_from_two_directories_share_the_data(own: Path) -
             "0 pages, 0 approved comments, 0 held, 0 counters, 0 problems",
         ],
     )
-    assert not (own / "n/data").exists() and not (own / "s/nowhere").exists()
+    assert not (own / "n/data").exists()
+    assert not (own / "s/nowhere").exists()
 
 
 def test_the_env_file_in_the_data_is_read_before_the_one_beside_it(
@@ -84,7 +85,8 @@ def test_a_directory_is_refused_where_a_redis_has_the_data(
 ) -> None:
     done = ask("check", "--data", own / "d", **{name: "redis://:secret@h"})
     assert done.exit_code == 1
-    assert "--data does nothing: REDIS_URL is set" in done.output and "secret" not in done.output
+    assert "--data does nothing: REDIS_URL is set" in done.output
+    assert "secret" not in done.output
     assert not (own / "d").exists()
 
 

@@ -119,7 +119,8 @@ async def test_acknowledged_changes_wait_and_tokens_do_not(pair: list[RealServer
         assert await spend(store) == [0]
         await store.cooldown.admit("address", "id", window_ms=60_000, is_exempt=False)
         await store.cooldown.release("address", "id")
-    assert not count.done() and not stored.done()
+    assert not count.done()
+    assert not stored.done()
     assert commands_of(master, "wait") - waits <= 2
     replica.signal(signal.SIGCONT)
     assert await count == [1]
@@ -262,7 +263,8 @@ def test_an_unsafe_redis_is_refused_unless_a_warning_will_do(
         assert vacancy.startswith("there is no administrator yet: ")
         assert "CONFIG SET maxmemory-policy noeviction" in evicts
         assert "CONFIG SET appendonly yes" in no_file
-        assert evicts in served.output and no_file in served.output
+        assert evicts in served.output
+        assert no_file in served.output
         served.stop()
         served.environ["GUARD"] = "refuse"
         code, output = served.ask("serve")

@@ -11,7 +11,7 @@ import itertools
 import json
 import random
 import secrets
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -162,7 +162,7 @@ async def pair(url: str, home: Path, **environ: str) -> AsyncIterator[Pair]:
 
 
 @pytest.fixture
-def equal_chance(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def equal_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make all random numbers equal, so that both services make the same ids."""
     init = ids.IdGenerator.__init__
 
@@ -178,7 +178,6 @@ def equal_chance(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     original = ids.IdGenerator.new
     monkeypatch.setattr(ids.IdGenerator, "__init__", seeded)
     monkeypatch.setattr(ids.IdGenerator, "new", new)
-    yield
 
 
 def request(

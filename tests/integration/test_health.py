@@ -198,7 +198,8 @@ def test_the_socket_file_of_a_killed_service_is_taken_over(own: Path) -> None:
 
 def test_a_path_too_long_for_a_socket_says_so(own: Path) -> None:
     code, output = Serving(own / "s", UDS=str(own / ("x" * 100))).ask("serve")
-    assert code == 1 and "the path is longer than 103 bytes" in output
+    assert code == 1
+    assert "the path is longer than 103 bytes" in output
 
 
 def test_a_draining_service_says_so_and_still_takes_requests(own: Path) -> None:

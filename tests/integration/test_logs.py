@@ -242,7 +242,8 @@ def test_the_level_decides_what_is_logged(directory: Path) -> None:
     directory.mkdir(exist_ok=True)
     (directory / "log").touch()
     code, (line,) = failing(directory, LOG_LEVEL="Error")
-    assert code == 1 and line.startswith("Error: Redis does not answer")
+    assert code == 1
+    assert line.startswith("Error: Redis does not answer")
 
 
 def test_the_access_log_has_each_request_however_it_is_answered(directory: Path) -> None:
@@ -293,4 +294,5 @@ def test_the_access_log_has_each_request_however_it_is_answered(directory: Path)
         "one",
         "tests",
     )
-    assert first["bytes"] > 0 and (not_modified["bytes"], head["bytes"]) == (0, 0)
+    assert first["bytes"] > 0
+    assert (not_modified["bytes"], head["bytes"]) == (0, 0)

@@ -172,7 +172,8 @@ def test_a_full_disk_is_called_that_with_its_directory_and_bytes(
         fill_up(filler)
         assert full in "".join(ready().json()["reasons"])
         wait_until(lambda: count() == 503, "a change to be refused")
-        assert served.process is not None and served.process.stdout is not None
+        assert served.process is not None
+        assert served.process.stdout is not None
         line = next(line for line in served.process.stdout if "last lines" in line)
         assert f"{full}; the server's last lines:" in line
         filler.unlink()

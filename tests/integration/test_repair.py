@@ -190,7 +190,8 @@ async def test_damage_is_named_and_repaired(
     found = (await report(there.store))[:-1]
     assert any(text.format(**there.names) in each for each in found), found
     repaired = (await report(there.store, repair=True))[:-1]
-    assert repaired and all(each.endswith("(repaired)") for each in repaired), repaired
+    assert repaired
+    assert all(each.endswith("(repaired)") for each in repaired), repaired
     assert (await report(there.store))[:-1] == []
 
 
@@ -209,7 +210,8 @@ async def test_what_the_site_has_not_followed_is_followed(
     await site.store.redis.change(("DEL", site.store.keys.site("changing")))
     assert any("not followed" in each for each in await report(site.store))
     repaired = (await report(site.store, repair=True))[:-1]
-    assert len(repaired) == 1 and "not followed (repaired)" in repaired[0]
+    assert len(repaired) == 1
+    assert "not followed (repaired)" in repaired[0]
     assert (await report(site.store))[:-1] == []
     assert await site.get("/comment", type="count") == 2
 
@@ -256,7 +258,9 @@ async def test_a_page_that_does_not_know_its_path_is_named(site: Site, path: str
     await site.store.redis.change(("SET", key, path) if path else ("DEL", key))
     await report(site.store, repair=True)
     found = (await report(site.store))[:-1]
-    assert len(found) >= 1 and "its path is" in found[0] and "a new comment" in found[0], found
+    assert len(found) >= 1
+    assert "its path is" in found[0]
+    assert "a new comment" in found[0]
     await site.post("another one")
     assert (await report(site.store))[:-1] == []
 

@@ -231,7 +231,8 @@ class TestCommand:
 
     def test_it_makes_no_data_set(self, own: Path) -> None:
         code, said = Serving(own / "t").ask("comments", "rerender")
-        assert code == 1 and "there is no data set" in said
+        assert code == 1
+        assert "there is no data set" in said
         assert not (own / "t" / "data").exists()
 
 

@@ -3,7 +3,6 @@ paths.
 """
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from tests.support.servers import RealServer
 
 
 @pytest.fixture
-def trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Counts what is written to Redis."""
     count = [0]
     send = Connection._send
@@ -28,7 +27,7 @@ def trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         send(wire, *args)
 
     monkeypatch.setattr(Connection, "_send", counting)
-    yield count
+    return count
 
 
 @pytest.mark.parametrize(

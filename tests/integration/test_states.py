@@ -46,7 +46,8 @@ def row(scene: Scene, name: str, how: str, state: State) -> str:
         scene.all_change(lenient)
         wait_until(lambda: scene.also in ["", *lenient.findings()], f"{scene.also} to be found")
         warned, warnings = lenient.ready()
-        assert says and says[:1] == warnings[:1], (name, says, warnings)
+        assert says, name
+        assert says[:1] == warnings[:1], name
     end(scene, name)
     lines = strict.lines()[logged:]
     # The log names the node of a Cluster; and a server that is loading does not answer.

@@ -164,8 +164,8 @@ async def test_a_link_that_makes_an_account_is_used_up_only_if_there_is_one(stor
     with pytest.raises(LinkExpired):
         await store.accounts.register(TOM, TOM, TOM.mail, SECRET, held)
     await store.accounts.keep_link(*held, lasts_ms=60_000)
+    other = Held(held.link, "something else")
     with pytest.raises(LinkExpired):
-        other = Held(held.link, "something else")
         await store.accounts.register(TOM, TOM, TOM.mail, SECRET, other)
     await register(store, MARA)
     with pytest.raises(UserExists):
@@ -187,8 +187,8 @@ async def test_an_identity_at_another_service_belongs_to_one_account(store: Stor
     await register(store, TOM)
     tom, mara = await found(store, TOM), await found(store, MARA)
     mails = TOM.mail, TOM.mail
+    both = TOM, replace(SECRET, identities={"weibo": "9", "qq": "7"})
     with pytest.raises(IdentityTaken):
-        both = TOM, replace(SECRET, identities={"weibo": "9", "qq": "7"})
         await store.accounts.change(tom, both, mails=mails, revokes=False)
     assert await store.accounts.by_identity("weibo", "9") is None
     assert await store.accounts.by_identity("github", "m 1") == mara

@@ -164,7 +164,8 @@ async def test_a_reply_goes_with_what_it_replies_to_and_comes_back_with_it(
     assert await store.deletions.delete(shown_of(head), NOW, MODERATOR) == 0
     assert await in_page(store, page) == (wanted(root, "approved") if is_nested else set())
     assert await in_site(store, reply.id) == set()
-    assert await stands(store, head) == ["deleted"] and await stands(store, reply) == ["gone"]
+    assert await stands(store, head) == ["deleted"]
+    assert await stands(store, reply) == ["gone"]
     assert await store.deletions.restore(head.id, NOW, MODERATOR) == 0
     assert await in_page(store, page) == before
     assert await in_site(store, reply.id) == wanted_in_site(reply, status)

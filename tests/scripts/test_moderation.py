@@ -68,8 +68,8 @@ async def test_the_fingerprint_changes_with_the_text(store: Store) -> None:
     await edit(store, reworded(await whole(store, first), "third"))
     again = article.comment("first")
     await store.comments.publish(again, "approved", codec.fingerprint(again))
+    third = article.comment("third")
     with pytest.raises(AlreadyPublished):
-        third = article.comment("third")
         await store.comments.publish(third, "approved", codec.fingerprint(third))
     # A text by an administrator has no fingerprint, so others may post the same.
     await edit(store, reworded(await whole(store, first), "second", is_compared=False))

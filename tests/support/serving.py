@@ -122,7 +122,8 @@ class Serving:
 
         Only for a service with little output, which must fit into the pipe.
         """
-        assert self.process is not None and self.process.stdout is not None
+        assert self.process is not None
+        assert self.process.stdout is not None
         self.process.terminate()
         code = self.process.wait(STOP_SECONDS)
         with self.process.stdout as output:

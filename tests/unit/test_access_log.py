@@ -50,9 +50,11 @@ def test_an_object_has_the_same_fields_and_those_of_every_other_line() -> None:
 def test_strangers_words_are_escaped_and_cannot_be_taken_for_other_fields() -> None:
     hostile = Request("1.2.3.4 - x", HOSTILE, b"/" + HOSTILE, HOSTILE, HOSTILE)
     text = as_text(hostile, ANSWERED)
-    assert text.isprintable() and text.isascii()
+    assert text.isprintable()
+    assert text.isascii()
     assert text.startswith("1.2.3.4?-?x ")
-    assert text.count('"') == 4 and '\\"' not in text
+    assert text.count('"') == 4
+    assert '\\"' not in text
     fields = orjson.loads(as_json(hostile, ANSWERED))
     assert all(str(each).isprintable() for each in fields.values())
     assert fields["request_id"] == ""

@@ -187,4 +187,6 @@ def test_false_switches_a_setting_off() -> None:
     assert (settings.trusted_proxies, settings.disallow_ip_list) == ((), ())
     texts = (settings.uds, settings.redis_server, settings.site_url, settings.server_url)
     assert {*texts, settings.forum_url, settings.ip2region_db, settings.avatar_proxy} == {""}
-    assert not (settings.comment_audit or settings.disable_region or settings.disable_useragent)
+    assert not (settings.comment_audit)
+    assert not (settings.disable_region)
+    assert not (settings.disable_useragent)

@@ -21,7 +21,8 @@ def test_a_browser_is_named_as_the_reference_names_it(browser: str, system: str,
 
 def test_the_names_are_those_of_many_browsers() -> None:
     browsers = {browser.rstrip("0123456789.") for browser, _, _ in NAMED}
-    assert len(NAMED) > 100 and len(browsers) > 35
+    assert len(NAMED) > 100
+    assert len(browsers) > 35
     assert {"Mobile Chrome", "WeChat", "Mobile Safari", "Edge", "QQBrowser"} <= browsers
 
 

@@ -103,9 +103,8 @@ def test_a_template_is_filled_in(template: str, address: str) -> None:
 
 @pytest.mark.parametrize(("template", "words"), MISTAKEN.items())
 def test_the_error_of_a_bad_template_says_where_it_is(template: str, words: str) -> None:
-    with pytest.raises(ValueError) as refusal:
+    with pytest.raises(ValueError, match=f"^{re.escape(words)}"):
         compile_avatar(template, "")
-    assert str(refusal.value).startswith(words)
 
 
 def test_a_proxy_is_asked_for_the_encoded_address() -> None:

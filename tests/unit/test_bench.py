@@ -35,7 +35,7 @@ def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed(
 
 
 def test_no_values_have_no_percentile() -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="no values, no percentile"):
         percentile([], 0.5)
 
 

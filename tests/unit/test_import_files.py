@@ -46,7 +46,8 @@ def test_a_file_that_was_cut_off_is_refused_as_a_whole(name: str, tmp_path: Path
 def test_a_line_that_was_cut_off_is_refused_alone(tmp_path: Path) -> None:
     whole = (DATA / "remark42.json").read_bytes()
     *rows, last = read(made(tmp_path, "r.json", whole[:-40]))
-    assert len(rows) == 3 and last == Refusal("comments", "line 5", "is no JSON")
+    assert len(rows) == 3
+    assert last == Refusal("comments", "line 5", "is no JSON")
 
 
 @pytest.mark.parametrize("name", ["waline.json", "valine.jsonl", "disqus.xml", "comments.ndjson"])
@@ -65,7 +66,8 @@ def test_a_file_in_an_unknown_encoding_is_refused_with_a_reason(tmp_path: Path) 
     with pytest.raises(Damaged, match="is not UTF-8"):
         list(source.chunks())
     source = Source(DATA / "waline.json")
-    assert list(source.chunks()) and not source.is_misread
+    assert list(source.chunks())
+    assert not source.is_misread
 
 
 def test_gzip_that_is_cut_off_or_a_bomb_is_refused(
@@ -206,7 +208,8 @@ def test_threads_of_isso_without_comments_are_refused(tmp_path: Path) -> None:
         {"id": "/0", "comments": None},
     ]
     one, *others = read(made(tmp_path, "x", json.dumps(threads).encode()))
-    assert isinstance(one, CommentRow) and one.text == "x"
+    assert isinstance(one, CommentRow)
+    assert one.text == "x"
     assert others == [
         Refusal("comments", "row 1", "has a comment that is no object"),
         Refusal("comments", "row 2", "has no list of comments"),
@@ -251,7 +254,8 @@ def test_a_field_of_a_hundred_megabytes_takes_no_memory(name: str, tmp_path: Pat
     finally:
         tracemalloc.stop()
     assert [source for source, _ in rows] == ["1", "2"]
-    assert rows[0][1] > 100_000 and rows[1][1] <= 10
+    assert rows[0][1] > 100_000
+    assert rows[1][1] <= 10
     assert peak < 20 * MB
 
 

@@ -62,7 +62,8 @@ def read(source: Source) -> list[Row]:
 def told(rows: list[Row]) -> Iterator[tuple[str, str, str, str, str]]:
     comments = {row.source: row for row in rows if isinstance(row, CommentRow)}
     for row in sorted(comments.values(), key=lambda row: row.at or 0):
-        assert row.at is not None and row.path in ("/hello/", "/日本/")
+        assert row.at is not None
+        assert row.path in ("/hello/", "/日本/")
         seconds = row.at // 1000 - 1635379200
         clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         above = comments[row.parents[0]].nick if row.parents else ""
@@ -78,7 +79,8 @@ def test_a_thread_is_read_as_it_was(
     source: Source, name: str, thread: list[tuple[str, ...]]
 ) -> None:
     found = formats.guess(source)
-    assert found and found.name == name
+    assert found
+    assert found.name == name
     rows = list(told(read(source)))
     assert [(nick, clock, above, status) for nick, _, clock, above, status in rows] == [
         (nick, clock, above, status) for nick, _, clock, above, status in thread
@@ -125,7 +127,8 @@ def test_accounts_are_read_with_their_passwords_and_second_factors(source: Sourc
     ann, gus, han = (row for row in read(source) if isinstance(row, AccountRow))
     assert (ann.source, ann.nick, ann.role, ann.label) == ("7", "Ann", "administrator", "author")
     assert (ann.totp, ann.identities) == ("JBSWY3DPEHPK3PXP", {"github": "ann"})
-    assert ann.password.startswith("$2a$08$") and gus.password.startswith("$P$B")
+    assert ann.password.startswith("$2a$08$")
+    assert gus.password.startswith("$P$B")
     assert han.role.startswith("verify:")
 
 
@@ -169,7 +172,9 @@ def test_a_table_is_read_by_its_columns() -> None:
 
 def test_html_stays_one_block_whatever_it_contains() -> None:
     (bob, *_) = (row for row in read(Source(DATA / "valine.jsonl")) if isinstance(row, CommentRow))
-    assert "\n\n" not in bob.text and bob.text.startswith("<p>") and "&#32;" in bob.text
+    assert "\n\n" not in bob.text
+    assert bob.text.startswith("<p>")
+    assert "&#32;" in bob.text
     (bob, *_) = (row for row in read(Source(DATA / "wordpress.xml")) if isinstance(row, CommentRow))
     assert bob.text == ("<p>Thanks, <strong>Ann</strong></p>\n<p>and<br>\ngood *bye*</p>")
 

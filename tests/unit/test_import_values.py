@@ -267,7 +267,8 @@ def test_no_text_is_lost_in_silence(value: object, name: str, data: st.DataObjec
 def test_no_number_is_lost_in_silence(value: object, name: str) -> None:
     row = first_comment(name, NUMBERS[name], value)
     if value not in (None, "", True) and not reported(row):
-        assert isinstance(row, CommentRow) and row.likes == whole(as_read(value))
+        assert isinstance(row, CommentRow)
+        assert row.likes == whole(as_read(value))
 
 
 @settings(deadline=None)
@@ -275,7 +276,8 @@ def test_no_number_is_lost_in_silence(value: object, name: str) -> None:
 def test_no_answer_is_lost_in_silence(value: object, name: str) -> None:
     row = first_comment(name, TRUTHS[name], value)
     if not reported(row):
-        assert isinstance(row, CommentRow) and row.is_pinned is truth(value)
+        assert isinstance(row, CommentRow)
+        assert row.is_pinned is truth(value)
 
 
 @settings(deadline=None)
@@ -283,7 +285,8 @@ def test_no_answer_is_lost_in_silence(value: object, name: str) -> None:
 def test_no_date_becomes_another_in_silence(value: object, name: str) -> None:
     row = first_comment(name, DATES[name], value)
     if value not in (None, "") and not reported(row):
-        assert isinstance(row, CommentRow) and row.at == moment(as_read(value))
+        assert isinstance(row, CommentRow)
+        assert row.at == moment(as_read(value))
 
 
 @pytest.mark.parametrize("locator", [5, None, [], {}, {"url": []}, {"url": ""}])
@@ -321,4 +324,5 @@ def test_an_odd_name_of_a_commenter_is_reported_with_their_comments(
 def test_a_thread_of_isso_without_a_list_is_refused(tmp_path: Path, comments: object) -> None:
     content = json.dumps([{"id": "/p", "title": "", "comments": comments}]).encode()
     (row,) = read(tmp_path, "x", "isso-json", content)
-    assert isinstance(row, Refusal) and row.why == "has no list of comments"
+    assert isinstance(row, Refusal)
+    assert row.why == "has no list of comments"

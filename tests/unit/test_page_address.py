@@ -66,7 +66,8 @@ def test_a_link_to_a_page_stays_below_the_site(name: str, site: str) -> None:
     address, own = page_address(name, site), urlsplit(site)
     assert urlsplit(address)[:2] == own[:2] == browsers_origin(address)
     assert address.startswith(site.rstrip("/") + "/")
-    assert address.isprintable() and not set(' \\"<>') & set(address)
+    assert address.isprintable()
+    assert not set(' \\"<>') & set(address)
     segments = urlsplit(address).path.lower().replace("%2e", ".").split("/")
     assert not {".", ".."} & set(segments)
     address.encode()
@@ -75,7 +76,8 @@ def test_a_link_to_a_page_stays_below_the_site(name: str, site: str) -> None:
 @given(TEXTS)
 def test_without_a_site_a_page_is_a_path(name: str) -> None:
     address = page_address(name, "")
-    assert address[0] == "/" and address[1:2] not in ("/", "\\")
+    assert address[0] == "/"
+    assert address[1:2] not in ("/", "\\")
     assert urlsplit(address)[:2] == ("", "")
 
 

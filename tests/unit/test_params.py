@@ -77,7 +77,8 @@ def test_no_value_raises_anything_but_bad_request(value: object) -> None:
     assert text is None or len(text) <= 10
     assert 1 <= number <= 100
     assert {word, choice} <= {"a", "b"}
-    assert len(paths) <= 200 and all(isinstance(path, str) for path in paths)
+    assert len(paths) <= 200
+    assert all(isinstance(path, str) for path in paths)
 
 
 @pytest.mark.parametrize(

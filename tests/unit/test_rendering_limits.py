@@ -76,7 +76,8 @@ def test_a_table_with_too_many_cells_stays_as_it_was_written() -> None:
     rows = "| a | b |\n"
     assert "<table>" in render(rows + "|-|-|\n" + rows * (MAX_CELLS // 2 - 1))
     html = render(rows + "|-|-|\n" + rows * MAX_CELLS)
-    assert "<table>" not in html and html.count("| a | b |") == MAX_CELLS + 1
+    assert "<table>" not in html
+    assert html.count("| a | b |") == MAX_CELLS + 1
 
 
 def test_a_comment_beyond_all_other_bounds_is_shown_as_plain_text() -> None:

@@ -90,7 +90,8 @@ def test_an_old_server_that_always_flushes_needs_no_wait() -> None:
 
 def test_a_server_that_does_not_say_is_not_trusted() -> None:
     (finding,) = find(None, MEMORY, NOW)
-    assert finding.code == "unseen" and "+info" in finding.text
+    assert finding.code == "unseen"
+    assert "+info" in finding.text
 
 
 NODES = ["Redis at h:1", "Redis at h:2", "Redis at h:3"]
@@ -121,7 +122,8 @@ def test_the_only_server_hurts_everybody() -> None:
     safety, stats = safety_of(["Redis"])
     stats.server("Redis").refuses(error_reply("OOM"))
     (problem,) = safety.problems.values()
-    assert problem.is_fatal and not problem.is_outage
+    assert problem.is_fatal
+    assert not problem.is_outage
     assert problem.text.startswith("Redis has no memory left")
     stats.server("Redis").unopened(ConnectionError("refused"))
     assert [each.code for each in safety.problems.values() if each.is_outage] == ["away"]

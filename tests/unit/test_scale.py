@@ -203,7 +203,7 @@ def test_one_command_is_one_part_and_many_are_as_many_as_there_are_nodes() -> No
 def test_costs_are_interpolated_by_the_logarithm_and_never_extrapolated() -> None:
     assert between([(1, 10.0), (100, 30.0)], 10) == pytest.approx(20)
     assert between([(1, 10.0), (100, 30.0)], 100) == pytest.approx(30)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="beyond what was measured"):
         between([(1, 10.0), (100, 30.0)], 101)
 
 

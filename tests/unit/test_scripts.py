@@ -28,7 +28,8 @@ def test_a_header_is_complete(name: str) -> None:
     assert {"KEYS", "ARGV", "RETURNS", "COST"} <= header.sections
     assert header.keys
     first = SOURCES[name].splitlines()[0]
-    assert re.fullmatch(r"-- [A-Z].*[.?:,]?", first) and "this script" not in first.lower()
+    assert re.fullmatch(r"-- [A-Z].*[.?:,]?", first)
+    assert "this script" not in first.lower()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -62,7 +62,8 @@ def test_a_url_names_sentinels_and_the_name_of_their_master() -> None:
     assert (address.options, address.login) == ({"db": 4}, LOGIN)
     assert address.sentinel_login == ("eve", "x&y")
     assert parse_redis_url("rediss+sentinel://one/main").kind is SSLConnection
-    assert "a@b/c" not in repr(address) and "x&y" not in repr(address)
+    assert "a@b/c" not in repr(address)
+    assert "x&y" not in repr(address)
 
 
 def test_a_url_names_nodes_of_a_cluster() -> None:
@@ -120,9 +121,8 @@ def test_a_url_names_nodes_of_a_cluster() -> None:
 def test_a_url_that_cannot_be_used_is_refused_in_words_without_its_secrets(
     url: str, words: str
 ) -> None:
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(ValueError, match=re.escape(words)) as raised:
         connect(url, timeout=1)
-    assert words in str(raised.value)
     assert "nter" not in str(raised.value)
 
 

@@ -467,7 +467,8 @@ async def test_of_two_changes_of_a_ban_at_once_both_are_made(site: Site) -> None
         await site.store.bans.change("192.0.2.1", None, replace(before, reason="x"), 0)
     await banning.ban(site.service, "192.0.2.1", admin, reason="two")
     listed = await site.store.bans.get("192.0.2.1")
-    assert listed and listed.reason == "two"
+    assert listed
+    assert listed.reason == "two"
 
 
 # Authors with approved comments.

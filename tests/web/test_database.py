@@ -38,7 +38,8 @@ async def test_an_administrator_gets_everything_that_is_stored(
         assert sorted(map(orjson.dumps, answer["data"]["data"][table])) == sorted(
             map(orjson.dumps, data[table])
         )
-    assert b"$2a$" not in response.content and b"JBSWY3DPEHPK3PXP" not in response.content
+    assert b"$2a$" not in response.content
+    assert b"JBSWY3DPEHPK3PXP" not in response.content
     # An import reads it as it is, and finds all of it there.
     path = tmp_path / "db.json"
     path.write_bytes(response.content)
@@ -67,7 +68,8 @@ async def test_a_site_larger_than_a_piece_is_sent_in_pieces(site: Site, tmp_path
     ) as response:
         pieces = [piece async for piece in response.aiter_raw()]
     data = orjson.loads(b"".join(pieces))["data"]["data"]
-    assert len(data["Comment"]) == 100 and len(data["Users"]) == 3
+    assert len(data["Comment"]) == 100
+    assert len(data["Users"]) == 3
 
 
 @pytest.mark.parametrize("layout", ["/api/db", "/db", "/api/db/"])

@@ -99,7 +99,8 @@ async def test_walines_archive_moves_in_with_everything_in_it(site: Site) -> Non
         {"time": 7, "reaction0": 0},
     ]
     found = await site.service.accounts.by_mail(canonical("ann@example.com"))
-    assert found and found.credentials.totp == "JBSWY3DPEHPK3PXP"
+    assert found
+    assert found.credentials.totp == "JBSWY3DPEHPK3PXP"
     assert found.credentials.password.startswith("$2a$08$")
     assert report.numbers["accounts", "stored"] == 3
     # Levels and the ranking count the authors.
@@ -217,7 +218,8 @@ async def test_foreign_data_is_sanitised_like_new_comments(site: Site, tmp_path:
     assert (len(five["orig"]), len(six["nick"]), six["like"]) == (16_384, 128, 0)
     found = why(lines)
     assert found["2"] == found["3"] == "has no page that comments can be kept for"
-    assert found["4"] == "has no text" and "COMMENT_LENGTH" in found["5"]
+    assert found["4"] == "has no text"
+    assert "COMMENT_LENGTH" in found["5"]
     assert [json.loads(line)["why"].split(":")[0] for line in lines if b'"row":"1"' in line] == [
         "has a name with < or >",
         "has a mail of more than 254 characters",
@@ -356,6 +358,8 @@ async def test_an_identity_that_belongs_to_another_account_here_is_left_out(
     report = await moved(site, path)
     assert report.numbers["accounts", "stored"] == len(users)
     owner = await site.store.accounts.by_identity("github", known["github"])
-    assert owner is not None and owner.account.mail == known["email"]
+    assert owner is not None
+    assert owner.account.mail == known["email"]
     stored = await site.store.accounts.by_mail("another@example.com")
-    assert stored is not None and not stored.credentials.identities
+    assert stored is not None
+    assert not stored.credentials.identities

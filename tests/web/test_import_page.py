@@ -40,10 +40,12 @@ async def test_a_file_is_tried_and_then_imported_once(
 ) -> None:
     path = database(tmp_path) if name == "isso.db" else DATA / name
     tried = (await send(site, path.read_bytes(), ""))[-1]["data"]
-    assert tried["isDry"] and tried["comments"]["read"] > tried["comments"]["stored"] == 0
+    assert tried["isDry"]
+    assert tried["comments"]["read"] > tried["comments"]["stored"] == 0
     assert (await site.page("/hello/"))["count"] == 0
     done = (await send(site, path.read_bytes()))[-1]["data"]
-    assert done["comments"]["stored"] > 2 and not done["isDry"]
+    assert done["comments"]["stored"] > 2
+    assert not done["isDry"]
     assert done["reasons"] == tried["reasons"]
     (ann,) = (await site.page("/hello/"))["data"]
     assert ann["nick"] == "Ann"

@@ -57,8 +57,10 @@ async def test_a_comment_waits_for_the_verdict(make_site: Sites, akismet: Receiv
     assert await site.texts() == ["hello"]
     assert await status(site, spam) == "spam"
     form = parse_qs(akismet.came[0][2].decode())
-    assert form["api_key"] == ["key"] and form["blog"] == ["https://blog.example"]
-    assert form["user_ip"] == ["127.0.0.1"] and form["comment_author"] == ["Ann"]
+    assert form["api_key"] == ["key"]
+    assert form["blog"] == ["https://blog.example"]
+    assert form["user_ip"] == ["127.0.0.1"]
+    assert form["comment_author"] == ["Ann"]
 
 
 async def test_nobody_is_told_before_the_verdict_and_once_after_it(

@@ -194,7 +194,8 @@ async def test_files_that_take_long_to_list_are_not_listed_on_the_event_loop(
 
     monkeypatch.setattr(ProcessCollector, "collect", note)
     await scrape(site)
-    assert len(threads) == 1 and threading.main_thread() not in threads
+    assert len(threads) == 1
+    assert threading.main_thread() not in threads
 
 
 async def test_a_busy_event_loop_is_seen(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

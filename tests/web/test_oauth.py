@@ -1,7 +1,6 @@
 """Logging in by other services: off unless configured, of both kinds, to the end."""
 
 import html
-from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -33,10 +32,10 @@ def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def site(make_site: Sites, other: Provider) -> AsyncIterator[Site]:
+async def site(make_site: Sites, other: Provider) -> Site:
     site = make_site.without_accounts(**settings(other))
     assert (await site.send("POST", "/api/user", MARA))["errno"] == 0
-    yield site
+    return site
 
 
 @pytest.fixture

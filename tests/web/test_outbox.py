@@ -167,7 +167,9 @@ async def test_a_channel_that_fails_is_tried_again_later_and_the_others_are_not(
 
 async def test_waits_grow_and_have_an_end() -> None:
     waits = [delivery_module._wait_ms(n) for n in (1, 2, 3, 6, 30)]
-    assert 5_000 <= waits[0] < 7_000 and 10_000 <= waits[1] < 12_000 and 20_000 <= waits[2] < 22_000
+    assert 5_000 <= waits[0] < 7_000
+    assert 10_000 <= waits[1] < 12_000
+    assert 20_000 <= waits[2] < 22_000
     assert waits[-1] == 3_600_000
 
 
@@ -181,7 +183,8 @@ async def test_a_task_that_always_fails_is_given_up_and_can_be_sent_again(
     await deliver(telling, channel)
     outbox = telling.store.outbox
     (given_up,) = await outbox.undelivered(10)
-    assert given_up.task.kind == "test" and given_up.error
+    assert given_up.task.kind == "test"
+    assert given_up.error
     assert await outbox.undelivered(10, [given_up.id, "1-1"]) == [given_up]
     assert (await telling.store.outbox.depth())[:3] == (0, 0, 1)
 
@@ -439,9 +442,11 @@ async def test_the_owner_and_the_parents_author_get_a_mail(
     body = mail.get_body(("html",))
     assert body is not None
     html = body.get_content()
-    assert "<strong>answer</strong>" in html and "<b>Eve &amp; &#34;Co&#34;</b>" in html
+    assert "<strong>answer</strong>" in html
+    assert "<b>Eve &amp; &#34;Co&#34;</b>" in html
     plain = mail.get_body(("plain",))
-    assert plain is not None and "An **answer**" in plain.get_content()
+    assert plain is not None
+    assert "An **answer**" in plain.get_content()
     assert f"https://blog.example/p#{root['objectId']}"[:24] in html
 
 
@@ -546,7 +551,8 @@ async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
     # Scanners of mails open links.
     assert "button" in (await site.http.get(target)).text
     answer = await site.http.post(target, content=b"List-Unsubscribe=One-Click")
-    assert answer.status_code == 200 and "no more" in answer.text
+    assert answer.status_code == 200
+    assert "no more" in answer.text
     for root in (first, second):
         await site.reply(root, f"y {root['orig']}", mail="eve@example.com")
     await settle(site, delivery)
@@ -560,7 +566,8 @@ async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
 @pytest.mark.parametrize("token", ["", "x", "a.b.c", "%ff", "e30.e30.e30"])
 async def test_an_invalid_link_unsubscribes_nobody(site: Site, token: str) -> None:
     answer = await site.http.post(f"/unsubscribe?token={token}")
-    assert answer.status_code == 400 and "not whole" in answer.text
+    assert answer.status_code == 400
+    assert "not whole" in answer.text
     assert (await site.http.put("/unsubscribe")).status_code == 405
 
 
@@ -578,7 +585,8 @@ async def test_the_reference_servers_templates_are_filled_in(
     await site.reply(root, "*two*", nick="Eve & Co", mail="eve@example.com")
     await settle(site, delivery)
     ((_, mail),) = mails.came
-    assert "hat auf Demo Antwort" in mail["Subject"] and mail["Bcc"] is None
+    assert "hat auf Demo Antwort" in mail["Subject"]
+    assert mail["Bcc"] is None
     body = mail.get_body(("html",))
     assert body is not None
     assert "Eve &amp; Co: <p><em>two</em></p>" in body.get_content()
@@ -613,7 +621,8 @@ async def test_a_webhook_gets_the_references_body_signed(make_site: Sites, hook:
     assert sent["type"] == "new_comment"
     comment = sent["data"]["comment"]
     assert (comment["objectId"], comment["rawComment"]) == (root["objectId"], "*one*")
-    assert comment["comment"] == "<p><em>one</em></p>\n" and "reply" not in sent["data"]
+    assert comment["comment"] == "<p><em>one</em></p>\n"
+    assert "reply" not in sent["data"]
     data = orjson.loads(reply)["data"]
     assert data["reply"]["objectId"] == data["comment"]["pid"] == root["objectId"]
     assert data["comment"]["nick"] == "Bob"

@@ -38,7 +38,8 @@ async def test_a_log_in_is_a_cookie_that_no_script_can_read(page: OwnPage) -> No
     answer = await page.ask("POST", "token", MARA)
     for line, expected in zip(lines_of(answer), ("footfall=", "footfall-device="), strict=True):
         name, *attributes = line.split("; ")
-        assert name.startswith(expected) and len(name) > 100
+        assert name.startswith(expected)
+        assert len(name) > 100
         assert attributes == ["Path=/ui", "HttpOnly", "SameSite=Strict"]
     assert answer.json()["data"]["token"] is None
     assert (await page("GET", "token"))["data"]["email"] == "mara@example.com"
@@ -220,7 +221,8 @@ def test_every_language_has_every_text() -> None:
         for key, forms in table.items():
             expected = sorted(re.findall(r"{\w+}", tables["en"][key]["other"]))
             for words in forms.values():
-                assert words and sorted(re.findall(r"{\w+}", words)) == expected, (name, key)
+                assert words, (name, key)
+                assert sorted(re.findall(r"{\w+}", words)) == expected, (name, key)
             # Without a number no form can be chosen.
             assert forms.keys() == {"other"} or "{count}" in expected, (name, key)
             categories = {"other", *Locale.parse(name).plural_form.tags}

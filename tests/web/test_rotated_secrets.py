@@ -70,5 +70,6 @@ async def test_a_webhook_that_refused_the_old_signature_gets_the_new_one_when_se
             (headers["footfall-signature"], signature(secret, headers["footfall-timestamp"], body))
             for secret, (_, headers, body) in zip(("old", "new"), hook.came, strict=True)
         )
-        assert old[0] == old[1] and new[0] == new[1]
+        assert old[0] == old[1]
+        assert new[0] == new[1]
         assert hook.came[0][1]["footfall-delivery"] == hook.came[1][1]["footfall-delivery"]

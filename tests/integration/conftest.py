@@ -3,6 +3,7 @@
 import itertools
 import tempfile
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,16 +21,30 @@ HERE = Path(__file__).parent
 _numbers = itertools.count()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run each test on Valkey or on Redis, as its name decides: the tiers below ask each script on
-    both."""
-    if programs().keys() >= {*REAL}:
-        extent.deselect(config, items, HERE, _is_for_another_server)
+    """Run each test on Valkey or on Redis, as its name decides: the tier below asks each script on
+    both. On a Cluster run what runs nowhere else, and what is marked."""
+    kinds = defaultdict[object, set[str]](set)
+    for item in items:
+        if isinstance(item, pytest.Function):
+            kinds[_test(item)].add(extent.kind_of(item))
+    has_all = programs().keys() >= {*REAL}
+
+    def is_left_out(item: pytest.Function) -> bool:
+        kind, real = extent.kind_of(item), [each for each in REAL if each in kinds[_test(item)]]
+        if kind == "cluster":
+            return bool(real) and item.get_closest_marker("cluster") is None
+        return has_all and kind in real and kind != extent.one_of(real, item.originalname)
+
+    extent.deselect(config, items, HERE, is_left_out)
 
 
-def _is_for_another_server(item: pytest.Function) -> bool:
-    kind = extent.kind_of(item)
-    return kind in REAL and kind != extent.one_of(REAL, item.originalname)
+def _test(item: pytest.Function) -> object:
+    """What the items of a test have in common that differ in their server."""
+    values = item.callspec.params if hasattr(item, "callspec") else {}
+    others = [f"{name}={value!r}" for name, value in values.items() if name != "kind"]
+    return item.path, item.originalname, *others
 
 
 @pytest.fixture(params=REAL)

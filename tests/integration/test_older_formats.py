@@ -144,6 +144,7 @@ def taken_along(served: Serving, file: str, *options: str) -> str:
     return output.splitlines()[-1]
 
 
+@pytest.mark.cluster
 async def test_counters_of_the_first_format_can_be_moved(first: Serving, own: Path) -> None:
     assert is_refused(first)
     file = str(own / "file")

@@ -10,6 +10,9 @@ import pytest
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.support.backups import report
 
+# On a Cluster what they change at once is on several nodes.
+pytestmark = pytest.mark.cluster
+
 
 @pytest.fixture(params=EVERYWHERE)
 def kind(request: pytest.FixtureRequest) -> str:

@@ -14,10 +14,13 @@ from footfall.config import Settings
 from footfall.driver.client import RedisClient, connect
 from footfall.store import Store
 from tests.conftest import Clock, Site
+from tests.support import extent
 from tests.support.servers import RealServer
 from tests.support.sites import site_of
 
 STEPS = 25
+# Of so many examples one is run without TEST_ALL=1.
+EXAMPLES = 1 if extent.ALL else 3
 _numbers = count()
 
 
@@ -55,7 +58,7 @@ class SiteMachine(RuleBasedStateMachine):
 
 
 def play(kind: type[SiteMachine], server: RealServer, examples: int) -> None:
-    """Run so many examples on a server."""
+    """Run so many examples on a server, or a part of them."""
     loop = asyncio.new_event_loop()
     redis = connect(server.url, timeout=5)
     machine = type(kind.__name__, (kind,), {"redis": redis, "loop": loop})
@@ -63,7 +66,7 @@ def play(kind: type[SiteMachine], server: RealServer, examples: int) -> None:
         run_state_machine_as_test(
             machine,
             settings=settings(
-                max_examples=examples,
+                max_examples=examples // EXAMPLES,
                 stateful_step_count=STEPS,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),

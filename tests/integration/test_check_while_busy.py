@@ -111,6 +111,7 @@ async def test_a_check_during_a_storm_finds_nothing(make_site: Sites) -> None:
     assert problems == [], summary
 
 
+@pytest.mark.cluster
 async def test_a_repair_during_a_storm_repairs_what_was_damaged_and_nothing_else(
     make_site: Sites,
 ) -> None:

@@ -1,16 +1,38 @@
-"""The image is built once for all tests."""
+"""The image is built once for all tests, in whichever process they run."""
 
+import fcntl
 import os
+import pickle
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from tests.support import extent
+
 from .image import Build, Stage
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    extent.deselect(config, items, HERE, extent.is_rare)
 
 
 @pytest.fixture(scope="package")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    return Build(tmp_path_factory.mktemp("image")).image
+    """Built by the first test process that wants it; others wait for that."""
+    own = tmp_path_factory.getbasetemp()
+    home = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    built = home / "image.pickle"
+    with (home / "image.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built.exists():
+            stage = Build(Path(tempfile.mkdtemp(prefix="image", dir=home))).image
+            built.write_bytes(pickle.dumps(stage))
+    image: Stage = pickle.loads(built.read_bytes())
+    return image
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from tests.support.workers import children_of
 
@@ -73,6 +74,8 @@ def test_its_health_check_finds_it_healthy(image: Stage, volumes: Volumes) -> No
         assert judged(*image.contained(image.health, volumes, PORT=port))[0] == 0
 
 
+# An image of its own, which takes as long to build as the other.
+@pytest.mark.rare
 def test_it_takes_traces_as_an_argument(tmp_path: Path) -> None:
     traced = Build(tmp_path / "traced", EXTRA="otel").image
     program = "import opentelemetry.exporter.otlp.proto.http, footfall.tracing.spans"

@@ -82,6 +82,11 @@ def on(kind: str, items: Sequence[pytest.Item]) -> Callable[[pytest.Function], b
     return is_left_out
 
 
+def is_rare(item: pytest.Function) -> bool:
+    """For `deselect`: leaves out what takes long, and what other tests nearly say."""
+    return item.get_closest_marker("rare") is not None
+
+
 def kind_of(item: pytest.Item) -> str:
     """The kind of server that a test has as a parameter; "" for none."""
     return str(parameters_of(item).get("kind", ""))

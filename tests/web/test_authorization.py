@@ -34,7 +34,7 @@ CONSOLE = Caller(Viewer(ROOT))
 DRAFT = {"comment": "hello", "url": "/p", "nick": "Ann"}
 
 
-@pytest.fixture(params=["fake"])
+@pytest.fixture(params=["valkey"])
 def kind(request: pytest.FixtureRequest) -> str:
     """Who may do what does not depend on the server."""
     kind: str = request.param

@@ -5,8 +5,8 @@ import pytest
 from tests.conftest import ADMIN, Sites
 
 
-@pytest.mark.parametrize("layout", ["", "/api"])
-async def test_a_feed_read_by_a_page_that_may_not_call(make_site: Sites, layout: str) -> None:
+@pytest.mark.parametrize("prefix", ["", "/api"])
+async def test_a_feed_read_by_a_page_that_may_not_call(make_site: Sites, prefix: str) -> None:
     """Who: a page of another site, where SECURE_DOMAINS names the owner's. What: reads feeds in its
     visitors' browsers, as pages of the owner's site read comments. Instead: it may, as any program
     that reads feeds, none of which says where it comes from; but it sees no held comment, no mail
@@ -22,9 +22,9 @@ async def test_a_feed_read_by_a_page_that_may_not_call(make_site: Sites, layout:
     await site.settled()
     for headers in ({}, other, other | by, {"origin": "https://evil.example"}):
         for format in ("rss", "atom", "json"):
-            answer = await site.http.get(f"{layout}/comment/rss?format={format}", headers=headers)
+            answer = await site.http.get(f"{prefix}/comment/rss?format={format}", headers=headers)
             assert answer.status_code == 200
             assert "shown" in answer.text
             for secret in ("held", "ann@example.com", "203.0.113.7"):
                 assert secret not in answer.text
-    assert (await site.http.get(f"{layout}/comment?path=/p", headers=other)).status_code == 403
+    assert (await site.http.get(f"{prefix}/comment?path=/p", headers=other)).status_code == 403

@@ -152,8 +152,8 @@ async def test_a_picture_that_takes_its_readers_attempts(
     requests take nothing of what a reader may do, and begin nothing."""
     for _ in range(30):
         for path in ("token/2fa?email=x@example.com", "verification?token=x", "oauth?type=github"):
-            for layout in ("/api", ""):
-                answer = await site.http.get(f"{layout}/{path}", headers=headers)
+            for prefix in ("/api", ""):
+                answer = await site.http.get(f"{prefix}/{path}", headers=headers)
                 assert answer.status_code != 302
                 assert "set-cookie" not in answer.headers
     for person in (OWNER, {**OWNER, "code": "000000"}):

@@ -135,7 +135,7 @@ async def test_a_page_may_be_named_by_any_path(site: Site, url: str) -> None:
 async def test_what_was_stored_earlier_or_restored_is_safe_on_its_way_out(site: Site) -> None:
     """Who: somebody whose comment is older than these rules, or who changed a backup. What: has in
     Redis a hostile name, on a page with a hostile address. Instead: answers outside the page have
-    neither, for every viewer and in both layouts."""
+    neither, for every viewer and in both dialects."""
     store = site.store
     for url, nick in zip(URLS, cycle(NICKS), strict=False):
         stored = await plant(site, nick, url)

@@ -286,7 +286,7 @@ def first_of(row: Row, scenario: Scenario) -> Row | None:
 
 
 def _says(row: Row, data: Any) -> Answer:
-    """A success, in the row's layout."""
+    """A success, in the row's dialect."""
     body = data if row.is_bare else {"errno": 0, "errmsg": "", "data": data}
     return Answer(200, JSON, body)
 
@@ -512,7 +512,7 @@ def _site(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     return Expected(_recorded(f"{row.path}?type=count", scenario))
 
 
-@decision("count by path", "The layout without prefix also takes path for the article's url.")
+@decision("count by path", "The dialect without prefix also takes path for the article's url.")
 def _by_path(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET count" or not row.is_bare or "path" not in row.query:
         return None

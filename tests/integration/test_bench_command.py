@@ -156,7 +156,7 @@ def test_another_server_is_measured_if_the_counters_may_stay(start: Start, bench
     assert re.search(left, output, re.M)
 
 
-def test_the_older_layout_is_measured_too(start: Start, bench: Bench) -> None:
+def test_the_older_dialect_is_measured_too(start: Start, bench: Bench) -> None:
     code, output = bench(start(base="").url)
     assert (code, "Increments: exact" in output) == (0, True), output
 

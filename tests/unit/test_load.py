@@ -199,7 +199,7 @@ def test_a_servers_words_are_shortened_and_harmless() -> None:
         (b"<html>", None),
     ],
 )
-def test_counts_are_read_in_every_layout(body: bytes, counts: list[int] | None) -> None:
+def test_counts_are_read_in_every_dialect(body: bytes, counts: list[int] | None) -> None:
     assert counts_in(answer(body)) == counts
 
 

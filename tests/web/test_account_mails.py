@@ -199,11 +199,11 @@ def test_what_is_no_language_is_english() -> None:
 
 async def test_a_link_that_is_only_opened_confirms_nothing(site: Site, mails: MailServer) -> None:
     token = await asks(site, mails, TOM)
-    for layout in ("", "/api"):
-        answer = await site.http.get(f"{layout}/verification", params={"token": token})
+    for prefix in ("", "/api"):
+        answer = await site.http.get(f"{prefix}/verification", params={"token": token})
         assert answer.status_code == 302
         assert answer.headers["location"] == f"{HERE}/ui/confirm#{token}"
-        answer = await site.http.get(f"{layout}/verification", params={"token": "none"})
+        answer = await site.http.get(f"{prefix}/verification", params={"token": "none"})
         assert answer.json() == EXPIRED
     page = await site.http.get("/ui/confirm")
     assert (page.status_code, 'src="static/confirm.js"' in page.text) == (200, True)

@@ -67,9 +67,9 @@ async def test_the_first_account_is_an_administrators(people: People) -> None:
     assert (await people.who(people.tom))["type"] == "guest"
 
 
-@pytest.mark.parametrize("layout", ["", "/api"])
-async def test_a_log_in_says_whose_account_it_is_and_no_secret(people: People, layout: str) -> None:
-    answer = await people.site.send("POST", f"{layout}/token", TOM)
+@pytest.mark.parametrize("prefix", ["", "/api"])
+async def test_a_log_in_says_whose_account_it_is_and_no_secret(people: People, prefix: str) -> None:
+    answer = await people.site.send("POST", f"{prefix}/token", TOM)
     data = answer["data"]
     assert {name: data[name] for name in ("email", "display_name", "url", "type", "label")} == {
         "email": "tom@example.com",
@@ -79,7 +79,7 @@ async def test_a_log_in_says_whose_account_it_is_and_no_secret(people: People, l
         "label": None,
     }
     assert (data["password"], data["2fa"]) == (None, None)
-    shown = await people.site.get(f"{layout}/token", by=data["token"])
+    shown = await people.site.get(f"{prefix}/token", by=data["token"])
     del data["token"], data["password"]
     assert shown == {"errno": 0, "errmsg": "", "data": data}
 

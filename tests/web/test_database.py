@@ -25,8 +25,8 @@ async def test_an_administrator_gets_everything_that_is_stored(
 ) -> None:
     site = await make_site()
     await moved(site, DATA / "waline.json")
-    for layout in ("/api/db", "/db"):
-        response = await site.http.get(layout, headers={"authorization": f"Bearer {ADMIN.id}"})
+    for target in ("/api/db", "/db"):
+        response = await site.http.get(target, headers={"authorization": f"Bearer {ADMIN.id}"})
         assert (response.status_code, "content-length" in response.headers) == (200, False)
         answer = response.json()
         assert (answer["errno"], answer["data"]["type"]) == (0, "waline")
@@ -72,10 +72,8 @@ async def test_a_site_larger_than_a_piece_is_sent_in_pieces(site: Site, tmp_path
     assert len(data["Users"]) == 3
 
 
-@pytest.mark.parametrize("layout", ["/api/db", "/db", "/api/db/"])
-async def test_no_row_is_imported_and_the_refusal_says_how_to_import(
-    site: Site, layout: str
-) -> None:
+@pytest.mark.parametrize("path", ["/api/db", "/db", "/api/db/"])
+async def test_no_row_is_imported_and_the_refusal_says_how_to_import(site: Site, path: str) -> None:
     await site.post("kept")
     row = {"url": "/p", "time": 7}
     for method, query in (
@@ -85,7 +83,7 @@ async def test_no_row_is_imported_and_the_refusal_says_how_to_import(
     ):
         for headers in ({"authorization": f"Bearer {ADMIN.id}"}, {}):
             answer = await site.http.request(
-                method, f"{layout}?{query}&lang=en", json=row, headers=headers
+                method, f"{path}?{query}&lang=en", json=row, headers=headers
             )
             assert (answer.status_code, answer.json()) == (
                 405,

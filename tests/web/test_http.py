@@ -125,7 +125,7 @@ async def test_a_change_has_no_etag(site: Site) -> None:
 
 
 @pytest.mark.parametrize("path", ["/article/", "/article.html", "/api/article.html", "/article/x"])
-async def test_only_the_exact_path_is_the_older_layout(site: Site, path: str) -> None:
+async def test_only_the_exact_path_is_the_older_dialect(site: Site, path: str) -> None:
     assert await site.get(path, path="/a") == {"errno": 0, "errmsg": "", "data": [{"time": 0}]}
 
 

@@ -50,8 +50,8 @@ async def mara(site: Site) -> str:
 
 async def test_it_is_off_unless_configured(make_site: Sites) -> None:
     site = make_site.without_accounts()
-    for layout in ("", "/api"):
-        answer = await site.http.get(f"{layout}/oauth?type=github", headers={"accept": "text/html"})
+    for prefix in ("", "/api"):
+        answer = await site.http.get(f"{prefix}/oauth?type=github", headers={"accept": "text/html"})
         assert (answer.status_code, answer.json()["errno"]) == (404, 404)
 
 
@@ -70,12 +70,12 @@ def test_a_missing_setting_is_named_at_the_start(
         site_of(Settings.from_env(environ), make_site.store)
 
 
-@pytest.mark.parametrize("layout", ["", "/api"])
+@pytest.mark.parametrize("prefix", ["", "/api"])
 async def test_a_browser_is_sent_to_the_service_with_an_address_to_return_to(
-    site: Site, other: Provider, layout: str
+    site: Site, other: Provider, prefix: str
 ) -> None:
     sent = await site.http.get(
-        f"{layout}/oauth?type=github&redirect=/ui&lang=en", headers={"host": "evil.example"}
+        f"{prefix}/oauth?type=github&redirect=/ui&lang=en", headers={"host": "evil.example"}
     )
     address, query = sent.headers["location"].split("?")
     assert address == f"{other.url}/github"

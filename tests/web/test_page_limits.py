@@ -22,15 +22,15 @@ async def thread(site: Site, replies: int) -> Any:
     return root
 
 
-@pytest.mark.parametrize("layout", ["/api/comment", "/comment"])
+@pytest.mark.parametrize("path", ["/api/comment", "/comment"])
 async def test_replies_that_do_not_fit_are_counted_and_can_be_read(
-    site: Site, few: None, layout: str
+    site: Site, few: None, path: str
 ) -> None:
     root = await thread(site, 7)
 
     async def read(**params: Any) -> Any:
-        answer = await site.get(layout, path="/p", **params)
-        return answer["data"] if layout.startswith("/api") else answer
+        answer = await site.get(path, path="/p", **params)
+        return answer["data"] if path.startswith("/api") else answer
 
     page = await read()
     (shown,) = page["data"]
@@ -49,7 +49,7 @@ async def test_replies_that_do_not_fit_are_counted_and_can_be_read(
         }
         (shown,) = rest["data"]
         assert shown["objectId"] == root["objectId"]
-        assert ("insertedAt" in shown) == (layout == "/comment")
+        assert ("insertedAt" in shown) == (path == "/comment")
         texts += [child["orig"] for child in shown["children"]]
     assert texts == [str(n) for n in range(7)]
 

@@ -51,19 +51,19 @@ async def test_the_queue_of_one_status(site: Site, status: str, expected: str) -
     assert words(await listed(site, status=status)) == list(expected)
 
 
-async def test_the_older_layout_has_it_bare_and_with_dates_as_text(site: Site) -> None:
+async def test_the_older_dialect_has_it_bare_and_with_dates_as_text(site: Site) -> None:
     await site.post("hello")
     answer = await site.get("/comment", by=ADMIN, type="list")
     assert answer["data"][0]["insertedAt"].endswith("Z")
 
 
 async def test_the_queue_is_for_administrators(site: Site) -> None:
-    for layout in ("/api/comment", "/comment"):
+    for path in ("/api/comment", "/comment"):
         for query in ("", "&path=/p", "&keyword=x", "&owner=mine"):
-            answer = await site.get(f"{layout}?type=list{query}")
+            answer = await site.get(f"{path}?type=list{query}")
             assert answer == {"errno": 401, "errmsg": "Unauthorized"}
             if "mine" not in query:
-                answer = await site.get(f"{layout}?type=list{query}", by=BOB)
+                answer = await site.get(f"{path}?type=list{query}", by=BOB)
                 assert answer == {"errno": 403, "errmsg": "Forbidden"}
 
 

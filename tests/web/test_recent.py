@@ -58,15 +58,15 @@ CHANGES: dict[str, Callable[[Site, str], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize("layout", ["/api/comment", "/comment"])
-async def test_every_visible_change_shows_at_once(make_site: Sites, name: str, layout: str) -> None:
+@pytest.mark.parametrize("path", ["/api/comment", "/comment"])
+async def test_every_visible_change_shows_at_once(make_site: Sites, name: str, path: str) -> None:
     site, other = await make_site(), await make_site()
     id = (await site.post("by bob", by=BOB))["objectId"]
     await site.post("fine", url="/q")
-    before = [await each.get(layout, type="recent") for each in (site, other)]
+    before = [await each.get(path, type="recent") for each in (site, other)]
     assert before[0] == before[1]
     await CHANGES[name](other, id)
-    after = [await each.get(layout, type="recent") for each in (site, other)]
+    after = [await each.get(path, type="recent") for each in (site, other)]
     assert after[0] == after[1] != before[0]
     await save_account(site.store, BOB)
 
@@ -117,6 +117,6 @@ async def test_lists_of_different_counts_differ_only_in_length(site: Site) -> No
 async def test_the_cache_of_the_newest_comments_is_bounded(site: Site) -> None:
     await site.post("hello")
     for count in range(-5, 60):
-        for layout in ("/api/comment", "/comment"):
-            await site.get(layout, type="recent", count=count)
+        for path in ("/api/comment", "/comment"):
+            await site.get(path, type="recent", count=count)
     assert len(site.service.recent_ids) == 100

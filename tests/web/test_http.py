@@ -221,10 +221,10 @@ async def test_the_services_own_page_may_call_it(
 async def test_a_bug_is_a_500_that_does_not_show_the_error(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def broken(*args: object) -> None:
+    def broken(*args: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(type(site.store.counters), "read", broken)
+    monkeypatch.setattr(site.store.counters, "fetch_counts", broken)
     response = await site.http.get("/api/article?path=/a")
     assert (response.status_code, response.json()) == (
         500,

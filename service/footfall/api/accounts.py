@@ -27,15 +27,15 @@ from ..http.params import (
     MAX_NICK,
     MAX_PAGE,
     MAX_PAGE_SIZE,
-    Form,
     RawRequest,
 )
 from ..http.response import Response
 from ..markup import safe_link, safe_nick
 from ..model import PUBLIC, ROLES, Account, Caller, Role
 from ..render.view import View
-from .comments import captcha_token
-from .session import MAX_LINK_TOKEN_CHARACTERS, described, parse_proof
+from .comments import captcha_fields, captcha_token
+from .fields import Choice, Fields, Found, Given, Integer, Shapes, Text
+from .session import MAX_LINK_TOKEN_CHARACTERS, PROOF, described, proof_of
 
 # The reference's words where a mail is none.
 NO_MAIL = "email need an email under your options"
@@ -45,42 +45,51 @@ DEFAULT_SIZE = 10
 DEFAULT_RANKED, MAX_RANKED = 20, 50
 
 
-def _mail(form: Form, *, is_required: bool = False) -> str | None:
-    mail = form.text("email", MAX_MAIL, required=NO_MAIL if is_required else "")
-    if mail and not is_mail(mail):
-        form.wrong("email", NO_MAIL)
-    return mail
+def _judge_mail(mail: str, site: Site) -> str:
+    return "" if is_mail(mail) else NO_MAIL
 
 
-def _password(form: Form, required: str = "") -> str | None:
-    password = form.text("password", MAX_PASSWORD_CHARACTERS, required=required)
-    if password and len(password) < MIN_PASSWORD_CHARACTERS:
-        form.wrong("password", TOO_SHORT)
-    return password
+def _judge_password(password: str, site: Site) -> str:
+    return TOO_SHORT if len(password) < MIN_PASSWORD_CHARACTERS else ""
 
 
-def _nick(form: Form, required: str = "") -> str | None:
-    nick = form.text("display_name", MAX_NICK, required=required)
-    return nick and safe_nick(nick)
+_NICK = Text("display_name", "The name", MAX_NICK)
+_MAIL = Text("email", "The mail", MAX_MAIL, check=_judge_mail)
+_PASSWORD = Text(
+    "password",
+    "A new password",
+    MAX_PASSWORD_CHARACTERS,
+    check=_judge_password,
+    least=MIN_PASSWORD_CHARACTERS,
+)
+_LINK = Text("url", "The website", MAX_LINK)
+_NEEDED_MAIL = replace(_MAIL, required=NO_MAIL)
+_NEEDED_PASSWORD = replace(_PASSWORD, required="password can not be blank")
 
 
-def _link(form: Form, name: str) -> str | None:
-    link = form.text(name, MAX_LINK)
-    return link and safe_link(link)
-
-
-def parse_applicant(request: RawRequest, site: Site) -> Applicant:
-    form = Form(request.fields)
-    applicant = Applicant(
-        nick=_nick(form, "display_name can not be blank") or "",
-        mail=_mail(form, is_required=True) or "",
-        password=_password(form, "password can not be blank") or "",
-        link=_link(form, "url") or "",
-        setup_code=form.text("setup_code", MAX_PASSWORD_CHARACTERS) or "",
-        proof=Proof(captcha_token(form, site), form.text("work", MAX_CAPTCHA) or ""),
+def _applicant(found: Found, request: RawRequest, site: Site) -> Applicant:
+    return Applicant(
+        nick=safe_nick(found["display_name"]),
+        mail=found["email"],
+        password=found["password"],
+        link=safe_link(found["url"]),
+        setup_code=found["setup_code"],
+        proof=Proof(captcha_token(found, site), found["work"]),
     )
-    form.done()
-    return applicant
+
+
+APPLICANT = Fields(
+    _applicant,
+    (
+        replace(_NICK, required="display_name can not be blank"),
+        _NEEDED_MAIL,
+        _NEEDED_PASSWORD,
+        _LINK,
+        Text("setup_code", "`SETUP_CODE`, of the first administrator", MAX_PASSWORD_CHARACTERS),
+        *captcha_fields(),
+        Text("work", "The solution of `GET /user/challenge`", MAX_CAPTCHA),
+    ),
+)
 
 
 async def register(site: Site, applicant: Applicant, caller: Caller) -> object:
@@ -104,26 +113,39 @@ class Edit:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Edit":
-        form = Form(request.fields)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Edit":
         # A blank name or address leaves what there is, as in the reference.
         changes = Changes(
-            nick=_nick(form) or None,
-            link=_link(form, "url") or None,
-            avatar=_link(form, "avatar") or None,
-            mail=_mail(form) or None,
-            password=_password(form) or None,
-            removes_second_factor=request.fields.get("2fa") == "",
+            nick=safe_nick(found["display_name"]) or None,
+            link=safe_link(found["url"]) or None,
+            avatar=safe_link(found["avatar"]) or None,
+            mail=found["email"] or None,
+            password=found["password"] or None,
+            removes_second_factor=found["2fa"] == "",
+            # Which services there are, the settings say.
             forgotten=frozenset(
                 name for name in site.providers.known() if request.fields.get(name) == ""
             ),
         )
-        label = form.text("label", MAX_LABEL)
-        role = form.choice("type", "", ROLES)
-        proof = parse_proof(form)
-        form.done()
-        label = label and safe_nick(label)
-        return cls(request.id, changes, label, cast(Role, role) or None, proof)
+        label = found["label"] and safe_nick(found["label"])
+        return cls(request.id, changes, label, cast(Role, found["type"]) or None, proof_of(found))
+
+
+EDIT = Fields(
+    Edit.of,
+    (
+        _NICK,
+        _LINK,
+        Text("avatar", "The address of a picture", MAX_LINK),
+        _MAIL,
+        _PASSWORD,
+        Given("2fa", "Blank: without a second factor from now on", {"const": ""}, "blank"),
+        Text("label", "The badge beside the name, by administrators alone", MAX_LABEL, None),
+        Choice("type", "The role, by administrators for others", "", ROLES),
+        *PROOF,
+    ),
+    id="The account; without, one's own",
+)
 
 
 async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
@@ -158,8 +180,11 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     return {"verify": True}
 
 
-def parse_id(request: RawRequest, site: Site) -> str:
+def _id(found: Found, request: RawRequest, site: Site) -> str:
     return request.id[:MAX_ID]
+
+
+BAN = Fields(_id, id="The account", needs_id=True)
 
 
 async def ban(site: Site, id: str, caller: Caller) -> object:
@@ -187,13 +212,19 @@ class List:
     mail: str
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "List":
-        form = Form(request.query)
-        page = form.integer("page", 1, MAX_PAGE)
-        size = form.integer("pageSize", 0, MAX_PAGE_SIZE)
-        mail = form.text("email", MAX_MAIL)
-        form.done()
-        return cls(page, size, mail or "")
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "List":
+        return cls(found["page"], found["pageSize"], found["email"])
+
+
+LIST = Fields(
+    List.of,
+    (
+        Integer("page", "Which part, for administrators", 1, MAX_PAGE),
+        Integer("pageSize", "How many; of the ranking 50 at most", 0, MAX_PAGE_SIZE),
+        Text("email", "The account with this mail alone, for administrators", MAX_MAIL),
+    ),
+    source="query",
+)
 
 
 async def list_(site: Site, parsed: List, caller: Caller) -> object:
@@ -245,13 +276,30 @@ class LostPassword:
     password: str
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "LostPassword":
-        form = Form(request.fields)
-        token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
-        mail = "" if token else _mail(form, is_required=True) or ""
-        password = _password(form, "password can not be blank") if token else ""
-        form.done()
-        return cls(mail, token, password or "")
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "LostPassword":
+        return cls("", found["token"], found["password"])
+
+    @classmethod
+    def of_mail(cls, found: Found, request: RawRequest, site: Site) -> "LostPassword":
+        return cls(found["email"], "", "")
+
+
+_LINK_TOKEN = Text(
+    "token",
+    "What the link in a mail has behind its #",
+    MAX_LINK_TOKEN_CHARACTERS,
+    required="token can not be blank",
+)
+LOST_PASSWORD = Shapes(
+    (
+        Fields(
+            LostPassword.of,
+            (_LINK_TOKEN, _NEEDED_PASSWORD),
+            when=lambda request: bool(request.fields.get("token")),
+        ),
+        Fields(LostPassword.of_mail, (_NEEDED_MAIL,)),
+    )
+)
 
 
 async def lost_password(site: Site, parsed: LostPassword, caller: Caller) -> object:
@@ -265,13 +313,17 @@ async def lost_password(site: Site, parsed: LostPassword, caller: Caller) -> obj
     return ""
 
 
-def parse_verification(request: RawRequest, site: Site) -> str:
-    require_navigation(request.headers)
-    require_navigation(request.headers)
-    form = Form(request.query)
-    token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
-    form.done()
+def _token(found: Found, request: RawRequest, site: Site) -> str:
+    token: str = found["token"]
     return token
+
+
+VERIFICATION = Fields(
+    _token,
+    (Text("token", "From the link in a mail", MAX_LINK_TOKEN_CHARACTERS),),
+    source="query",
+    before=lambda request: require_navigation(request.headers),
+)
 
 
 async def lead(site: Site, token: str, caller: Caller) -> Response:
@@ -287,12 +339,17 @@ class Confirmation:
     password: str
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Confirmation":
-        form = Form(request.fields)
-        token = form.text("token", MAX_LINK_TOKEN_CHARACTERS, required="token can not be blank")
-        password = form.text("password", MAX_PASSWORD_CHARACTERS)
-        form.done()
-        return cls(token or "", password or "")
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Confirmation":
+        return cls(found["token"], found["password"])
+
+
+CONFIRMATION = Fields(
+    Confirmation.of,
+    (
+        _LINK_TOKEN,
+        Text("password", "The one that was chosen, or the account's", MAX_PASSWORD_CHARACTERS),
+    ),
+)
 
 
 async def confirm(site: Site, parsed: Confirmation, caller: Caller) -> object:

@@ -7,15 +7,15 @@ import platform
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..domain import counter_search
 from ..domain.rules import require_administrator
 from ..domain.site import Site
 from ..errors import StoreUnavailable
-from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, Form, RawRequest
+from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
 from ..model import Caller
 from ..telemetry.metrics import Histogram, Route
+from .fields import COUNTER_TYPES, Choice, Count, Fields, Found, Integer, Text
 from .middleware import LOOKS
 
 MAX_REASON = 200
@@ -35,14 +35,20 @@ class Search:
     first: int
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Search":
-        form = Form(request.query)
-        path = form.text("path", MAX_PATH)
-        words = form.text("keyword", MAX_PATH) or ""
-        type = form.choice("type", "", site.counter_types)
-        first = form.integer("after", 0, MAX_PAGE)
-        form.done()
-        return cls(path, words, type, first)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Search":
+        return cls(found["path"], found["keyword"], found["type"], found["after"])
+
+
+SEARCH = Fields(
+    Search.of,
+    (
+        Text("path", "A page, whose counters alone are shown", MAX_PATH, None),
+        Text("keyword", "Words of the pages that are looked for", MAX_PATH),
+        Choice("type", "Counters of this type alone", "", COUNTER_TYPES),
+        Integer("after", "Where the next part begins, by the last answer", 0, MAX_PAGE),
+    ),
+    source="query",
+)
 
 
 async def counters(site: Site, parsed: Search, caller: Caller) -> object:
@@ -66,22 +72,20 @@ class Correction:
     reason: str
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Correction":
-        form = Form(request.fields)
-        path = form.text("path", MAX_PATH, required="path can not be blank") or ""
-        type = form.word("type", "time", site.counter_types)
-        was, now = (_count(form, request.fields, name) for name in ("from", "to"))
-        reason = form.text("reason", MAX_REASON, required="reason can not be blank") or ""
-        form.done()
-        return cls(path, type, was, now, reason)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Correction":
+        return cls(found["path"], found["type"], found["from"], found["to"], found["reason"])
 
 
-def _count(form: Form, fields: Mapping[str, Any], name: str) -> int:
-    value = fields.get(name)
-    if type(value) is not int or not 0 <= value <= MAX_COUNT:
-        form.wrong(name, f"{name} need an integer under your options")
-        return 0
-    return value
+CORRECTION = Fields(
+    Correction.of,
+    (
+        Text("path", "The page", MAX_PATH, required="path can not be blank"),
+        Choice("type", "The counter", "time", COUNTER_TYPES, is_word=True),
+        Count("from", "The count that was seen", MAX_COUNT),
+        Count("to", "What it should have been", MAX_COUNT),
+        Text("reason", "Why, for the log", MAX_REASON, required="reason can not be blank"),
+    ),
+)
 
 
 async def correct(site: Site, parsed: Correction, caller: Caller) -> object:
@@ -106,15 +110,24 @@ class Log:
     before: str
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Log":
-        form = Form(request.query)
-        size = form.integer("pageSize", 50, MAX_PAGE_SIZE)
-        before = form.text("before", MAX_ID) or ""
-        at, _, number = before.partition("-")
-        if before and not (at.isdecimal() and number.isdecimal() and before.isascii()):
-            form.wrong("before", "before need the id of an entry")
-        form.done()
-        return cls(size, before)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Log":
+        return cls(found["pageSize"], found["before"])
+
+
+def _judge_entry(before: str, site: Site) -> str:
+    at, _, number = before.partition("-")
+    is_id = at.isdecimal() and number.isdecimal() and before.isascii()
+    return "" if is_id else "before need the id of an entry"
+
+
+LOG = Fields(
+    Log.of,
+    (
+        Integer("pageSize", "How many entries", 50, MAX_PAGE_SIZE),
+        Text("before", "The entry before which to go on", MAX_ID, check=_judge_entry),
+    ),
+    source="query",
+)
 
 
 async def log(site: Site, parsed: Log, caller: Caller) -> object:
@@ -131,10 +144,6 @@ async def log(site: Site, parsed: Log, caller: Caller) -> object:
         }
         for each in entries
     ]
-
-
-def parse_nothing(request: RawRequest, site: Site) -> None:
-    """Who asks is all that it depends on."""
 
 
 async def settings(site: Site, parsed: None, caller: Caller) -> object:

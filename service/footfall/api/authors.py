@@ -9,8 +9,9 @@ from typing import Any
 from ..domain import authors
 from ..domain.authors import Author, Deed
 from ..domain.site import Site
-from ..http.params import MAX_ID, MAX_MAIL, Form, RawRequest
+from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Caller
+from .fields import Fields, Found, Text
 from .session import described
 
 
@@ -22,12 +23,18 @@ class Wanted:
     after: str
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Wanted":
-        form = Form(request.fields or request.query)
-        who = form.text("who", MAX_MAIL, required="who can not be blank")
-        after = form.text("after", MAX_ID)
-        form.done()
-        return cls(who or "", after or "")
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Wanted":
+        return cls(found["who"], found["after"])
+
+
+WANTED = Fields(
+    Wanted.of,
+    (
+        Text("who", "A mail, or an account's id", MAX_MAIL, required="who can not be blank"),
+        Text("after", "Where the last answer ended, by its `more`", MAX_ID),
+    ),
+    source="either",
+)
 
 
 async def show(site: Site, parsed: Wanted, caller: Caller) -> object:

@@ -9,8 +9,9 @@ from ..domain.bans import kind_of
 from ..domain.rules import require_administrator
 from ..domain.site import Site
 from ..errors import BadRequest
-from ..http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, Form, RawRequest
+from ..http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import Ban, Caller, iso
+from .fields import Fields, Found, Given, Integer, Text
 
 MAX_UNTIL = 32
 
@@ -24,16 +25,8 @@ class NewBan:
     reason: str
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "NewBan":
-        form = Form(request.fields)
-        value = form.text("value", MAX_MAIL, required="value can not be blank")
-        until = form.text("until", MAX_UNTIL) or ""
-        reason = form.text("reason", MAX_REASON) or ""
-        until_ms = _time(until) if until else 0
-        if until_ms is None or (until and until_ms <= site.process.clock()):
-            form.wrong("until", "until need a time to come, as 2030-01-31T12:00:00Z")
-        form.done()
-        return cls(value or "", until_ms or 0, reason)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "NewBan":
+        return cls(found["value"], _time(found["until"]) or 0, found["reason"])
 
 
 def _time(text: str) -> int | None:
@@ -43,6 +36,22 @@ def _time(text: str) -> int | None:
         return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         return None
+
+
+def _judge_until(until: str, site: Site) -> str:
+    if (_time(until) or 0) > site.process.clock():
+        return ""
+    return "until need a time to come, as 2030-01-31T12:00:00Z"
+
+
+NEW_BAN = Fields(
+    NewBan.of,
+    (
+        Text("value", "Who is banned", MAX_MAIL, required="value can not be blank"),
+        Text("until", "Its end; without, it has none", MAX_UNTIL, check=_judge_until),
+        Text("reason", "Why, for administrators", MAX_REASON),
+    ),
+)
 
 
 async def add(site: Site, parsed: NewBan, caller: Caller) -> object:
@@ -70,11 +79,18 @@ class List:
     size: int
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "List":
-        form = Form(request.query)
-        parsed = cls(form.integer("page", 1, MAX_PAGE), form.integer("pageSize", 10, MAX_PAGE_SIZE))
-        form.done()
-        return parsed
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "List":
+        return cls(found["page"], found["pageSize"])
+
+
+LIST = Fields(
+    List.of,
+    (
+        Integer("page", "Which part", 1, MAX_PAGE),
+        Integer("pageSize", "Bans in a part", 10, MAX_PAGE_SIZE),
+    ),
+    source="query",
+)
 
 
 async def list_(site: Site, parsed: List, caller: Caller) -> object:
@@ -90,12 +106,27 @@ async def list_(site: Site, parsed: List, caller: Caller) -> object:
     }
 
 
-def parse_value(request: RawRequest, site: Site) -> str:
+def _value(found: Found, request: RawRequest, site: Site) -> str:
     """A value may have a slash, so it is in the body or the query; others may be in the path."""
     value = request.fields.get("value") or request.query.get("value") or request.id
     if not isinstance(value, str) or not value or len(value) > MAX_MAIL:
         raise BadRequest({"value": "value can not be blank"})
     return value
+
+
+VALUE = Fields(
+    _value,
+    (
+        Given(
+            "value",
+            "Who was banned, as the ban says it",
+            {"type": "string", "maxLength": MAX_MAIL},
+            f"at most {MAX_MAIL} characters",
+        ),
+    ),
+    source="either",
+    id="The same, if it has no slash",
+)
 
 
 async def lift(site: Site, value: str, caller: Caller) -> object:

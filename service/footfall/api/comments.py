@@ -5,7 +5,7 @@ reply mentions the comment that it answers.
 """
 
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -35,6 +35,11 @@ from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
 from .dialects import Dialect
 from .fast import Done, FastRequest
+from .fields import COMMENT_LENGTH, Choice, Field, Fields, Found, Integer, Paths, Shapes, Text
+
+NO_TEXT = "comment can not be blank"
+# The reference server answers a blank url with these words, and clients show them.
+NO_URL = "url need an URL under your options"
 
 
 class List(NamedTuple):
@@ -49,22 +54,34 @@ class List(NamedTuple):
     after: str = ""
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "List":
-        form = Form(request.query)
-        path = form.text("path", MAX_PATH, required="path can not be blank")
-        page = form.integer("page", 1, MAX_PAGE)
-        size = form.integer("pageSize", 10, MAX_PAGE_SIZE)
-        order = form.choice("sortBy", ORDERS[0], ORDERS)
-        rid = form.text("rid", MAX_ID) or ""
-        after = form.text("after", MAX_ID) or ""
-        if after and not rid:
-            form.wrong("after", "after need a rid")
-        form.done()
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "List":
+        page, order, rid = found["page"], cast(Order, found["sortBy"]), found["rid"]
         if rid:
             # Replies have one order only, and are read on by `after`: pages would shift with each
             # new reply.
             page, order = 1, ORDERS[0]
-        return cls(path or "", page, size, cast(Order, order), request.dialect, rid, after)
+        size = found["pageSize"]
+        return cls(found["path"], page, size, order, request.dialect, rid, found["after"])
+
+
+def _judge_list(form: Form, found: Found) -> None:
+    if found["after"] and not found["rid"]:
+        form.wrong("after", "after need a rid")
+
+
+LIST = Fields(
+    List.of,
+    (
+        Text("path", "The page", MAX_PATH, required="path can not be blank"),
+        Integer("page", "Which part of the roots", 1, MAX_PAGE),
+        Integer("pageSize", "Roots in a part, or replies with `rid`", 10, MAX_PAGE_SIZE),
+        Choice("sortBy", "The order of the roots", ORDERS[0], ORDERS),
+        Text("rid", "A root, which is then shown alone", MAX_ID),
+        Text("after", "The reply of that root behind which to go on", MAX_ID),
+    ),
+    source="query",
+    check=_judge_list,
+)
 
 
 async def list_(site: Site, parsed: List, caller: Caller) -> object:
@@ -149,15 +166,35 @@ class Count:
     dialect: Dialect
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Count":
-        names: Sequence[str] = request.dialect.article_names
-        name = next((each for each in names if request.query.get(each) is not None), names[0])
-        if not request.query.get(name):
-            return cls(None, request.dialect)
-        form = Form(request.query)
-        paths = form.paths(name)
-        form.done()
-        return cls(paths, request.dialect)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Count":
+        return cls(next(iter(found.values()), None), request.dialect)
+
+
+def _named(request: RawRequest) -> str:
+    """The parameter that names the pages, of those that the dialect knows."""
+    names: Sequence[str] = request.dialect.article_names
+    name = next((each for each in names if request.query.get(each) is not None), names[0])
+    return name if request.query.get(name) else ""
+
+
+_PAGES = "The pages, between commas or by one parameter each; the whole site without"
+COUNT = Shapes(
+    (
+        Fields(
+            Count.of,
+            (Paths("url", _PAGES),),
+            source="query",
+            when=lambda request: _named(request) == "url",
+        ),
+        Fields(
+            Count.of,
+            (Paths("path", "The same, only without prefix"),),
+            source="query",
+            when=lambda request: _named(request) == "path",
+        ),
+        Fields(Count.of, source="query"),
+    )
+)
 
 
 def fast_count(site: Site, parsed: Count) -> FastRequest:
@@ -173,48 +210,64 @@ async def count(site: Site, parsed: Count, caller: Caller) -> object:
     return counts
 
 
-def captcha_token(form: Form, site: Site) -> str:
-    field = site.captcha.field
-    return (field and form.text(field, MAX_CAPTCHA)) or ""
+def captcha_fields() -> tuple[Field, ...]:
+    """The token of a captcha, in the field of the one that the site has."""
+
+    def of(name: str, by: str) -> Field:
+        doc = f"The token of {by}, where the site asks for it"
+        return Text(name, doc, MAX_CAPTCHA, is_read=lambda site: site.captcha.field == name)
+
+    return of("turnstile", "Turnstile"), of("recaptchaV3", "reCAPTCHA v3")
 
 
-def parse_draft(request: RawRequest, site: Site) -> Draft:
-    form = Form(request.fields, is_readers=True)
-    limit = site.rules.comment_length
-    text = form.text("comment", limit, required="comment can not be blank")
-    # The reference server answers a blank url with these words, and clients show them.
-    path = form.text("url", MAX_PATH, required="url need an URL under your options")
-    nick = form.text("nick", MAX_NICK)
-    draft = Draft(
-        text=text or "",
-        path=path or "",
-        nick=nick and safe_nick(nick),
-        mail=form.text("mail", MAX_MAIL),
-        link=form.text("link", MAX_LINK),
-        ua=form.text("ua", MAX_UA),
-        # The root follows from the comment that is replied to, so `rid` is only a fallback.
-        parent=form.text("pid", MAX_ID) or form.text("rid", MAX_ID) or "",
-        at=form.text("at", MAX_NICK),
-        captcha=captcha_token(form, site),
-    )
-    form.done()
-    if not is_safe_url(draft.path):
+def captcha_token(found: Found, site: Site) -> str:
+    return found.get(site.captcha.field) or ""
+
+
+def _post(found: Found, request: RawRequest, site: Site) -> "Post":
+    if not is_safe_url(found["url"]):
         # Widgets of recent comments write the path into their pages as a link.
         raise Refused("Comments can not be kept for a page with this address")
-    if draft.parent and draft.at:
-        mention = request.dialect.mention(draft.at, draft.parent)
-        draft = replace(draft, text=mention + draft.text)
-    return draft
+    # The root follows from the comment that is replied to, so `rid` is only a fallback.
+    parent, at, text = found["pid"] or found["rid"], found["at"], found["comment"]
+    if parent and at:
+        text = request.dialect.mention(at, parent) + text
+    draft = Draft(
+        text=text,
+        path=found["url"],
+        nick=found["nick"] and safe_nick(found["nick"]),
+        mail=found["mail"],
+        link=found["link"],
+        ua=found["ua"],
+        parent=parent,
+        at=at,
+        captcha=captcha_token(found, site),
+    )
+    return Post(draft, request.dialect)
+
+
+DRAFT = Fields(
+    _post,
+    (
+        Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT),
+        Text("url", "The page", MAX_PATH, required=NO_URL),
+        Text("nick", "The author's name", MAX_NICK, None),
+        Text("mail", "The author's mail", MAX_MAIL, None),
+        Text("link", "The author's website", MAX_LINK, None),
+        Text("ua", "What the author's browser calls itself", MAX_UA, None),
+        Text("pid", "The comment that is replied to", MAX_ID),
+        Text("rid", "The root, where there is no `pid`", MAX_ID),
+        Text("at", "Whom a reply without prefix mentions", MAX_NICK, None),
+        *captcha_fields(),
+    ),
+    is_readers=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
     draft: Draft
     dialect: Dialect
-
-    @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Post":
-        return cls(parse_draft(request, site), request.dialect)
 
 
 def admit(site: Site, viewer: Viewer) -> None:

@@ -3,7 +3,7 @@
 Their dialect says what a count looks like: a number, or an object for each path.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -13,12 +13,12 @@ from ..domain.counters import VIEWS, lowers_views
 from ..domain.counters import change as apply
 from ..domain.rules import require_administrator
 from ..domain.site import Site
-from ..errors import BadRequest
-from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, not_among
+from ..http.params import MAX_PATH, MAX_PATHS, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 from .dialects import Dialect
 from .fast import Done, FastRequest, answered
+from .fields import COUNTER_TYPES, Choice, Fields, Found, ListOf, Paths, Shapes, Text, Words
 
 ACTIONS = {"inc": 1, "desc": -1}
 
@@ -37,15 +37,9 @@ class Read:
         object.__setattr__(self, "one", _one(self.types[0], self.dialect))
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Read":
-        name, values = (
-            ("paths", request.fields) if "paths" in request.fields else ("path", request.query)
-        )
-        form = Form(values)
-        paths = form.paths(name) if values.get(name) is not None else None
-        types = _types(form, values.get("type", VIEWS), site.counter_types)
-        form.done()
-        return cls(paths, types, request.dialect)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Read":
+        paths = found["paths"] if "paths" in found else found["path"]
+        return cls(paths, found["type"], request.dialect)
 
     def reply(self, counts: Sequence[int]) -> Reply:
         """`counts` has each path's types in order."""
@@ -80,16 +74,6 @@ def _rows(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
     return [dict(zip(types, counts[i : i + width], strict=True)) for i in starts]
 
 
-def _types(form: Form, value: object, allowed: Sequence[str]) -> list[str]:
-    types = value.split(",") if isinstance(value, str) else value
-    if not isinstance(types, list) or not types:
-        form.wrong("type", "type need a string")
-        return []
-    if len(types) > len(allowed) or any(each not in allowed for each in types):
-        form.wrong("type", not_among("type", allowed))
-    return types
-
-
 def read(site: Site, parsed: Read) -> FastRequest:
     if parsed.paths is None:
         return FastRequest(lambda numbers: 0)
@@ -116,27 +100,12 @@ class Change:
         object.__setattr__(self, "one", one)
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Change | Read":
-        """A JSON list is many changes; an object with `paths` is a read, as in the reference.
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Change":
+        return cls([_change(found)], False, request.dialect)
 
-        Raises BadRequest, which names a field in a list as `<index>.<field>`.
-        """
-        if "paths" in request.fields:
-            return Read.parse(request, site)
-        if not isinstance(request.body, list):
-            return cls([_change(request.fields, site)], False, request.dialect)
-        if not 0 < len(request.body) <= MAX_PATHS:
-            raise BadRequest({"changes": f"changes need a list of 1 to {MAX_PATHS}"})
-        changes = []
-        for i, fields in enumerate(request.body):
-            if not isinstance(fields, Mapping):
-                raise BadRequest({str(i): "each change need an object"})
-            try:
-                changes.append(_change(fields, site))
-            except BadRequest as error:
-                named = {f"{i}.{name}": text for name, text in error.fields.items()}
-                raise BadRequest(named) from None
-        return cls(changes, True, request.dialect)
+    @classmethod
+    def of_list(cls, found: Sequence[Found], request: RawRequest, site: Site) -> "Change":
+        return cls([_change(each) for each in found], True, request.dialect)
 
     def reply(self, counts: Sequence[int]) -> Reply:
         """`counts` has the new count of each change."""
@@ -147,14 +116,35 @@ class Change:
         return dialect.content_envelope.around(b"[" + listed + b"]"), b""
 
 
-def _change(fields: Mapping[str, object], site: Site) -> tuple[str, str, int]:
-    """(path, type, delta) of one change. Raises BadRequest."""
-    form = Form(fields)
-    path = form.text("path", MAX_PATH, required="path can not be blank")
-    type = form.word("type", VIEWS, site.counter_types)
-    action = form.choice("action", "inc", ACTIONS)
-    form.done()
-    return path or "", type, ACTIONS[action]
+def _change(found: Found) -> tuple[str, str, int]:
+    """(path, type, delta) of one change."""
+    return found["path"], found["type"], ACTIONS[found["action"]]
+
+
+_READ_TYPES = Words("type", "The counters of each page", VIEWS, COUNTER_TYPES)
+_READ_MANY = Fields(
+    Read.of,
+    (Paths("paths", "The pages; none of these is split at commas"), _READ_TYPES),
+    when=lambda request: "paths" in request.fields,
+)
+_READ = Fields(
+    Read.of,
+    (Paths("path", "The pages, between commas or by one parameter each"), _READ_TYPES),
+    source="query",
+)
+_CHANGE = Fields(
+    Change.of,
+    (
+        Text("path", "The page", MAX_PATH, required="path can not be blank"),
+        Choice("type", "The counter", VIEWS, COUNTER_TYPES, is_word=True),
+        Choice("action", "Up or down by one", "inc", ACTIONS),
+    ),
+)
+READ = Shapes((_READ_MANY, _READ))
+# An object with `paths` is a read, as in the reference.
+CHANGE = Shapes(
+    (_READ_MANY, ListOf(Change.of_list, _CHANGE, "changes", "change", MAX_PATHS), _CHANGE)
+)
 
 
 def add(site: Site, parsed: Change | Read) -> FastRequest | None:

@@ -25,6 +25,7 @@ from ..model import PUBLIC, Caller, Viewer
 from .answers import Answer, Streamed
 from .dialects import Dialect, usual
 from .fast import FastRequest, answered
+from .fields import Reader
 
 READING = ("GET", "HEAD")
 
@@ -33,11 +34,12 @@ READING = ("GET", "HEAD")
 class Row:
     """One operation, in all dialects.
 
-    `route` is its name in metrics. `run` returns plain data, an answer that says more (answers.py),
-    or a finished Reply or Response. `fast` makes of a parsed request what can be answered without
-    ASGI, for visitors who are not logged in; where it makes nothing, and for others, `run` answers.
-    Without `run`, `fast` answers everybody. `type` is the value of the query's `type` that selects
-    this row, None for any other value. `envelope` chooses among those that a dialect has.
+    `route` is its name in metrics. `fields` are those that it reads. `run` returns plain data, an
+    answer that says more (answers.py), or a finished Reply or Response. `fast` makes of a parsed
+    request what can be answered without ASGI, for visitors who are not logged in; where it makes
+    nothing, and for others, `run` answers. Without `run`, `fast` answers everybody. `type` is the
+    value of the query's `type` that selects this row, None for any other value. `envelope` chooses
+    among those that a dialect has.
     `is_navigation`: browsers come from wherever another service sent them.
     `is_upload`: the body is a file, and comes in pieces. `admit` refuses whoever may not ask at all
     before the fields are judged.
@@ -46,7 +48,7 @@ class Row:
     route: str
     method: str
     path: str
-    parse: Callable[[RawRequest, Site], Any]
+    fields: Reader
     run: Callable[[Site, Any, Caller], Awaitable[object]] | None = None
     envelope: Callable[[Dialect], Envelope] = usual
     type: str | None = None
@@ -54,6 +56,10 @@ class Row:
     is_upload: bool = False
     admit: Callable[[Site, Viewer], None] | None = None
     fast: Callable[[Site, Any], FastRequest | None] | None = None
+
+    def parse(self, request: RawRequest, site: Site) -> Any:
+        """What `run` gets. Raises BadRequest and FieldTooLong."""
+        return self.fields(request, site)
 
 
 def reply_of(row: Row, data: Any, dialect: Dialect) -> Reply:

@@ -18,10 +18,11 @@ from ..domain.importer import WAYS
 from ..domain.rules import require_administrator
 from ..domain.site import Site
 from ..errors import BadRequest
-from ..http.params import Form, RawRequest
+from ..http.params import RawRequest
 from ..http.response import Response, failed
 from ..model import Caller
 from .dialects import Dialect
+from .fields import Choice, Fields, Found
 
 # A body has to come within 20 seconds; a larger file is for `footfall import`. moving.js knows it.
 MAX_FILE_BYTES = 32 << 20
@@ -36,15 +37,25 @@ class Upload:
     dialect: Dialect
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Upload":
-        form = Form(request.query)
-        way = form.choice("counters", "max", WAYS)
-        is_dry = form.choice("dry", "true", ("true", "false")) == "true"
-        announced = request.headers.get(b"content-length", b"0")[:20]
-        if announced.isdigit() and int(announced) > MAX_FILE_BYTES:
-            raise BadRequest(TOO_LARGE)
-        form.done()
-        return cls(request.body, way, is_dry, request.dialect)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Upload":
+        return cls(request.body, found["counters"], found["dry"] == "true", request.dialect)
+
+
+def _judge_size(request: RawRequest) -> None:
+    announced = request.headers.get(b"content-length", b"0")[:20]
+    if announced.isdigit() and int(announced) > MAX_FILE_BYTES:
+        raise BadRequest(TOO_LARGE)
+
+
+UPLOAD = Fields(
+    Upload.of,
+    (
+        Choice("counters", "What becomes of a counter that exists", "max", WAYS),
+        Choice("dry", "Whether nothing is stored", "true", ("true", "false")),
+    ),
+    source="query",
+    before=_judge_size,
+)
 
 
 async def import_(site: Site, parsed: Upload, caller: Caller) -> Response:

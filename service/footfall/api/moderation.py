@@ -13,9 +13,23 @@ from ..http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest
 from ..markup import safe_nick
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
+from .fields import (
+    COMMENT_LENGTH,
+    Choice,
+    Deferred,
+    Fields,
+    Flag,
+    Found,
+    Given,
+    Shapes,
+    Text,
+    Texts,
+)
 
 # Comments in one request.
 MAX_IDS = 200
+NO_UNDO = "undo can not be blank"
+_ID_DOC = "The comment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +47,50 @@ class Edit:
     ids: tuple[str, ...] | None = None
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Edit":
-        fields = request.fields
-        like = fields.get("like") if fields.keys() == {"like"} else None
-        return cls(request.id, like if isinstance(like, bool) else None, fields, _ids(request))
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Edit":
+        return cls(request.id, found.get("like"), request.fields, _ids(request))
+
+
+def _is_like(request: RawRequest) -> bool:
+    fields = request.fields
+    return fields.keys() == {"like"} and isinstance(fields["like"], bool)
+
+
+def _is_of_many(request: RawRequest) -> bool:
+    return request.fields.get("ids") is not None and not request.id
+
+
+def _judge_ids(ids: object) -> None:
+    """Raises BadRequest."""
+    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+        raise BadRequest({"ids": "ids need a list of strings"})
+    if len(ids) > MAX_IDS or any(len(id) > MAX_ID for id in ids):
+        raise BadRequest({"ids": f"ids should be at most {MAX_IDS} ids of comments"})
+
+
+_IDS = Texts("ids", "Comments", MAX_IDS, MAX_ID, _judge_ids)
+_TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH)
+_OF_AUTHOR = (_TEXT,)
+_OF_MODERATOR = (
+    _TEXT,
+    Choice("status", "The status, by administrators", "", STATUSES),
+    Flag("sticky", "Whether a root is pinned, by administrators"),
+    Text("nick", "The author's name, by administrators", MAX_NICK),
+    Text("mail", "The author's mail, by administrators", MAX_MAIL),
+    Text("link", "The author's website, by administrators", MAX_LINK),
+    Given("ua", "If it is sent, the three before it are ignored", {"type": "string"}, ""),
+)
+_UNDO = Fields(
+    Edit.of, (Text("undo", "What an answer to many at once has named", MAX_ID, required=NO_UNDO),)
+)
+EDIT = Shapes(
+    (
+        Deferred(Edit.of, (_IDS, *_OF_MODERATOR), when=_is_of_many),
+        Deferred(Edit.of, _UNDO.fields, when=lambda request: "undo" in request.fields),
+        Fields(Edit.of, (Flag("like", "Up or down by one"),), id=_ID_DOC, when=_is_like),
+        Deferred(Edit.of, _OF_MODERATOR, id=_ID_DOC),
+    )
+)
 
 
 async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
@@ -63,14 +117,10 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
 
 def _ids(request: RawRequest) -> tuple[str, ...] | None:
     """Of many comments; None where the request is about one. Raises BadRequest."""
-    ids = request.fields.get("ids")
-    if ids is None or request.id:
+    if not _is_of_many(request):
         return None
-    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-        raise BadRequest({"ids": "ids need a list of strings"})
-    if len(ids) > MAX_IDS or any(len(id) > MAX_ID for id in ids):
-        raise BadRequest({"ids": f"ids should be at most {MAX_IDS} ids of comments"})
-    return tuple(ids)
+    _judge_ids(request.fields["ids"])
+    return tuple(request.fields["ids"])
 
 
 async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> object:
@@ -100,9 +150,7 @@ def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None
 
 async def _undo(site: Site, fields: Values, caller: Caller) -> object:
     require_administrator(caller.viewer)
-    form = Form(fields)
-    name = form.text("undo", MAX_ID, required="undo can not be blank") or ""
-    form.done()
+    name = _UNDO.read(fields, site)["undo"]
     outcome = await undo.undo(site, name, caller)
     if outcome is None:
         raise Refused("This can not be undone any more")
@@ -114,31 +162,22 @@ def _wanted(fields: Values, site: Site, *, is_moderator: bool) -> moderation.Edi
     if isinstance(fields.get("comment"), dict):
         # Client 2.14 sends its whole form as the comment.
         fields = fields["comment"]
-    form = Form(fields, is_readers=True)
-    text = form.text("comment", site.rules.comment_length) or ""
+    wanted = Fields(Edit.of, _OF_MODERATOR if is_moderator else _OF_AUTHOR, is_readers=True)
+    found = wanted.read(fields, site)
     if not is_moderator:
-        form.done()
-        return moderation.Edit(text)
-    status = form.choice("status", "", STATUSES)
-    sticky = fields.get("sticky")
-    if sticky not in (None, 0, 1):
-        form.wrong("sticky", "sticky need true or false")
-    names = [
-        form.text(name, limit) or ""
-        for name, limit in (("nick", MAX_NICK), ("mail", MAX_MAIL), ("link", MAX_LINK))
-    ]
-    form.done()
+        return moderation.Edit(found["comment"])
+    names = [found[name] for name in ("nick", "mail", "link")]
     if "ua" in fields:
         # Clients' comment boxes send the names of whoever edits, and say which browser it is; tools
         # of administrators do not say that.
         names = ["", "", ""]
     return moderation.Edit(
-        text,
+        found["comment"],
         safe_nick(names[0]),
         names[1],
         names[2],
-        status=cast(Status, status) if status else None,
-        is_pinned=None if sticky is None else bool(sticky),
+        status=cast(Status, found["status"]) or None,
+        is_pinned=found["sticky"],
     )
 
 
@@ -150,8 +189,11 @@ class Delete:
     ids: tuple[str, ...] | None
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Delete":
-        return cls(request.id, _ids(request))
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Delete":
+        return cls(request.id, found.get("ids"))
+
+
+DELETE = Shapes((Fields(Delete.of, (_IDS,), when=_is_of_many), Fields(Delete.of, id=_ID_DOC)))
 
 
 async def delete(site: Site, parsed: Delete, caller: Caller) -> object:

@@ -20,14 +20,24 @@ from ..http.response import Headers, Response
 from ..model import Caller
 from ..outside.targets import Targets, origin_of
 from .answers import Answer
+from .fields import Fields, Found, Text
 from .flow_cookie import cookie, kept
-from .session import parse_proof
+from .session import PROOF, proof_of
 
 MAX_NAME, MAX_STATE, MAX_CODE = 32, 2048, 4096
 # With any of these a browser comes back.
 _ANSWERS = ("code", "oauth_verifier", "error")
-_LIMITS = {"state": MAX_STATE, "iss": MAX_LINK, "oauth_token": MAX_CODE} | dict.fromkeys(
-    _ANSWERS, MAX_CODE
+_ANSWER_FIELDS = (
+    Text("state", "From the service: which log-in it ends", MAX_STATE),
+    Text("iss", "From the service: its issuer", MAX_LINK),
+    Text("oauth_token", "From the service, if it speaks OAuth 1", MAX_CODE),
+    Text("code", "From the service: what proves the log-in", MAX_CODE),
+    Text("oauth_verifier", "The same, if it speaks OAuth 1", MAX_CODE),
+    Text("error", "From the service: why there is no log-in", MAX_CODE),
+)
+_TARGET_FIELDS = (
+    Text("type", "The service, as `github`", MAX_NAME),
+    Text("redirect", "The page where the browser ends", MAX_LINK),
 )
 
 
@@ -44,35 +54,47 @@ class Step:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Step":
-        # A picture of this address would put another log-in into the place of one under way.
-        require_navigation(request.headers)
-        form = Form(request.query)
-        found = {name: form.text(name, limit) for name, limit in _LIMITS.items()}
-        flow = form.text("flow", MAX_STATE) or found["state"] or ""
-        answer = {name: value for name, value in found.items() if value}
-        is_back = any(name in answer for name in _ANSWERS)
-        if answer.get("state") and not is_back:
-            # The reference takes a token there, and addresses are written down in too many places.
-            form.wrong("state", "state is none of yours to set: say who you are in Authorization")
-        name, redirect = form.text("type", MAX_NAME), form.text("redirect", MAX_LINK)
-        form.done()
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Step":
         return cls(
-            name or "",
-            redirect or "",
-            flow,
-            answer if is_back else {},
+            found["type"],
+            found["redirect"],
+            found["flow"] or found["state"],
+            _answer(found),
             kept(site.providers.targets, request.headers),
             b"text/html" in request.headers.get(b"accept", b""),
         )
 
     @classmethod
-    def parse_addition(cls, request: RawRequest, site: Site) -> "Step":
-        form = Form(request.fields)
-        name, redirect = form.text("type", MAX_NAME), form.text("redirect", MAX_LINK)
-        proof = parse_proof(form)
-        form.done()
-        return cls(name or "", redirect or "", "", {}, proof=proof)
+    def of_addition(cls, found: Found, request: RawRequest, site: Site) -> "Step":
+        return cls(found["type"], found["redirect"], "", {}, proof=proof_of(found))
+
+
+def _answer(found: Found) -> Mapping[str, str]:
+    """What a browser brings back from the service; nothing if it leaves for it."""
+    is_back = any(found[name] for name in _ANSWERS)
+    names = [each.name for each in _ANSWER_FIELDS if is_back and found[each.name]]
+    return {name: found[name] for name in names}
+
+
+def _judge_state(form: Form, found: Found) -> None:
+    if found["state"] and not _answer(found):
+        # The reference takes a token there, and addresses are written down in too many places.
+        form.wrong("state", "state is none of yours to set: say who you are in Authorization")
+
+
+STEP = Fields(
+    Step.of,
+    (
+        *_TARGET_FIELDS,
+        *_ANSWER_FIELDS,
+        Text("flow", "In place of `state`, for services that change it", MAX_STATE),
+    ),
+    source="query",
+    # A picture of this address would put another log-in into the place of one under way.
+    before=lambda request: require_navigation(request.headers),
+    check=_judge_state,
+)
+ADDITION = Fields(Step.of_addition, (*_TARGET_FIELDS, *PROOF))
 
 
 async def oauth(site: Site, parsed: Step, caller: Caller) -> Response:

@@ -6,8 +6,9 @@ from ..domain.mails import is_mail
 from ..domain.rules import require_administrator
 from ..domain.site import Site
 from ..errors import BadRequest
-from ..http.params import MAX_MAIL, Form, RawRequest
+from ..http.params import MAX_MAIL, RawRequest
 from ..model import Caller, iso
+from .fields import Fields, Found, Text, Texts
 
 MAX_SHOWN = 100
 MAX_ENTRY_CHARACTERS = 40
@@ -35,16 +36,24 @@ class Entries:
     ids: tuple[str, ...]
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Entries":
-        ids = request.fields.get("ids")
-        if not isinstance(ids, list) or not 0 < len(ids) <= MAX_SHOWN or not all(map(_is_id, ids)):
-            raise BadRequest({"ids": f"ids need 1 to {MAX_SHOWN} entries of the outbox"})
-        return cls(tuple(ids))
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Entries":
+        return cls(found["ids"])
 
 
 def _is_id(text: object) -> bool:
     is_short = isinstance(text, str) and 0 < len(text) <= MAX_ENTRY_CHARACTERS
     return is_short and str(text).replace("-", "", 1).isdecimal()
+
+
+def _judge_ids(ids: object) -> None:
+    if not isinstance(ids, list) or not 0 < len(ids) <= MAX_SHOWN or not all(map(_is_id, ids)):
+        raise BadRequest({"ids": f"ids need 1 to {MAX_SHOWN} entries of the outbox"})
+
+
+ENTRIES = Fields(
+    Entries.of,
+    (Texts("ids", "Entries of the outbox", MAX_SHOWN, MAX_ENTRY_CHARACTERS, _judge_ids),),
+)
 
 
 async def retry(site: Site, parsed: Entries, caller: Caller) -> object:
@@ -62,13 +71,18 @@ async def drop(site: Site, parsed: Entries, caller: Caller) -> object:
     return {"count": await site.outbox.drop(parsed.ids)}
 
 
-def parse_reader(request: RawRequest, site: Site) -> str:
-    form = Form(request.fields)
-    to = form.text("to", MAX_MAIL) or ""
-    if to and not is_mail(to):
-        form.wrong("to", "to need an email under your options")
-    form.done()
+def _reader(found: Found, request: RawRequest, site: Site) -> str:
+    to: str = found["to"]
     return to
+
+
+def _judge_mail(to: str, site: Site) -> str:
+    return "" if is_mail(to) else "to need an email under your options"
+
+
+READER = Fields(
+    _reader, (Text("to", "Whom to mail; without, the owner", MAX_MAIL, check=_judge_mail),)
+)
 
 
 async def try_out(site: Site, to: str, caller: Caller) -> object:

@@ -12,10 +12,11 @@ from ..domain import queue as domain
 from ..domain.counters import charge
 from ..domain.rules import require_administrator
 from ..domain.site import Site
-from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, Form, RawRequest
+from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
 from .dialects import Dialect
+from .fields import Choice, Fields, Found, Integer, Text
 
 # Characters of what is searched for.
 MAX_WORDS = 256
@@ -40,17 +41,31 @@ class Queue:
     dialect: Dialect
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Queue":
-        form = Form(request.query)
-        status = form.choice("status", "", STATUSES)
-        words = form.text("keyword", MAX_WORDS) or ""
-        owner = form.choice("owner", "", ("all", "mine"))
-        page = form.integer("page", 1, MAX_PAGE)
-        size = form.integer("pageSize", 10, MAX_PAGE_SIZE)
-        after = form.text("after", MAX_ID) or ""
-        form.done()
-        statuses = (cast(Status, status),) if status else STATUSES
-        return cls(statuses, words, owner == "mine", page, size, after, request.dialect)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Queue":
+        status = cast(Status, found["status"])
+        return cls(
+            (status,) if status else STATUSES,
+            found["keyword"],
+            found["owner"] == "mine",
+            found["page"],
+            found["pageSize"],
+            found["after"],
+            request.dialect,
+        )
+
+
+QUEUE = Fields(
+    Queue.of,
+    (
+        Choice("status", "Comments of this status alone", "", STATUSES),
+        Text("keyword", "Words that they have", MAX_WORDS),
+        Choice("owner", "Whose comments", "", ("all", "mine")),
+        Integer("page", "Which part", 1, MAX_PAGE),
+        Integer("pageSize", "Comments in a part", 10, MAX_PAGE_SIZE),
+        Text("after", "The comment behind which a search goes on", MAX_ID),
+    ),
+    source="query",
+)
 
 
 async def queue(site: Site, parsed: Queue, caller: Caller) -> object:

@@ -14,12 +14,13 @@ from ..domain import comments
 from ..domain.page_cache import Finished
 from ..domain.site import Site
 from ..errors import Unavailable
-from ..http.params import MAX_RECENT, Form, RawRequest
+from ..http.params import MAX_RECENT, RawRequest
 from ..http.response import Reply
 from ..model import PUBLIC, Caller, Viewer
 from ..render.view import View
 from .dialects import Dialect
 from .fast import FastRequest
+from .fields import Fields, Found, Integer
 
 # How often the ids may change between two reads before the answer is 503.
 MAX_READS = 5
@@ -32,11 +33,11 @@ class Recent(NamedTuple):
     dialect: Dialect
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "Recent":
-        form = Form(request.query)
-        number = form.integer("count", 10, MAX_RECENT)
-        form.done()
-        return cls(number, request.dialect)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Recent":
+        return cls(found["count"], request.dialect)
+
+
+RECENT = Fields(Recent.of, (Integer("count", "How many comments", 10, MAX_RECENT),), source="query")
 
 
 async def recent(site: Site, parsed: Recent, caller: Caller) -> object:

@@ -11,10 +11,11 @@ from ..domain.site import Site
 from ..errors import LoggedOut
 from ..http.csrf import device_cookie
 from ..http.fetch_metadata import require_no_part
-from ..http.params import MAX_ID, MAX_MAIL, Form, RawRequest
+from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Account, Caller, Credentials, Session, Viewer
 from ..render.view import DisplayOptions
 from .answers import Answer, NewSession
+from .fields import ONLY_TRUE, Fields, Found, Given, Text
 from .flow_cookie import kept
 
 # Of an authenticator; a recovery code is longer, and is taken where one logs in.
@@ -47,14 +48,15 @@ def profile(site: Site, account: Account, credentials: Credentials) -> dict[str,
     )
 
 
-def parse_proof(form: Form) -> OwnerProof:
-    """What says that a request comes from the account's owner, and not from a token's finder."""
-    password = form.text("current_password", MAX_PASSWORD_CHARACTERS)
-    return OwnerProof(password or "", form.text("current_code", MAX_CODE_CHARACTERS) or "")
+# What says that a request comes from the account's owner, and not from a token's finder.
+PROOF = (
+    Text("current_password", "The account's password, as proof", MAX_PASSWORD_CHARACTERS),
+    Text("current_code", "A code of its second factor, as proof", MAX_CODE_CHARACTERS),
+)
 
 
-def parse_nothing(request: RawRequest, site: Site) -> None:
-    """The token came in a header; there is nothing else to read."""
+def proof_of(found: Found) -> OwnerProof:
+    return OwnerProof(found["current_password"], found["current_code"])
 
 
 async def show(site: Site, parsed: None, caller: Caller) -> object:
@@ -81,24 +83,36 @@ class LogIn:
     is_handed: bool = False
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "LogIn":
-        form = Form(request.fields)
-        mail = form.text("email", MAX_MAIL)
-        password = form.text("password", MAX_PASSWORD_CHARACTERS)
-        code = form.text("code", MAX_CODE_CHARACTERS)
-        ticket = form.text("ticket", MAX_LINK_TOKEN_CHARACTERS)
-        form.done()
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "LogIn":
+        ticket = found["ticket"]
         proof = kept(site.providers.targets, request.headers) if ticket else ""
         return cls(
-            mail or "",
-            password or "",
-            code or "",
-            ticket or "",
+            found["email"],
+            found["password"],
+            found["code"],
+            ticket,
             proof,
             device_cookie(request.headers),
             is_remembered=request.fields.get("remember") is True,
             is_handed=request.fields.get("hand") is True,
         )
+
+
+LOG_IN = Fields(
+    LogIn.of,
+    (
+        Text("email", "The account's mail", MAX_MAIL),
+        Text("password", "Its password", MAX_PASSWORD_CHARACTERS),
+        Text("code", "A code of its second factor, or a recovery code", MAX_CODE_CHARACTERS),
+        Text(
+            "ticket",
+            "In place of mail and password: what a log-in by another service has ended in",
+            MAX_LINK_TOKEN_CHARACTERS,
+        ),
+        Given("remember", "The log-in outlasts the browser; under /ui/api", *ONLY_TRUE),
+        Given("hand", "The answer has the token; under /ui/api", *ONLY_TRUE),
+    ),
+)
 
 
 async def log_in(site: Site, parsed: LogIn, caller: Caller) -> Answer:
@@ -134,12 +148,16 @@ class SecondFactor:
     device: str = ""
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "SecondFactor":
-        require_no_part(request.headers)
-        form = Form(request.query)
-        mail = form.text("email", MAX_MAIL)
-        form.done()
-        return cls(mail or "", device_cookie(request.headers))
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "SecondFactor":
+        return cls(found["email"], device_cookie(request.headers))
+
+
+SECOND_FACTOR = Fields(
+    SecondFactor.of,
+    (Text("email", "Whose log-in it is asked of; without, a secret for oneself", MAX_MAIL),),
+    source="query",
+    before=lambda request: require_no_part(request.headers),
+)
 
 
 async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Answer:
@@ -162,15 +180,28 @@ class NewSecondFactor:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def parse(cls, request: RawRequest, site: Site) -> "NewSecondFactor":
-        form = Form(request.fields)
-        secret = form.text("secret", MAX_SECRET_CHARACTERS, required="secret can not be blank")
-        code = form.text("code", MAX_CODE_CHARACTERS, required="code can not be blank")
-        if code and len(code) != CODE_CHARACTERS:
-            form.wrong("code", "code should be length under your options")
-        proof = parse_proof(form)
-        form.done()
-        return cls(secret or "", code or "", proof)
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "NewSecondFactor":
+        return cls(found["secret"], found["code"], proof_of(found))
+
+
+def _judge_code(code: str, site: Site) -> str:
+    return "" if len(code) == CODE_CHARACTERS else "code should be length under your options"
+
+
+NEW_SECOND_FACTOR = Fields(
+    NewSecondFactor.of,
+    (
+        Text("secret", "The secret", MAX_SECRET_CHARACTERS, required="secret can not be blank"),
+        Text(
+            "code",
+            "The code that an authenticator shows for it, of six digits",
+            MAX_CODE_CHARACTERS,
+            check=_judge_code,
+            required="code can not be blank",
+        ),
+        *PROOF,
+    ),
+)
 
 
 async def add_second_factor(
@@ -209,8 +240,11 @@ def _session(session: Session, viewer: Viewer) -> dict[str, object]:
     }
 
 
-def parse_session(request: RawRequest, site: Site) -> str:
+def _id(found: Found, request: RawRequest, site: Site) -> str:
     return request.id[:MAX_ID]
+
+
+SESSION = Fields(_id, id="One log-in; without, all but the one that asks")
 
 
 async def end_sessions(site: Site, session: str, caller: Caller) -> object:

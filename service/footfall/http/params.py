@@ -129,6 +129,10 @@ class Form:
         if self._too_long:
             raise self._too_long
 
+    def value(self, name: str) -> Any:
+        """What was sent, whatever it is; None if nothing was."""
+        return self._values.get(name)
+
     def text(self, name: str, limit: int, *, required: str = "") -> str | None:
         """A string of up to `limit` characters; None if it was not sent.
 
@@ -181,6 +185,26 @@ class Form:
             self.wrong(name, f"{name} need a string")
             return default
         return self._one(name, value, allowed) or default
+
+    def words(self, name: str, default: str, allowed: Collection[str]) -> list[str]:
+        """Some of the allowed words, between commas or in a list; the default only if nothing was
+        sent."""
+        value = self._values.get(name, default)
+        found = value.split(",") if isinstance(value, str) else value
+        if not isinstance(found, list) or not found:
+            self.wrong(name, f"{name} need a string")
+            return []
+        if len(found) > len(allowed) or any(each not in allowed for each in found):
+            self.wrong(name, not_among(name, allowed))
+        return found
+
+    def count(self, name: str, most: int) -> int:
+        """A number of JSON from 0 to `most`, which has to be sent."""
+        value = self._values.get(name)
+        if type(value) is int and 0 <= value <= most:
+            return value
+        self.wrong(name, f"{name} need an integer under your options")
+        return 0
 
     def _one(self, name: str, value: Any, allowed: Collection[str]) -> str | None:
         if not isinstance(value, str) and not isinstance(value, list):

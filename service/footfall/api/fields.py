@@ -1,0 +1,373 @@
+"""The fields of requests: what each operation reads, from where, within which bounds, and what for.
+
+An operation's row declares its fields. They are read by these declarations, and the tables of
+docs/api.md and /openapi.json are made of the same ones. What depends on settings is told by their
+names in documents, and by their values in the description that a service gives of itself.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from ..domain.site import Site
+from ..errors import BadRequest
+from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, Values
+
+Source = Literal["query", "body", "either", "path"]
+Schema = dict[str, Any]
+Found = Mapping[str, Any]
+
+
+class FromSite(NamedTuple):
+    """A bound, or the words of a choice, that a setting of the site says."""
+
+    setting: str
+    of: Callable[[Site], Any]
+
+
+COMMENT_LENGTH = FromSite("COMMENT_LENGTH", lambda site: site.rules.comment_length)
+COUNTER_TYPES = FromSite("COUNTER_TYPES", lambda site: site.counter_types)
+
+
+def of_site(value: Any, site: Site) -> Any:
+    return value.of(site) if isinstance(value, FromSite) else value
+
+
+def _shown(value: Any) -> str:
+    """A bound in a document."""
+    return f"`{value.setting}`" if isinstance(value, FromSite) else f"{value:,}"
+
+
+def _words(allowed: Collection[str] | FromSite) -> str:
+    if isinstance(allowed, FromSite):
+        return _shown(allowed)
+    return ", ".join(f"`{word}`" for word in allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field; `required` is what a refusal says where it is blank, "" if it may be.
+
+    `is_read` says at which sites it means anything.
+    """
+
+    name: str
+    doc: str
+    required: str = field(default="", kw_only=True)
+    is_read: Callable[[Site], bool] | None = field(default=None, kw_only=True)
+
+    @property
+    def is_required(self) -> bool:
+        return bool(self.required)
+
+    def read(self, form: Form, site: Site) -> Any:
+        raise NotImplementedError
+
+    def schema(self, site: Site) -> Schema:
+        raise NotImplementedError
+
+    def bounds(self) -> str:
+        """For people."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Field):
+    """`default` is what it is if nothing was sent; `check` says what is wrong with a text, or "".
+
+    `least` is told alone: a `check` judges it, in words of its own.
+    """
+
+    limit: int | FromSite
+    default: str | None = ""
+    check: Callable[[str, Site], str] | None = None
+    least: int = 0
+
+    def read(self, form: Form, site: Site) -> str | None:
+        limit = of_site(self.limit, site)
+        value = form.text(self.name, limit, required=self.required)
+        if value and self.check and (words := self.check(value, site)):
+            form.wrong(self.name, words)
+        return self.default if value is None else value
+
+    def schema(self, site: Site) -> Schema:
+        least = {"minLength": max(self.least, 1)} if self.required else {}
+        return {"type": "string", **least, "maxLength": of_site(self.limit, site)}
+
+    def bounds(self) -> str:
+        most = f"{_shown(self.limit)} characters"
+        return f"{self.least} to {most}" if self.least else f"at most {most}"
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(Field):
+    """Digits; blank, zero and negative ones mean the default."""
+
+    default: int
+    most: int
+
+    def read(self, form: Form, site: Site) -> int:
+        return form.integer(self.name, self.default, self.most)
+
+    def schema(self, site: Site) -> Schema:
+        default = {"default": self.default} if self.default else {}
+        return {"type": "integer", "minimum": 1, "maximum": self.most, **default}
+
+    def bounds(self) -> str:
+        most = f"1 to {_shown(self.most)}"
+        return f"{most}; {self.default}" if self.default else most
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Field):
+    """A number in JSON, which has to be sent."""
+
+    most: int
+
+    @property
+    def is_required(self) -> bool:
+        return True
+
+    def read(self, form: Form, site: Site) -> int:
+        return form.count(self.name, self.most)
+
+    def schema(self, site: Site) -> Schema:
+        return {"type": "integer", "minimum": 0, "maximum": self.most}
+
+    def bounds(self) -> str:
+        return f"0 to {_shown(self.most)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Field):
+    """One of these words; blank means the default, but if `is_word` it is refused."""
+
+    default: str
+    allowed: Collection[str] | FromSite
+    is_word: bool = False
+
+    def read(self, form: Form, site: Site) -> str:
+        choose = form.word if self.is_word else form.choice
+        return choose(self.name, self.default, of_site(self.allowed, site))
+
+    def schema(self, site: Site) -> Schema:
+        default = {"default": self.default} if self.default else {}
+        return {"type": "string", "enum": [*of_site(self.allowed, site)], **default}
+
+    def bounds(self) -> str:
+        words = _words(self.allowed)
+        return f"{words}; `{self.default}`" if self.default else words
+
+
+@dataclass(frozen=True, slots=True)
+class Words(Field):
+    """Some of these words, between commas or in a list."""
+
+    default: str
+    allowed: Collection[str] | FromSite
+
+    def read(self, form: Form, site: Site) -> list[str]:
+        return form.words(self.name, self.default, of_site(self.allowed, site))
+
+    def schema(self, site: Site) -> Schema:
+        allowed = [*of_site(self.allowed, site)]
+        words = {"type": "string", "enum": allowed}
+        return {"type": "array", "items": words, "minItems": 1, "maxItems": len(allowed)}
+
+    def bounds(self) -> str:
+        return f"some of {_words(self.allowed)}; `{self.default}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths(Field):
+    """Names of pages; None if none was sent."""
+
+    def read(self, form: Form, site: Site) -> list[str] | None:
+        return form.paths(self.name) if form.value(self.name) is not None else None
+
+    def schema(self, site: Site) -> Schema:
+        path = {"type": "string", "maxLength": MAX_PATH}
+        return {"type": "array", "items": path, "maxItems": MAX_PATHS}
+
+    def bounds(self) -> str:
+        return f"at most {MAX_PATHS} of {MAX_PATH:,} characters"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts(Field):
+    """A list of texts in JSON; None if none was sent. `judge` raises BadRequest."""
+
+    most: int
+    limit: int
+    judge: Callable[[Any], None]
+
+    @property
+    def is_required(self) -> bool:
+        return True
+
+    def read(self, form: Form, site: Site) -> tuple[str, ...]:
+        value = form.value(self.name)
+        self.judge(value)
+        return tuple(value)
+
+    def schema(self, site: Site) -> Schema:
+        text = {"type": "string", "maxLength": self.limit}
+        return {"type": "array", "items": text, "maxItems": self.most}
+
+    def bounds(self) -> str:
+        return f"at most {self.most} of {self.limit} characters"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Field):
+    """True or false, which many clients write as 1 or 0; None if it was not sent."""
+
+    def read(self, form: Form, site: Site) -> bool | None:
+        value = form.value(self.name)
+        if value not in (None, 0, 1):
+            form.wrong(self.name, f"{self.name} need true or false")
+        return None if value is None else bool(value)
+
+    def schema(self, site: Site) -> Schema:
+        return {"enum": [True, False, 1, 0]}
+
+    def bounds(self) -> str:
+        return "true or false"
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Field):
+    """What is told as it was sent, whatever it is; `of` is its schema, and `said` that in words."""
+
+    of: Mapping[str, Any]
+    said: str
+
+    def read(self, form: Form, site: Site) -> Any:
+        return form.value(self.name)
+
+    def schema(self, site: Site) -> Schema:
+        return {**self.of}
+
+    def bounds(self) -> str:
+        return self.said
+
+
+# Of a Given that means something only if it is true.
+ONLY_TRUE = {"type": "boolean"}, "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of a request of one shape, and what is made of their values.
+
+    `when` says which requests have this shape, where there are several. `before` refuses by what
+    is not in fields, `check` by several fields together; both raise, or tell the form. `id` says
+    what the id behind the path is, "" if the path has none.
+    """
+
+    make: Callable[[Found, RawRequest, Site], Any]
+    fields: Sequence[Field] = ()
+    source: Source = "body"
+    id: str = ""
+    needs_id: bool = False
+    is_readers: bool = False
+    when: Callable[[RawRequest], bool] | None = None
+    before: Callable[[RawRequest], None] | None = None
+    check: Callable[[Form, Found], None] | None = None
+
+    @property
+    def shapes(self) -> Sequence["Fields"]:
+        return (self,)
+
+    def __call__(self, request: RawRequest, site: Site) -> Any:
+        """Raises BadRequest and FieldTooLong."""
+        if self.before:
+            self.before(request)
+        return self.make(self.read(self._values(request), site), request, site)
+
+    def read(self, values: Values, site: Site) -> Found:
+        """Name -> value of each field. Raises BadRequest and FieldTooLong."""
+        form = Form(values, is_readers=self.is_readers)
+        found = {
+            each.name: each.read(form, site)
+            for each in self.fields
+            if each.is_read is None or each.is_read(site)
+        }
+        if self.check:
+            self.check(form, found)
+        form.done()
+        return found
+
+    def _values(self, request: RawRequest) -> Values:
+        if self.source == "query":
+            return request.query
+        return request.fields or (request.query if self.source == "either" else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred(Fields):
+    """Fields that the operation judges by `read`, since which ones count depends on who asks."""
+
+    def __call__(self, request: RawRequest, site: Site) -> Any:
+        return self.make({}, request, site)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A body that is a list of 1 to `most` objects with these fields.
+
+    `name` is what they are called together, and `each` one of them. A refusal names a field as
+    `<index>.<field>`.
+    """
+
+    make: Callable[[Sequence[Found], RawRequest, Site], Any]
+    of: Fields
+    name: str
+    each: str
+    most: int
+
+    @property
+    def shapes(self) -> Sequence["Fields | ListOf"]:
+        return (self,)
+
+    @staticmethod
+    def when(request: RawRequest) -> bool:
+        return isinstance(request.body, list)
+
+    def __call__(self, request: RawRequest, site: Site) -> Any:
+        if not 0 < len(request.body) <= self.most:
+            raise BadRequest({self.name: f"{self.name} need a list of 1 to {self.most}"})
+        found = []
+        for i, values in enumerate(request.body):
+            if not isinstance(values, Mapping):
+                raise BadRequest({str(i): f"each {self.each} need an object"})
+            try:
+                found.append(self.of.read(values, site))
+            except BadRequest as error:
+                named = {f"{i}.{name}": text for name, text in error.fields.items()}
+                raise BadRequest(named) from None
+        return self.make(found, request, site)
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """A request of one of several shapes: the first whose `when` says so, or the last one."""
+
+    shapes: Sequence[Fields | ListOf]
+
+    def __call__(self, request: RawRequest, site: Site) -> Any:
+        return self.of(request)(request, site)
+
+    def of(self, request: RawRequest) -> Fields | ListOf:
+        *others, last = self.shapes
+        return next((each for each in others if each.when and each.when(request)), last)
+
+
+Reader = Fields | ListOf | Shapes
+
+
+def _nothing(found: Found, request: RawRequest, site: Site) -> None:
+    """Who asks is all that it depends on."""
+
+
+NOTHING = Fields(_nothing)

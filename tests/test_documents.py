@@ -1,5 +1,10 @@
-"""The documents agree with the code, and every link in them leads somewhere."""
+"""The documents agree with the code, and every link in them leads somewhere.
 
+With WRITE_TABLES=1 in the environment the tables that are made from the code are written instead of
+compared.
+"""
+
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -7,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import footfall
+from footfall.api.fields import described
 from footfall.api.routes import EVERY
 from footfall.config import Settings
 from footfall.errors import ServiceError
@@ -82,6 +88,18 @@ def test_the_readme_is_short() -> None:
 # Tables.
 
 
+def is_table(document: str, head: str, rows: list[str]) -> bool:
+    """Are these the rows of the table with this head?"""
+    before, _, rest = text(document).partition(f"{head}\n")
+    rule, *lines = rest.splitlines(keepends=True)
+    number = next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))
+    made = [f"{row}\n" for row in rows]
+    if os.environ.get("WRITE_TABLES"):
+        (ROOT / document).write_text("".join([before, head, "\n", rule, *made, *lines[number:]]))
+        return True
+    return lines[:number] == made
+
+
 def settings(document: str) -> list[tuple[str, ...]]:
     return re.findall(r"^\| `([A-Z0-9_]+)` \| (.*?) \| (.*) \|$", text(document), re.MULTILINE)
 
@@ -109,6 +127,17 @@ def test_every_operation_is_listed() -> None:
             rf"type={row.type}\b" if row.type else ""
         )
         assert re.search(pattern, text("docs/api.md"), re.MULTILINE), row.route
+
+
+def test_every_field_is_listed() -> None:
+    rows = [
+        f"| `{row.method} {row.path}{f'?type={row.type}' if row.type else ''}` | `{name}` | "
+        f"{place} | {what} | {bounds} |"
+        for row in EVERY
+        for shape in row.fields.shapes
+        for name, place, what, bounds in described(shape)
+    ]
+    assert is_table("docs/api.md", "| Operation | Field | In | What | Bounds |", rows)
 
 
 def test_every_key_is_listed() -> None:

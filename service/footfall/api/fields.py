@@ -5,7 +5,7 @@ docs/api.md and /openapi.json are made of the same ones. What depends on setting
 names in documents, and by their values in the description that a service gives of itself.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +13,8 @@ from ..domain.site import Site
 from ..errors import BadRequest
 from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, Values
 
-Source = Literal["query", "body", "either", "path"]
+Source = Literal["query", "body", "either"]
+PLACES: Mapping[Source, str] = {"query": "query", "body": "body", "either": "body or query"}
 Schema = dict[str, Any]
 Found = Mapping[str, Any]
 
@@ -364,6 +365,17 @@ class Shapes:
 
 
 Reader = Fields | ListOf | Shapes
+
+
+def described(shape: Fields | ListOf) -> Iterator[tuple[str, str, str, str]]:
+    """Each field's name, where it comes from, what it is and its bounds, for people."""
+    fields = shape.of if isinstance(shape, ListOf) else shape
+    place = "each of a list" if isinstance(shape, ListOf) else PLACES[fields.source]
+    if fields.id:
+        yield "id", "path", fields.id, "needed" if fields.needs_id else ""
+    for each in fields.fields:
+        bounds = f"needed; {each.bounds()}" if each.is_required else each.bounds()
+        yield each.name, place, each.doc, bounds
 
 
 def _nothing(found: Found, request: RawRequest, site: Site) -> None:

@@ -1,5 +1,6 @@
 """A metric can be read at any moment, also between two steps of a writer."""
 
+import mmap
 import re
 from pathlib import Path
 
@@ -52,6 +53,19 @@ def test_every_error_is_a_reason_of_its_own_and_any_other_is_the_services() -> N
     for name in [*names, "ValueError"]:
         metrics.refused.add(name)
     assert dict(metrics.refused.totals()) == {**dict.fromkeys(names, 1), "ServiceError": 2}
+
+
+def test_there_is_room_for_any_number_of_routes() -> None:
+    routes = [f"route{n}" for n in range(500)]
+    row_bytes = Metrics(routes=routes).row_bytes
+    memory = mmap.mmap(-1, 3 * row_bytes)
+    first, last = (Metrics(memory, row, routes=routes) for row in (0, 2))
+    for metrics in (first, last):
+        for route in metrics.routes.values():
+            route.took(0.001, 200)
+        metrics.hurt.show(1)
+    assert {dict(route.by_status())["200"] for route in first.routes.values()} == {2}
+    assert first.hurt.by_worker() == [1, 0, 1]
 
 
 def test_every_operation_is_a_route_of_its_own() -> None:

@@ -22,7 +22,7 @@ from ..domain.delivery import delivering
 from ..domain.keeping_up import keep_up
 from ..domain.site import Site
 from ..telemetry.logs import announce
-from ..telemetry.metrics import ROW_BYTES, Metrics
+from ..telemetry.metrics import Metrics
 from . import workers
 from .answering import Mode, answering
 from .banner import print_banner
@@ -88,7 +88,7 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
             else:
                 told = told.but(PORT=str(listener.getsockname()[1]))
             # A row for each worker, and one for this process.
-            shared.truncate((number + 1) * ROW_BYTES)
+            shared.truncate((number + 1) * create_metrics().row_bytes)
             restarts = create_metrics(mmap(shared.fileno(), 0), number).worker_restarts
             arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]

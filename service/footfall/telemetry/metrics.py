@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import mmap
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from ..errors import ServiceError
-
-# The size of a row, which is more than is used.
-ROW_BYTES = 32_768
 
 # The route of requests that are for nothing that there is, and of those that cannot be read.
 OTHER = "other"
@@ -168,15 +165,16 @@ class Route:
         return both, sum_ + more_sum
 
 
-def _rows(memory: mmap.mmap) -> list[memoryview[float]]:
-    starts = range(0, len(memory), ROW_BYTES)
-    return [memoryview(memory)[start : start + ROW_BYTES].cast("d") for start in starts]
+def _rows(memory: mmap.mmap, row_bytes: int) -> list[memoryview[float]]:
+    starts = range(0, len(memory), row_bytes)
+    return [memoryview(memory)[start : start + row_bytes].cast("d") for start in starts]
 
 
 class Metrics:
     """All metrics, in the row of one worker; without `memory`, of this process alone.
 
-    `routes` are the names of all that is asked for; other requests have the route OTHER.
+    `routes` are the names of all that is asked for; other requests have the route OTHER. The size
+    of a row follows from them: `row_bytes`, in whole pages of memory.
     """
 
     def __init__(
@@ -184,13 +182,27 @@ class Metrics:
     ) -> None:
         # Only the first worker logs what concerns all of them.
         self.is_first = row == 0
-        rows, used = _rows(memory or mmap.mmap(-1, ROW_BYTES)), 0
+        used = 0
+
+        def measure(number: int) -> Numbers:
+            nonlocal used
+            used += number
+            return Numbers([memoryview(bytearray(8 * number)).cast("d")], 0, 0, number)
+
+        # What a row has is known after it was laid out once, on memory that is then forgotten.
+        self._lay_out(routes, measure)
+        self.row_bytes = -(-8 * used // mmap.PAGESIZE) * mmap.PAGESIZE
+        rows = _rows(memory or mmap.mmap(-1, self.row_bytes), self.row_bytes)
+        used = 0
 
         def take(number: int) -> Numbers:
             nonlocal used
             used += number
             return Numbers(rows, row, used - number, number)
 
+        self._lay_out(routes, take)
+
+    def _lay_out(self, routes: Sequence[str], take: Callable[[int], Numbers]) -> None:
         def counter(keys: Sequence[str] = ("",)) -> Counter:
             return Counter(take(len(keys)), keys)
 
@@ -218,7 +230,6 @@ class Metrics:
         self.findings = counter(FINDINGS)
         # Does something hurt requests of this worker?
         self.hurt = counter()
-        assert used * 8 <= ROW_BYTES
 
     def refuse(self, error: ServiceError) -> None:
         """Count the answer to no whole request; how long that took was up to its client."""

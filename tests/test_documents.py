@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import footfall
+from footfall.api.endpoint import asking
 from footfall.api.fields import described
 from footfall.api.routes import EVERY
 from footfall.config import Settings
@@ -137,7 +138,17 @@ def test_every_field_is_listed() -> None:
         for shape in row.fields.shapes
         for name, place, what, bounds in described(shape)
     ]
+    # Two shapes of a request may have a field in common.
+    rows = [*dict.fromkeys(rows)]
     assert is_table("docs/api.md", "| Operation | Field | In | What | Bounds |", rows)
+
+
+def test_who_may_ask_is_listed() -> None:
+    rows = [
+        f"| `{row.route}` | {'; or '.join(dict.fromkeys(each.name for each in asking(row)))} |"
+        for row in EVERY
+    ]
+    assert is_table("docs/authorization.md", "| Operation | Who may ask |", rows)
 
 
 def test_every_key_is_listed() -> None:

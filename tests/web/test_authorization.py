@@ -9,11 +9,16 @@ from typing import Any
 import jwt
 import pytest
 
+from footfall.api.endpoint import asking
+from footfall.api.fast_requests import FastRequests
 from footfall.api.routes import EVERY
+from footfall.api.who import Who
 from footfall.domain import accounts, banning, log_ins
 from footfall.domain.accounts import Changes
+from footfall.domain.rules import AccountRules
 from footfall.domain.sessions import Sessions
-from footfall.model import Account, Caller, Credentials, Role, Viewer
+from footfall.errors import ServiceError
+from footfall.model import PUBLIC, Account, Caller, Credentials, Role, Viewer
 from tests.conftest import Site, Sites
 from tests.support.accounts import save_account
 from tests.support.own_pages import OwnPage
@@ -318,6 +323,47 @@ def test_every_route_has_a_row_and_every_row_a_test() -> None:
     assert {row.route for row in EVERY} == {route for route, _ in ROWS}
     (head,) = re.findall(r"^\| Route \| What \| (.+) \|$", DOCUMENT.read_text(), re.MULTILINE)
     assert tuple(head.split(" | ")) == CALLERS
+
+
+def refusals(who: Who) -> dict[str, str]:
+    """What each caller is told who may not ask at all."""
+    known = {
+        "author": Viewer(Account("author", "guest", "", "")),
+        "guest": Viewer(Account("guest", "guest", "", "")),
+        "administrator": CONSOLE.viewer,
+    }
+    found = {}
+    for caller in CALLERS:
+        try:
+            who.require(known.get(caller, PUBLIC), AccountRules())
+        except ServiceError as error:
+            found[caller] = str(error.errno)
+    return found
+
+
+def test_the_document_says_whom_the_endpoint_refuses() -> None:
+    """Of each row that only some may ask for, whatever becomes of it behind that."""
+    by_route = {row.route: row for row in EVERY}
+    for (route, what), cells in documented().items():
+        told = dict(zip(CALLERS, cells, strict=True))
+        # A row may say what came of it, and not what was answered.
+        assert any(
+            all(told[caller] in (errno, "no") for caller, errno in refusals(who).items())
+            for who in asking(by_route[route])
+        ), (route, what)
+
+
+async def test_the_fast_path_leaves_what_not_anybody_may_ask_for_to_the_endpoint(
+    site: Site,
+) -> None:
+    """It knows nobody, and runs an operation without asking again."""
+    requests = FastRequests(site.service)
+    assert requests[b"GET", b"/api/comment?type=recent", b""] is not None
+    for row in EVERY:
+        if any(refusals(who) for who in asking(row)):
+            url = f"/api{row.path}?type={row.type or ''}&path=/p".encode()
+            body = b"{}" if row.method == "POST" else b""
+            assert requests[row.method.encode(), url, body] is None, row.route
 
 
 @pytest.mark.parametrize("row", ROWS, ids=": ".join)

@@ -151,7 +151,8 @@ EDIT = Fields(
 async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     """One's own account, or as an administrator anybody's, with its label and role."""
     account = caller.viewer.account
-    if account is None or (parsed.id and not caller.viewer.is_administrator):
+    assert account is not None
+    if parsed.id and not caller.viewer.is_administrator:
         raise Denied()
     id, changes, role = parsed.id or account.id, parsed.changes, None
     asked: str | None = None
@@ -190,7 +191,8 @@ BAN = Fields(_id, id="The account", needs_id=True)
 async def ban(site: Site, id: str, caller: Caller) -> object:
     """Ban an account, or remove one whose mail was never verified."""
     account = caller.viewer.account
-    if account is None or not caller.viewer.is_administrator or id == account.id:
+    assert account is not None
+    if id == account.id:
         raise Denied()
     stored = await site.accounts.by_id(id)
     if stored is None:

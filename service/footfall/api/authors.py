@@ -38,7 +38,7 @@ WANTED = Fields(
 
 
 async def show(site: Site, parsed: Wanted, caller: Caller) -> object:
-    author = await authors.find(site, parsed.who, caller)
+    author = await authors.find(site, parsed.who)
     part = await authors.part(site, author, parsed.after)
     shown = {"account": _account(site, author), "mail": author.mail}
     comments = [fact for each in part.comments if (fact := _facts(each))]
@@ -62,7 +62,7 @@ async def delete(site: Site, parsed: Wanted, caller: Caller) -> object:
 
 
 async def _erase(site: Site, parsed: Wanted, deed: Deed, caller: Caller) -> object:
-    author = await authors.find(site, parsed.who, caller)
+    author = await authors.find(site, parsed.who)
     done = await authors.erase(site, author, deed, caller, parsed.after)
     return {
         "comments": done.comments,

@@ -13,7 +13,6 @@ from orjson import Fragment
 
 from ..domain import comments
 from ..domain.page_cache import Finished
-from ..domain.rules import require_log_in
 from ..domain.site import Site
 from ..errors import Refused
 from ..http.params import (
@@ -268,11 +267,6 @@ DRAFT = Fields(
 class Post:
     draft: Draft
     dialect: Dialect
-
-
-def admit(site: Site, viewer: Viewer) -> None:
-    """Raises Unauthorized under LOGIN=force."""
-    require_log_in(viewer, site.account_rules)
 
 
 async def post(site: Site, parsed: Post, caller: Caller) -> object:

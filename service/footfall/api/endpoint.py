@@ -4,7 +4,7 @@ Errors are caught here and in fast_cycle.py only. It is raw ASGI, because Starle
 Response cost more than the work of an operation.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +26,7 @@ from .answers import Answer, Streamed
 from .dialects import Dialect, usual
 from .fast import FastRequest, answered
 from .fields import Reader
+from .who import Who
 
 READING = ("GET", "HEAD")
 
@@ -34,32 +35,44 @@ READING = ("GET", "HEAD")
 class Row:
     """One operation, in all dialects.
 
-    `route` is its name in metrics. `fields` are those that it reads. `run` returns plain data, an
-    answer that says more (answers.py), or a finished Reply or Response. `fast` makes of a parsed
-    request what can be answered without ASGI, for visitors who are not logged in; where it makes
-    nothing, and for others, `run` answers. Without `run`, `fast` answers everybody. `type` is the
-    value of the query's `type` that selects this row, None for any other value. `envelope` chooses
-    among those that a dialect has.
-    `is_navigation`: browsers come from wherever another service sent them.
-    `is_upload`: the body is a file, and comes in pieces. `admit` refuses whoever may not ask at all
-    before the fields are judged.
+    `route` is its name in metrics. `fields` are those that it reads, and `who` may ask, unless a
+    shape of the request says otherwise. `run` returns plain data, an answer that says more
+    (answers.py), or a finished Reply or Response. `fast` makes of a parsed request what can be
+    answered without ASGI, for visitors who are not logged in; where it makes nothing, and for
+    others, `run` answers. Without `run`, `fast` answers everybody. `type` is the value of the
+    query's `type` that selects this row, None for any other value. `envelope` chooses among those
+    that a dialect has. `is_navigation`: browsers come from wherever another service sent them.
+    `is_upload`: the body is a file, and comes in pieces.
     """
 
     route: str
     method: str
     path: str
     fields: Reader
+    who: Who
     run: Callable[[Site, Any, Caller], Awaitable[object]] | None = None
     envelope: Callable[[Dialect], Envelope] = usual
     type: str | None = None
     is_navigation: bool = False
     is_upload: bool = False
-    admit: Callable[[Site, Viewer], None] | None = None
     fast: Callable[[Site, Any], FastRequest | None] | None = None
 
-    def parse(self, request: RawRequest, site: Site) -> Any:
-        """What `run` gets. Raises BadRequest and FieldTooLong."""
-        return self.fields(request, site)
+    def parse(self, request: RawRequest, site: Site, viewer: Viewer = PUBLIC) -> Any:
+        """What `run` gets. Raises BadRequest, FieldTooLong, and what says that this viewer may not
+        ask: nothing is parsed for whom it is not."""
+        shape, rules = self.fields.shape_of(request), site.account_rules
+        who = shape.who or self.who
+        if who.is_first:
+            who.require(viewer, rules)
+            return shape(request, site)
+        parsed = shape(request, site)
+        who.require(viewer, rules)
+        return parsed
+
+
+def asking(row: Row) -> Sequence[Who]:
+    """Who may ask for each shape of a request."""
+    return [shape.who or row.who for shape in row.fields.shapes]
 
 
 def reply_of(row: Row, data: Any, dialect: Dialect) -> Reply:
@@ -137,9 +150,7 @@ class Resource:
         id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
         id = id.removesuffix(".html")
         asked = RawRequest(query, dialect, body, id, headers)
-        if row.admit:
-            row.admit(self._site, viewer)
-        parsed = row.parse(asked, self._site)
+        parsed = row.parse(asked, self._site, viewer)
         asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
         is_sent_elsewhere = dialect.is_sent_elsewhere(method, headers)
         agent = headers.get(b"user-agent", b"").decode("latin-1")

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 from ..domain.site import Site
 from ..errors import BadRequest
 from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, Values
+from .who import Who
 
 Source = Literal["query", "body", "either"]
 PLACES: Mapping[Source, str] = {"query": "query", "body": "body", "either": "body or query"}
@@ -263,12 +264,14 @@ class Fields:
 
     `when` says which requests have this shape, where there are several. `before` refuses by what
     is not in fields, `check` by several fields together; both raise, or tell the form. `id` says
-    what the id behind the path is, "" if the path has none.
+    what the id behind the path is, "" if the path has none. `who` may ask, where that is not the
+    same as for the operation's other shapes.
     """
 
     make: Callable[[Found, RawRequest, Site], Any]
     fields: Sequence[Field] = ()
     source: Source = "body"
+    who: Who | None = None
     id: str = ""
     needs_id: bool = False
     is_readers: bool = False
@@ -279,6 +282,9 @@ class Fields:
     @property
     def shapes(self) -> Sequence["Fields"]:
         return (self,)
+
+    def shape_of(self, request: RawRequest) -> "Fields":
+        return self
 
     def __call__(self, request: RawRequest, site: Site) -> Any:
         """Raises BadRequest and FieldTooLong."""
@@ -322,14 +328,11 @@ class ListOf:
     """
 
     make: Callable[[Sequence[Found], RawRequest, Site], Any]
-    of: Fields
+    object: Fields
     name: str
     each: str
     most: int
-
-    @property
-    def shapes(self) -> Sequence["Fields | ListOf"]:
-        return (self,)
+    who: Who | None = None
 
     @staticmethod
     def when(request: RawRequest) -> bool:
@@ -343,7 +346,7 @@ class ListOf:
             if not isinstance(values, Mapping):
                 raise BadRequest({str(i): f"each {self.each} need an object"})
             try:
-                found.append(self.of.read(values, site))
+                found.append(self.object.read(values, site))
             except BadRequest as error:
                 named = {f"{i}.{name}": text for name, text in error.fields.items()}
                 raise BadRequest(named) from None
@@ -357,19 +360,19 @@ class Shapes:
     shapes: Sequence[Fields | ListOf]
 
     def __call__(self, request: RawRequest, site: Site) -> Any:
-        return self.of(request)(request, site)
+        return self.shape_of(request)(request, site)
 
-    def of(self, request: RawRequest) -> Fields | ListOf:
+    def shape_of(self, request: RawRequest) -> Fields | ListOf:
         *others, last = self.shapes
         return next((each for each in others if each.when and each.when(request)), last)
 
 
-Reader = Fields | ListOf | Shapes
+Reader = Fields | Shapes
 
 
 def described(shape: Fields | ListOf) -> Iterator[tuple[str, str, str, str]]:
     """Each field's name, where it comes from, what it is and its bounds, for people."""
-    fields = shape.of if isinstance(shape, ListOf) else shape
+    fields = shape.object if isinstance(shape, ListOf) else shape
     place = "each of a list" if isinstance(shape, ListOf) else PLACES[fields.source]
     if fields.id:
         yield "id", "path", fields.id, "needed" if fields.needs_id else ""

@@ -1,14 +1,13 @@
 """Changes of comments: likes by everybody, edits by authors, all else by administrators."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from orjson import Fragment
 
 from ..domain import comments, moderation, undo
-from ..domain.rules import require_administrator
 from ..domain.site import Site
-from ..errors import BadRequest, Refused, Unauthorized
+from ..errors import BadRequest, Refused
 from ..http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest, Values
 from ..markup import safe_nick
 from ..model import STATUSES, Caller, Status
@@ -25,6 +24,7 @@ from .fields import (
     Text,
     Texts,
 )
+from .who import ADMINISTRATOR, ANYBODY, MODERATOR
 
 # Comments in one request.
 MAX_IDS = 200
@@ -36,19 +36,21 @@ _ID_DOC = "The comment"
 class Edit:
     """A like (True) or unlike (False) from anybody; with `like` None, other changes.
 
-    With `ids` of many comments at once.
+    With `ids` of many comments at once, with `undo` the name of what to take back.
 
-    `fields` are still unchecked then: edit checks them once it knows that somebody is logged in.
+    `fields` are still unchecked then: who asks decides which of them count.
     """
 
     id: str
     like: bool | None
     fields: Values
     ids: tuple[str, ...] | None = None
+    undo: str | None = None
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Edit":
-        return cls(request.id, found.get("like"), request.fields, _ids(request))
+        like, name = found.get("like"), found.get("undo")
+        return cls(request.id, like, request.fields, _ids(request), name)
 
 
 def _is_like(request: RawRequest) -> bool:
@@ -85,9 +87,11 @@ _UNDO = Fields(
 )
 EDIT = Shapes(
     (
-        Deferred(Edit.of, (_IDS, *_OF_MODERATOR), when=_is_of_many),
-        Deferred(Edit.of, _UNDO.fields, when=lambda request: "undo" in request.fields),
-        Fields(Edit.of, (Flag("like", "Up or down by one"),), id=_ID_DOC, when=_is_like),
+        Deferred(Edit.of, (_IDS, *_OF_MODERATOR), who=MODERATOR, when=_is_of_many),
+        replace(_UNDO, who=MODERATOR, when=lambda request: "undo" in request.fields),
+        Fields(
+            Edit.of, (Flag("like", "Up or down by one"),), id=_ID_DOC, who=ANYBODY, when=_is_like
+        ),
         Deferred(Edit.of, _OF_MODERATOR, id=_ID_DOC),
     )
 )
@@ -96,18 +100,15 @@ EDIT = Shapes(
 async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     """The changed comment, or "" when no comment has that id, or nothing was asked for.
 
-    Raises Unauthorized, Forbidden, Refused and BadRequest.
+    Raises Forbidden, Refused and BadRequest.
     """
     if parsed.ids is not None:
         return await _edit_many(site, parsed, parsed.ids, caller)
-    if "undo" in parsed.fields:
-        return await _undo(site, parsed.fields, caller)
+    if parsed.undo is not None:
+        return await _undo(site, parsed.undo, caller)
     if parsed.like is not None:
         showing = await comments.like(site, parsed.id, 1 if parsed.like else -1, caller)
     else:
-        # Checked before the fields: a stranger learns that a login is needed, and nothing else.
-        if caller.viewer.account is None:
-            raise Unauthorized()
         wanted = _wanted(parsed.fields, site, is_moderator=caller.viewer.is_administrator)
         showing = await moderation.edit(site, parsed.id, wanted, caller)
     if showing is None:
@@ -124,7 +125,6 @@ def _ids(request: RawRequest) -> tuple[str, ...] | None:
 
 
 async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> object:
-    require_administrator(caller.viewer)
     fields = {name: value for name, value in parsed.fields.items() if name != "ids"}
     wanted = _wanted(fields, site, is_moderator=True)
     edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
@@ -148,9 +148,7 @@ def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None
     form.done()
 
 
-async def _undo(site: Site, fields: Values, caller: Caller) -> object:
-    require_administrator(caller.viewer)
-    name = _UNDO.read(fields, site)["undo"]
+async def _undo(site: Site, name: str, caller: Caller) -> object:
     outcome = await undo.undo(site, name, caller)
     if outcome is None:
         raise Refused("This can not be undone any more")
@@ -193,7 +191,9 @@ class Delete:
         return cls(request.id, found.get("ids"))
 
 
-DELETE = Shapes((Fields(Delete.of, (_IDS,), when=_is_of_many), Fields(Delete.of, id=_ID_DOC)))
+DELETE = Shapes(
+    (Fields(Delete.of, (_IDS,), who=ADMINISTRATOR, when=_is_of_many), Fields(Delete.of, id=_ID_DOC))
+)
 
 
 async def delete(site: Site, parsed: Delete, caller: Caller) -> object:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from ..domain import identities
 from ..domain.reauthentication import OwnerProof
 from ..domain.site import Site
-from ..errors import BadRequest, Denied, FlowExpired, ServiceError
+from ..errors import BadRequest, FlowExpired, ServiceError
 from ..http.fetch_metadata import require_navigation
 from ..http.params import MAX_LINK, Form, RawRequest
 from ..http.response import Headers, Response
@@ -127,8 +127,6 @@ async def oauth(site: Site, parsed: Step, caller: Caller) -> Response:
 
 async def add(site: Site, parsed: Step, caller: Caller) -> Answer:
     """Where a browser goes so that a service is added to the account that is logged in."""
-    if caller.viewer.account is None:
-        raise Denied()
     address, state = await identities.begin(
         site, parsed.name, parsed.redirect, caller, adds=parsed.proof
     )

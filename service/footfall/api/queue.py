@@ -3,20 +3,20 @@
 Others get their own there, and pay for it: a search reads a thousand comments.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from orjson import Fragment
 
 from ..domain import queue as domain
 from ..domain.counters import charge
-from ..domain.rules import require_administrator
 from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
 from .dialects import Dialect
-from .fields import Choice, Fields, Found, Integer, Text
+from .fields import Choice, Fields, Found, Integer, Shapes, Text
+from .who import READER
 
 # Characters of what is searched for.
 MAX_WORDS = 256
@@ -54,7 +54,7 @@ class Queue:
         )
 
 
-QUEUE = Fields(
+_QUEUE = Fields(
     Queue.of,
     (
         Choice("status", "Comments of this status alone", "", STATUSES),
@@ -66,12 +66,13 @@ QUEUE = Fields(
     ),
     source="query",
 )
+# A search of one's own is for whoever is logged in.
+QUEUE = Shapes(
+    (replace(_QUEUE, who=READER, when=lambda request: request.query.get("owner") == "mine"), _QUEUE)
+)
 
 
 async def queue(site: Site, parsed: Queue, caller: Caller) -> object:
-    """Raises Unauthorized and Forbidden."""
-    if not (parsed.is_mine and caller.viewer.account):
-        require_administrator(caller.viewer)
     if not caller.viewer.is_administrator:
         await charge(site, caller.address, SEARCH_TOKENS)
     account = caller.viewer.account.id if parsed.is_mine and caller.viewer.account else ""

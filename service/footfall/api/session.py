@@ -15,8 +15,9 @@ from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Account, Caller, Credentials, Session, Viewer
 from ..render.view import DisplayOptions
 from .answers import Answer, NewSession
-from .fields import ONLY_TRUE, Fields, Found, Given, Text
+from .fields import ONLY_TRUE, Fields, Found, Given, Shapes, Text
 from .flow_cookie import kept
+from .who import ANYBODY
 
 # Of an authenticator; a recovery code is longer, and is taken where one logs in.
 CODE_CHARACTERS = 6
@@ -149,14 +150,25 @@ class SecondFactor:
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "SecondFactor":
-        return cls(found["email"], device_cookie(request.headers))
+        return cls(found.get("email", ""), device_cookie(request.headers))
 
 
-SECOND_FACTOR = Fields(
-    SecondFactor.of,
-    (Text("email", "Whose log-in it is asked of; without, a secret for oneself", MAX_MAIL),),
-    source="query",
-    before=lambda request: require_no_part(request.headers),
+def _require_no_part(request: RawRequest) -> None:
+    require_no_part(request.headers)
+
+
+SECOND_FACTOR = Shapes(
+    (
+        Fields(
+            SecondFactor.of,
+            (Text("email", "Whose log-in; without, a secret for oneself", MAX_MAIL),),
+            source="query",
+            who=ANYBODY,
+            when=lambda request: bool(request.query.get("email")),
+            before=_require_no_part,
+        ),
+        Fields(SecondFactor.of, before=_require_no_part),
+    )
 )
 
 
@@ -165,8 +177,7 @@ async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Ans
     if parsed.mail:
         is_asked = await log_ins.has_second_factor(site, parsed.mail, caller, device=parsed.device)
         return Answer({"enable": is_asked})
-    if caller.viewer.account is None:
-        raise LoggedOut()
+    assert caller.viewer.account is not None
     # A new one each time: the one that is in use is told to nobody, not even its owner.
     secret = two_factor.new_secret()
     address = two_factor.otpauth_url(secret, caller.viewer.account.mail, site.site_name)
@@ -216,7 +227,8 @@ async def add_second_factor(
 async def sessions(site: Site, parsed: None, caller: Caller) -> object:
     """One's log-ins that go on, and what proves that the account is one's own."""
     account = caller.viewer.account
-    stored = await site.accounts.by_id(account.id) if account else None
+    assert account is not None
+    stored = await site.accounts.by_id(account.id)
     if stored is None:
         raise LoggedOut()
     return {
@@ -250,8 +262,7 @@ SESSION = Fields(_id, id="One log-in; without, all but the one that asks")
 async def end_sessions(site: Site, session: str, caller: Caller) -> object:
     """One of one's log-ins; without its id, all but the one that asks."""
     account = caller.viewer.account
-    if account is None:
-        raise LoggedOut()
+    assert account is not None
     if session:
         await site.sessions.end_one(account, session)
     else:

@@ -34,7 +34,7 @@ from ..store.comments import AlreadyPublished, Before, IdTaken
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
 from .counters import charge
-from .rules import require_allowed, require_log_in, verdict
+from .rules import require_allowed, verdict
 from .shares import client_of
 from .site import Site
 
@@ -47,9 +47,8 @@ TRIES = 5
 async def publish(site: Site, draft: Draft, caller: Caller) -> Showing:
     """Store a comment and return it as its author sees it.
 
-    Raises Banned; Unauthorized where LOGIN=force asks for an account; Forbidden, Duplicate,
-    NoSuchParent and TooFast, in that order; nothing is stored then. A retry of a comment that is
-    stored returns the stored one.
+    Raises Banned, Forbidden, Duplicate, NoSuchParent and TooFast, in that order; nothing is stored
+    then. A retry of a comment that is stored returns the stored one.
     """
     try:
         return await _publish(site, draft, caller)
@@ -60,7 +59,6 @@ async def publish(site: Site, draft: Draft, caller: Caller) -> Showing:
 async def _publish(site: Site, draft: Draft, caller: Caller) -> Showing:
     rules = site.rules
     await site.bans.require_none(caller, draft.mail or "")
-    require_log_in(caller.viewer, site.account_rules)
     await site.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text

@@ -29,6 +29,7 @@ from tests.support.sites import site_of
 from .support import extent, requirements
 from .support.accounts import save_account
 from .support.clusters import RealCluster, clustered
+from .support.description import description_of
 from .support.fakes import fake_redis
 from .support.providers import lasting_provider as lasting_provider
 from .support.providers import other as other
@@ -271,7 +272,11 @@ class Sites:
             settings, self.store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of
         )
         transport = httpx.ASGITransport(create_app(settings, service), client=(address, 1))
-        client = httpx.AsyncClient(transport=transport, base_url="http://site.test")
+        client = httpx.AsyncClient(
+            transport=transport,
+            base_url="http://site.test",
+            event_hooks={"response": [description_of(service)]},
+        )
         self._clients.append(client)
         return Site(service, self.store, client, clock)
 

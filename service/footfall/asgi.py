@@ -8,6 +8,7 @@ from starlette.types import ASGIApp
 from . import __version__
 from .api import middleware
 from .api.account_pages import account_routes
+from .api.description import description_route
 from .api.endpoint import not_found
 from .api.feeds import feed_routes
 from .api.health import Health, health_routes
@@ -67,6 +68,7 @@ def create_app(
             *account_routes(policy, values, site),
             *health_routes(health or health_of(settings, site)),
             metrics_route(site, __version__),
+            description_route(site, __version__),
             *unsubscribe_routes(site.recipients),
         ],
         redirect_slashes=False,

@@ -26,6 +26,7 @@ from .answers import Answer, Streamed
 from .dialects import Dialect, usual
 from .fast import FastRequest, answered
 from .fields import Reader
+from .schemas import AnswerSchema
 from .who import Who
 
 READING = ("GET", "HEAD")
@@ -36,12 +37,13 @@ class Row:
     """One operation, in all dialects.
 
     `route` is its name in metrics. `fields` are those that it reads, and `who` may ask, unless a
-    shape of the request says otherwise. `run` returns plain data, an answer that says more
-    (answers.py), or a finished Reply or Response. `fast` makes of a parsed request what can be
-    answered without ASGI, for visitors who are not logged in; where it makes nothing, and for
-    others, `run` answers. Without `run`, `fast` answers everybody. `type` is the value of the
-    query's `type` that selects this row, None for any other value. `envelope` chooses among those
-    that a dialect has. `is_navigation`: browsers come from wherever another service sent them.
+    shape of the request says otherwise. `answer` describes what comes back. `run` returns plain
+    data, an answer that says more (answers.py), or a finished Reply or Response. `fast` makes of a
+    parsed request what can be answered without ASGI, for visitors who are not logged in; where it
+    makes nothing, and for others, `run` answers. Without `run`, `fast` answers everybody. `type` is
+    the value of the query's `type` that selects this row, None for any other value. `envelope`
+    chooses among those that a dialect has. `is_navigation`: browsers come from wherever another
+    service sent them.
     `is_upload`: the body is a file, and comes in pieces.
     """
 
@@ -50,6 +52,7 @@ class Row:
     path: str
     fields: Reader
     who: Who
+    answer: AnswerSchema
     run: Callable[[Site, Any, Caller], Awaitable[object]] | None = None
     envelope: Callable[[Dialect], Envelope] = usual
     type: str | None = None

@@ -1,0 +1,286 @@
+"""/openapi.json: what the table of routes says, as OpenAPI 3.1.
+
+Operations are described under /api, and without prefix in the shape that the older dialect gives
+them; those for this service's own pages alone, under /ui/api. Bounds are the ones of this site.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import orjson
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from ..domain.site import Site
+from ..errors import ServiceError, WrongMethod
+from ..http.csrf import CSRF_HEADER
+from ..http.envelope import NO_ENVELOPE
+from .dialects import Dialect
+from .endpoint import Row, asking
+from .fields import Field, Fields, ListOf, Paths, Words
+from .routes import ADMIN_TABLE, EVERY, PREFIXES, TABLE
+from .schemas import SCHEMAS
+from .site import TYPES, Page, send_file
+from .who import ANYBODY, COMMENTER
+
+Schema = dict[str, Any]
+
+# The media types of a body with fields.
+FORMS = ("application/json", "application/x-www-form-urlencoded")
+# Operations answer these in no described way: the one is a defect, the other an unknown method.
+UNDESCRIBED = (200, 500, WrongMethod.status)
+NOUNS = {
+    "article": "Counters of pages",
+    "comment": "Comments",
+    "token": "Log-ins and second factors",
+    "user": "Accounts",
+    "verification": "Confirming a mail",
+    "oauth": "Log-ins by other services",
+    "author": "All that is stored of somebody",
+    "ban": "Bans",
+    "db": "The archive",
+    "counters": "Counters, for administrators",
+    "log": "What moderators did",
+    "outbox": "Notifications",
+    "import": "Imports",
+    "settings": "Settings",
+    "state": "The service",
+}
+_ID = "/{id}"
+# Where this service's own pages ask, with a cookie and a header.
+OWN_PAGES = "/ui/api"
+
+
+def described(site: Site, version: str) -> Schema:
+    """The whole description."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": site.site_name,
+            "version": version,
+            "description": "Read counts and comments, by the API of the Waline comment server.",
+        },
+        "servers": [{"url": "."}],
+        "tags": [{"name": name, "description": text} for name, text in NOUNS.items()],
+        "paths": dict(_paths(site)),
+        "components": {
+            "schemas": {name: {**schema} for name, schema in SCHEMAS.items()},
+            "responses": {f"Error{status}": _error(status) for status in _statuses()},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "page": {"type": "apiKey", "in": "cookie", "name": "footfall"},
+            },
+        },
+    }
+
+
+def _paths(site: Site) -> Iterator[tuple[str, Schema]]:
+    for prefix, spoken in PREFIXES.items():
+        by_path: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in ADMIN_TABLE if spoken.table is EVERY else TABLE:
+            by_path[row.path].append(row)
+        for path, rows in by_path.items():
+            yield f"{prefix}{path}", _methods(site, prefix, rows, spoken.exact, with_id=False)
+            named = [row for row in rows if any(_id(shape) for shape in row.fields.shapes)]
+            if named:
+                methods = _methods(site, prefix, named, spoken.longer, with_id=True)
+                yield f"{prefix}{path}{_ID}", methods
+
+
+def _id(shape: Fields | ListOf) -> str:
+    return shape.id if isinstance(shape, Fields) else ""
+
+
+def _methods(
+    site: Site, prefix: str, rows: Sequence[Row], dialect: Dialect, *, with_id: bool
+) -> Schema:
+    by_method: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_method[row.method.lower()].append(row)
+    return {
+        method: _operation(site, prefix, same, dialect, with_id=with_id)
+        for method, same in by_method.items()
+    }
+
+
+def _operation(
+    site: Site, prefix: str, rows: Sequence[Row], dialect: Dialect, *, with_id: bool
+) -> Schema:
+    """Of the rows of one method; with several, the query's `type` selects one."""
+    whos = [each for row in rows for each in asking(row)]
+    name = "_".join([*filter(None, prefix.split("/")), rows[0].route, *(["id"] if with_id else [])])
+    tokens: list[Schema] = [{"page": []} if prefix == OWN_PAGES else {"token": []}]
+    operation: Schema = {
+        "operationId": name,
+        "summary": ", ".join(row.route.replace("_", " ") for row in rows),
+        "tags": [rows[0].path.split("/")[1]],
+        "x-who": "; or ".join(dict.fromkeys(each.name for each in whos)),
+        "security": [{}, *tokens] if {ANYBODY, COMMENTER}.intersection(whos) else tokens,
+        "parameters": [*_parameters(site, prefix, rows, with_id=with_id)],
+        "responses": _responses(rows, dialect),
+    }
+    if rows[0].is_upload:
+        schema = {"type": "string", "format": "binary"}
+        operation["requestBody"] = {"content": {"application/octet-stream": {"schema": schema}}}
+    elif bodies := [*_bodies(site, rows, with_id=with_id)]:
+        operation["requestBody"] = _body(bodies)
+    return operation
+
+
+def _shapes(rows: Iterable[Row], *, with_id: bool) -> Iterator[tuple[Row, Fields | ListOf]]:
+    for row in rows:
+        for shape in row.fields.shapes:
+            # With an id behind it a path means one thing, and without none that has to have one.
+            is_there = bool(_id(shape)) if with_id else not getattr(shape, "needs_id", False)
+            if is_there:
+                yield row, shape
+
+
+def _is_in_query(row: Row, shape: Fields) -> bool:
+    return shape.source == "query" or (shape.source == "either" and row.method == "GET")
+
+
+def _parameters(site: Site, prefix: str, rows: Sequence[Row], *, with_id: bool) -> Iterator[Schema]:
+    if with_id:
+        (doc, *_) = [_id(shape) for _, shape in _shapes(rows, with_id=True)]
+        schema = {"type": "string", "minLength": 1, "pattern": "^[^/?#%]+$"}
+        described = {"description": doc, "required": True, "schema": schema}
+        yield {"name": "id", "in": "path", **described}
+    if prefix == OWN_PAGES:
+        needed = {"required": True, "schema": {"const": "1"}}
+        doc = "That the request comes from a page of this service"
+        yield {"name": CSRF_HEADER.decode(), "in": "header", "description": doc, **needed}
+    if len(rows) > 1:
+        types = ["", *(row.type for row in rows if row.type)]
+        schema = {"type": "string", "enum": types}
+        yield {"name": "type", "in": "query", "description": "Which operation", "schema": schema}
+    seen = dict[str, tuple[Field, int]]()
+    for row, shape in _shapes(rows, with_id=with_id):
+        for each in shape.fields if isinstance(shape, Fields) and _is_in_query(row, shape) else ():
+            first, number = seen.get(each.name, (each, 0))
+            seen[each.name] = (first, number + each.is_required)
+    shapes = [*_shapes(rows, with_id=with_id)]
+    for field, number in seen.values():
+        yield _parameter(site, field, is_required=number == len(shapes))
+
+
+def _parameter(site: Site, field: Field, *, is_required: bool) -> Schema:
+    found: Schema = {"name": field.name, "in": "query", "description": field.doc}
+    if is_required:
+        found["required"] = True
+    if isinstance(field, Paths | Words):
+        found |= {"style": "form", "explode": isinstance(field, Paths)}
+    return {**found, "schema": field.schema(site)}
+
+
+def _bodies(site: Site, rows: Sequence[Row], *, with_id: bool) -> Iterator[Schema]:
+    for row, shape in _shapes(rows, with_id=with_id):
+        if row.method == "GET":
+            continue
+        if isinstance(shape, ListOf):
+            items = _object(site, shape.object.fields)
+            yield {"type": "array", "items": items, "minItems": 1, "maxItems": shape.most}
+        elif shape.fields and not _is_in_query(row, shape):
+            yield _object(site, shape.fields)
+
+
+def _object(site: Site, fields: Sequence[Field]) -> Schema:
+    read = [each for each in fields if each.is_read is None or each.is_read(site)]
+    found: Schema = {
+        "type": "object",
+        "properties": {each.name: {**each.schema(site), "description": each.doc} for each in read},
+    }
+    needed = [each.name for each in read if each.is_required]
+    return {**found, "required": needed} if needed else found
+
+
+def _body(bodies: Sequence[Schema]) -> Schema:
+    objects = [each for each in bodies if each["type"] == "object"]
+    schemas = {FORMS[0]: bodies, FORMS[1]: objects}
+    content = {media: {"schema": _any(each)} for media, each in schemas.items() if each}
+    return {"content": content}
+
+
+def _any(schemas: Sequence[Mapping[str, Any]]) -> Schema:
+    different = [each for i, each in enumerate(schemas) if each not in schemas[:i]]
+    return {**different[0]} if len(different) == 1 else {"anyOf": different}
+
+
+def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
+    found: Schema = {"200": _good(rows, dialect)}
+    if any(row.answer.is_redirect for row in rows):
+        header = {"location": {"schema": {"type": "string"}}}
+        found["302"] = {"description": "Where the browser goes on", "headers": header}
+    if any(row.method == "GET" for row in rows):
+        found["304"] = {"description": "What the client has already, by its If-None-Match"}
+    refusals = {str(s): {"$ref": f"#/components/responses/Error{s}"} for s in _statuses()}
+    return found | refusals
+
+
+def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
+    """The answer, or a refusal, which has status 200 as well."""
+    if rows[0].answer.has_lines:
+        words = "Lines of JSON: steps, and at last the report or a refusal"
+        return {"description": words, "content": {"application/json": {"schema": {}}}}
+    good = [_answer(row, dialect) for row in rows if not row.answer.is_redirect]
+    schema = _any([*good, _refusal(200)])
+    content = {"application/json": {"schema": schema}}
+    return {"description": "The answer, or a refusal with its errno", "content": content}
+
+
+def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
+    answer = row.answer
+    if row.envelope(dialect) is NO_ENVELOPE and answer.bare is not None:
+        return answer.bare
+    return {
+        "type": "object",
+        "properties": {"errno": {"const": 0}, "errmsg": {"const": ""}, "data": answer.data},
+        "required": ["errno", "errmsg", "data"],
+        "additionalProperties": False,
+    }
+
+
+def _statuses() -> Sequence[int]:
+    found = {each.status for each in ServiceError.below()}
+    return sorted(found.difference(UNDESCRIBED))
+
+
+def _refusal(status: int) -> Schema:
+    errors = [each for each in ServiceError.below() if each.status == status]
+    words = {"type": "object", "additionalProperties": {"type": "string"}}
+    return {
+        "type": "object",
+        "properties": {
+            "errno": {"enum": sorted({each.errno for each in errors})},
+            "errmsg": {"anyOf": [{"type": "string"}, words]},
+        },
+        "required": ["errno"],
+        "additionalProperties": False,
+    }
+
+
+def _error(status: int) -> Schema:
+    names = [each.__name__ for each in ServiceError.below() if each.status == status]
+    content = {"application/json": {"schema": _refusal(status)}}
+    return {"description": ", ".join(names), "content": content}
+
+
+class Description:
+    """The description as an ASGI application; it is made for the first who asks."""
+
+    def __init__(self, site: Site, version: str) -> None:
+        self._site = site
+        self._version = version
+
+    @cached_property
+    def _body(self) -> bytes:
+        return orjson.dumps(described(self._site, self._version))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send_file(scope, send, self._body, TYPES[".json"], b"no-cache")
+
+
+def description_route(site: Site, version: str) -> BaseRoute:
+    return Route("/openapi.json", Page(Description(site, version), "static"))

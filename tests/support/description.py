@@ -1,0 +1,73 @@
+"""Compares answers with /openapi.json: the status has to be described, and the body to fit."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import httpx
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from footfall.api.description import described
+from footfall.domain.site import Site
+
+
+class Described:
+    """A description, which an HTTP client compares with each answer that it gets.
+
+    What is described of answers is the same at each site, so it is compiled once.
+    """
+
+    def __init__(self, description: Mapping[str, Any]) -> None:
+        self._components = description["components"]
+        self._paths = {
+            re.compile(path.replace("{id}", "[^/]+")): methods
+            for path, methods in description["paths"].items()
+        }
+        self._validator = cache(self._compiled)
+        self.compared = 0
+
+    async def __call__(self, response: httpx.Response) -> None:
+        request = response.request
+        if "content-length" not in response.headers and response.status_code == 200:
+            # Its length was not known: the test reads it in pieces.
+            return
+        for pattern, methods in self._paths.items():
+            if pattern.fullmatch(request.url.path) and request.method.lower() in methods:
+                await response.aread()
+                self.compare(pattern, request.method.lower(), response)
+
+    def compare(self, pattern: re.Pattern[str], method: str, response: httpx.Response) -> None:
+        """Raises AssertionError."""
+        told = f"{method} {pattern.pattern} {response.status_code}: {response.text[:500]}"
+        documented = self._paths[pattern][method]["responses"]
+        assert str(response.status_code) in documented, told
+        validator = self._validator(pattern, method, str(response.status_code))
+        self.compared += 1
+        if validator is None:
+            return
+        wrong = best_match(validator.iter_errors(json.loads(response.text)))
+        assert wrong is None, f"{told}: {wrong.json_path}: {wrong.message[:200]}"
+
+    def _compiled(
+        self, pattern: re.Pattern[str], method: str, status: str
+    ) -> Draft202012Validator | None:
+        found = self._paths[pattern][method]["responses"][status]
+        if name := found.get("$ref", "").rpartition("/")[2]:
+            found = self._components["responses"][name]
+        schema = found.get("content", {}).get("application/json", {}).get("schema")
+        if not schema:
+            return None
+        return Draft202012Validator({**schema, "components": self._components})
+
+
+_made = list[Described]()
+
+
+def description_of(site: Site) -> Described:
+    """The description, made of the first site that is asked for it."""
+    if not _made:
+        _made.append(Described(json.loads(json.dumps(described(site, "0")))))
+    return _made[0]

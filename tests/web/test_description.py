@@ -1,0 +1,69 @@
+"""/openapi.json says what there is; the tests' client compares every answer with it."""
+
+import httpx
+import pytest
+
+from footfall.api.routes import ADMIN_TABLE, TABLE
+from tests.conftest import Site, Sites
+from tests.support.description import description_of
+
+
+@pytest.fixture(params=["fake"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """A description does not depend on the server."""
+    kind: str = request.param
+    return kind
+
+
+async def test_every_operation_is_described(site: Site) -> None:
+    described = (await site.get("/openapi.json"))["paths"]
+    for prefix, rows in (("/api", TABLE), ("", TABLE), ("/ui/api", ADMIN_TABLE)):
+        for row in rows:
+            forms = (f"{prefix}{row.path}", f"{prefix}{row.path}/{{id}}")
+            assert any(row.method.lower() in described.get(form, {}) for form in forms), row.route
+
+
+async def test_what_is_bounded_by_a_setting_has_its_bound(make_site: Sites) -> None:
+    site = await make_site(COMMENT_LENGTH="1000", COUNTER_TYPES="time,applause")
+    paths = (await site.get("/openapi.json"))["paths"]
+    bodies = paths["/api/comment"]["post"]["requestBody"]["content"]
+    draft = bodies["application/json"]["schema"]["properties"]
+    assert draft["comment"]["maxLength"] == 1000
+    (types,) = [
+        each["schema"]["items"]["enum"]
+        for each in paths["/api/article"]["get"]["parameters"]
+        if each["name"] == "type"
+    ]
+    assert types == ["time", "applause"]
+
+
+async def test_the_description_has_an_etag(site: Site) -> None:
+    first = await site.http.get("/openapi.json")
+    again = await site.http.get("/openapi.json", headers={"if-none-match": first.headers["etag"]})
+    assert (first.status_code, again.status_code) == (200, 304)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (418, {"errno": 418}),
+        (200, {"errno": 0, "errmsg": "", "data": [{"time": "many"}]}),
+        (200, {"errno": 0, "errmsg": "", "data": [], "more": 1}),
+        (403, {"errno": 401, "errmsg": "Unauthorized"}),
+    ],
+)
+async def test_an_answer_that_is_not_described_is_found(
+    site: Site, status: int, body: dict[str, object]
+) -> None:
+    """A test of the comparison: it can fail."""
+    request = httpx.Request("GET", "http://site.test/api/article?path=/a")
+    with pytest.raises(AssertionError, match="get /api/article"):
+        await description_of(site.service)(httpx.Response(status, json=body, request=request))
+
+
+async def test_no_description_of_a_comment_has_a_field_that_nobody_named(site: Site) -> None:
+    comment = await site.post("hello")
+    request = httpx.Request("POST", "http://site.test/api/comment")
+    body = {"errno": 0, "errmsg": "", "data": {**comment, "password": "secret"}}
+    with pytest.raises(AssertionError, match="post /api/comment"):
+        await description_of(site.service)(httpx.Response(200, json=body, request=request))

@@ -10,11 +10,11 @@ from footfall.driver.keys import Keys
 from footfall.model import Account, Ban, Comment, Credentials, Session
 from footfall.store import codec
 from footfall.store.bans import MAX_BANS
-from footfall.store.comments import MAX_BYTES, MAX_REPLIES
+from footfall.store.comments import MAX_PAGE_BYTES, MAX_REPLIES
 from footfall.store.deletions import STEP_BYTES, STEP_REPLIES
 from footfall.store.ids import SHORT, IdGenerator
 from footfall.store.outbox import CONSUMER, GROUP, Task
-from footfall.store.projections import Applying, Change, Entry
+from footfall.store.projections import Applying, CommentChange, JournalEntry
 
 from . import seed
 from .scenarios import article, path
@@ -70,10 +70,10 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
 
     def apply(n: int) -> Values:
         each = comments[n]
-        change = Change(
+        change = CommentChange(
             each.id[:SHORT], "", "approved", "", False, False, "", "", each.author, each.author
         )
-        entry = Entry(NOW_MS + n, "publish", "author", "", n, (), [change])
+        entry = JournalEntry(NOW_MS + n, "publish", "author", "", n, (), [change])
         applying = Applying(Keys("bench", 512), each.id[SHORT:], [entry], tells=True)
         return {
             "lists": applying.lists,
@@ -208,7 +208,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "root": "",
             "after": "",
             "most": MAX_REPLIES,
-            "room": MAX_BYTES,
+            "room": MAX_PAGE_BYTES,
         },
         "comments/page, 300,000 roots, 50,000 held": lambda n: {
             **{name: f"long:{name}" for name in ("bodies", "likes", "held")},
@@ -222,7 +222,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "root": "",
             "after": "",
             "most": MAX_REPLIES,
-            "room": MAX_BYTES,
+            "room": MAX_PAGE_BYTES,
         },
         "comments/mend, 1 change": lambda n: {
             "version": f"mended:{n}",
@@ -245,7 +245,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "delta": 1,
             "sees": "public",
             "account": "",
-            "room": MAX_BYTES,
+            "room": MAX_PAGE_BYTES,
             "now": NOW_MS + n,
         },
         "comments/moderate": lambda n: moderate(

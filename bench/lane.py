@@ -30,7 +30,7 @@ from footfall.driver.connection import pack_word
 from footfall.http.protocol import HttpProtocol
 from footfall.loadtest.exchange import numbered
 from footfall.loadtest.workload import zipf
-from footfall.store.threads import Found
+from footfall.store.threads import PageReply
 from tests.support.sites import site_of
 
 from .peer import Peer
@@ -104,7 +104,7 @@ def _answering(sent: list[bytes]) -> Callable[[], object]:
     return answer
 
 
-def joining(found: Found) -> dict[str, Callable[[], object]]:
+def joining(found: PageReply) -> dict[str, Callable[[], object]]:
     """Name -> a function that makes a page of this reply, and one that only parses the reply. They
     raise RuntimeError if the page waits for anything."""
     settings = Settings.from_env({})

@@ -35,12 +35,12 @@ from redis import Redis
 from footfall.api.counters import Read
 from footfall.api.dialects import WALINE
 from footfall.driver.scripts import parse_header, sources
-from footfall.model import PUBLIC, Account, Comment, Live, Showing, Shown
+from footfall.model import PUBLIC, Account, Comment, Lookups, ShownComment, ShownComments
 from footfall.render.markdown import render
 from footfall.render.view import DisplayOptions, View
 from footfall.store import codec
 from footfall.store.ids import SHORT
-from footfall.store.threads import Found
+from footfall.store.threads import PageReply
 
 from . import constructs, lane, seed
 from .cases import Values, every_case, prepare, thread
@@ -120,19 +120,21 @@ def encoders() -> dict[str, Callable[[], object]]:
     view = View(PUBLIC, look)
     comments, _ = thread(50)
     stored = [codec.body(each) for each in comments]
-    shown = Showing([Shown(comments[0].id, comments[0].path, codec.parse_body(stored[0]))])
+    shown = ShownComments(
+        [ShownComment(comments[0].id, comments[0].path, codec.parse_body(stored[0]))]
+    )
     found = [_found(comments[:1], stored[:1]), _found(comments, stored)]
     by_accounts = [
         codec.body(replace(each, account=f"{n:016d}")) for n, each in enumerate(comments)
     ]
-    authors = Live(
+    authors = Lookups(
         {
             f"{n:016d}": Account(f"{n:016d}", "guest", "Somebody", "somebody@example.com")
             for n in range(len(comments))
         }
     )
     theirs = _found(comments, by_accounts).threads(comments[0].id[SHORT:])
-    (one, page), live = [each.threads(comments[0].id[SHORT:]) for each in found], Live()
+    (one, page), live = [each.threads(comments[0].id[SHORT:]) for each in found], Lookups()
     read, counts = Read(["/a"], ["time"], WALINE), list(range(1_000, 1_050))
     return {
         "Found.threads, 10 x (1+4)": lambda: found[1].threads(comments[0].id[SHORT:]),
@@ -150,11 +152,11 @@ def encoders() -> dict[str, Callable[[], object]]:
     }
 
 
-def _found(comments: Sequence[Comment], stored: Sequence[bytes]) -> Found:
+def _found(comments: Sequence[Comment], stored: Sequence[bytes]) -> PageReply:
     """What the page script returns for these comments."""
     ids = " ".join(each.id[:SHORT] for each in comments).encode()
     replies = [REPLIES if len(comments) > 1 else 0] * sum(not each.root for each in comments)
-    return Found(b"1", len(comments), len(replies), 0, ids, stored, replies, [], [], [])
+    return PageReply(b"1", len(comments), len(replies), 0, ids, stored, replies, [], [], [])
 
 
 def _encoders() -> dict[str, dict[str, float]]:

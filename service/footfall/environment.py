@@ -25,7 +25,7 @@ class BadSettings(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenTexts:
     """What was set: each setting's text by its name; the file that it is the text of, or the .env
     in which it stands, if it comes from one."""
 
@@ -40,7 +40,7 @@ class Given:
         return json.dumps([self.texts, self.files, self.env_files]).encode()
 
     @classmethod
-    def unpacked(cls, packed: bytes) -> "Given":
+    def unpacked(cls, packed: bytes) -> "GivenTexts":
         return cls(*json.loads(packed))
 
     def now(self, name: str, text: str) -> str:
@@ -63,13 +63,13 @@ class Given:
         except ValueError as error:
             raise ValueError(f"{name}{SUFFIX}={file!r}: {error}") from None
 
-    def but(self, **texts: str) -> "Given":
+    def but(self, **texts: str) -> "GivenTexts":
         """The same with other texts for some settings, which come from no file."""
 
         def others(files: Mapping[str, str]) -> dict[str, str]:
             return {name: file for name, file in files.items() if name not in texts}
 
-        return Given({**self.texts, **texts}, others(self.files), others(self.env_files))
+        return GivenTexts({**self.texts, **texts}, others(self.files), others(self.env_files))
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class FromEnvironment:
     """A base of dataclasses whose fields are settings (values.env): made of an environment, and
     shown as a table."""
 
-    given: Given = field(default_factory=Given, repr=False, compare=False)
+    given: GivenTexts = field(default_factory=GivenTexts, repr=False, compare=False)
 
     @classmethod
     def settings(cls) -> Iterator["Field[Any]"]:
@@ -95,7 +95,7 @@ class FromEnvironment:
         return cls.of(replace(found, env_files=env_files or {}))
 
     @classmethod
-    def of(cls, given: Given) -> Self:
+    def of(cls, given: GivenTexts) -> Self:
         """The same of what was read from it."""
         values, wrong = dict[str, Any](), [*given.wrong]
         for each in cls.settings():
@@ -158,7 +158,7 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def given(environ: Mapping[str, str], names: Iterable[str]) -> Given:
+def given(environ: Mapping[str, str], names: Iterable[str]) -> GivenTexts:
     """What the environment says about the settings of these names."""
     texts, files, wrong = dict[str, str](), dict[str, str](), list[str]()
     for name in names:
@@ -174,7 +174,7 @@ def given(environ: Mapping[str, str], names: Iterable[str]) -> Given:
                 # What is no path may be the secret itself, put into the wrong variable.
                 shown = repr(file) if os.path.isabs(file) else "***"
                 wrong.append(f"{name}{SUFFIX}={shown}: {error}")
-    return Given(texts, files, wrong=tuple(wrong))
+    return GivenTexts(texts, files, wrong=tuple(wrong))
 
 
 def text_of(file: str) -> str:

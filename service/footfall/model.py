@@ -2,7 +2,7 @@
 
 A comment has two kinds of facts. What its author wrote does not change, and is stored as JSON
 (`Comment`; its public part is read back as `Body`). Its likes, status and pin change often, and are
-in Redis structures of their own. `Shown` joins both.
+in Redis structures of their own. `ShownComment` joins both.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -227,7 +227,7 @@ def account_of(person: bytes) -> str:
     return person[len(BY_ACCOUNT) : -1].decode() if person.startswith(BY_ACCOUNT) else ""
 
 
-class Shown(NamedTuple):
+class ShownComment(NamedTuple):
     """A comment with what changes around it: likes, status, pin."""
 
     id: str
@@ -269,7 +269,7 @@ class Threads:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class Lookups:
     """What is looked up whenever comments are shown: account id -> account, None if it is gone;
     author -> number of approved comments; comment id -> private part as JSON."""
 
@@ -279,11 +279,11 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class ShownComments:
     """Comments of any pages, for one viewer."""
 
-    comments: Sequence[Shown]
-    live: Live = Live()
+    comments: Sequence[ShownComment]
+    live: Lookups = Lookups()
 
 
 @dataclass(frozen=True, slots=True)

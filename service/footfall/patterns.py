@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # RE2's limit for one setting's patterns and their cache.
-MAX_BYTES = 32 * 1024 * 1024
+MAX_PATTERN_BYTES = 32 * 1024 * 1024
 # A pattern that matches all of these matches every comment, and is a mistake.
 PROBES = ("x", "7", "\N{CJK UNIFIED IDEOGRAPH-8BCD}", "?!")
 
@@ -145,7 +145,7 @@ def _compile(pattern: str) -> Any:
     options.case_sensitive = False
     options.never_capture = True
     options.log_errors = False
-    options.max_mem = MAX_BYTES
+    options.max_mem = MAX_PATTERN_BYTES
     try:
         return re2.compile(pattern, options)
     except UnicodeEncodeError:
@@ -160,5 +160,5 @@ def _reason(error: Exception) -> str:
     if re.search(r"\(\?<?[=!]$", text):
         return f"it looks ahead or behind with {text.split()[-1]}, which RE2 does not do"
     if "too large" in text:
-        return f"all patterns together take more than {MAX_BYTES >> 20} MB"
+        return f"all patterns together take more than {MAX_PATTERN_BYTES >> 20} MB"
     return text

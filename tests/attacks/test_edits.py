@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from footfall.domain import renderer
-from footfall.domain.renderer import Made
+from footfall.domain.renderer import RenderedText
 from footfall.model import Account
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
@@ -105,7 +105,7 @@ async def test_an_edit_is_rendered_once_however_many_come_at_once(
     once, and only stored anew."""
     rendered, make = list[str](), renderer._make
 
-    def counted(text: str, *words: Any) -> Made:
+    def counted(text: str, *words: Any) -> RenderedText:
         rendered.append(text)
         return make(text, *words)
 

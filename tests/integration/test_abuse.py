@@ -10,7 +10,7 @@ import pytest
 from footfall.api.fast_requests import MAX_KEPT_BYTES, FastRequests
 from footfall.asgi import create_metrics
 from footfall.config import Settings
-from footfall.domain.page_cache import Finished, PageCache
+from footfall.domain.page_cache import CachedAnswer, PageCache
 from footfall.http.connection import STUCK_SECONDS
 from footfall.http.protocol import MAX_PIPELINED
 from footfall.store import Store
@@ -78,7 +78,7 @@ def test_the_cache_of_requests_is_bounded_in_bytes() -> None:
 def test_pages_that_nobody_commented_on_fill_no_memory() -> None:
     pages = PageCache(max_bytes=1_000_000)
     for n in range(5000):
-        pages._keep((f"\N{GRINNING FACE}{n}" + "x" * 1000, 1), Finished((0, 0), b"", b""))
+        pages._keep((f"\N{GRINNING FACE}{n}" + "x" * 1000, 1), CachedAnswer((0, 0), b"", b""))
     assert len(pages._kept) < 1_000_000 / 4000
 
 

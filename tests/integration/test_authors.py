@@ -174,7 +174,7 @@ async def test_a_long_site_is_worked_through_in_parts(
     written: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(authors, "MAX_SEARCHED_COMMENTS", 2)
-    monkeypatch.setattr(authors, "STEP_COMMENTS", 2)
+    monkeypatch.setattr(authors, "ERASE_STEP_COMMENTS", 2)
     answer = await written.get("/api/author", who=BOB.mail, by=ADMIN)
     assert answer["data"]["more"]["searched"] == 2
     first = await written.send("PUT", "/api/author", {"who": BOB.mail}, by=ADMIN)

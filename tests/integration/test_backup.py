@@ -65,7 +65,7 @@ async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk pages in many steps, and write files of many lines, with few comments."""
     for module in (backup, page_walk):
-        monkeypatch.setattr(module, "STEP_COMMENTS", 4)
+        monkeypatch.setattr(module, "WALK_STEP_COMMENTS", 4)
         monkeypatch.setattr(module, "LINE_BYTES", 2_000)
 
 
@@ -343,7 +343,7 @@ async def test_so_is_what_a_crash_has_left_half_deleted(
         ids = await deleted(site)
         assert await source.comments.by_ids(ids), "all of it was deleted in one step"
         if walk != "whole":
-            patched.setattr(page_walk, "STEP_COMMENTS", 4)
+            patched.setattr(page_walk, "WALK_STEP_COMMENTS", 4)
             patched.setattr(page_walk, "LINE_BYTES", 2_000)
         file = await taken(source)
     assert is_left_out(file, ids)
@@ -425,7 +425,7 @@ async def test_replies_that_lost_their_root_are_named_and_left_out(
     root = min(threads)
     await store.redis.change(("HDEL", store.keys.page(digest("/long"), "bodies"), root[:SHORT]))
     if steps == "many":
-        monkeypatch.setattr(page_walk, "STEP_COMMENTS", 4)
+        monkeypatch.setattr(page_walk, "WALK_STEP_COMMENTS", 4)
     file, left_out = BytesIO(), list[str]()
     await back_up(store, file, complain=left_out.append)
     assert len(left_out) == 4

@@ -127,7 +127,7 @@ async def test_lines_of_an_earlier_start_are_not_shown_and_a_large_log_begins_an
     monkeypatch.setattr(private_server, "LOG_SECONDS", 0.01)
     async with private(own, program_of(kind)) as client:
         assert not older.exists()
-        monkeypatch.setattr(private_log, "MAX_BYTES", 10)
+        monkeypatch.setattr(private_log, "MAX_LOG_BYTES", 10)
         await comes(older.exists)
         monkeypatch.undo()
         assert older.read_text().startswith("earlier\n")

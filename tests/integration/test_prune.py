@@ -8,7 +8,7 @@ import pytest
 
 from footfall.driver.scripts import Scripts
 from footfall.maintenance import prune
-from footfall.maintenance.prune import Part, Wanted, find, remove, remove_named
+from footfall.maintenance.prune import CounterFilter, MatchingCounters, find, remove, remove_named
 from footfall.store import Store
 from tests.conftest import EVERYWHERE
 from tests.support.serving import Serving, serving
@@ -109,7 +109,7 @@ def test_after_a_removal_new_counters_are_accepted_again(
 async def test_a_counter_that_rose_since_it_was_judged_stays(store: Store) -> None:
     paths = [f"/{n}" for n in range(600)] + [f"/{n}".ljust(80, "x") for n in range(20)]
     await store.counters.add([(path, "time", 1) for path in paths])
-    parts = [part async for part in find(store.redis, store.keys, Wanted(below=2))]
+    parts = [part async for part in find(store.redis, store.keys, CounterFilter(below=2))]
     assert sum(len(part.counters) for part in parts) == len(paths)
     rising = [*paths[:5], paths[-1]]
     await store.counters.add([(path, "time", 1) for path in rising])
@@ -130,7 +130,7 @@ async def test_counters_are_removed_by_name_also_if_they_rise_meanwhile(
     await store.counters.add([(path, "time", 1) for path in [*paths, "/other"]])
     rising = iter(paths[:5])
 
-    async def removed(scripts: Scripts, part: Part) -> int:
+    async def removed(scripts: Scripts, part: MatchingCounters) -> int:
         for path in rising:
             await store.counters.add([(path, "time", 1)])
         return await remove(scripts, part)

@@ -11,7 +11,7 @@ import pytest
 from redis import Redis
 
 from footfall.app import data_set
-from footfall.domain.renderer import Made
+from footfall.domain.renderer import RenderedText
 from footfall.maintenance import rerender as rerender_module
 from footfall.maintenance.rerender import Tally, What, rerender
 from footfall.render.pictures import Pictures
@@ -130,7 +130,7 @@ async def test_a_comment_that_changes_meanwhile_is_left_as_it_is(
         await age(site, id, comment=OLD)
     make_all = site.service.process.renderer.make_all
 
-    async def slow(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[Made]:
+    async def slow(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[RenderedText]:
         if texts[0][0] == "1":
             await age(site, ids[1], comment="<p>edited</p>", orig="edited")
             await site.send("PUT", f"/comment/{ids[0]}", {"like": True})

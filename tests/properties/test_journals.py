@@ -22,8 +22,8 @@ from footfall.store import Store, codec, deletions, journal
 from footfall.store.comments import AlreadyPublished, IdTaken
 from footfall.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_indexes_of
-from footfall.store.moderation import Actor, Overtaken, Whole, Words
-from footfall.store.projections import UNDO_MS, Entry, logged_as, task_of
+from footfall.store.moderation import Actor, Overtaken, Rewording, StoredComment
+from footfall.store.projections import UNDO_MS, JournalEntry, logged_as, task_of
 from footfall.store.status import status_of
 from tests.conftest import server_of
 from tests.support.servers import RealServer
@@ -65,14 +65,14 @@ class Journals(SiteMachine):
         self.patch = pytest.MonkeyPatch()
         for module, name, value in (
             (journal, "LEFT_MS", -1),
-            (journal, "STEP_COMMENTS", 2),
+            (journal, "JOURNAL_STEP_COMMENTS", 2),
             (deletions, "STEP_REPLIES", 1),
             (deletions, "STEP_REMOVED", 2),
             (deletions, "PACE_SECONDS", 0),
         ):
             self.patch.setattr(module, name, value)
         # Every entry that a page has ever written down, and every record of some of them.
-        self.written = dict[str, dict[int, Entry]]()
+        self.written = dict[str, dict[int, JournalEntry]]()
         self.records = list[dict[str, Any]]()
         self.answered = set[str]()
         self.stepping = Stepping(self._store, self._look)
@@ -101,7 +101,7 @@ class Journals(SiteMachine):
         elif "journal" in values:
             page = store.keys.page_of(values["journal"])
             (found,) = await store.redis.ask_masters(("XRANGE", values["journal"], "-", "+"))
-            for entry in (Entry.parse(*each) for each in found):
+            for entry in (JournalEntry.parse(*each) for each in found):
                 assert self.written.setdefault(page, {}).setdefault(entry.version, entry) == entry
 
     def _ask(
@@ -169,7 +169,10 @@ class Journals(SiteMachine):
         return id
 
     def _change(
-        self, service: Asked, id: str, change: Callable[[Store, Whole], Coroutine[Any, Any, Any]]
+        self,
+        service: Asked,
+        id: str,
+        change: Callable[[Store, StoredComment], Coroutine[Any, Any, Any]],
     ) -> None:
         async def read_and_change(store: Store) -> None:
             for found in await store.moderation.whole([id]):
@@ -189,7 +192,7 @@ class Journals(SiteMachine):
     ) -> None:
         now, actor = self._clock(), Actor(by, "root" if by == "moderator" else "")
 
-        async def change(store: Store, found: Whole) -> None:
+        async def change(store: Store, found: StoredComment) -> None:
             moderate = store.moderation.moderate
             await moderate(found.shown, status, now, actor, is_pinned=is_pinned)
 
@@ -201,9 +204,9 @@ class Journals(SiteMachine):
     ) -> None:
         now, (account, author) = self._clock(), by
 
-        async def change(store: Store, found: Whole) -> None:
+        async def change(store: Store, found: StoredComment) -> None:
             after = replace(found.comment, account=account, author=author, mail=None)
-            words = Words(found, after, is_compared=False)
+            words = Rewording(found, after, is_compared=False)
             await store.moderation.moderate(found.shown, status, now, MODERATOR, words=words)
 
         self._change(service, id, change)
@@ -224,7 +227,7 @@ class Journals(SiteMachine):
     def erase(self, service: Asked, id: str) -> None:
         now = self._clock()
 
-        async def change(store: Store, found: Whole) -> None:
+        async def change(store: Store, found: StoredComment) -> None:
             if await store.deletions.delete(found.shown, now, Actor("erasure")) is not None:
                 await store.deletions.remove(id, now)
 

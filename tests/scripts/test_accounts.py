@@ -7,7 +7,7 @@ import pytest
 from footfall.errors import IdentityTaken, LastAdministrator, LinkExpired, UserExists
 from footfall.model import Account, Credentials, Session
 from footfall.store import Store
-from footfall.store.accounts import MAX_SESSIONS, Changed, Held, Link, Stored
+from footfall.store.accounts import MAX_SESSIONS, Changed, Held, Link, StoredAccount
 
 MARA = Account("0" * 15 + "1", "administrator", "Mara", "Mara@example.com")
 TOM = Account("0" * 15 + "2", "guest", "Tom", "tom@example.com")
@@ -21,13 +21,13 @@ async def register(store: Store, account: Account, secret: Credentials = SECRET)
     return made
 
 
-async def found(store: Store, account: Account) -> Stored:
+async def found(store: Store, account: Account) -> StoredAccount:
     stored = await store.accounts.by_id(account.id)
     assert stored is not None
     return stored
 
 
-async def change(store: Store, stored: Stored, after: Account | None) -> None:
+async def change(store: Store, stored: StoredAccount, after: Account | None) -> None:
     mails = stored.account.mail.lower(), after.mail.lower() if after else ""
     made = (after, SECRET) if after else None
     await store.accounts.change(stored, made, mails=mails, revokes=True)

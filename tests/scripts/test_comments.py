@@ -18,12 +18,12 @@ from footfall.model import (
     More,
     Order,
     Page,
-    Shown,
+    ShownComment,
     Status,
     Viewer,
 )
 from footfall.store import Store, codec, deletions
-from footfall.store.comments import AlreadyPublished, Before, IdTaken
+from footfall.store.comments import AlreadyPublished, IdTaken, Preconditions
 from footfall.store.ids import IdGenerator, created_ms
 from footfall.store.moderation import Actor
 
@@ -96,8 +96,8 @@ class Article:
     async def delete(self, comment: Comment, now_ms: int = 0) -> int | None:
         return await self.store.deletions.delete(self.shown(comment), now_ms, MODERATOR)
 
-    def shown(self, comment: Comment) -> Shown:
-        return Shown(comment.id, self.path, body_of(comment))
+    def shown(self, comment: Comment) -> ShownComment:
+        return ShownComment(comment.id, self.path, body_of(comment))
 
     async def page(
         self, order: Order = NEWEST, *, first: int = 0, size: int = 10, viewer: Viewer = PUBLIC
@@ -527,7 +527,7 @@ async def test_the_check_before_publishing_finds_the_parent_and_the_fingerprint(
     reply = await article.publish("reply", comment)
     assert (await look("/p", comment.id, "other words")).root == comment.id
     assert (await look("/p", reply.id, "other words")).root == comment.id
-    assert await look("/q", comment.id, "words") == Before(None, 0, 0)
+    assert await look("/q", comment.id, "words") == Preconditions(None, 0, 0)
     assert (await look("/p", "", "")).root is None
 
 
@@ -537,8 +537,8 @@ async def test_the_check_before_publishing_also_finds_bans_and_the_authors_count
     store = article.store
     await article.publish("a", account="bob")
     await store.bans.change("eve", None, Ban("eve"), 7)
-    assert await store.comments.before("/p", "", "", "bob") == Before(None, 7, 1)
-    assert await store.comments.before("/p", "", "") == Before(None, 7, 0)
+    assert await store.comments.before("/p", "", "", "bob") == Preconditions(None, 7, 1)
+    assert await store.comments.before("/p", "", "") == Preconditions(None, 7, 0)
 
 
 async def test_a_held_comment_is_liked_only_by_those_who_may_see_it(article: Article) -> None:

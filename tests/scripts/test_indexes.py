@@ -4,14 +4,14 @@ from itertools import product
 
 import pytest
 
-from footfall.model import STATUSES, Comment, Shown, Standing, Status
+from footfall.model import STATUSES, Comment, ShownComment, Standing, Status
 from footfall.store import Store, codec
 from footfall.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.store.indexes import (
     DELETED,
     INDEXES,
     SITE_INDEXES,
-    Place,
+    IndexPlace,
     deleted_by,
     indexes_of,
     site_indexes_of,
@@ -47,20 +47,20 @@ def comment(n: int, account: str, root: Comment | None = None, parent: str = "")
     )
 
 
-async def places(store: Store, names: dict[str, str]) -> set[Place]:
+async def places(store: Store, names: dict[str, str]) -> set[IndexPlace]:
     """Everything that is in these indexes; `names` has the key of each."""
     return {
-        Place(name, member.decode(), int(score))
+        IndexPlace(name, member.decode(), int(score))
         for name, key in names.items()
         for member, score in await store.redis.client.zrange(key, 0, -1, withscores=True)
     }
 
 
-async def in_page(store: Store, page: str) -> set[Place]:
+async def in_page(store: Store, page: str) -> set[IndexPlace]:
     return await places(store, {name: store.keys.page(page, name) for name in INDEXES})
 
 
-async def in_site(store: Store, *ids: str) -> set[Place]:
+async def in_site(store: Store, *ids: str) -> set[IndexPlace]:
     """What the site's indexes have of these comments."""
     await store.background.finished()
     names = (*SITE_INDEXES, f"own:{BOB}", "own:", f"by:{BOB}", "by:ann")
@@ -68,22 +68,24 @@ async def in_site(store: Store, *ids: str) -> set[Place]:
     return {place for place in every if place.member in ids}
 
 
-def shown_of(written: Comment) -> Shown:
-    return Shown(written.id, written.path, codec.parse_body(codec.body(written)))
+def shown_of(written: Comment) -> ShownComment:
+    return ShownComment(written.id, written.path, codec.parse_body(codec.body(written)))
 
 
-def wanted(written: Comment, status: Standing, *, likes: int = 0, pin: bool = False) -> set[Place]:
+def wanted(
+    written: Comment, status: Standing, *, likes: int = 0, pin: bool = False
+) -> set[IndexPlace]:
     shown = shown_of(written)
     found = indexes_of(shown.id[:SHORT], shown.body, likes, status, is_pinned=pin)
     return {place for place in found if place.score is not None}
 
 
-def wanted_in_site(written: Comment, status: Standing) -> set[Place]:
+def wanted_in_site(written: Comment, status: Standing) -> set[IndexPlace]:
     found = site_indexes_of(written.id, shown_of(written).body, status)
     return {place for place in found if place.score is not None}
 
 
-async def thread(store: Store, account: str, *, is_reply: bool) -> tuple[Comment, set[Place]]:
+async def thread(store: Store, account: str, *, is_reply: bool) -> tuple[Comment, set[IndexPlace]]:
     """A comment that is not stored yet, and what its page has without it: the root and the reply
     that it replies to."""
     root = comment(1, NOBODY)

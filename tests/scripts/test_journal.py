@@ -12,8 +12,8 @@ from footfall.model import PUBLIC, Account, Comment, Viewer
 from footfall.store import Store, deletions
 from footfall.store.ids import SHORT, created_ms
 from footfall.store.journal import ABANDONED_MS, LEFT_MS, SITE_KEYS, STEP_ENTRIES, now_ms
-from footfall.store.moderation import Words
-from footfall.store.projections import UNDO_MS, Applying, Change, Entry
+from footfall.store.moderation import Rewording
+from footfall.store.projections import UNDO_MS, Applying, CommentChange, JournalEntry
 from tests.support.losing import catch_up, lost_replies
 
 from .test_comments import MODERATOR, Article
@@ -29,14 +29,14 @@ def article(store: Store) -> Article:
     return Article(store)
 
 
-async def journal(store: Store) -> list[Entry]:
+async def journal(store: Store) -> list[JournalEntry]:
     """What the page's journal has."""
     await store.background.finished()
     (found,) = await store.redis.ask(("XRANGE", store.keys.page(PAGE, "journal"), "-", "+"))
-    return [Entry.parse(*each) for each in found]
+    return [JournalEntry.parse(*each) for each in found]
 
 
-async def left(article: Article, patch: pytest.MonkeyPatch, work: Any) -> list[Entry]:
+async def left(article: Article, patch: pytest.MonkeyPatch, work: Any) -> list[JournalEntry]:
     """What a change leaves in the journal whose service ends before the site has followed it."""
     await article.store.background.finished()
     with lost_replies(patch, "journal/apply", "journal/cut", is_done=False):
@@ -45,7 +45,7 @@ async def left(article: Article, patch: pytest.MonkeyPatch, work: Any) -> list[E
 
 
 async def apply(
-    store: Store, entries: Sequence[Entry], *, change: str = "", tells: bool = False
+    store: Store, entries: Sequence[JournalEntry], *, change: str = "", tells: bool = False
 ) -> int:
     """How many tasks came into the outbox."""
     applying = Applying(store.keys, PAGE, entries, tells=tells)
@@ -72,10 +72,10 @@ async def site(store: Store) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def published(id: str, at: int, **fields: Any) -> Entry:
+def published(id: str, at: int, **fields: Any) -> JournalEntry:
     """Of a comment by ann that is the page's only one."""
-    change = Change(id[:SHORT], "", "approved", "", False, False, "", "", "ann", "ann")
-    return replace(Entry(at, "publish", "author", "", 1, (), [change]), **fields)
+    change = CommentChange(id[:SHORT], "", "approved", "", False, False, "", "", "ann", "ann")
+    return replace(JournalEntry(at, "publish", "author", "", 1, (), [change]), **fields)
 
 
 # What pages write down.
@@ -87,14 +87,18 @@ async def test_what_happens_is_in_the_pages_journal_until_the_site_has_followed_
     comment = article.comment("a", account="bob")
     publishing = article.store.comments.publish(comment, "waiting", "")
     (entry,) = await left(article, monkeypatch, publishing)
-    assert entry == Entry(
+    assert entry == JournalEntry(
         comment.at,
         "publish",
         "author",
         "",
         0,
         (),
-        [Change(comment.id[:SHORT], "", "waiting", "", False, False, "bob", "bob", "bob", "bob")],
+        [
+            CommentChange(
+                comment.id[:SHORT], "", "waiting", "", False, False, "bob", "bob", "bob", "bob"
+            )
+        ],
     )
     assert await site(article.store) == {}
     await catch_up(article.store.journal, monkeypatch)
@@ -112,7 +116,7 @@ async def test_an_entry_says_who_did_what_and_how_it_was_before(
     root = await article.publish("root")
     before = await whole(article.store, root)
     after = replace(before.comment, source="other words", author="eve")
-    words = Words(before, after, is_compared=False)
+    words = Rewording(before, after, is_compared=False)
 
     async def everything() -> None:
         moderate, shown = article.store.moderation.moderate, article.shown(root)
@@ -124,41 +128,41 @@ async def test_an_entry_says_who_did_what_and_how_it_was_before(
     found = await left(article, monkeypatch, everything())
     id = root.id[:SHORT]
     assert found == [
-        Entry(
+        JournalEntry(
             NOW,
             "edit",
             "moderator",
             "root",
             0,
             ("4", "11"),
-            [Change(id, "approved", "spam", "", False, True, "", "", "ann", "eve")],
+            [CommentChange(id, "approved", "spam", "", False, True, "", "", "ann", "eve")],
         ),
-        Entry(
+        JournalEntry(
             NOW + 1,
             "moderate",
             "moderator",
             "root",
             1,
             (),
-            [Change(id, "spam", "approved", "1", True, True, "", "", "eve", "eve")],
+            [CommentChange(id, "spam", "approved", "1", True, True, "", "", "eve", "eve")],
         ),
-        Entry(
+        JournalEntry(
             NOW + 2,
             "delete",
             "moderator",
             "root",
             0,
             (),
-            [Change(id, "approved", "deleted", "", True, True, "", "", "eve", "eve")],
+            [CommentChange(id, "approved", "deleted", "", True, True, "", "", "eve", "eve")],
         ),
-        Entry(
+        JournalEntry(
             NOW + 3,
             "restore",
             "moderator",
             "root",
             1,
             (),
-            [Change(id, "deleted", "approved", "", True, True, "", "", "eve", "eve")],
+            [CommentChange(id, "deleted", "approved", "", True, True, "", "", "eve", "eve")],
         ),
     ]
 
@@ -201,8 +205,8 @@ async def test_an_entry_has_its_effect_once(store: Store) -> None:
 async def test_an_entry_behind_one_that_was_followed_changes_nothing(store: Store) -> None:
     id = f"{1:016d}{PAGE}"
     born = published(id, NOW)
-    held = Change(id[:SHORT], "approved", "spam", "", False, False, "", "", "ann", "ann")
-    history = [born, Entry(NOW + 1, "moderate", "judge", "", 0, (), [held])]
+    held = CommentChange(id[:SHORT], "approved", "spam", "", False, False, "", "", "ann", "ann")
+    history = [born, JournalEntry(NOW + 1, "moderate", "judge", "", 0, (), [held])]
     await apply(store, history)
     after = await site(store)
     assert "recent" not in after
@@ -328,7 +332,7 @@ async def test_a_comment_that_gets_another_author_is_in_that_ones_lists(article:
     for author, account in (("ann", ""), ("", ""), ("bob", "bob")):
         before = await whole(store, comment)
         after = replace(before.comment, author=author, account=account)
-        words = Words(before, after, is_compared=False)
+        words = Rewording(before, after, is_compared=False)
         await store.moderation.moderate(before.shown, None, NOW, MODERATOR, words=words)
         theirs = {name: number for name, number in (("bob", 1), (author, 1)) if name}
         theirs["bob"] += author == "bob"

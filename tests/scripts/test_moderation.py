@@ -9,23 +9,23 @@ from footfall.model import STATUSES, Comment
 from footfall.store import Store, codec, deletions
 from footfall.store.comments import AlreadyPublished
 from footfall.store.ids import SHORT
-from footfall.store.moderation import Moderated, Overtaken, Whole, Words
+from footfall.store.moderation import Moderated, Overtaken, Rewording, StoredComment
 
 from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, text_of
 
 PAGE = digest("/p")
 
 
-async def whole(store: Store, comment: Comment) -> Whole:
+async def whole(store: Store, comment: Comment) -> StoredComment:
     (found,) = await store.moderation.whole([comment.id])
     return found
 
 
-def reworded(before: Whole, text: str, *, is_compared: bool = True) -> Words:
-    return Words(before, replace(before.comment, html=text, source=text), is_compared)
+def reworded(before: StoredComment, text: str, *, is_compared: bool = True) -> Rewording:
+    return Rewording(before, replace(before.comment, html=text, source=text), is_compared)
 
 
-async def edit(store: Store, words: Words) -> None:
+async def edit(store: Store, words: Rewording) -> None:
     await store.moderation.moderate(words.before.shown, None, 0, MODERATOR, words=words)
 
 
@@ -51,7 +51,7 @@ async def test_a_new_text_replaces_the_one_that_was_read(store: Store) -> None:
 async def test_new_names_are_stored_like_a_new_text(store: Store) -> None:
     article = Article(store)
     before = await whole(store, await article.publish("first"))
-    renamed = Words(before, replace(before.comment, mail="new@example.com"), is_compared=False)
+    renamed = Rewording(before, replace(before.comment, mail="new@example.com"), is_compared=False)
     await edit(store, renamed)
     with pytest.raises(Overtaken):
         await edit(store, reworded(before, "second"))
@@ -100,7 +100,7 @@ async def test_another_author_takes_the_comment_over(store: Store) -> None:
     before = await whole(store, await article.publish("first", status="waiting", account="bob"))
     assert await store.comments.counts(["/p"], BOB) == [1]
     after = replace(before.comment, account="", author="ann", nick="Ann")
-    await edit(store, Words(before, after, is_compared=False))
+    await edit(store, Rewording(before, after, is_compared=False))
     assert await store.comments.counts(["/p"], BOB) == [0]
     assert (await whole(store, before.comment)).shown.body.account == ""
 

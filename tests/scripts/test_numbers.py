@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import pytest
 
 from footfall.driver.keys import WEIGHTS, weight
-from footfall.maintenance.prune import Part, remove
+from footfall.maintenance.prune import MatchingCounters, remove
 from footfall.store import Store
 from footfall.store.imports import Imports, Way
-from footfall.store.size import Counted, CounterQuota
+from footfall.store.size import CounterQuota, CounterTotals
 from tests.support.backups import report
 
 LONG = "/" + "long" * 100
 
 
-async def agreed(store: Store) -> Counted:
+async def agreed(store: Store) -> CounterTotals:
     """How many counters there are, by the numbers that are kept and by the hashes' lengths."""
     kept = await store.numbers.total()
     assert kept == await store.numbers.recount(mends=False)
@@ -82,7 +82,7 @@ async def test_what_an_operator_removes_is_no_longer_counted(store: Store) -> No
     await store.counters.add([("/a", "time", 5), (LONG, "time", 1), ("/b", "time", 2)])
     for name, count in ((f"time {LONG}", b"1"), ("time /a", b"5"), ("time /b", b"7")):
         found = {name.encode(): count}
-        await remove(store.scripts, Part(store.keys.counts(name), found, 1))
+        await remove(store.scripts, MatchingCounters(store.keys.counts(name), found, 1))
     # Of the last one another count was read.
     assert (await agreed(store)).number == 1
 

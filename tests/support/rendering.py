@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from footfall.domain import renderer
-from footfall.domain.renderer import Made, Renderer
+from footfall.domain.renderer import RenderedText, Renderer
 from footfall.patterns import Patterns
 from footfall.render.pictures import Pictures
 
@@ -23,10 +23,12 @@ class Stopped:
     def go(self) -> None:
         self._may_go.set()
 
-    def make(self, text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> Made:
+    def make(
+        self, text: str, ua: str, forbidden: Patterns | None, pictures: Pictures
+    ) -> RenderedText:
         self.texts.append(text)
         assert self._may_go.wait(60)
-        return Made(f"<p>{text}</p>", "", "", False)
+        return RenderedText(f"<p>{text}</p>", "", "", False)
 
 
 @contextmanager

@@ -134,7 +134,7 @@ def test_a_server_that_does_not_start_is_not_taken_for_an_earlier_one(
         assert log.explained() == "it has said nothing"
         file.write(b"one\ntwo\n")
     assert log.last_lines() == "one\ntwo"
-    monkeypatch.setattr(private_log, "MAX_BYTES", 10)
+    monkeypatch.setattr(private_log, "MAX_LOG_BYTES", 10)
     with log.open() as file:
         file.write(b"write error: No space left on device\n")
     assert (tmp_path / "redis.log.1").read_text().endswith("one\ntwo\n")

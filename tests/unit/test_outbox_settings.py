@@ -5,7 +5,7 @@ import pytest
 from footfall.app import create_delivery, open_process, open_store
 from footfall.config import BadSettings, Settings
 from footfall.notify.channels import smtp_of
-from footfall.notify.mail import Place
+from footfall.notify.mail import MailProvider
 from tests.support.sites import site_of
 
 
@@ -36,14 +36,16 @@ def test_a_setting_that_cannot_be_used_is_named(environ: dict[str, str], said: s
 @pytest.mark.parametrize(
     ("environ", "place"),
     [
-        ({"SMTP_SERVICE": "QQ"}, Place("smtp.qq.com", 465, "tls")),
-        ({"SMTP_HOST": "m"}, Place("m", 587, "starttls")),
-        ({"SMTP_HOST": "m", "SMTP_SECURE": "true"}, Place("m", 465, "tls")),
-        ({"SMTP_HOST": "m", "SMTP_PORT": "465"}, Place("m", 465, "tls")),
-        ({"SMTP_HOST": "m", "SMTP_PORT": "25"}, Place("m", 25, "starttls")),
+        ({"SMTP_SERVICE": "QQ"}, MailProvider("smtp.qq.com", 465, "tls")),
+        ({"SMTP_HOST": "m"}, MailProvider("m", 587, "starttls")),
+        ({"SMTP_HOST": "m", "SMTP_SECURE": "true"}, MailProvider("m", 465, "tls")),
+        ({"SMTP_HOST": "m", "SMTP_PORT": "465"}, MailProvider("m", 465, "tls")),
+        ({"SMTP_HOST": "m", "SMTP_PORT": "25"}, MailProvider("m", 25, "starttls")),
     ],
 )
-def test_a_mail_server_is_found_by_its_settings(environ: dict[str, str], place: Place) -> None:
+def test_a_mail_server_is_found_by_its_settings(
+    environ: dict[str, str], place: MailProvider
+) -> None:
     settings = Settings.from_env({"SMTP_USER": "ann@example.com", **environ})
     smtp = smtp_of(settings, "Demo")
     assert (smtp.place, str(smtp.sender)) == (place, "Demo <ann@example.com>")

@@ -5,16 +5,16 @@ import asyncio
 import pytest
 
 from footfall.domain import page_cache as pages_module
-from footfall.domain.page_cache import Finished, PageCache
+from footfall.domain.page_cache import CachedAnswer, PageCache
 from footfall.errors import Unavailable
 
 
-def finished(body: bytes, version: int = 1) -> Finished:
-    return Finished((version, 0), body, b'"tag"')
+def finished(body: bytes, version: int = 1) -> CachedAnswer:
+    return CachedAnswer((version, 0), body, b'"tag"')
 
 
-async def kept(pages: PageCache, key: str, page: Finished) -> bool:
-    async def make() -> Finished:
+async def kept(pages: PageCache, key: str, page: CachedAnswer) -> bool:
+    async def make() -> CachedAnswer:
         return page
 
     assert await pages.find_or_make((key,), page.versions, make) == page
@@ -48,7 +48,7 @@ async def test_few_pages_are_made_at_a_time_and_one_only_once() -> None:
     pages, made, most = PageCache(), list[int](), 0
     under_way: set[int] = set()
 
-    async def make(n: int) -> Finished:
+    async def make(n: int) -> CachedAnswer:
         nonlocal most
         under_way.add(n)
         most = max(most, len(under_way))
@@ -74,12 +74,12 @@ async def test_a_request_that_waits_too_long_is_told_to_come_back(
     monkeypatch.setattr(pages_module, "MAX_PAGES_AT_ONCE", 1)
     pages, has_begun, is_over = PageCache(), asyncio.Event(), asyncio.Event()
 
-    async def slow() -> Finished:
+    async def slow() -> CachedAnswer:
         has_begun.set()
         await is_over.wait()
         return finished(b"slow")
 
-    async def quick() -> Finished:
+    async def quick() -> CachedAnswer:
         return finished(b"quick")
 
     first = asyncio.create_task(pages.find_or_make(("slow",), (1, 0), slow))
@@ -94,12 +94,12 @@ async def test_a_request_that_waits_too_long_is_told_to_come_back(
 async def test_requests_share_the_first_page_while_it_is_made_unless_it_is_older() -> None:
     pages, made, goes_on = PageCache(), list[str](), asyncio.Event()
 
-    async def first() -> Finished:
+    async def first() -> CachedAnswer:
         made.append("first")
         await goes_on.wait()
         return finished(b"first", 2)
 
-    async def again() -> Finished:
+    async def again() -> CachedAnswer:
         made.append("again")
         return finished(b"again", 3)
 
@@ -122,10 +122,10 @@ async def test_requests_share_the_first_page_while_it_is_made_unless_it_is_older
 async def test_a_first_page_that_fails_is_made_again_by_the_next_request() -> None:
     pages = PageCache()
 
-    async def fail() -> Finished:
+    async def fail() -> CachedAnswer:
         raise Unavailable()
 
-    async def make() -> Finished:
+    async def make() -> CachedAnswer:
         return finished(b"page")
 
     with pytest.raises(Unavailable):
@@ -162,7 +162,7 @@ async def test_a_turn_goes_to_a_request_that_still_waits(monkeypatch: pytest.Mon
 async def test_a_page_that_could_not_be_made_is_made_by_the_next_request() -> None:
     pages, tries = PageCache(), 0
 
-    async def make() -> Finished:
+    async def make() -> CachedAnswer:
         nonlocal tries
         tries += 1
         if tries == 1:

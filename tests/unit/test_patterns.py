@@ -137,7 +137,7 @@ def test_thousands_of_words_are_one_expression_of_bounded_memory(
     found = Patterns(tuple(f"word{n}[a-z]*x" for n in range(2000)))
     assert found.search("a Word1999abcX")
     assert not found.search("word2000abcx" * 1000)
-    monkeypatch.setattr(patterns, "MAX_BYTES", 1024 * 1024)
+    monkeypatch.setattr(patterns, "MAX_PATTERN_BYTES", 1024 * 1024)
     Patterns(("[a-z]{100}",))
     with pytest.raises(ValueError, match="all patterns together take more than 1 MB"):
         Patterns(tuple(f"{n}[a-z]{{500}}" for n in range(200)))

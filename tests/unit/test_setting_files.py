@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from footfall.config import BadSettings, Settings
-from footfall.environment import Given
+from footfall.environment import GivenTexts
 
 
 def test_every_setting_can_come_from_a_file(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_another_process_gets_the_values_and_where_they_come_from(tmp_path: Path
     (tmp_path / "f").write_text("redis://:a@h")
     settings = Settings.from_env({"REDIS_URL_FILE": f"{tmp_path}/f", "SITE_NAME": "\udcff"})
     (tmp_path / "f").write_text("redis://:b@h")
-    other = Settings.of(Given.unpacked(settings.given.packed()))
+    other = Settings.of(GivenTexts.unpacked(settings.given.packed()))
     assert other == settings
     assert other.redis_url == "redis://:a@h"
     assert other.redis_access(False) == ("redis://:a@h", "")
@@ -109,7 +109,7 @@ def test_an_address_in_an_env_file_is_read_anew_as_well(tmp_path: Path) -> None:
     # Without the file, or its line, it stays.
     assert settings.redis_access(True) == ("redis://:a@h", "p")
     file.write_text("REDIS_URL=redis://:b@h\nREDIS_PASSWORD=other\n")
-    other = Settings.of(Given.unpacked(settings.given.packed()))
+    other = Settings.of(GivenTexts.unpacked(settings.given.packed()))
     assert other.redis_access(True) == ("redis://:b@h", "p")
     file.write_bytes(b"\xff")
     with pytest.raises(ValueError, match=rf"^REDIS_URL: {file} cannot be read: "):

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from footfall.domain import renderer
-from footfall.domain.renderer import Made
+from footfall.domain.renderer import RenderedText
 from tests.conftest import Sites
 
 
@@ -13,11 +13,11 @@ from tests.conftest import Sites
 def slow_press(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let everything that is rendered take longer than a request may."""
 
-    def make(*_: object) -> Made:
+    def make(*_: object) -> RenderedText:
         until = time.perf_counter() + 0.2
         while time.perf_counter() < until:
             pass
-        return Made("<p>slow</p>", "", "", False)
+        return RenderedText("<p>slow</p>", "", "", False)
 
     monkeypatch.setattr(renderer, "_make", make)
 

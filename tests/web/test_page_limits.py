@@ -119,7 +119,7 @@ async def test_a_malformed_request_for_a_thread_names_the_field(
 async def test_a_text_that_does_not_fit_leaves_the_comment_in_its_place(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comments_module, "MAX_BYTES", 2000)
+    monkeypatch.setattr(comments_module, "MAX_PAGE_BYTES", 2000)
     root = await site.post("x" * 1000)
     (shown,) = (await site.page())["data"]
     assert {name: shown[name] for name in ("objectId", "comment", "orig", "time", "more")} == {

@@ -119,7 +119,7 @@ async def test_an_administrator_can_list_only_their_own(site: Site) -> None:
 async def test_a_search_says_how_far_it_came_and_continues_there(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "STEP_COMMENTS", 2)
+    monkeypatch.setattr(queue, "QUEUE_STEP_COMMENTS", 2)
     monkeypatch.setattr(queue, "MAX_SEARCHED_COMMENTS", 4)
     ids = [(await site.post(f"{'odd' if n % 2 else 'even'} {n}"))["objectId"] for n in range(9)]
     first = await listed(site, keyword="even", pageSize=1)

@@ -96,7 +96,7 @@ async def test_each_account_sees_its_own_held_comments_and_no_others(make_site: 
 async def test_comments_that_do_not_fit_are_the_longest(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent_module, "MAX_BYTES", 3000)
+    monkeypatch.setattr(recent_module, "MAX_RECENT_BYTES", 3000)
     for text in ("oldest", "x" * 2000, "y" * 500, "newest"):
         await site.post(text)
     response = await site.http.get(RECENT)

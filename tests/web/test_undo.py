@@ -150,7 +150,7 @@ async def test_only_one_text_can_be_changed_at_a_time(site: Site) -> None:
 async def test_an_edit_too_large_to_undo_says_so(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "MAX_BYTES", 100)
+    monkeypatch.setattr(records, "MAX_RECORD_BYTES", 100)
     (id,) = await posted(site, "a")
     assert (await put(site, {"ids": [id], "comment": "b"}))["undo"] == ""
 

@@ -16,19 +16,19 @@ from .session import described
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AuthorRequest:
     """`who` is a mail or an account's id."""
 
     who: str
     after: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Wanted":
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "AuthorRequest":
         return cls(found["who"], found["after"])
 
 
 WANTED = Fields(
-    Wanted.of,
+    AuthorRequest.of,
     (
         Text("who", "A mail, or an account's id", MAX_MAIL, required="who can not be blank"),
         Text("after", "Where the last answer ended, by its `more`", MAX_ID),
@@ -37,7 +37,7 @@ WANTED = Fields(
 )
 
 
-async def show(site: Site, parsed: Wanted, caller: Caller) -> object:
+async def show(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
     author = await authors.find(site, parsed.who)
     part = await authors.part(site, author, parsed.after)
     shown = {"account": _account(site, author), "mail": author.mail}
@@ -53,15 +53,15 @@ def _facts(found: Any) -> dict[str, Any] | None:
         return None
 
 
-async def anonymize(site: Site, parsed: Wanted, caller: Caller) -> object:
+async def anonymize(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
     return await _erase(site, parsed, "anonymize", caller)
 
 
-async def delete(site: Site, parsed: Wanted, caller: Caller) -> object:
+async def delete(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
     return await _erase(site, parsed, "delete", caller)
 
 
-async def _erase(site: Site, parsed: Wanted, deed: Deed, caller: Caller) -> object:
+async def _erase(site: Site, parsed: AuthorRequest, deed: Deed, caller: Caller) -> object:
     author = await authors.find(site, parsed.who)
     done = await authors.erase(site, author, deed, caller, parsed.after)
     return {

@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from orjson import Fragment
 
 from ..domain import comments
-from ..domain.page_cache import Finished
+from ..domain.page_cache import CachedAnswer
 from ..domain.site import Site
 from ..errors import Refused
 from ..http.params import (
@@ -122,12 +122,12 @@ async def first_page(site: Site, parsed: List) -> Reply:
     return finished.body, finished.tag
 
 
-async def joined(site: Site, parsed: List) -> Finished:
+async def joined(site: Site, parsed: List) -> CachedAnswer:
     """A page as the public sees it. Its ETag names the version that it was made of, and the salt,
     which differs for each data set and each set of display options."""
     found, data = await _listing(site, parsed, PUBLIC)
     body = parsed.dialect.content_envelope.body(data)
-    return Finished((found.version,), body, b'"%d-%b"' % (found.version, site.salt()))
+    return CachedAnswer((found.version,), body, b'"%d-%b"' % (found.version, site.salt()))
 
 
 def kept_page(site: Site, parsed: List, version: int) -> Reply | None:

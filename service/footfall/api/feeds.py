@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..domain import feeds
 from ..domain.fair_queue import FairQueue
-from ..domain.page_cache import Finished
+from ..domain.page_cache import CachedAnswer
 from ..domain.shares import Client, Shares, client_of
 from ..domain.site import Site
 from ..errors import NotFound, ServiceError
@@ -28,7 +28,7 @@ from ..http.client import address_of, headers_of, server_address
 from ..http.params import MAX_PATH, MAX_URL, Form, Values, parse_query
 from ..http.policy import Policy
 from ..http.response import Response, answer_of
-from ..model import PUBLIC, Caller, Showing
+from ..model import PUBLIC, Caller, ShownComments
 from ..render.feed import FORMATS, Feed, item
 from ..render.page_address import page_address
 from ..render.view import View
@@ -43,7 +43,7 @@ MAX_CLIENT_FEEDS = 4
 MAX_WAITING_FEEDS = 64
 
 
-class Wanted(NamedTuple):
+class FeedRequest(NamedTuple):
     """The `number` newest comments; `path` and `account` are "" for any.
 
     `base` is the address of all feeds.
@@ -65,7 +65,7 @@ class Wanted(NamedTuple):
         return f"{self.base}?{urlencode(query)}" if query else self.base
 
 
-def parse(query: Values, base: str) -> Wanted:
+def parse(query: Values, base: str) -> FeedRequest:
     """Raises BadRequest."""
     form = Form(query)
     count = form.integer("count", DEFAULT_ITEMS, MAX_ITEMS)
@@ -77,7 +77,7 @@ def parse(query: Values, base: str) -> Wanted:
     if path and account:
         form.wrong("user_id", "user_id and path select two feeds: take one")
     form.done()
-    return Wanted(count, path, account, format, base)
+    return FeedRequest(count, path, account, format, base)
 
 
 class Feeds:
@@ -108,7 +108,7 @@ class Feeds:
             answer = failure(scope, error, str(query.get("lang", "")).lower(), "")
         await send_answer(send, answer, has_body=scope["method"] != "HEAD")
 
-    async def _finished(self, wanted: Wanted, client: Client) -> Finished:
+    async def _finished(self, wanted: FeedRequest, client: Client) -> CachedAnswer:
         """Raises NotFound for what is no account; TooManyAtOnce, Unavailable."""
         site = self._site
         if wanted.account and not await site.accounts.by_ids({wanted.account}):
@@ -128,16 +128,16 @@ class Feeds:
             return await site.page_cache.find_or_make(wanted, made_of, make, turn)
 
     async def _make(
-        self, wanted: Wanted, ids: tuple[str, ...], today_ms: int, client: Client
-    ) -> Finished:
+        self, wanted: FeedRequest, ids: tuple[str, ...], today_ms: int, client: Client
+    ) -> CachedAnswer:
         site = self._site
         made_of, showing = await feeds.read(site, ids, wanted.number, wanted.account)
         work = partial(self._written, wanted, showing, today_ms)
         body = await site.process.renderer.run(work, client)
         tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
-        return Finished((ids, made_of, today_ms), body, tag)
+        return CachedAnswer((ids, made_of, today_ms), body, tag)
 
-    def _written(self, wanted: Wanted, showing: Showing, today_ms: int) -> bytes:
+    def _written(self, wanted: FeedRequest, showing: ShownComments, today_ms: int) -> bytes:
         view = View(PUBLIC, self._site.display)
         url = self._site_url or wanted.base.removesuffix("/api/comment/rss")
         items = [item(orjson.loads(each), url) for each in view.elsewhere(showing)]
@@ -145,7 +145,7 @@ class Feeds:
         home = page_address(wanted.path, url)
         return write(Feed(self._title(wanted), wanted.url, home, items, today_ms))
 
-    def _title(self, wanted: Wanted) -> str:
+    def _title(self, wanted: FeedRequest) -> str:
         if wanted.account:
             return f"{self._name}: replies"
         return f"{self._name}: comments" + (f" on {wanted.path[:100]}" if wanted.path else "")

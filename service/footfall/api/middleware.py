@@ -32,7 +32,7 @@ def route_of(scope: Scope) -> str:
     return route
 
 
-class Counted:
+class CountedRequests:
     """An application whose answers are counted."""
 
     def __init__(self, app: ASGIApp, site: Site, slow_seconds: float) -> None:

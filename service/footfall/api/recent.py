@@ -11,7 +11,7 @@ from typing import NamedTuple
 from orjson import Fragment
 
 from ..domain import comments
-from ..domain.page_cache import Finished
+from ..domain.page_cache import CachedAnswer
 from ..domain.site import Site
 from ..errors import Unavailable
 from ..http.params import MAX_RECENT, RawRequest
@@ -67,12 +67,12 @@ async def _common(site: Site, parsed: Recent) -> Reply:
     else:
         raise Unavailable()
 
-    async def make() -> Finished:
+    async def make() -> CachedAnswer:
         made_of, data = await _listing(site, parsed, ids, PUBLIC)
         body = parsed.dialect.content_envelope.body(data)
         words = repr((ids, made_of)).encode()
         tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), site.salt())
-        return Finished((ids, made_of), body, tag)
+        return CachedAnswer((ids, made_of), body, tag)
 
     finished = await site.page_cache.find_or_make(parsed, (ids, versions), make)
     return finished.body, finished.tag

@@ -17,7 +17,7 @@ from ..domain.site import Site
 from ..model import Account
 from ..plurals import number_of
 from ..store.ids import created_ms
-from ..store.moderation import Whole
+from ..store.moderation import StoredComment
 from .commands import Group
 from .console import printable
 from .dataset import CONSOLE, with_site
@@ -147,7 +147,7 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
     click.echo(with_site(work))
 
 
-async def _comments(site: Site, author: Author) -> AsyncIterator[Whole]:
+async def _comments(site: Site, author: Author) -> AsyncIterator[StoredComment]:
     after = ""
     while True:
         part = await authors.part(site, author, after)

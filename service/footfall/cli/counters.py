@@ -8,7 +8,7 @@ import click
 import uvloop
 
 from ..config import Settings
-from ..maintenance.prune import Wanted, find, remove
+from ..maintenance.prune import CounterFilter, find, remove
 from ..plurals import number_of
 from .commands import Group
 from .console import NothingToDo, printable, settings_of_environment
@@ -78,7 +78,7 @@ def counters() -> None:
 )
 def list_(patterns: Sequence[str], types: Sequence[str], top: int) -> None:
     """Show the highest counts, of all paths or of those that match a PATTERN."""
-    tally = _run(Wanted(patterns, types), is_meant=False, most=top)
+    tally = _run(CounterFilter(patterns, types), is_meant=False, most=top)
     if tally.counters:
         click.echo("\n".join(tally.lines()))
     click.echo(tally.found() if tally.counters else tally.none())
@@ -93,7 +93,7 @@ def delete(patterns: Sequence[str], types: Sequence[str], is_meant: bool) -> Non
 
     Services may run meanwhile: a counter that changes stays.
     """
-    _remove(Wanted(patterns, types), is_meant)
+    _remove(CounterFilter(patterns, types), is_meant)
 
 
 @counters.command()
@@ -109,10 +109,10 @@ def prune(patterns: Sequence[str], types: Sequence[str], below: int, is_meant: b
     The age of a counter is not stored: one that has just begun is as low as one that nobody will
     count again. Services may run meanwhile: a counter that changes stays.
     """
-    _remove(Wanted(patterns, types, below), is_meant)
+    _remove(CounterFilter(patterns, types, below), is_meant)
 
 
-def _remove(wanted: Wanted, is_meant: bool) -> None:
+def _remove(wanted: CounterFilter, is_meant: bool) -> None:
     tally = _run(wanted, is_meant=is_meant, most=0 if is_meant else MAX_LISTED)
     if not tally.counters:
         raise NothingToDo(tally.none())
@@ -135,7 +135,7 @@ def _size(bytes: int) -> str:
     return number_of(bytes, "byte") if bytes < 100_000 else f"{bytes / 1e6:,.1f} MB"
 
 
-def _run(wanted: Wanted, *, is_meant: bool, most: int) -> Tally:
+def _run(wanted: CounterFilter, *, is_meant: bool, most: int) -> Tally:
     settings, tally = settings_of_environment(), Tally(most)
     try:
         with errors_as_messages():
@@ -147,7 +147,7 @@ def _run(wanted: Wanted, *, is_meant: bool, most: int) -> Tally:
     return tally
 
 
-async def _walk(settings: Settings, wanted: Wanted, is_meant: bool, tally: Tally) -> None:
+async def _walk(settings: Settings, wanted: CounterFilter, is_meant: bool, tally: Tally) -> None:
     async with existing(settings) as store:
         async for part in find(store.redis, store.keys, wanted):
             tally.of += part.walked

@@ -15,11 +15,11 @@ import uvloop
 from ..domain import moderation, undo
 from ..domain.authors import facts, iso
 from ..domain.site import Site
-from ..maintenance.selection import Wanted, find
+from ..maintenance.selection import CommentFilter, find
 from ..model import STATUSES, Status
 from ..plurals import number_of
 from ..store.log import ModerationLog
-from ..store.moderation import Whole
+from ..store.moderation import StoredComment
 from .commands import Command
 from .comments import comments
 from .console import NothingToDo, printable, settings_of_environment
@@ -34,7 +34,7 @@ MAX_LISTED = 10
 FAILURES = frozenset(("missing", "changed", "failed"))
 MAX_SHOWN_CHARACTERS = 60
 
-Change = Callable[[Site, Sequence[str]], Awaitable[undo.Outcome]]
+Change = Callable[[Site, Sequence[str]], Awaitable[undo.BulkResult]]
 
 _json = click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
 
@@ -64,10 +64,10 @@ def _selecting(command: Callable[..., None]) -> Callable[..., None]:
 @_json
 def list_(most: int, is_json: bool, **words: Any) -> None:
     """Show comments, newest first: all, or those that match."""
-    found = with_site(lambda site: _found(site, Wanted(**words), most))
+    found = with_site(lambda site: _found(site, CommentFilter(**words), most))
     _list(found, is_json)
     if not found:
-        click.echo(_none(Wanted(**words)), err=True)
+        click.echo(_none(CommentFilter(**words)), err=True)
 
 
 @comments.command()
@@ -75,7 +75,7 @@ def list_(most: int, is_json: bool, **words: Any) -> None:
 @_json
 def show(ids: Sequence[str], is_json: bool) -> None:
     """Show everything that is stored of comments. Exit 1 if one does not exist."""
-    found = with_site(lambda site: _found(site, Wanted(ids), len(ids)))
+    found = with_site(lambda site: _found(site, CommentFilter(ids), len(ids)))
     for each in found:
         said = facts(each)
         lines = (f"{name}: {printable(str(value))}" for name, value in said.items())
@@ -90,7 +90,7 @@ def _moderating(
     @_json
     def command(is_json: bool, **words: Any) -> None:
         _change(
-            Wanted(**words),
+            CommentFilter(**words),
             is_json,
             lambda site, ids: undo.moderate_many(
                 site, ids, CONSOLE, status=status, is_pinned=is_pinned
@@ -114,7 +114,7 @@ _moderating("unpin", "Put pinned roots back in their places.", is_pinned=False)
 @_json
 def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
     """Delete comments with their replies; without --yes only say which."""
-    wanted = Wanted(**words)
+    wanted = CommentFilter(**words)
     if is_meant:
         return _change(wanted, is_json, lambda site, ids: undo.delete_many(site, ids, CONSOLE))
     _require_choice(wanted)
@@ -137,7 +137,7 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
 def undo_(name: str) -> None:
     """Take back what one of these commands changed less than a minute ago."""
 
-    async def put_back(site: Site) -> undo.Outcome | None:
+    async def put_back(site: Site) -> undo.BulkResult | None:
         return await undo.undo(site, name, CONSOLE)
 
     outcome = with_site(put_back)
@@ -189,14 +189,14 @@ def log(most: int, is_json: bool) -> None:
         click.echo("nothing was moderated yet", err=True)
 
 
-def _change(wanted: Wanted, is_json: bool, change: Change) -> None:
+def _change(wanted: CommentFilter, is_json: bool, change: Change) -> None:
     """Do it to all selected comments, MAX_TOGETHER at a time."""
     _require_choice(wanted)
 
-    async def work(site: Site) -> list[undo.Outcome]:
+    async def work(site: Site) -> list[undo.BulkResult]:
         ids = [each.shown.id for each in await _found(site, wanted, None)]
         others = [id for id in wanted.ids if id not in ids]
-        outcomes = [undo.Outcome(await _others(site, others))] if others else []
+        outcomes = [undo.BulkResult(await _others(site, others))] if others else []
         for first in range(0, len(ids), MAX_TOGETHER):
             outcomes.append(await change(site, ids[first : first + MAX_TOGETHER]))
         return outcomes
@@ -209,11 +209,11 @@ def _change(wanted: Wanted, is_json: bool, change: Change) -> None:
 
 async def _others(site: Site, ids: Sequence[str]) -> dict[str, undo.Result]:
     """Of comments that were named, and are not there, or not like what else was said."""
-    there = {each.shown.id for each in await _found(site, Wanted(ids), None)}
+    there = {each.shown.id for each in await _found(site, CommentFilter(ids), None)}
     return {id: "unchanged" if id in there else "missing" for id in ids}
 
 
-def _finish(outcomes: Sequence[undo.Outcome], *, is_json: bool = False) -> None:
+def _finish(outcomes: Sequence[undo.BulkResult], *, is_json: bool = False) -> None:
     """Say what became of comments, and exit with what that amounts to."""
     results = dict[str, undo.Result]()
     for each in outcomes:
@@ -241,7 +241,7 @@ def _name_others(results: Mapping[str, undo.Result]) -> None:
         click.echo(f"and {len(others) - MAX_LISTED:,} more", err=True)
 
 
-def _require_all(ids: Sequence[str], found: Sequence[Whole]) -> None:
+def _require_all(ids: Sequence[str], found: Sequence[StoredComment]) -> None:
     """Exit 1 if one of these comments was not found."""
     missing = [id for id in ids if id not in {each.shown.id for each in found}]
     for id in missing:
@@ -250,28 +250,28 @@ def _require_all(ids: Sequence[str], found: Sequence[Whole]) -> None:
         raise SystemExit(1)
 
 
-def _require_choice(wanted: Wanted) -> None:
+def _require_choice(wanted: CommentFilter) -> None:
     if wanted.is_everything:
         raise click.UsageError("say which: ids, --page, --status, --author or --words")
 
 
-def _none(wanted: Wanted) -> str:
+def _none(wanted: CommentFilter) -> str:
     return "there are no comments" if wanted.is_everything else "no comment is like that"
 
 
-async def _found(site: Site, wanted: Wanted, most: int | None) -> list[Whole]:
-    every, found = find(site.moderation, site.site_index, wanted), list[Whole]()
+async def _found(site: Site, wanted: CommentFilter, most: int | None) -> list[StoredComment]:
+    every, found = find(site.moderation, site.site_index, wanted), list[StoredComment]()
     while len(found) != most and (each := await anext(every, None)):
         found.append(each)
     return found
 
 
-def _list(found: Sequence[Whole], is_json: bool) -> None:
+def _list(found: Sequence[StoredComment], is_json: bool) -> None:
     for each in found:
         click.echo(json.dumps(facts(each)) if is_json else _line(each))
 
 
-def _line(found: Whole) -> str:
+def _line(found: StoredComment) -> str:
     comment, shown = found.comment, found.shown
     text = " ".join(comment.source.split())
     if len(text) > MAX_SHOWN_CHARACTERS:

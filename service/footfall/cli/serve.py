@@ -13,7 +13,7 @@ from .. import tracing
 from ..advice import advice
 from ..asgi import create_metrics
 from ..config import Settings
-from ..environment import Given
+from ..environment import GivenTexts
 from ..server import descriptors
 from ..server.answering import Mode
 from ..server.run import serve_alone, serve_as_worker, serve_many
@@ -52,7 +52,7 @@ def serve(
     """Run the service. Ctrl-C or SIGTERM stops it."""
     if as_worker:
         # A worker has its parent's settings.
-        settings = Settings.of(Given.unpacked(sys.stdin.buffer.read()))
+        settings = Settings.of(GivenTexts.unpacked(sys.stdin.buffer.read()))
         logs.begin(settings.log_format, settings.log_level)
     else:
         settings = settings_of_environment()

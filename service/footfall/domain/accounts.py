@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from ..errors import LastWayIn, LoggedOut, Unavailable, WrongCode
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
-from ..store.accounts import Changed, Held, Stored
+from ..store.accounts import Changed, Held, StoredAccount
 from ..store.ids import created_ms, is_short
 from . import refresh, two_factor
 from .attempts import attempt
@@ -190,7 +190,7 @@ class Ended(TypedDict):
     keeps: bool
 
 
-def _ended(before: Stored, after: After | None, session: str, *, revokes: bool) -> Ended:
+def _ended(before: StoredAccount, after: After | None, session: str, *, revokes: bool) -> Ended:
     """All of them, or all but the one that asks for a new password or second factor."""
     is_over, known = revokes or after is None, before.credentials
     is_renewed = False

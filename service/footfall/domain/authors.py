@@ -19,7 +19,7 @@ from ..driver.keys import digest
 from ..errors import BadRequest, Refused
 from ..model import STATUSES, Account, Caller, Comment
 from ..store.ids import is_id, is_short
-from ..store.moderation import Actor, Whole, Words
+from ..store.moderation import Actor, Rewording, StoredComment
 from ..store.outbox import MAX_UNDELIVERED
 from . import accounts, banning
 from .accounts import Changes
@@ -31,7 +31,7 @@ from .undo import MAX_AT_ONCE, comments_of
 Deed = Literal["anonymize", "delete"]
 # Of a part of the site's comments, and of a step that reads it.
 MAX_SEARCHED_COMMENTS = 1000
-STEP_COMMENTS = 100
+ERASE_STEP_COMMENTS = 100
 # Who erases what somebody wrote: the log says that it was done, and not of each comment.
 ERASURE = Actor("erasure")
 
@@ -44,7 +44,7 @@ class Author:
     mail: str
     account: Account | None = None
 
-    def wrote(self, found: Whole) -> bool:
+    def wrote(self, found: StoredComment) -> bool:
         """What is damaged is nobody's."""
         if self.id and found.shown.body.account == self.id:
             return True
@@ -52,19 +52,19 @@ class Author:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AuthorPage:
     """Comments of an author among those that were looked at.
 
     `after` is the id of the last one that was, "" if that was the end of all.
     """
 
-    comments: Sequence[Whole]
+    comments: Sequence[StoredComment]
     searched: int
     after: str
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Erasure:
     """How many comments were changed or deleted, with replies to them; `damaged` ones were left.
 
     `after` as of a part; once it is "", `has_account` says if an account was deleted, and
@@ -91,19 +91,19 @@ async def find(site: Site, who: str) -> Author:
     return Author("" if mail else who, mail)
 
 
-async def part(site: Site, author: Author, after: str = "") -> Part:
+async def part(site: Site, author: Author, after: str = "") -> AuthorPage:
     """The next part of the author's comments, newest first, behind the comment with this id."""
     if after and not is_id(after):
         raise BadRequest({"after": "after need the objectId of a comment"})
-    found, searched = list[Whole](), 0
+    found, searched = list[StoredComment](), 0
     while searched < MAX_SEARCHED_COMMENTS:
-        _, ids = await site.site_index.listed(STATUSES, size=STEP_COMMENTS, behind=after)
+        _, ids = await site.site_index.listed(STATUSES, size=ERASE_STEP_COMMENTS, behind=after)
         found += filter(author.wrote, await site.moderation.whole(ids))
         searched += len(ids)
-        after = ids[-1] if len(ids) == STEP_COMMENTS else ""
+        after = ids[-1] if len(ids) == ERASE_STEP_COMMENTS else ""
         if not after:
             break
-    return Part(found, searched, after)
+    return AuthorPage(found, searched, after)
 
 
 async def erase(
@@ -114,7 +114,7 @@ async def erase(
     after: str = "",
     *,
     is_begun: bool | None = None,
-) -> Outcome:
+) -> Erasure:
     """Make the next part of an author's comments anonymous, or delete them with their replies; with
     the last part all else goes. Call it again with the outcome's `after` until that is "".
 
@@ -133,7 +133,7 @@ async def erase(
     numbers = await _each(found.comments, one)
     done, damaged = sum(filter(None, numbers)), numbers.count(None)
     if found.after:
-        return Outcome(done, damaged, found.searched, found.after)
+        return Erasure(done, damaged, found.searched, found.after)
     done += await site.deletions.erase(author.wrote, site.process.clock())
     is_forgotten = await _forget(site, author)
     has_account = bool(author.account) and await accounts.remove(site, author.id)
@@ -143,22 +143,22 @@ async def erase(
         # A digest, since the log must not be where the mail is still known.
         name = author.id or f"mail {digest(author.mail)}"
         await site.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
-    return Outcome(done, damaged, found.searched, "", has_account, is_logged)
+    return Erasure(done, damaged, found.searched, "", has_account, is_logged)
 
 
 async def _each(
-    comments: Sequence[Whole], one: Callable[[Whole], Awaitable[int | None]]
+    comments: Sequence[StoredComment], one: Callable[[StoredComment], Awaitable[int | None]]
 ) -> list[int | None]:
     room = asyncio.Semaphore(MAX_AT_ONCE)
 
-    async def number(whole: Whole) -> int | None:
+    async def number(whole: StoredComment) -> int | None:
         async with room:
             return await one(whole)
 
     return await asyncio.gather(*map(number, comments))
 
 
-async def _delete(site: Site, found: Whole) -> int | None:
+async def _delete(site: Site, found: StoredComment) -> int | None:
     """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
     if not await take_away(site, found, ERASURE):
         # It has gone with another one.
@@ -166,23 +166,26 @@ async def _delete(site: Site, found: Whole) -> int | None:
     return await site.deletions.remove(found.shown.id, site.process.clock())
 
 
-async def _anonymize(site: Site, found: Whole) -> int | None:
+async def _anonymize(site: Site, found: StoredComment) -> int | None:
     """None for one that is damaged."""
     if _is_damaged(found):
         return None
     return int(bool(await until_settled(site, found, partial(_anonymize_once, site))))
 
 
-def _is_damaged(found: Whole) -> bool:
+def _is_damaged(found: StoredComment) -> bool:
     try:
         return not found.comment
     except (TypeError, ValueError):
         return True
 
 
-async def _anonymize_once(site: Site, found: Whole) -> bool:
+async def _anonymize_once(site: Site, found: StoredComment) -> bool:
     """Raises Overtaken; ValueError, TypeError for one that is damaged."""
-    words, now_ms = Words(found, _anonymous(found.comment), is_compared=False), site.process.clock()
+    words, now_ms = (
+        Rewording(found, _anonymous(found.comment), is_compared=False),
+        site.process.clock(),
+    )
     done = await site.moderation.moderate(found.shown, None, now_ms, ERASURE, words=words)
     return done is not None
 
@@ -223,7 +226,7 @@ async def _forget(site: Site, author: Author) -> bool:
     return number > 0
 
 
-def facts(found: Whole) -> dict[str, Any]:
+def facts(found: StoredComment) -> dict[str, Any]:
     """All that is stored of a comment. Raises ValueError, TypeError for one that is damaged."""
     comment, shown = found.comment, found.shown
     return {

@@ -19,18 +19,18 @@ from ..model import (
     Caller,
     Comment,
     Draft,
-    Live,
+    Lookups,
     Order,
     Page,
-    Showing,
-    Shown,
+    ShownComment,
+    ShownComments,
     Status,
     Viewer,
     account_of,
 )
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
-from ..store.comments import AlreadyPublished, Before, IdTaken
+from ..store.comments import AlreadyPublished, IdTaken, Preconditions
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
 from .counters import charge
@@ -44,7 +44,7 @@ RETRY_WINDOW_MS = 60_000
 TRIES = 5
 
 
-async def publish(site: Site, draft: Draft, caller: Caller) -> Showing:
+async def publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
     """Store a comment and return it as its author sees it.
 
     Raises Banned, Forbidden, Duplicate, NoSuchParent and TooFast, in that order; nothing is stored
@@ -56,7 +56,7 @@ async def publish(site: Site, draft: Draft, caller: Caller) -> Showing:
         return await _answer_retry(site, draft, caller, stored.id)
 
 
-async def _publish(site: Site, draft: Draft, caller: Caller) -> Showing:
+async def _publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
     rules = site.rules
     await site.bans.require_none(caller, draft.mail or "")
     await site.captcha.require_for_comment(Proof(draft.captcha), caller)
@@ -106,11 +106,11 @@ async def _publish(site: Site, draft: Draft, caller: Caller) -> Showing:
         # this raises AlreadyPublished instead.
         await site.comments.before(draft.path, "", fingerprint)
         raise
-    shown = Shown(comment.id, comment.path, parse_body(body(comment)), status=status)
-    return Showing([shown], Live(_accounts(caller), secrets={shown.id: secrets(comment)}))
+    shown = ShownComment(comment.id, comment.path, parse_body(body(comment)), status=status)
+    return ShownComments([shown], Lookups(_accounts(caller), secrets={shown.id: secrets(comment)}))
 
 
-async def _before(site: Site, draft: Draft, caller: Caller, fingerprint: str) -> Before:
+async def _before(site: Site, draft: Draft, caller: Caller, fingerprint: str) -> Preconditions:
     """Raises Banned, NoSuchParent, AlreadyPublished."""
     account = caller.viewer.account
     author = account.id if account and site.rules.asks_for_trust else ""
@@ -143,7 +143,7 @@ async def cooldown(site: Site, caller: Caller, id: str) -> AsyncIterator[None]:
         raise
 
 
-async def _answer_retry(site: Site, draft: Draft, caller: Caller, id: str) -> Showing:
+async def _answer_retry(site: Site, draft: Draft, caller: Caller, id: str) -> ShownComments:
     """The stored comment with these words, as in the first answer.
 
     A client that got no answer sends its comment again, and must learn that it is stored. Raises
@@ -162,7 +162,7 @@ async def _answer_retry(site: Site, draft: Draft, caller: Caller, id: str) -> Sh
     if not is_known and limit_key(address) != limit_key(caller.address):
         raise Duplicate()
     shown = found[0]._replace(likes=0, is_pinned=False)
-    return Showing([shown], Live(_accounts(caller), secrets=hidden))
+    return ShownComments([shown], Lookups(_accounts(caller), secrets=hidden))
 
 
 def _accounts(caller: Caller) -> dict[str, Account | None]:
@@ -224,7 +224,7 @@ async def page(
     viewer: Viewer,
     root: str = "",
     after: str = "",
-) -> tuple[Page, Live]:
+) -> tuple[Page, Lookups]:
     """Page `number`, from 1, of an article's comments, and their authors as they are now.
 
     With the id of a `root`, that comment alone with `size` of its replies, those that follow the
@@ -245,13 +245,13 @@ async def page(
 
 async def recent(
     site: Site, ids: Sequence[str], count: int, viewer: Viewer
-) -> tuple[tuple[int, ...], Showing]:
+) -> tuple[tuple[int, ...], ShownComments]:
     """Up to `count` of these comments that the viewer may see, and the versions of their pages."""
     versions, found = await site.recent.read(ids, count, viewer)
     return versions, await with_authors(site, found, viewer)
 
 
-async def like(site: Site, id: str, delta: int, caller: Caller) -> Showing | None:
+async def like(site: Site, id: str, delta: int, caller: Caller) -> ShownComments | None:
     """Like a comment, or take a like back; None when the caller sees no comment with that id.
 
     Raises Banned, and TooMany as other counters do, whether the comment exists or not.
@@ -265,11 +265,13 @@ async def like(site: Site, id: str, delta: int, caller: Caller) -> Showing | Non
     return await with_authors(site, [liked], caller.viewer) if liked else None
 
 
-async def with_authors(site: Site, comments: Sequence[Shown], viewer: Viewer) -> Showing:
+async def with_authors(
+    site: Site, comments: Sequence[ShownComment], viewer: Viewer
+) -> ShownComments:
     ids = [each.id.encode() for each in comments]
     persons = [each.body.person for each in comments]
     tallies = [each.body.tally for each in comments]
-    return Showing(comments, await _live(site, ids, persons, tallies, viewer))
+    return ShownComments(comments, await _live(site, ids, persons, tallies, viewer))
 
 
 async def _live(
@@ -278,7 +280,7 @@ async def _live(
     persons: Sequence[bytes],
     tallies: Sequence[bytes],
     viewer: Viewer,
-) -> Live:
+) -> Lookups:
     """What is looked up whenever comments are shown: accounts, levels; secrets for administrators.
 
     It takes one round trip, or none if there is nothing to look up.
@@ -286,10 +288,10 @@ async def _live(
     accounts = {account_of(person) for person in persons if person.startswith(BY_ACCOUNT)}
     authors = {tally.decode() for tally in tallies} - {""} if site.display.levels else set()
     if not (accounts or authors or viewer.is_administrator):
-        return Live()
+        return Lookups()
     found, counts, secrets = await asyncio.gather(
         site.accounts.by_ids(accounts),
         site.site_index.tallies(sorted(authors)),
         site.comments.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
     )
-    return Live(dict.fromkeys(accounts) | found, counts, secrets)
+    return Lookups(dict.fromkeys(accounts) | found, counts, secrets)

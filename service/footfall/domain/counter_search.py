@@ -13,7 +13,7 @@ MAX_FOUND = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SearchStep:
     """The highest of one step as (count, type, path); `next` is where to go on, 0 at the end.
 
     `matching` counters of it match, and `share` of all have been looked at.
@@ -25,7 +25,7 @@ class Part:
     share: float
 
 
-async def search(site: Site, *, words: str = "", type: str = "", first: int = 0) -> Part:
+async def search(site: Site, *, words: str = "", type: str = "", first: int = 0) -> SearchStep:
     """One step through all counters, from this place on."""
     walk, sought = site.counter_walk, words.casefold()
     counts = await walk.step(first)
@@ -38,7 +38,7 @@ async def search(site: Site, *, words: str = "", type: str = "", first: int = 0)
     after, all = first + STEP_HASHES, walk.hashes
     is_end = after >= all
     found = heapq.nlargest(MAX_FOUND, matching)
-    return Part(found, len(matching), 0 if is_end else after, 1.0 if is_end else after / all)
+    return SearchStep(found, len(matching), 0 if is_end else after, 1.0 if is_end else after / all)
 
 
 async def of_path(site: Site, path: str) -> Mapping[str, int]:

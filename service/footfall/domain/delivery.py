@@ -18,8 +18,8 @@ from ..model import Account, Status
 from ..notify.judges import Judge
 from ..notify.news import READER_MAIL, Channel, Dropped, Failed, News, Person, Told
 from ..plurals import number_of
-from ..store.moderation import Whole
-from ..store.outbox import Entry, Outbox, Task
+from ..store.moderation import StoredComment
+from ..store.outbox import Outbox, OutboxEntry, Task
 from ..store.projections import UNDO_MS
 from . import judging
 from .judging import Undecided
@@ -63,7 +63,7 @@ class Delivery:
         self.channels: Mapping[str, Channel] = {each.name: each for each in channels}
         self.judges = judges
         self.site_url = site_url
-        self._running: dict[asyncio.Task[None], Entry] = {}
+        self._running: dict[asyncio.Task[None], OutboxEntry] = {}
         self._is_stopping = False
 
     async def run(self) -> None:
@@ -116,13 +116,13 @@ class Delivery:
             arrival.cancel()
             self._outbox.arrived.clear()
 
-    def _begin(self, entries: Sequence[Entry]) -> None:
+    def _begin(self, entries: Sequence[OutboxEntry]) -> None:
         for entry in entries:
             task = asyncio.create_task(self._carry_out(entry))
             self._running[task] = entry
             task.add_done_callback(lambda done: self._running.pop(done, None))
 
-    async def _carry_out(self, entry: Entry) -> None:
+    async def _carry_out(self, entry: OutboxEntry) -> None:
         try:
             try:
                 async with asyncio.timeout(ATTEMPT_SECONDS):
@@ -164,7 +164,7 @@ class Delivery:
         await self._tell(self.channels[task.kind], news, task, found)
         return ()
 
-    async def _tell(self, channel: Channel, news: News, task: Task, found: Whole) -> None:
+    async def _tell(self, channel: Channel, news: News, task: Task, found: StoredComment) -> None:
         """Raises Failed, Undecided."""
         if not channel.wants(news):
             if channel.name != READER_MAIL:
@@ -188,7 +188,7 @@ class Delivery:
             if each.wants(news if name == READER_MAIL else hoped)
         ]
 
-    async def _found(self, task: Task) -> Whole | None:
+    async def _found(self, task: Task) -> StoredComment | None:
         """The comment as it is now. Where readers would be told that it is approved and it is held
         again, that they were not is noted. Raises Undecided where it may be put back."""
         is_approval = task.now == "approved" and task.seen != "1"
@@ -201,7 +201,7 @@ class Delivery:
             raise Undecided(task)
         return None
 
-    async def _failed(self, entry: Entry, reason: str, *, is_final: bool = False) -> None:
+    async def _failed(self, entry: OutboxEntry, reason: str, *, is_final: bool = False) -> None:
         reason = " ".join(reason.split())[:MAX_REASON_CHARACTERS]
         task = replace(entry.task, attempts=entry.task.attempts + 1)
         is_judges = task.kind == judging.KIND
@@ -222,7 +222,7 @@ class Delivery:
         self._site.process.metrics.deliveries.add("failed")
         await self._outbox.later(entry, task, self._site.process.clock() + wait_ms)
 
-    async def _news(self, task: Task, found: Whole) -> News:
+    async def _news(self, task: Task, found: StoredComment) -> News:
         told = await self._told(found)
         parent = None
         if told.comment.parent:
@@ -241,7 +241,7 @@ class Delivery:
             task.attempts,
         )
 
-    async def _told(self, whole: Whole) -> Told:
+    async def _told(self, whole: StoredComment) -> Told:
         comment = whole.comment
         account: Account | None = None
         if comment.account:

@@ -7,7 +7,7 @@ only the newest SEARCHED_COMMENTS are looked at for an old thread or for replies
 from collections.abc import Sequence
 
 from ..driver.keys import digest
-from ..model import PUBLIC, Showing, Shown
+from ..model import PUBLIC, ShownComment, ShownComments
 from ..store.codec import parent_of
 from . import comments
 from .site import Site
@@ -29,7 +29,7 @@ async def candidates(site: Site, count: int, path: str, account: str) -> tuple[s
 
 async def read(
     site: Site, ids: Sequence[str], count: int, account: str
-) -> tuple[tuple[int, ...], Showing]:
+) -> tuple[tuple[int, ...], ShownComments]:
     """The comments themselves, and the versions of their pages. Raises StoreUnavailable."""
     if not account:
         return await comments.recent(site, ids, count, PUBLIC)
@@ -38,7 +38,9 @@ async def read(
     return versions, await comments.with_authors(site, replies[:count], PUBLIC)
 
 
-async def _replies_to(site: Site, account: str, found: Sequence[Shown]) -> list[Shown]:
+async def _replies_to(
+    site: Site, account: str, found: Sequence[ShownComment]
+) -> list[ShownComment]:
     parents = {parent for each in found if (parent := parent_of(each.body))}
     _, above = await site.recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
     own = {each.id for each in above if each.body.account == account}

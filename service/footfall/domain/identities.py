@@ -33,7 +33,7 @@ from ..errors import (
 from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
-from ..store.accounts import Changed, Link, Stored
+from ..store.accounts import Changed, Link, StoredAccount
 from . import accounts, attempts, mail_change, reauthentication, registration, two_factor
 from .attempts import attempt
 from .mails import canonical, is_mail
@@ -135,7 +135,7 @@ def _link_of(ticket: str, proof: str) -> Link:
 
 async def redeem(
     site: Site, ticket: str, proof: str, code: str, caller: Caller
-) -> tuple[Stored, str]:
+) -> tuple[StoredAccount, str]:
     """The account that a ticket is for, and a token. A wrong code or proof does not use it up.
 
     Raises TooManyAttempts, FlowExpired, WrongCode, Banned, Denied.
@@ -169,7 +169,7 @@ async def redeem(
     raise Unavailable()
 
 
-async def _account_of(site: Site, identity: Identity, caller: Caller) -> Stored:
+async def _account_of(site: Site, identity: Identity, caller: Caller) -> StoredAccount:
     """The account that is known by it; a new one, if there is none and REGISTRATION lets anybody.
 
     Raises Banned, RegistrationClosed, WrongSetupCode, UserExists.

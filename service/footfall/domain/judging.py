@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..model import Status
 from ..notify.judges import Judge
 from ..notify.news import Failed, News
-from ..store.moderation import Actor, Overtaken, Whole
+from ..store.moderation import Actor, Overtaken, StoredComment
 from ..store.outbox import Task
 from .site import Site
 
@@ -26,7 +26,7 @@ class Undecided(Exception):
         self.task = task
 
 
-def require_decided(task: Task, found: Whole) -> None:
+def require_decided(task: Task, found: StoredComment) -> None:
     """Raises Undecided where a comment has only just become something else."""
     if task.met != found.shown.status:
         raise Undecided(replace(task, met=found.shown.status))
@@ -43,7 +43,7 @@ def after(task: Task) -> Task:
 
 
 async def decide(
-    site: Site, judges: Sequence[Judge], whole: Whole, news: News, task: Task
+    site: Site, judges: Sequence[Judge], whole: StoredComment, news: News, task: Task
 ) -> Sequence[Task]:
     """Ask the judges, and move the comment; what follows.
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..errors import Busy, Denied
 from ..model import MAY_LOG_IN, Caller, Credentials, Viewer
-from ..store.accounts import Changed, Stored
+from ..store.accounts import Changed, StoredAccount
 from ..telemetry.pauses import pause
 from . import attempts, two_factor
 from .accounts import MAX_READINGS
@@ -23,7 +23,7 @@ FAILED_SECONDS = 0.5
 
 async def by_password(
     site: Site, mail: str, password: str, code: str, caller: Caller, *, device: str = ""
-) -> tuple[Stored, str]:
+) -> tuple[StoredAccount, str]:
     """The account with this mail, and a token; `device` tells a browser (domain/devices.py).
 
     Raises TooManyAttempts, Banned, Denied, Busy.
@@ -62,7 +62,7 @@ async def _attempt(site: Site, mail: str, id: str, caller: Caller, device: str) 
 
 async def _logged_in(
     site: Site, mail: str, password: str, code: str, caller: Caller
-) -> tuple[Stored, str] | None:
+) -> tuple[StoredAccount, str] | None:
     """The account and a token, if that is its password and code. Raises Banned, Busy."""
     for _ in range(MAX_READINGS):
         try:
@@ -80,7 +80,7 @@ async def _logged_in(
 
 async def _proven(
     site: Site, mail: str, password: str, code: str
-) -> tuple[Stored, Credentials] | None:
+) -> tuple[StoredAccount, Credentials] | None:
     """The account, if that is its password and code, and what is left of its credentials."""
     stored = await site.accounts.by_mail(mail)
     known = stored.credentials if stored else Credentials()
@@ -93,7 +93,7 @@ async def _proven(
     return (stored, left) if left else None
 
 
-def _lacks_code(stored: Stored, code: str) -> bool:
+def _lacks_code(stored: StoredAccount, code: str) -> bool:
     return bool(stored.credentials.totp) and not code
 
 

@@ -12,10 +12,10 @@ from typing import TypeVar
 from ..driver.keys import digest
 from ..errors import Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
 from ..markup import safe_link
-from ..model import Caller, Comment, Showing, Status
+from ..model import Caller, Comment, ShownComments, Status
 from ..store.comments import AlreadyPublished
 from ..store.ids import is_id
-from ..store.moderation import Actor, Overtaken, Whole, Words
+from ..store.moderation import Actor, Overtaken, Rewording, StoredComment
 from .comments import cooldown, with_authors
 from .counters import charge
 from .rules import require_allowed, verdict
@@ -48,7 +48,7 @@ class Edit:
         return not (self.text or names or self.status) and self.is_pinned is None
 
 
-async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> Showing | None:
+async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> ShownComments | None:
     """The comment as it is now; None when an administrator names none, or nothing was to be done.
 
     Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
@@ -68,7 +68,7 @@ async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> Showing | N
     return await with_authors(site, shown, caller.viewer) if shown else None
 
 
-async def _allowed(site: Site, id: str, caller: Caller) -> Whole | None:
+async def _allowed(site: Site, id: str, caller: Caller) -> StoredComment | None:
     """The comment, if the caller may change it; None if there is none, for administrators.
 
     Raises Unauthorized for the public, and Forbidden for everybody else: also where there is no
@@ -85,7 +85,7 @@ async def _allowed(site: Site, id: str, caller: Caller) -> Whole | None:
 
 
 async def until_settled(
-    site: Site, found: Whole, attempt: Callable[[Whole], Awaitable[T]]
+    site: Site, found: StoredComment, attempt: Callable[[StoredComment], Awaitable[T]]
 ) -> T | None:
     """Try, and read again what somebody else has changed meanwhile. Raises Unavailable."""
     for _ in range(TRIES):
@@ -99,18 +99,18 @@ async def until_settled(
     raise Unavailable()
 
 
-async def _moderate(site: Site, found: Whole, wanted: Edit, caller: Caller) -> None:
+async def _moderate(site: Site, found: StoredComment, wanted: Edit, caller: Caller) -> None:
     """As an administrator wants it. Raises TooManyAtOnce, Unavailable."""
     html = await html_of(site, found.comment, wanted.text, caller)
 
-    async def attempt(found: Whole) -> None:
+    async def attempt(found: StoredComment) -> None:
         after = edited(site, found.comment, wanted, html)
         await _put(site, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
 
     await until_settled(site, found, attempt)
 
 
-async def _rewrite(site: Site, found: Whole, text: str, caller: Caller) -> None:
+async def _rewrite(site: Site, found: StoredComment, text: str, caller: Caller) -> None:
     """With its author's other words. Raises what a new comment would raise."""
     require_allowed(caller, site.rules)
     await site.bans.require_none(caller)
@@ -128,7 +128,7 @@ async def _rewrite(site: Site, found: Whole, text: str, caller: Caller) -> None:
             raise
 
 
-async def _store_words(site: Site, found: Whole, text: str, caller: Caller) -> None:
+async def _store_words(site: Site, found: StoredComment, text: str, caller: Caller) -> None:
     """Raises TooManyAtOnce, Duplicate, Unavailable."""
     approved = await _approved(site, caller)
     made = await site.process.renderer.make(
@@ -136,7 +136,7 @@ async def _store_words(site: Site, found: Whole, text: str, caller: Caller) -> N
     )
     judged = verdict(caller, site.rules, made, approved=approved)
 
-    async def attempt(found: Whole) -> None:
+    async def attempt(found: StoredComment) -> None:
         after = replace(found.comment, html=made.html, source=text)
         await _put(site, found, after, _stricter(found.shown.status, judged), caller)
 
@@ -156,7 +156,7 @@ async def _approved(site: Site, caller: Caller) -> int:
 
 async def _put(
     site: Site,
-    found: Whole,
+    found: StoredComment,
     after: Comment,
     status: Status | None,
     caller: Caller,
@@ -165,7 +165,7 @@ async def _put(
 ) -> None:
     """One attempt to store what differs. Raises Overtaken, AlreadyPublished."""
     is_own = not caller.viewer.is_administrator
-    words = Words(found, after, is_compared=is_own) if after != found.comment else None
+    words = Rewording(found, after, is_compared=is_own) if after != found.comment else None
     if words is None and status is None and is_pinned is None:
         return
     await site.moderation.moderate(
@@ -233,7 +233,7 @@ async def delete(site: Site, id: str, caller: Caller) -> None:
         await take_away(site, found, actor_of(caller))
 
 
-async def take_away(site: Site, found: Whole, actor: Actor) -> bool:
+async def take_away(site: Site, found: StoredComment, actor: Actor) -> bool:
     """False if it was deleted before."""
     left = await site.deletions.delete(found.shown, site.process.clock(), actor)
     return left is not None

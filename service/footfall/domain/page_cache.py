@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from ..errors import Unavailable
 
 # Of one process: some six hundred pages of fifty comments.
-MAX_BYTES = 24 * 1024 * 1024
+MAX_CACHE_BYTES = 24 * 1024 * 1024
 # A page that would take a larger share of it is not cached: a few of them would evict all others.
 MAX_SHARE = 1 / 4
 # Pages that are made at the same time, and how long a request waits for its turn.
@@ -32,11 +32,11 @@ MAX_WAIT_SECONDS = 1.5
 
 Key = tuple[Hashable, ...]
 Versions = tuple[Any, ...]
-Make = Callable[[], Coroutine[None, None, "Finished"]]
+Make = Callable[[], Coroutine[None, None, "CachedAnswer"]]
 Turn = AbstractAsyncContextManager[None]
 
 
-class Finished(NamedTuple):
+class CachedAnswer(NamedTuple):
     """An answer's body and ETag, with the versions that it was made of."""
 
     versions: Versions
@@ -45,16 +45,16 @@ class Finished(NamedTuple):
 
 
 class PageCache:
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[Key, Finished] = OrderedDict()
-        self._making: dict[tuple[Key, Versions], asyncio.Task[Finished]] = {}
+        self._kept: OrderedDict[Key, CachedAnswer] = OrderedDict()
+        self._making: dict[tuple[Key, Versions], asyncio.Task[CachedAnswer]] = {}
         # Pages that are made without knowing their versions first.
-        self._first: dict[Key, asyncio.Task[Finished]] = {}
+        self._first: dict[Key, asyncio.Task[CachedAnswer]] = {}
         self._turns = asyncio.Semaphore(MAX_PAGES_AT_ONCE)
         self.bytes = 0
 
-    def find(self, key: Key, versions: Versions) -> Finished | None:
+    def find(self, key: Key, versions: Versions) -> CachedAnswer | None:
         found = self._kept.get(key)
         if found is None or found.versions != versions:
             return None
@@ -67,7 +67,7 @@ class PageCache:
 
     async def find_or_make(
         self, key: Key, versions: Versions, make: Make, turn: Turn | None = None
-    ) -> Finished:
+    ) -> CachedAnswer:
         """The page of these versions or newer ones; made once for all requests that wait for it.
 
         Raises Unavailable if no turn comes within MAX_WAIT_SECONDS. What is no page of comments
@@ -90,7 +90,7 @@ class PageCache:
         # Shielded, so that a request that is cancelled does not cancel the page for the others.
         return await asyncio.shield(task)
 
-    async def make_first(self, key: Key, make: Make) -> Finished:
+    async def make_first(self, key: Key, make: Make) -> CachedAnswer:
         """The page of its current versions, which are numbers that only rise.
 
         For requests that found no page: one that another request has begun since is new enough.
@@ -103,7 +103,7 @@ class PageCache:
             task.add_done_callback(lambda _: self._first.pop(key))
         return await asyncio.shield(task)
 
-    async def _make(self, key: Key, make: Make, turn: Turn | None = None) -> Finished:
+    async def _make(self, key: Key, make: Make, turn: Turn | None = None) -> CachedAnswer:
         async with turn or self.turn():
             finished = await make()
         self._keep(key, finished)
@@ -123,7 +123,7 @@ class PageCache:
         finally:
             self._turns.release()
 
-    def _keep(self, key: Key, finished: Finished) -> None:
+    def _keep(self, key: Key, finished: CachedAnswer) -> None:
         """Replace an older page, and evict the pages that were not used for longest."""
         older = self._kept.pop(key, None)
         if older:
@@ -137,7 +137,7 @@ class PageCache:
             self.bytes -= _size(*self._kept.popitem(last=False))
 
 
-def _size(key: Key, finished: Finished) -> int:
+def _size(key: Key, finished: CachedAnswer) -> int:
     """About how many bytes of memory an entry takes. The key counts, since strangers can ask for
     many empty pages."""
     versions = sum(map(getsizeof, finished.versions))

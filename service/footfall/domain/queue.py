@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..errors import BadRequest
-from ..model import Showing, Shown, Status, Viewer
+from ..model import ShownComment, ShownComments, Status, Viewer
 from ..store.codec import source_of
 from ..store.ids import is_id
 from .comments import with_authors
@@ -15,20 +15,20 @@ from .site import Site
 
 # Of a search, in one request, and in one step of it.
 MAX_SEARCHED_COMMENTS = 1000
-STEP_COMMENTS = 100
+QUEUE_STEP_COMMENTS = 100
 # A search ends early when it has read so many bytes of bodies.
 MAX_SEARCHED_BYTES = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QueuePage:
     """Some of the queue: `total` comments match, of those that were looked at.
 
     `after` is the id of the last one that was looked at, empty if that was the end of them all;
     `searched` is how many that were, 0 where nothing was searched for.
     """
 
-    showing: Showing
+    showing: ShownComments
     total: int
     waiting: int
     spam: int
@@ -38,12 +38,12 @@ class Part:
 
 async def page(
     site: Site, statuses: Sequence[Status], viewer: Viewer, *, number: int, size: int
-) -> Part:
+) -> QueuePage:
     """Page `number`, from 1."""
     first = (number - 1) * size
     total, ids = await site.site_index.listed(statuses, first=first, size=size)
     shown = await site.comments.by_ids(ids) if ids else []
-    return Part(await with_authors(site, shown, viewer), total, *await site.site_index.held())
+    return QueuePage(await with_authors(site, shown, viewer), total, *await site.site_index.held())
 
 
 async def search(
@@ -56,7 +56,7 @@ async def search(
     words: str = "",
     account: str = "",
     after: str = "",
-) -> Part:
+) -> QueuePage:
     """Page `number` of those that have these words, in any case, and are by this account.
 
     No more are looked at than MAX_SEARCHED_COMMENTS, the newest ones, or those older than the
@@ -65,14 +65,14 @@ async def search(
     if after and not is_id(after):
         raise BadRequest({"after": "after need the objectId of a comment"})
     matches = _matcher(words, account)
-    found, searched, bytes_left = list[Shown](), 0, MAX_SEARCHED_BYTES
+    found, searched, bytes_left = list[ShownComment](), 0, MAX_SEARCHED_BYTES
     while True:
-        _, ids = await site.site_index.listed(statuses, size=STEP_COMMENTS, behind=after)
+        _, ids = await site.site_index.listed(statuses, size=QUEUE_STEP_COMMENTS, behind=after)
         shown = await site.comments.by_ids(ids) if ids else []
         found += filter(matches, shown)
         searched += len(ids)
         bytes_left -= sum(len(each.body.content) for each in shown)
-        is_end = len(ids) < STEP_COMMENTS
+        is_end = len(ids) < QUEUE_STEP_COMMENTS
         after = "" if is_end else ids[-1]
         if is_end or bytes_left < 0 or searched >= MAX_SEARCHED_COMMENTS:
             break
@@ -81,13 +81,13 @@ async def search(
     if viewer.is_administrator:
         waiting, spam = await site.site_index.held()
     showing = await with_authors(site, shown, viewer)
-    return Part(showing, len(found), waiting, spam, after, searched)
+    return QueuePage(showing, len(found), waiting, spam, after, searched)
 
 
-def _matcher(words: str, account: str) -> Callable[[Shown], bool]:
+def _matcher(words: str, account: str) -> Callable[[ShownComment], bool]:
     sought = words.casefold()
 
-    def matches(shown: Shown) -> bool:
+    def matches(shown: ShownComment) -> bool:
         if account and shown.body.account != account:
             return False
         return sought in source_of(shown.body).casefold()

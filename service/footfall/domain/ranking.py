@@ -1,12 +1,12 @@
 """Who has written most: authors by their approved comments, with an account or without."""
 
-from ..model import PUBLIC, Showing
+from ..model import PUBLIC, ShownComments
 from ..store.ids import is_id
 from .comments import with_authors
 from .site import Site
 
 
-async def ranking(site: Site, size: int) -> tuple[list[int], Showing]:
+async def ranking(site: Site, size: int) -> tuple[list[int], ShownComments]:
     """How many approved comments each author of most has, and one of them that says who it is.
 
     Left out is who has none that is known for approved now.

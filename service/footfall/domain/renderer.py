@@ -32,7 +32,7 @@ PIECE_CHARACTERS = 4_096
 T = TypeVar("T")
 
 
-class Made(NamedTuple):
+class RenderedText(NamedTuple):
     """A rendered text: safe HTML, browser and system by the user agent, and whether it has
     FORBIDDEN_WORDS."""
 
@@ -55,7 +55,7 @@ class Renderer:
 
     async def make(
         self, text: str, ua: str, pictures: Pictures, forbidden: Patterns | None, client: Client
-    ) -> Made:
+    ) -> RenderedText:
         """Raises TooManyAtOnce for a client that has too much waiting already, and Busy."""
         is_first = self._loaded_at == -inf
         with self.shares.room(client, len(text) + EACH_CHARACTERS):
@@ -68,9 +68,11 @@ class Renderer:
                 if is_first:
                     self._loaded_at = time.perf_counter()
 
-    async def make_all(self, texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[Made]:
+    async def make_all(
+        self, texts: Sequence[tuple[str, str]], pictures: Pictures
+    ) -> list[RenderedText]:
         """Of texts and user agents that nobody waits for."""
-        made = list[Made]()
+        made = list[RenderedText]()
         for piece in _pieces(texts):
             made += await self.run(partial(_make_each, piece, pictures), BACKGROUND)
         return made
@@ -105,15 +107,15 @@ def _pieces(texts: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]
         yield piece
 
 
-def _make_each(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[Made]:
+def _make_each(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[RenderedText]:
     return [_make(text, ua, None, pictures) for text, ua in texts]
 
 
-def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> Made:
+def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> RenderedText:
     # Imported here, because they take 25 MB, which a process that never renders can save.
     from ..render.agent import describe
     from ..render.markdown import render
 
     browser, os = describe(ua)
     is_forbidden = forbidden is not None and forbidden.search(text)
-    return Made(render(text, pictures), browser, os, is_forbidden)
+    return RenderedText(render(text, pictures), browser, os, is_forbidden)

@@ -8,7 +8,7 @@ from ..model import Account, Caller, Registration, Status, Viewer
 from ..netaddr import Networks
 from ..patterns import Patterns
 from ..render.links import count_links
-from .renderer import Made
+from .renderer import RenderedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def require_allowed(caller: Caller, rules: Rules) -> None:
         raise Forbidden()
 
 
-def verdict(caller: Caller, rules: Rules, made: Made, *, approved: int = 0) -> Status:
+def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int = 0) -> Status:
     """The status of a new comment by an account with so many approved ones. Its author sees it as
     sent, also if it is held as spam: the reference server does not say so either."""
     if caller.viewer.is_administrator:

@@ -13,7 +13,7 @@ from ..errors import LoggedOut
 from ..model import MAY_LOG_IN, PUBLIC, Account, Caller, Credentials, Session, Viewer
 from ..netaddr import masked
 from ..render.agent import describe
-from ..store.accounts import Accounts, Link, Stored
+from ..store.accounts import Accounts, Link, StoredAccount
 from . import tokens
 
 # Longer ones are not looked at: ours have about 200 characters.
@@ -36,7 +36,7 @@ class Sessions:
 
     async def begin(
         self,
-        stored: Stored,
+        stored: StoredAccount,
         credentials: Credentials,
         link: Link | None = None,
         *,

@@ -13,10 +13,10 @@ import orjson
 
 from ..driver.keys import digest
 from ..errors import StoreUnavailable, Unavailable
-from ..model import Caller, Comment, Shown, Status
+from ..model import Caller, Comment, ShownComment, Status
 from ..store.codec import body, parse_body, root_of, secrets
 from ..store.ids import SHORT, is_id
-from ..store.moderation import Overtaken, Whole, Words
+from ..store.moderation import Overtaken, Rewording, StoredComment
 from .moderation import Edit, actor_of, edited, html_of, take_away
 from .site import Site
 
@@ -27,7 +27,7 @@ MAX_AT_ONCE = 16
 Result = Literal["done", "unchanged", "missing", "changed", "failed"]
 
 
-class Outcome(NamedTuple):
+class BulkResult(NamedTuple):
     """What became of each comment, and the name of the record by which to put it back; "" for
     none."""
 
@@ -63,7 +63,7 @@ class _Work:
 
     async def moderate(
         self,
-        shown: Shown,
+        shown: ShownComment,
         status: Status | None,
         is_pinned: bool | None,
         only: Status | None = None,
@@ -90,14 +90,14 @@ class _Work:
         self.keep(shown, [done.was, shown.is_pinned], [status or done.was, pin])
         return "done"
 
-    async def delete(self, found: Whole) -> Result:
+    async def delete(self, found: StoredComment) -> Result:
         shown = found.shown
         if not await take_away(self.site, found, actor_of(self.caller)):
             return "missing"
         self.keep(shown, [shown.status, shown.is_pinned], ["deleted", False])
         return "done"
 
-    async def edit(self, found: Whole, wanted: Edit) -> Result:
+    async def edit(self, found: StoredComment, wanted: Edit) -> Result:
         html = await html_of(self.site, found.comment, wanted.text, self.caller)
         after = edited(self.site, found.comment, wanted, html)
         if after == found.comment:
@@ -108,8 +108,8 @@ class _Work:
             self.keep(found.shown, [], [], words=_digest(after), **halves)
         return result
 
-    async def put_words(self, found: Whole, after: Comment) -> Result:
-        site, words = self.site, Words(found, after, is_compared=False)
+    async def put_words(self, found: StoredComment, after: Comment) -> Result:
+        site, words = self.site, Rewording(found, after, is_compared=False)
         try:
             done = await site.moderation.moderate(
                 found.shown, None, site.process.clock(), actor_of(self.caller), words=words
@@ -118,22 +118,22 @@ class _Work:
             return "changed"
         return "done" if done else "missing"
 
-    def keep(self, shown: Shown, was: list[Any], now: list[Any], **words: str) -> None:
+    def keep(self, shown: ShownComment, was: list[Any], now: list[Any], **words: str) -> None:
         self.record.append({"id": shown.id, "was": was, "now": now, **words})
 
-    async def outcome(self, results: dict[str, Result]) -> Outcome:
+    async def outcome(self, results: dict[str, Result]) -> BulkResult:
         if not self.record:
-            return Outcome(results)
+            return BulkResult(results)
         try:
             name = await self.site.undo_records.keep(orjson.dumps(self.record))
         except StoreUnavailable:
             name = ""
-        return Outcome(results, name)
+        return BulkResult(results, name)
 
 
 async def moderate_many(
     site: Site, ids: Sequence[str], caller: Caller, *, status: Status | None, is_pinned: bool | None
-) -> Outcome:
+) -> BulkResult:
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
     shown = await site.comments.by_ids(known) if known else []
     found = {each.id: each for each in shown}
@@ -141,7 +141,7 @@ async def moderate_many(
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def delete_many(site: Site, ids: Sequence[str], caller: Caller) -> Outcome:
+async def delete_many(site: Site, ids: Sequence[str], caller: Caller) -> BulkResult:
     """Each with its replies."""
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
     found = {each.shown.id: each for each in await site.moderation.whole(known)}
@@ -150,7 +150,7 @@ async def delete_many(site: Site, ids: Sequence[str], caller: Caller) -> Outcome
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def edit_one(site: Site, id: str, wanted: Edit, caller: Caller) -> Outcome:
+async def edit_one(site: Site, id: str, wanted: Edit, caller: Caller) -> BulkResult:
     """Give a comment another text, or another author without account, so that it can be undone."""
     work = _Work(site, caller)
     found = await site.moderation.whole([id]) if is_id(id) else []
@@ -159,17 +159,17 @@ async def edit_one(site: Site, id: str, wanted: Edit, caller: Caller) -> Outcome
     return await work.outcome({id: _missing()} | results)
 
 
-async def undo(site: Site, name: str, caller: Caller) -> Outcome | None:
+async def undo(site: Site, name: str, caller: Caller) -> BulkResult | None:
     """Put back what a record holds; None if there is none, or no more."""
     kept = await site.undo_records.take(name) if name.isalnum() else None
     if kept is None:
         return None
     work, record = _Work(site, caller), {each["id"]: each for each in orjson.loads(kept)}
     # The oldest first, since a reply needs its root.
-    return Outcome(await work.each(sorted(record), lambda id: _put_back(work, record[id])))
+    return BulkResult(await work.each(sorted(record), lambda id: _put_back(work, record[id])))
 
 
-def comments_of(record: bytes) -> list[Whole]:
+def comments_of(record: bytes) -> list[StoredComment]:
     """Those whose texts a record would put back."""
     return [_whole_of(each) for each in orjson.loads(record) if "body" in each]
 
@@ -183,9 +183,9 @@ def _missing() -> Result:
     return "missing"
 
 
-def _whole_of(kept: Mapping[str, Any]) -> Whole:
-    shown = Shown(kept["id"], "", parse_body(kept["body"].encode()))
-    return Whole(shown, kept["private"].encode())
+def _whole_of(kept: Mapping[str, Any]) -> StoredComment:
+    shown = ShownComment(kept["id"], "", parse_body(kept["body"].encode()))
+    return StoredComment(shown, kept["private"].encode())
 
 
 async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:

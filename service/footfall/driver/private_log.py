@@ -1,4 +1,4 @@
-"""redis.log: what the private server says. It is kept in two files of MAX_BYTES or little more."""
+"""redis.log: what the private server says, in two files of MAX_LOG_BYTES or little more."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from typing import BinaryIO
 from . import disk
 from .private_files import owners_alone
 
-MAX_BYTES = 1 << 20
+MAX_LOG_BYTES = 1 << 20
 # What is repeated of it, when the server does not start.
 SHOWN_LINES, READ_BYTES = 5, 65_536
 
@@ -44,7 +44,7 @@ class ServerLog:
     def rotate(self) -> None:
         """Begin a new file if this one is large. A server that runs goes on in the new one, since
         it opens the file anew for each line. Raises OSError."""
-        if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
+        if self._path.exists() and self._path.stat().st_size > MAX_LOG_BYTES:
             self._path.replace(self._path.with_name("redis.log.1"))
             self._begin = 0
 

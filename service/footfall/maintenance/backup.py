@@ -26,8 +26,7 @@ from ..store.ids import SHORT, is_id
 from .archive import FORMAT, LINE_BYTES, Line, Totals, Writer, count_of
 from .dataset import DataSet
 from .entries import is_account, is_ban, is_credentials, is_logged, is_unsubscribed
-from .page_walk import STEP_COMMENTS as STEP_COMMENTS
-from .page_walk import Complain, Walk
+from .page_walk import WALK_STEP_COMMENTS, Complain, Walk
 
 T = TypeVar("T")
 
@@ -131,7 +130,7 @@ async def _log(redis: RedisClient, keys: Keys) -> AsyncIterator[list[tuple[str, 
     """What moderators did, oldest first, some entries at a time."""
     first = "-"
     while True:
-        command = ("XRANGE", keys.site("log"), first, "+", "COUNT", STEP_COMMENTS)
+        command = ("XRANGE", keys.site("log"), first, "+", "COUNT", WALK_STEP_COMMENTS)
         (found,) = await redis.ask(command)
         if not found:
             return
@@ -147,7 +146,7 @@ async def _unsubscribed(redis: RedisClient, keys: Keys) -> AsyncIterator[list[st
     """Who wants no more mails, some at a time; one may come twice."""
     cursor = b"0"
     while True:
-        command = ("SSCAN", keys.site("unsubscribed"), cursor, "COUNT", STEP_COMMENTS)
+        command = ("SSCAN", keys.site("unsubscribed"), cursor, "COUNT", WALK_STEP_COMMENTS)
         ((cursor, names),) = await redis.ask(command)
         if names:
             yield [name.decode(errors="replace") for name in names]
@@ -194,7 +193,7 @@ async def walked_hash(
     of a sorted set."""
     cursor = b"0"
     while True:
-        ((cursor, found),) = await redis.ask((scan, key, cursor, "COUNT", STEP_COMMENTS))
+        ((cursor, found),) = await redis.ask((scan, key, cursor, "COUNT", WALK_STEP_COMMENTS))
         yield list(pairs(found))
         if cursor == b"0":
             return

@@ -34,7 +34,7 @@ class Problem(Line):
 async def check(data: DataSet, *, repair: bool) -> AsyncIterator[Line]:
     """The lines of the report: problems first, a summary last. Raises StoreUnavailable."""
     site = SiteCheck(data, repair=repair)
-    found = Found()
+    found = Findings()
     parts = (
         # What the site has not followed would be missing in everything else.
         journal_problems(data, repair=repair),
@@ -56,7 +56,7 @@ async def check(data: DataSet, *, repair: bool) -> AsyncIterator[Line]:
 
 
 @dataclass
-class Found:
+class Findings:
     """How much there is."""
 
     pages: int = 0
@@ -64,7 +64,7 @@ class Found:
 
 
 async def _pages(
-    data: DataSet, site: SiteCheck, found: Found, *, repair: bool
+    data: DataSet, site: SiteCheck, found: Findings, *, repair: bool
 ) -> AsyncIterator[str]:
     for name in await Pages.of(data, data.keys.every_thread):
         page = PageCheck(data, name, repair=repair)
@@ -75,7 +75,7 @@ async def _pages(
         found.pages += page.exists
 
 
-async def _counters(data: DataSet, found: Found, *, repair: bool) -> AsyncIterator[str]:
+async def _counters(data: DataSet, found: Findings, *, repair: bool) -> AsyncIterator[str]:
     async for names in data.redis.scan(data.keys.every_counter_key, type="hash"):
         async for key, counts in walked(data.redis, map(bytes.decode, set(names))):
             found.counters += len(counts)

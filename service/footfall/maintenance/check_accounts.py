@@ -14,12 +14,13 @@ from ..model import Account, Ban, Credentials
 from ..store import codec
 from ..store.bans import VERSION
 from ..store.ids import SHORT
-from .backup import STEP_COMMENTS, walked_hash
+from .backup import walked_hash
 from .check_site import AGAIN_SECONDS, MAX_DOUBTS
 from .dataset import DataSet
+from .page_walk import WALK_STEP_COMMENTS
 
 
-class Entry(NamedTuple):
+class AccountEntry(NamedTuple):
     """A member of an index, which leads to the account with this id."""
 
     name: str
@@ -53,7 +54,7 @@ class AccountCheck:
     def __init__(self, data: DataSet, *, repair: bool) -> None:
         self._data = data
         self._repair = repair
-        self._doubts = set[Entry]()
+        self._doubts = set[AccountEntry]()
 
     async def problems(self) -> AsyncIterator[str]:
         async for part in self._parts():
@@ -67,7 +68,7 @@ class AccountCheck:
         async for text in self._settled():
             yield text
 
-    async def _parts(self) -> AsyncIterator[Sequence[Entry]]:
+    async def _parts(self) -> AsyncIterator[Sequence[AccountEntry]]:
         """Every entry that there is, or should be, some at a time; some twice."""
         redis, keys = self._data.redis, self._data.keys
         async for found in walked_hash(redis, keys.accounts):
@@ -82,21 +83,23 @@ class AccountCheck:
         for index in HASHES:
             async for found in walked_hash(redis, keys.account(index)):
                 yield [
-                    Entry(index, *map(_text, (name, name if index == "credentials" else id)))
+                    AccountEntry(index, *map(_text, (name, name if index == "credentials" else id)))
                     for name, id in found
                 ]
         for index in SETS:
             async for found in walked_hash(redis, keys.account(index), "ZSCAN"):
-                yield [Entry(index, _text(id), _text(id)) for id, _ in found]
+                yield [AccountEntry(index, _text(id), _text(id)) for id, _ in found]
         for index in OWN_KEYS:
             async for names in redis.scan(keys.account(f"{index}:*")):
                 ids = [_text(name).rpartition(":")[2] for name in names]
-                yield [Entry(index, id, id) for id in ids]
+                yield [AccountEntry(index, id, id) for id in ids]
         async for found in walked_hash(redis, keys.site("bans")):
             values = [_text(value) for value, _ in found if value != VERSION.encode()]
-            yield [Entry("bans", each, each) for each in values if kind_of(each) == "account"]
+            yield [
+                AccountEntry("bans", each, each) for each in values if kind_of(each) == "account"
+            ]
 
-    async def _compared(self, part: Sequence[Entry]) -> AsyncIterator[str]:
+    async def _compared(self, part: Sequence[AccountEntry]) -> AsyncIterator[str]:
         """Note what is to be looked at again; what is wrong for good."""
         states = await self._states(part)
         for entry, state in zip(part, states, strict=True):
@@ -105,7 +108,7 @@ class AccountCheck:
             elif state is not None and _is_wrong(entry, *state):
                 self._doubts.add(entry)
 
-    async def _states(self, part: Sequence[Entry]) -> list[tuple[bool, bool] | None]:
+    async def _states(self, part: Sequence[AccountEntry]) -> list[tuple[bool, bool] | None]:
         """Of each whether it belongs there, and whether it is; None where that cannot be read."""
         keys, asked = self._data.keys, list[tuple[str, ...]]()
         for each in part:
@@ -118,7 +121,7 @@ class AccountCheck:
             for each, at in zip(part, range(0, len(found), 3), strict=True)
         ]
 
-    def _question(self, entry: Entry) -> tuple[str, ...]:
+    def _question(self, entry: AccountEntry) -> tuple[str, ...]:
         keys = self._data.keys
         if entry.name in OWN_KEYS:
             key = keys.account(f"{entry.name}:{entry.id[:SHORT]}")
@@ -132,13 +135,13 @@ class AccountCheck:
         doubts, self._doubts = sorted(self._doubts), set()
         if doubts:
             await asyncio.sleep(AGAIN_SECONDS)
-        for first in range(0, len(doubts), STEP_COMMENTS):
-            part = doubts[first : first + STEP_COMMENTS]
+        for first in range(0, len(doubts), WALK_STEP_COMMENTS):
+            part = doubts[first : first + WALK_STEP_COMMENTS]
             for entry, state in zip(part, await self._states(part), strict=True):
                 if state is not None and _is_wrong(entry, *state):
                     yield await self._problem(entry, is_wanted=state[0])
 
-    async def _problem(self, entry: Entry, *, is_wanted: bool) -> str:
+    async def _problem(self, entry: AccountEntry, *, is_wanted: bool) -> str:
         if self._repair:
             await self._correct(entry, is_wanted=is_wanted)
         repaired = " (repaired)" if self._repair else ""
@@ -147,7 +150,7 @@ class AccountCheck:
             return f"{index} lacks {entry.member} of account {entry.id}{repaired}"
         return f"{index} holds {entry.member}, which belongs to no such account{repaired}"
 
-    async def _correct(self, entry: Entry, *, is_wanted: bool) -> None:
+    async def _correct(self, entry: AccountEntry, *, is_wanted: bool) -> None:
         keys, change = self._data.keys, self._data.redis.change
         if entry.name == "bans":
             ban = await self._data.bans.get(entry.id)
@@ -175,15 +178,15 @@ class AccountCheck:
                     yield f"bans {_text(value)} cannot be read, and holds nobody{repaired}"
 
 
-def _entries(id: str, body: bytes, secret: bytes) -> Iterable[Entry]:
+def _entries(id: str, body: bytes, secret: bytes) -> Iterable[AccountEntry]:
     """What leads to an account, or might."""
-    yield Entry("ids", id, id)
-    yield Entry("administrators", id, id)
-    yield Entry("bans", id, id)
+    yield AccountEntry("ids", id, id)
+    yield AccountEntry("administrators", id, id)
+    yield AccountEntry("bans", id, id)
     try:
-        yield Entry("mails", canonical(codec.account(id, body).mail), id)
+        yield AccountEntry("mails", canonical(codec.account(id, body).mail), id)
         yield from (
-            Entry("identities", name, id) for name in _identities(codec.credentials(secret))
+            AccountEntry("identities", name, id) for name in _identities(codec.credentials(secret))
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         # It cannot be read, which is said where it is compared.
@@ -195,7 +198,7 @@ def _identities(known: Credentials) -> set[str]:
 
 
 def _state(
-    entry: Entry, body: bytes | None, secret: bytes | None, found: bytes | int | None
+    entry: AccountEntry, body: bytes | None, secret: bytes | None, found: bytes | int | None
 ) -> tuple[bool, bool] | None:
     try:
         account = codec.account(entry.id, body) if body else None
@@ -207,7 +210,7 @@ def _state(
     return belongs, is_there
 
 
-def _is_wrong(entry: Entry, belongs: bool, is_there: bool) -> bool:
+def _is_wrong(entry: AccountEntry, belongs: bool, is_there: bool) -> bool:
     return is_there and not belongs or belongs and not is_there and entry.name not in OPTIONAL
 
 

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..store.indexes import Place, deleted_by
+from ..store.indexes import IndexPlace, deleted_by
 from ..store.mending import Fix
 from .findings import Finding, misplaced, removal_of
-from .moment import Moment, Stored
+from .moment import IndexedComment, Moment
 
 # Every root that is not deleted is in one of these.
 ROOTS = ("newest", "pinned", "heldroots")
 ORPHAN = "no page shows it; `footfall comments delete` it, or take its root from a backup"
 
 
-class Known(NamedTuple):
+class KnownBodies(NamedTuple):
     """Comments' bodies as they were read last, and which have no private half."""
 
     bodies: dict[bytes, bytes | None]
@@ -22,7 +22,7 @@ class Known(NamedTuple):
 
 def entries_of(short: bytes, body: bytes | None) -> Iterator[tuple[str, bytes]]:
     """All entries that a comment might have, and those that say whether its root is one."""
-    stored = Stored(body, None, None, False, False)
+    stored = IndexedComment(body, None, None, False, False)
     places, parsed = stored.places(short), stored.parsed
     if places is None or parsed is None:
         return
@@ -32,7 +32,7 @@ def entries_of(short: bytes, body: bytes | None) -> Iterator[tuple[str, bytes]]:
         yield from ((index, stored.root) for index in ROOTS)
 
 
-def has_news(known: Known, moment: Moment) -> bool:
+def has_news(known: KnownBodies, moment: Moment) -> bool:
     """Was a body changed since it was read? Then its comment has other places."""
     changed = {
         short: each.body
@@ -71,7 +71,7 @@ def _too_long(known: bytes, longest: int) -> Iterator[Finding]:
         yield Finding(text, [Fix("longest", ("SET", longest))])
 
 
-def _lost(moment: Moment, places: Iterable[Place]) -> Iterator[Finding]:
+def _lost(moment: Moment, places: Iterable[IndexPlace]) -> Iterator[Finding]:
     """A deleted comment that nobody would remove, or that would be removed twice."""
     own, *others = places
     there = [each for each in (own, *others) if moment.score(each)]

@@ -7,7 +7,7 @@ from ..store.status import STORED
 from .dataset import DataSet
 from .entries import MAX_COUNT
 from .findings import Finding, removal
-from .moment import Moment, Stored, moment_of
+from .moment import IndexedComment, Moment, moment_of
 
 # What Redis says of a member and its value, or score.
 Pair = tuple[bytes, bytes]
@@ -104,7 +104,7 @@ def _indexed(name: str) -> Rule:
     return rule
 
 
-def _may_be_nested(stored: Stored, member: bytes, short: bytes) -> bool:
+def _may_be_nested(stored: IndexedComment, member: bytes, short: bytes) -> bool:
     """A deleted reply stays there if it went with its root."""
     return stored.status == "deleted" and member == b"%b:%b" % (stored.parent, short)
 

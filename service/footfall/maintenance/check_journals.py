@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator
 from ..driver.replies import scored
 from ..store.ids import is_id
 from ..store.journal import now_ms
-from .backup import STEP_COMMENTS, walked_hash
+from .backup import walked_hash
 from .dataset import DataSet
+from .page_walk import WALK_STEP_COMMENTS
 
 # An entry that was not followed is looked at so often, with a pause before each time: together
 # that is longer than it takes services to find what one of them has left behind.
@@ -103,7 +104,7 @@ async def _old_changes(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
     for first, last in (("-inf", now - LONG_MS), (now + LONG_MS, "+inf")):
         offset = 0
         while True:
-            most = ("LIMIT", offset, STEP_COMMENTS, "WITHSCORES")
+            most = ("LIMIT", offset, WALK_STEP_COMMENTS, "WITHSCORES")
             (found,) = await data.redis.ask_masters(
                 ("ZRANGE", changing, first, last, "BYSCORE", *most)
             )
@@ -114,8 +115,8 @@ async def _old_changes(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
                     await _end(data, member)
                 text = f"changing holds {change!r}, which began {(now - since) / 1000:.0f} s ago"
                 yield f"site: {text}{_repaired(repair)}"
-            offset += 0 if repair else STEP_COMMENTS
-            if len(members) < STEP_COMMENTS:
+            offset += 0 if repair else WALK_STEP_COMMENTS
+            if len(members) < WALK_STEP_COMMENTS:
                 break
 
 

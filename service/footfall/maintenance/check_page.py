@@ -20,7 +20,7 @@ from ..store.mending import Fix
 from ..store.status import status_in, status_of
 from .archive import check_row, count_of
 from .backup import walked_hash
-from .check_comments import Known, entries_of, has_news, orphaned, rootless_of, wrong
+from .check_comments import KnownBodies, entries_of, has_news, orphaned, rootless_of, wrong
 from .check_entries import strays
 from .check_journals import followed_of
 from .dataset import DataSet
@@ -28,7 +28,7 @@ from .findings import Finding
 from .moment import MAX_TRIES, moment_of
 
 # Comments that are read together: their bodies come in one reply.
-STEP_COMMENTS = 64
+CHECK_STEP_COMMENTS = 64
 UNREADABLE = "the service cannot show it; take the page from a backup"
 NAMELESS = "a new comment writes it down again; until then it cannot be backed up"
 
@@ -80,7 +80,7 @@ class PageCheck:
         """All comments, as they are stored; some may come twice."""
         cursor, server = "0", b""
         while cursor:
-            step = await self._data.comments.copy(self._page, cursor, "", STEP_COMMENTS, [])
+            step = await self._data.comments.copy(self._page, cursor, "", CHECK_STEP_COMMENTS, [])
             yield step.comments
             # A cursor is valid only on the server that returned it.
             cursor = step.cursor if server in (b"", step.server) else "0"
@@ -146,8 +146,10 @@ class PageCheck:
     async def _number_below(self, heads: Sequence[bytes], index: str) -> int:
         """How many members an index has below these comments."""
         number, key = 0, self._name(index)
-        for first in range(0, len(heads), STEP_COMMENTS):
-            ranges = ((b"[%b:" % each, b"(%b;" % each) for each in heads[first:][:STEP_COMMENTS])
+        for first in range(0, len(heads), CHECK_STEP_COMMENTS):
+            ranges = (
+                (b"[%b:" % each, b"(%b;" % each) for each in heads[first:][:CHECK_STEP_COMMENTS]
+            )
             number += sum(
                 await self._data.redis.ask(*(("ZLEXCOUNT", key, *ends) for ends in ranges))
             )
@@ -158,14 +160,14 @@ class PageCheck:
     async def _rows(self, rows: Rows) -> AsyncIterator[str]:
         for each in rows:
             self._wanted.update(_indexes_of(each))
-        for first in range(0, len(rows), STEP_COMMENTS):
-            part = rows[first : first + STEP_COMMENTS]
+        for first in range(0, len(rows), CHECK_STEP_COMMENTS):
+            part = rows[first : first + CHECK_STEP_COMMENTS]
             bodies = {row[0].encode(): row[1].encode() for row in part}
             bare = {row[0].encode() for row in part if not row[2]}
-            async for text in self._compared(Known({**bodies}, bare)):
+            async for text in self._compared(KnownBodies({**bodies}, bare)):
                 yield text
 
-    async def _compared(self, known: Known) -> AsyncIterator[str]:
+    async def _compared(self, known: KnownBodies) -> AsyncIterator[str]:
         """What is wrong with the places of some comments, and of replies whose root is none."""
         rootless = set[tuple[bytes, bytes]]()
 
@@ -203,13 +205,13 @@ class PageCheck:
         deleted are compared with where they should be."""
         scan = "HSCAN" if name in HASHES else "ZSCAN"
         async for found in walked_hash(self._data.redis, self._name(name), scan):
-            for first in range(0, len(found), STEP_COMMENTS):
-                part = found[first : first + STEP_COMMENTS]
+            for first in range(0, len(found), CHECK_STEP_COMMENTS):
+                part = found[first : first + CHECK_STEP_COMMENTS]
                 async for text in self._settled(strays(self._data, self._page, name, part)):
                     yield text
                 gone = [short for short, words in part if words.startswith(b"deleted")]
                 if name == "held" and gone:
-                    async for text in self._compared(Known(dict.fromkeys(gone), set())):
+                    async for text in self._compared(KnownBodies(dict.fromkeys(gone), set())):
                         yield text
 
     async def _filled(self, *names: str) -> list[str]:

@@ -15,15 +15,16 @@ from typing import Any
 from ..driver.replies import scored
 from ..store import codec
 from ..store.ids import is_id, split
-from ..store.indexes import SITE_INDEXES, Place, notes_of, site_indexes_of
+from ..store.indexes import SITE_INDEXES, IndexPlace, notes_of, site_indexes_of
 from ..store.journal import now_ms
 from ..store.projections import UNDO_MS
 from ..store.status import status_in, status_of
-from .backup import STEP_COMMENTS, Pages, pairs, walked_hash
+from .backup import Pages, pairs, walked_hash
 from .check_journals import LONG_MS, NUMBER, visible_of
 from .dataset import DataSet
 from .findings import differing
-from .moment import MAX_TRIES, Stored, moment_of
+from .moment import MAX_TRIES, IndexedComment, moment_of
+from .page_walk import WALK_STEP_COMMENTS
 
 # The site follows within milliseconds; an entry in doubt is read again after this time.
 AGAIN_SECONDS = 1.0
@@ -58,7 +59,7 @@ class SiteCheck:
 
     async def add(self, page: str, rows: Sequence[Any]) -> None:
         """Compare the indexes with some comments of a page, as a backup has them."""
-        by_index = defaultdict[str, list[Place]](list)
+        by_index = defaultdict[str, list[IndexPlace]](list)
         for short, body, _, _, words, _ in rows:
             parsed, id, status = codec.parse_body(body.encode()), short + page, status_in(words)
             if status == "approved":
@@ -130,7 +131,7 @@ class SiteCheck:
             await self._correct(entry, state)
         score = None if found is None else b"%d" % int(found)
         repaired = " (repaired)" if self._repair else ""
-        return f"site: {differing(Place(*entry, number), score)}{repaired}"
+        return f"site: {differing(IndexPlace(*entry, number), score)}{repaired}"
 
     async def _compare_members(self) -> None:
         """Find entries of the indexes whose comments do not belong there."""
@@ -141,7 +142,7 @@ class SiteCheck:
         for name in sorted(names):
             cursor = b"0"
             while True:
-                walk = ("ZSCAN", keys.site(name), cursor, "COUNT", STEP_COMMENTS)
+                walk = ("ZSCAN", keys.site(name), cursor, "COUNT", WALK_STEP_COMMENTS)
                 ((cursor, words),) = await redis.ask(walk)
                 ids = [id.decode(errors="replace") for id, _ in pairs(words)]
                 for id in await self._misplaced(name, ids) if ids else []:
@@ -189,7 +190,7 @@ class SiteCheck:
         places = site_indexes_of(id, stored.parsed, stored.status)
         return next((place.score for place in places if place.name == name), None), found
 
-    async def _stored(self, id: str) -> Stored | None:
+    async def _stored(self, id: str) -> IndexedComment | None:
         """A comment at one moment; None if its page changes too fast."""
         short, page = split(id)
         for _ in range(MAX_TRIES):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..store.indexes import HASHES, Place
+from ..store.indexes import HASHES, IndexPlace
 from ..store.mending import Fix
 
 
@@ -14,7 +14,7 @@ class Finding(NamedTuple):
     fixes: Sequence[Fix] = ()
 
 
-def differing(place: Place, score: bytes | None) -> str:
+def differing(place: IndexPlace, score: bytes | None) -> str:
     """What is wrong with an entry that has this score; "" if nothing is."""
     name, member, wanted = place
     if score is None:
@@ -25,7 +25,7 @@ def differing(place: Place, score: bytes | None) -> str:
     return "" if found == wanted else f"{name} has {member} at {found:.0f} instead of {wanted:.0f}"
 
 
-def misplaced(place: Place, score: bytes | None) -> Iterator[Finding]:
+def misplaced(place: IndexPlace, score: bytes | None) -> Iterator[Finding]:
     """A finding if a page's entry with this score is wrong."""
     if text := differing(place, score):
         fix = removal_of(place)
@@ -34,7 +34,7 @@ def misplaced(place: Place, score: bytes | None) -> Iterator[Finding]:
         yield Finding(text, [fix])
 
 
-def removal_of(place: Place) -> Fix:
+def removal_of(place: IndexPlace) -> Fix:
     return removal(place.name, place.member.encode())
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..model import Body, Standing
 from ..store import codec
 from ..store.ids import SHORT
-from ..store.indexes import HASHES, Place, indexes_of
+from ..store.indexes import HASHES, IndexPlace, indexes_of
 from ..store.status import status_of
 from .dataset import DataSet
 
@@ -24,7 +24,7 @@ Entry = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class IndexedComment:
     """A comment's `body`, None for none; what `held` and `likes` have of it, and whether it is in
     `pinned`. One that `is_leaving` was removed while it was read."""
 
@@ -53,7 +53,7 @@ class Stored:
         """The short id of what it replies to; empty for nothing."""
         return codec.parent_of(self.parsed)[:SHORT].encode() if self.parsed else b""
 
-    def places(self, short: bytes) -> list[Place] | None:
+    def places(self, short: bytes) -> list[IndexPlace] | None:
         """Its places in the page's indexes; None if its id, body or likes cannot be read."""
         body, likes = self.parsed, self.likes or b"0"
         if body is None or not likes.isdigit():
@@ -71,10 +71,10 @@ class Moment:
 
     version: bytes
     longest: bytes | None
-    comments: dict[bytes, Stored]
+    comments: dict[bytes, IndexedComment]
     found: dict[Entry, bytes | None]
 
-    def score(self, place: Place) -> bytes | None:
+    def score(self, place: IndexPlace) -> bytes | None:
         return self.found[place.name, place.member.encode()]
 
 
@@ -113,7 +113,9 @@ async def moment_of(
     about, scores = found[:4] if shorts else [()] * 4, found[4 if shorts else 0 :][: len(members)]
     last = found[len(found) - len(shorts) :]
     comments = {
-        short: Stored(body, words, likes, pinned is not None, body is not None and not is_there)
+        short: IndexedComment(
+            body, words, likes, pinned is not None, body is not None and not is_there
+        )
         for short, body, words, likes, pinned, is_there in zip(shorts, *about, last, strict=True)
     }
     values = {

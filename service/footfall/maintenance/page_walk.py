@@ -24,7 +24,7 @@ from .dataset import DataSet
 from .threads import Above, Threads
 
 # COUNT of the steps of a walk; a packed hash is returned as a whole.
-STEP_COMMENTS = 256
+WALK_STEP_COMMENTS = 256
 # How many comments above replies are remembered, so that they are not read again.
 MAX_REMEMBERED_COMMENTS = 10_000
 
@@ -72,7 +72,7 @@ class Walk:
 
     async def _step(self) -> Step:
         copy = self._data.comments.copy
-        step = await copy(self._page, *self._cursors, STEP_COMMENTS, self._wanted)
+        step = await copy(self._page, *self._cursors, WALK_STEP_COMMENTS, self._wanted)
         if self._data.format == older.WITHDRAWN:
             return await older.marked(self._data, self._page, step)
         return step
@@ -106,7 +106,7 @@ class Walk:
             return sorted(missing)
         if self._again is None:
             self._again = iter(sorted(self._deleted))
-        return [*sorted(missing), *islice(self._again, STEP_COMMENTS)]
+        return [*sorted(missing), *islice(self._again, WALK_STEP_COMMENTS)]
 
     def _is_torn(self) -> bool:
         """Are there replies that nobody can see, although nothing has changed? A restore leaves

@@ -24,7 +24,7 @@ NAMES_A_TRIP = 500
 MAX_LOOKS = 20
 
 
-class Wanted:
+class CounterFilter:
     """A filter: counters of these types, with paths that match one of these shell patterns (all, if
     there are none) and counts below `below`."""
 
@@ -44,7 +44,7 @@ class Wanted:
         )
 
 
-class Part(NamedTuple):
+class MatchingCounters(NamedTuple):
     """The matching counters of one hash, as field -> count; `walked` is the number of all."""
 
     key: str
@@ -57,7 +57,9 @@ class Part(NamedTuple):
         return sum(bytes_of(len(field)) for field in self.counters)
 
 
-async def find(redis: RedisClient, keys: Keys, wanted: Wanted) -> AsyncIterator[Part]:
+async def find(
+    redis: RedisClient, keys: Keys, wanted: CounterFilter
+) -> AsyncIterator[MatchingCounters]:
     """Matching counters, hash by hash, without damaged ones. Raises StoreUnavailable."""
     async for key, counts in walked(redis, keys.every_counts()):
         found = {
@@ -65,10 +67,10 @@ async def find(redis: RedisClient, keys: Keys, wanted: Wanted) -> AsyncIterator[
             for field, count in counts.items()
             if count.isdigit() and wanted.has(field.decode(errors="replace"), int(count))
         }
-        yield Part(key, found, len(counts))
+        yield MatchingCounters(key, found, len(counts))
 
 
-async def remove(scripts: Scripts, part: Part) -> int:
+async def remove(scripts: Scripts, part: MatchingCounters) -> int:
     """Remove counters that have not changed; returns how many. Raises StoreUnavailable."""
     removed, all = 0, list(part.counters.items())
     for at in range(0, len(all), MAX_REMOVED_A_STEP):
@@ -96,7 +98,7 @@ async def remove_named(
     return removed
 
 
-async def _parts_of(redis: RedisClient, keys: Keys, names: Sequence[str]) -> list[Part]:
+async def _parts_of(redis: RedisClient, keys: Keys, names: Sequence[str]) -> list[MatchingCounters]:
     """Those of these counters that exist, by their hashes."""
     found: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
     for at in range(0, len(names), NAMES_A_TRIP):
@@ -105,4 +107,4 @@ async def _parts_of(redis: RedisClient, keys: Keys, names: Sequence[str]) -> lis
         for name, count in zip(some, counts, strict=True):
             if count is not None:
                 found[keys.counts(name)][name.encode()] = count
-    return [Part(key, counters, len(counters)) for key, counters in found.items()]
+    return [MatchingCounters(key, counters, len(counters)) for key, counters in found.items()]

@@ -20,7 +20,7 @@ from .backup import Pages
 from .dataset import DataSet
 
 # A step of a walk reads so many comments, and writes so many bytes.
-STEP_COMMENTS = 64
+RERENDER_STEP_COMMENTS = 64
 STEP_BYTES = 1 << 16
 
 
@@ -86,7 +86,7 @@ async def _walk(comments: Comments, page: str) -> AsyncIterator[Step]:
     on one server only."""
     cursor, server = "0", b""
     while cursor:
-        step = await comments.copy(page, cursor, "", STEP_COMMENTS, [])
+        step = await comments.copy(page, cursor, "", RERENDER_STEP_COMMENTS, [])
         if server and step.server != server:
             cursor, server = "0", step.server
             continue

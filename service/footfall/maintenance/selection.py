@@ -10,15 +10,15 @@ from ..driver.keys import digest
 from ..model import STATUSES, Status
 from ..store.codec import mail_of, source_of
 from ..store.ids import is_id, split
-from ..store.moderation import Moderation, Whole
+from ..store.moderation import Moderation, StoredComment
 from ..store.site_index import SiteIndex
 
 # Comments that are read in one trip.
-STEP_COMMENTS = 100
+SELECTION_STEP_COMMENTS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CommentFilter:
     """Comments with one of these ids; or those for which all else is true that is given.
 
     `author` is an account's id or a mail address, `words` are part of the text in any case.
@@ -34,7 +34,7 @@ class Wanted:
     def is_everything(self) -> bool:
         return not (self.ids or self.paths or self.statuses or self.author or self.words)
 
-    def matches(self, found: Whole) -> bool:
+    def matches(self, found: StoredComment) -> bool:
         shown, author = found.shown, self.author.casefold()
         if self.statuses and shown.status not in self.statuses:
             return False
@@ -44,8 +44,8 @@ class Wanted:
 
 
 async def find(
-    moderation: Moderation, site_index: SiteIndex, wanted: Wanted
-) -> AsyncIterator[Whole]:
+    moderation: Moderation, site_index: SiteIndex, wanted: CommentFilter
+) -> AsyncIterator[StoredComment]:
     """Newest first, or in the order of the ids. Raises StoreUnavailable."""
     pages = set(map(digest, wanted.paths))
     async for ids in _ids(site_index, wanted):
@@ -55,17 +55,17 @@ async def find(
                 yield each
 
 
-async def _ids(site_index: SiteIndex, wanted: Wanted) -> AsyncIterator[list[str]]:
+async def _ids(site_index: SiteIndex, wanted: CommentFilter) -> AsyncIterator[list[str]]:
     if wanted.ids:
         known = [id for id in dict.fromkeys(wanted.ids) if is_id(id)]
-        for first in range(0, len(known), STEP_COMMENTS):
-            yield known[first : first + STEP_COMMENTS]
+        for first in range(0, len(known), SELECTION_STEP_COMMENTS):
+            yield known[first : first + SELECTION_STEP_COMMENTS]
         return
     behind = ""
     while True:
         statuses = wanted.statuses or STATUSES
-        _, ids = await site_index.listed(statuses, size=STEP_COMMENTS, behind=behind)
+        _, ids = await site_index.listed(statuses, size=SELECTION_STEP_COMMENTS, behind=behind)
         yield ids
-        if len(ids) < STEP_COMMENTS:
+        if len(ids) < SELECTION_STEP_COMMENTS:
             return
         behind = ids[-1]

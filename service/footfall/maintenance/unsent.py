@@ -1,6 +1,6 @@
 """Notifications that a backup leaves behind: whoever restores it would not know of them."""
 
-from ..store.projections import Entry, task_of
+from ..store.projections import JournalEntry, task_of
 from . import older
 from .dataset import DataSet
 
@@ -33,5 +33,5 @@ async def _not_followed(data: DataSet, page: str) -> int:
         (found,) = await data.redis.ask((*question, "COUNT", STEP_ENTRIES))
         if not found:
             return number
-        number += sum(task_of(page, Entry.parse(*each)) is not None for each in found)
+        number += sum(task_of(page, JournalEntry.parse(*each)) is not None for each in found)
         last = found[-1][0].decode()

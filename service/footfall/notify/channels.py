@@ -8,13 +8,13 @@ from .judges import Akismet, Judge, PluginJudge, WebJudge
 from .mail import (
     SERVICES,
     Behind,
+    MailProvider,
+    MailWords,
     OwnerMail,
-    Place,
     ReaderMail,
     Recipients,
     Security,
     Smtp,
-    Words,
     address_of,
 )
 from .news import Channel
@@ -61,14 +61,14 @@ def smtp_of(settings: OutboxSettings, site_name: str) -> Smtp:
     return Smtp(_place(settings), settings.smtp_user, settings.smtp_pass, address)
 
 
-def _place(settings: OutboxSettings) -> Place:
+def _place(settings: OutboxSettings) -> MailProvider:
     if not settings.smtp_host:
         return SERVICES[settings.smtp_service]
     security: Security = (
         "tls" if settings.smtp_secure or settings.smtp_port == TLS_PORT else "starttls"
     )
     default = TLS_PORT if settings.smtp_secure else SUBMISSION_PORT
-    return Place(settings.smtp_host, settings.smtp_port or default, security)
+    return MailProvider(settings.smtp_host, settings.smtp_port or default, security)
 
 
 def _mails(
@@ -81,7 +81,7 @@ def _mails(
     if owner:
         yield OwnerMail(
             smtp,
-            Words(
+            MailWords(
                 templates.subject_of(settings.mail_subject_admin or templates.OWNER_SUBJECT),
                 templates.body_of(settings.mail_template_admin or templates.OWNER_BODY),
                 behind,
@@ -91,7 +91,7 @@ def _mails(
         )
     yield ReaderMail(
         smtp,
-        Words(
+        MailWords(
             templates.subject_of(settings.mail_subject or templates.READER_SUBJECT),
             templates.body_of(settings.mail_template or templates.READER_BODY),
             behind,

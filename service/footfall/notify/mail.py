@@ -35,7 +35,7 @@ class Behind(Protocol):
     async def __call__(self, work: Callable[[], T]) -> T: ...
 
 
-class Place(NamedTuple):
+class MailProvider(NamedTuple):
     """A mail server. `tls` encrypts from the beginning; `starttls` if the server offers it."""
 
     host: str
@@ -45,25 +45,25 @@ class Place(NamedTuple):
 
 # The names that SMTP_SERVICE may have, as in the reference server; each provider publishes its own.
 SERVICES = {
-    "126": Place("smtp.126.com", 465, "tls"),
-    "163": Place("smtp.163.com", 465, "tls"),
-    "aliyun": Place("smtp.aliyun.com", 465, "tls"),
-    "fastmail": Place("smtp.fastmail.com", 465, "tls"),
-    "gandimail": Place("mail.gandi.net", 587, "starttls"),
-    "gmail": Place("smtp.gmail.com", 465, "tls"),
-    "gmx": Place("mail.gmx.com", 587, "starttls"),
-    "hotmail": Place("smtp-mail.outlook.com", 587, "starttls"),
-    "icloud": Place("smtp.mail.me.com", 587, "starttls"),
-    "mailgun": Place("smtp.mailgun.org", 465, "tls"),
-    "mailjet": Place("in-v3.mailjet.com", 587, "starttls"),
-    "outlook365": Place("smtp.office365.com", 587, "starttls"),
-    "postmark": Place("smtp.postmarkapp.com", 2525, "starttls"),
-    "qq": Place("smtp.qq.com", 465, "tls"),
-    "qqex": Place("smtp.exmail.qq.com", 465, "tls"),
-    "sendgrid": Place("smtp.sendgrid.net", 587, "starttls"),
-    "yahoo": Place("smtp.mail.yahoo.com", 465, "tls"),
-    "yandex": Place("smtp.yandex.ru", 465, "tls"),
-    "zoho": Place("smtp.zoho.com", 465, "tls"),
+    "126": MailProvider("smtp.126.com", 465, "tls"),
+    "163": MailProvider("smtp.163.com", 465, "tls"),
+    "aliyun": MailProvider("smtp.aliyun.com", 465, "tls"),
+    "fastmail": MailProvider("smtp.fastmail.com", 465, "tls"),
+    "gandimail": MailProvider("mail.gandi.net", 587, "starttls"),
+    "gmail": MailProvider("smtp.gmail.com", 465, "tls"),
+    "gmx": MailProvider("mail.gmx.com", 587, "starttls"),
+    "hotmail": MailProvider("smtp-mail.outlook.com", 587, "starttls"),
+    "icloud": MailProvider("smtp.mail.me.com", 587, "starttls"),
+    "mailgun": MailProvider("smtp.mailgun.org", 465, "tls"),
+    "mailjet": MailProvider("in-v3.mailjet.com", 587, "starttls"),
+    "outlook365": MailProvider("smtp.office365.com", 587, "starttls"),
+    "postmark": MailProvider("smtp.postmarkapp.com", 2525, "starttls"),
+    "qq": MailProvider("smtp.qq.com", 465, "tls"),
+    "qqex": MailProvider("smtp.exmail.qq.com", 465, "tls"),
+    "sendgrid": MailProvider("smtp.sendgrid.net", 587, "starttls"),
+    "yahoo": MailProvider("smtp.mail.yahoo.com", 465, "tls"),
+    "yandex": MailProvider("smtp.yandex.ru", 465, "tls"),
+    "zoho": MailProvider("smtp.zoho.com", 465, "tls"),
 }
 
 
@@ -71,7 +71,7 @@ SERVICES = {
 class Smtp:
     """Sends mails, each over its own connection. `sender` is the address that they are from."""
 
-    place: Place
+    place: MailProvider
     user: str
     password: str
     sender: Address
@@ -135,7 +135,7 @@ def address_of(text: str, name: str = "") -> Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class MailWords:
     """A mail's subject and HTML, made of news. The longest comment takes several milliseconds."""
 
     subject: Fill
@@ -184,7 +184,7 @@ class OwnerMail:
 
     name = "mail-owner"
 
-    def __init__(self, smtp: Smtp, words: Words, to: str, recipients: Recipients) -> None:
+    def __init__(self, smtp: Smtp, words: MailWords, to: str, recipients: Recipients) -> None:
         self._smtp = smtp
         self._words = words
         self._to = to
@@ -204,7 +204,7 @@ class ReaderMail:
 
     name = READER_MAIL
 
-    def __init__(self, smtp: Smtp, words: Words, owner: str, recipients: Recipients) -> None:
+    def __init__(self, smtp: Smtp, words: MailWords, owner: str, recipients: Recipients) -> None:
         self._smtp = smtp
         self._words = words
         self._owner = owner

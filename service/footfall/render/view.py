@@ -23,9 +23,9 @@ from ..model import (
     PARENT,
     Account,
     Body,
-    Live,
+    Lookups,
     More,
-    Showing,
+    ShownComments,
     Status,
     Threads,
     Viewer,
@@ -76,7 +76,7 @@ class View:
     display: DisplayOptions
     date: DateField | None = None
 
-    def threads(self, threads: Threads, live: Live) -> bytes:
+    def threads(self, threads: Threads, live: Lookups) -> bytes:
         """A JSON list of roots, each with its replies in `children`."""
         comments = zip(
             threads.ids,
@@ -108,12 +108,12 @@ class View:
         parts.append(b"]}]" if parts else b"[]")
         return b"".join(parts)
 
-    def _persons(self, threads: Threads, live: Live) -> Iterable[bytes]:
+    def _persons(self, threads: Threads, live: Lookups) -> Iterable[bytes]:
         if not live.accounts:
             return threads.persons
         return [self._person(person, live) for person in threads.persons]
 
-    def _rests(self, threads: Threads, live: Live) -> Iterable[bytes]:
+    def _rests(self, threads: Threads, live: Lookups) -> Iterable[bytes]:
         """For each comment, the fields after its content, each with a comma in front."""
         regions = threads.regions if self.display.shows_region else repeat(b"")
         if self.display.shows_agent and not (
@@ -136,7 +136,7 @@ class View:
             for id, body in zip(threads.ids, bodies, strict=True)
         ]
 
-    def _extras(self, threads: Threads, live: Live) -> Iterable[bytes]:
+    def _extras(self, threads: Threads, live: Lookups) -> Iterable[bytes]:
         """For each comment, the fields after `sticky`: the author's level, and `more`."""
         levels: Iterable[bytes] = repeat(b"")
         if self.display.levels:
@@ -148,7 +148,7 @@ class View:
             for id, level in zip(threads.ids, levels, strict=False)
         ]
 
-    def elsewhere(self, showing: Showing) -> list[bytes]:
+    def elsewhere(self, showing: ShownComments) -> list[bytes]:
         """The JSON of each comment outside its article's page, so with the article's path."""
         live = showing.live
         return [
@@ -165,7 +165,7 @@ class View:
             for id, path, body, likes, status, is_pinned in showing.comments
         ]
 
-    def posted(self, showing: Showing) -> dict[str, Any]:
+    def posted(self, showing: ShownComments) -> dict[str, Any]:
         """The answer to a new comment; fields that were not sent are left out."""
         (comment,) = map(orjson.loads, self.elsewhere(showing))
         del comment["sticky"]
@@ -173,7 +173,7 @@ class View:
             name: value for name, value in comment.items() if value is not None or name == "label"
         }
 
-    def _rest(self, id: str, body: Body, live: Live) -> bytes:
+    def _rest(self, id: str, body: Body, live: Lookups) -> bytes:
         """The fields after a comment's content, each with a comma in front."""
         rest = b"," + body.agent if self.display.shows_agent else b""
         account = account_of(body.person)
@@ -187,7 +187,7 @@ class View:
             rest += b",%b" % self.date(body.content)
         return rest
 
-    def _person(self, person: bytes, live: Live) -> bytes:
+    def _person(self, person: bytes, live: Lookups) -> bytes:
         """Nick, link and avatar: of an account as they are now, of others as they typed them."""
         if not person.startswith(BY_ACCOUNT):
             return person
@@ -197,7 +197,7 @@ class View:
         avatar = self.display.avatar_of(account)
         return _inner({"nick": account.nick, "link": account.link, "avatar": avatar})
 
-    def _signed(self, person: bytes, live: Live) -> bytes:
+    def _signed(self, person: bytes, live: Lookups) -> bytes:
         """The same with a nick that is safe in HTML: clients do not escape recent comments."""
         person = self._person(person, live)
         # A regular expression would take ten times as long.
@@ -206,7 +206,7 @@ class View:
         fields = orjson.loads(b"{%b}" % person)
         return _inner(fields | {"nick": fields["nick"] and safe_nick(fields["nick"])})
 
-    def _level(self, tally: bytes, live: Live) -> bytes:
+    def _level(self, tally: bytes, live: Lookups) -> bytes:
         return b',"level":%d' % self.display.level(live.tallies.get(tally.decode(), 0))
 
 
@@ -222,7 +222,7 @@ def _standing(id: str, account: Account | None) -> bytes:
     return _inner(fields)
 
 
-def _secrets(id: str, region: bytes, account: Account | None, live: Live) -> bytes:
+def _secrets(id: str, region: bytes, account: Account | None, live: Lookups) -> bytes:
     """The fields that only administrators see: mail, address, the full region."""
     secrets = orjson.loads(live.secrets.get(id, b"{}"))
     mail = account.mail if account else secrets.get("mail")

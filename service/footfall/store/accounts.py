@@ -58,7 +58,7 @@ class Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredAccount:
     """An account as it was read."""
 
     id: str
@@ -98,17 +98,17 @@ class Accounts:
             id: codec.account(id, body) for id, body in zip(wanted, bodies, strict=True) if body
         }
 
-    async def by_id(self, id: str) -> Stored | None:
+    async def by_id(self, id: str) -> StoredAccount | None:
         body, secret = await self._redis.ask_masters(
             ("HGET", self._keys.accounts, id), ("HGET", self._keys.account("credentials"), id)
         )
-        return Stored(id, body, secret or b"") if body else None
+        return StoredAccount(id, body, secret or b"") if body else None
 
-    async def by_mail(self, mail: str) -> Stored | None:
+    async def by_mail(self, mail: str) -> StoredAccount | None:
         found = await self._find(**self._keys_of("bodies", "credentials", "mails"), mail=mail)
-        return Stored(found[0].decode(), *found[1:]) if found else None
+        return StoredAccount(found[0].decode(), *found[1:]) if found else None
 
-    async def by_identity(self, service: str, id: str) -> Stored | None:
+    async def by_identity(self, service: str, id: str) -> StoredAccount | None:
         """The account that another service knows by this id."""
         key = self._keys.account("identities")
         (found,) = await self._redis.ask_masters(("HGET", key, f"{service} {id}"))
@@ -172,7 +172,7 @@ class Accounts:
 
     async def change(
         self,
-        stored: Stored,
+        stored: StoredAccount,
         after: tuple[Account, Credentials] | None,
         *,
         mails: tuple[str, str],
@@ -232,7 +232,7 @@ class Accounts:
 
     async def log_in(
         self,
-        stored: Stored,
+        stored: StoredAccount,
         credentials: Credentials,
         session: Session,
         *,

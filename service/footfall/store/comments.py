@@ -16,17 +16,17 @@ from ..driver.keys import Keys, digest
 from ..driver.pipeline import Pipeline
 from ..driver.scripts import Scripts
 from ..errors import NoSuchParent
-from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
+from ..model import PUBLIC, Comment, Order, Page, ShownComment, Status, Viewer
 from . import codec
 from .bans import VERSION
 from .ids import SHORT, split
 from .journal import Journal
 from .status import status_of
-from .threads import Found, short_of
+from .threads import PageReply, short_of
 
 # What one answer holds at most: replies, and bytes of stored bodies, half of them for roots.
 MAX_REPLIES = 1000
-MAX_BYTES = 1 << 20
+MAX_PAGE_BYTES = 1 << 20
 
 # Bytes of comments in a step of a walk over a page: requests wait for a millisecond at most.
 STEP_BYTES = 1 << 16
@@ -44,7 +44,7 @@ class AlreadyPublished(Exception):
         self.id = id
 
 
-class Before(NamedTuple):
+class Preconditions(NamedTuple):
     """`root` is the root above a new comment: its parent if that is one, None if the parent is not
     on this page, or deleted. `bans` is the version of the bans, `approved` how many comments the
     author has.
@@ -91,7 +91,9 @@ class Comments:
         self._copy = scripts["comments/copy"]
         self._touch = scripts["comments/touch"]
 
-    async def before(self, path: str, parent: str, fingerprint: str, author: str = "") -> Before:
+    async def before(
+        self, path: str, parent: str, fingerprint: str, author: str = ""
+    ) -> Preconditions:
         """What is to be known of a new comment that replies to `parent` before it is rendered, in
         one trip; of the author's comments only if there is one. Raises AlreadyPublished."""
         page = digest(path)
@@ -108,14 +110,19 @@ class Comments:
         root = None
         if body and home == page and status_of(held) != "deleted":
             root = codec.root_of(codec.parse_body(body)) or parent
-        return Before(root, int(bans or 0), int(approved[0] or 0) if author else 0)
+        return Preconditions(root, int(bans or 0), int(approved[0] or 0) if author else 0)
 
     async def _is_deleted(self, page: str, short: bytes) -> bool:
         (held,) = await self._redis.ask_masters(("HGET", self._keys.page(page, "held"), short))
         return status_of(held) == "deleted"
 
     async def publish(
-        self, comment: Comment, status: Status, fingerprint: str, *, imported: Shown | None = None
+        self,
+        comment: Comment,
+        status: Status,
+        fingerprint: str,
+        *,
+        imported: ShownComment | None = None,
     ) -> None:
         """Store a comment; one that is `imported` with its likes and pin, and even if what it
         replies to comes later, or is gone. Raises AlreadyPublished, NoSuchParent, IdTaken."""
@@ -182,7 +189,7 @@ class Comments:
         """Roots `first` to `first + size`, each with its replies, oldest first; without accounts.
 
         With the id of a `root`, that one alone with `size` of its replies, those that follow the
-        reply with the id `after`. It has at most MAX_REPLIES replies and MAX_BYTES of bodies.
+        reply with the id `after`. It has at most MAX_REPLIES replies and MAX_PAGE_BYTES of bodies.
         """
         page = self._digests[path]
         names = "version", "bodies", "longest", "pinned", "likes", "replies", "held", "heldreplies"
@@ -200,9 +207,9 @@ class Comments:
             root=short_of(root, page),
             after=after[:SHORT],
             most=MAX_REPLIES,
-            room=MAX_BYTES,
+            room=MAX_PAGE_BYTES,
         )
-        return Found(*found).page(page)
+        return PageReply(*found).page(page)
 
     async def version(self, path: str) -> int:
         """An answer made of the page is good while this stays."""
@@ -238,7 +245,7 @@ class Comments:
             for bodies, held, hidden, *own in _rows(numbers, step)
         ]
 
-    async def by_ids(self, ids: Sequence[str]) -> list[Shown]:
+    async def by_ids(self, ids: Sequence[str]) -> list[ShownComment]:
         """Comments of any pages, in the order of `ids`, without those that do not exist, or are
         deleted."""
         questions: list[tuple[str, ...]] = []
@@ -255,13 +262,15 @@ class Comments:
             if body is not None and status != "deleted":
                 parsed = codec.parse_body(body)
                 found.append(
-                    Shown(id, path.decode(), parsed, int(likes or 0), status, pinned is not None)
+                    ShownComment(
+                        id, path.decode(), parsed, int(likes or 0), status, pinned is not None
+                    )
                 )
         return found
 
     async def like(
         self, id: str, delta: int, now_ms: int = 0, viewer: Viewer = PUBLIC
-    ) -> Shown | None:
+    ) -> ShownComment | None:
         """Change a comment's likes by `delta`; None when the viewer sees no such comment."""
         short, page = split(id)
         names = "version", "path", "bodies", "likes", "liked", "heldliked", "held", "pinned", "mine"
@@ -271,12 +280,12 @@ class Comments:
             id=short,
             delta=delta,
             sees=viewer.sees,
-            room=MAX_BYTES,
+            room=MAX_PAGE_BYTES,
             now=now_ms,
         ):
             case [b"OK", likes, body, status, pinned, path]:
                 body = codec.parse_body(body or codec.left_out(id, ""))
-                return Shown(id, path.decode(), body, likes, status.decode(), bool(pinned))
+                return ShownComment(id, path.decode(), body, likes, status.decode(), bool(pinned))
         return None
 
     async def secrets(self, ids: Sequence[str]) -> dict[str, bytes]:

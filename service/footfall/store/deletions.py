@@ -14,11 +14,11 @@ from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import scored
 from ..driver.scripts import Script, Scripts
-from ..model import Body, Shown
+from ..model import Body, ShownComment
 from . import codec
 from .ids import SHORT, created_ms, split
 from .journal import Journal
-from .moderation import Actor, Whole
+from .moderation import Actor, StoredComment
 from .projections import UNDO_MS
 from .status import status_of
 
@@ -67,7 +67,7 @@ class Deletions:
         self._remove = scripts["comments/remove"]
         self._swept = scripts["journal/swept"]
 
-    async def delete(self, shown: Shown, now_ms: int, actor: Actor) -> int | None:
+    async def delete(self, shown: ShownComment, now_ms: int, actor: Actor) -> int | None:
         """Delete a comment with what hangs below it, at once for readers; how many replies are to
         follow behind the request. None if it was deleted before, or is gone."""
         left = await self._hide(shown.id, shown.body, now_ms, actor, begins=True)
@@ -128,7 +128,7 @@ class Deletions:
         await self._go_on(self._hide, id, now_ms)
         return await self._remove_all(page, short, now_ms)
 
-    async def erase(self, is_theirs: Callable[[Whole], bool], now_ms: int) -> int:
+    async def erase(self, is_theirs: Callable[[StoredComment], bool], now_ms: int) -> int:
         """Remove what somebody wrote and is deleted already, without waiting; how many comments."""
         erased = 0
         (pages,) = await self._redis.ask_masters(("ZRANGE", self._keys.site("removals"), 0, -1))
@@ -234,7 +234,7 @@ class Deletions:
         sums = zip(shorts, accumulate(lengths, initial=0), strict=False)
         return [each for each, _ in takewhile(lambda pair: pair[1] < STEP_BYTES, sums)]
 
-    async def _stored(self, page: str, shorts: Sequence[str]) -> list[Whole]:
+    async def _stored(self, page: str, shorts: Sequence[str]) -> list[StoredComment]:
         """As many of the first of these comments as fit into a step, deleted or not."""
         bodies, private = (self._keys.page(page, name) for name in ("bodies", "private"))
         first = await self._fitting(page, shorts)
@@ -246,7 +246,7 @@ class Deletions:
             )
         )
         return [
-            Whole(Shown(each + page, "", codec.parse_body(body)), secrets or b"")
+            StoredComment(ShownComment(each + page, "", codec.parse_body(body)), secrets or b"")
             for each, body, secrets in zip(first, halves[::2], halves[1::2], strict=True)
             if body is not None
         ]
@@ -267,7 +267,7 @@ class Deletions:
         )
         return [member.decode().partition(":")[2] for member in found]
 
-    async def _deleted(self, page: str) -> AsyncIterator[tuple[str, list[Whole]]]:
+    async def _deleted(self, page: str) -> AsyncIterator[tuple[str, list[StoredComment]]]:
         """Every deleted comment of a page, some at a time, each with the one it went with, which
         comes first."""
         (heads,) = await self._redis.ask_masters(
@@ -295,7 +295,7 @@ class Deletions:
             last = f"({head};"
 
 
-def _described(found: Whole) -> Iterable[str]:
+def _described(found: StoredComment) -> Iterable[str]:
     """What the script that removes it is told."""
     short, parent = found.shown.id[:SHORT], codec.parent_of(found.shown.body)[:SHORT]
     try:

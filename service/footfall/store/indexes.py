@@ -23,7 +23,7 @@ SITE_INDEXES = ("recent", "waiting", "spam")
 DERIVED = ("totals", "total", "authors", "changing", "removals")
 
 
-class Place(NamedTuple):
+class IndexPlace(NamedTuple):
     """A member of an index and its score; None if it must not be in that index."""
 
     name: str
@@ -31,49 +31,51 @@ class Place(NamedTuple):
     score: int | None
 
 
-def indexes_of(id: str, body: Body, likes: int, status: str, *, is_pinned: bool) -> Iterator[Place]:
+def indexes_of(
+    id: str, body: Body, likes: int, status: str, *, is_pinned: bool
+) -> Iterator[IndexPlace]:
     """A comment's place in each index of its page, by its short id; a deleted one has none."""
     is_approved, is_held = status == "approved", status in ("waiting", "spam")
     at = created_ms(id)
     if body.account:
-        yield Place("mine", f"{body.account}:{id}", 0 if is_held else None)
+        yield IndexPlace("mine", f"{body.account}:{id}", 0 if is_held else None)
     if root := codec.root_of(body)[:SHORT]:
-        yield Place("replies", f"{root}:{id}", 0 if is_approved else None)
-        yield Place("heldreplies", f"{root}:{id}", 0 if is_held else None)
+        yield IndexPlace("replies", f"{root}:{id}", 0 if is_approved else None)
+        yield IndexPlace("heldreplies", f"{root}:{id}", 0 if is_held else None)
         parent = codec.parent_of(body)[:SHORT]
         if parent != root and (is_approved or is_held):
-            yield Place("nested", f"{parent}:{id}", 0)
+            yield IndexPlace("nested", f"{parent}:{id}", 0)
     else:
         is_listed = is_approved and not is_pinned
         is_shown = is_approved or is_held
-        yield Place("pinned", id, at if is_pinned and is_shown else None)
-        yield Place("newest", id, at if is_listed else None)
-        yield Place("liked", id, likes if is_listed else None)
-        yield Place("heldroots", id, at if is_held and not is_pinned else None)
-        yield Place("heldliked", id, likes if is_held and not is_pinned else None)
+        yield IndexPlace("pinned", id, at if is_pinned and is_shown else None)
+        yield IndexPlace("newest", id, at if is_listed else None)
+        yield IndexPlace("liked", id, likes if is_listed else None)
+        yield IndexPlace("heldroots", id, at if is_held and not is_pinned else None)
+        yield IndexPlace("heldliked", id, likes if is_held and not is_pinned else None)
 
 
-def deleted_by(id: str, body: Body) -> list[Place]:
+def deleted_by(id: str, body: Body) -> list[IndexPlace]:
     """Where a deleted comment may stand: by itself, or as one that went with another. It stands in
     exactly one of these places, and every other comment in none."""
     above = dict.fromkeys((codec.root_of(body)[:SHORT], codec.parent_of(body)[:SHORT]))
-    places = [Place("gone", f"{head}:{id}", None) for head in above if head]
-    return [Place("deleted", id, None), *places]
+    places = [IndexPlace("gone", f"{head}:{id}", None) for head in above if head]
+    return [IndexPlace("deleted", id, None), *places]
 
 
-def site_indexes_of(id: str, body: Body, status: str) -> Iterator[Place]:
+def site_indexes_of(id: str, body: Body, status: str) -> Iterator[IndexPlace]:
     """A comment's place in each index of the site."""
     at, author = created_ms(id), body.tally.decode()
     for index, kind in zip(SITE_INDEXES, ("approved", "waiting", "spam"), strict=True):
-        yield Place(index, id, at if status == kind else None)
+        yield IndexPlace(index, id, at if status == kind else None)
     if body.account:
         is_held = status in ("waiting", "spam")
-        yield Place(f"own:{body.account}", id, 0 if is_held else None)
+        yield IndexPlace(f"own:{body.account}", id, 0 if is_held else None)
     if author:
-        yield Place(f"by:{author}", id, 0 if status == "approved" else None)
+        yield IndexPlace(f"by:{author}", id, 0 if status == "approved" else None)
 
 
-def notes_of(id: str, body: Body) -> Iterator[Place]:
+def notes_of(id: str, body: Body) -> Iterator[IndexPlace]:
     """What is written down of a comment before it is stored: on which pages an account wrote."""
     if body.account:
-        yield Place(f"pages:{body.account}", id[SHORT:], 0)
+        yield IndexPlace(f"pages:{body.account}", id[SHORT:], 0)

@@ -26,7 +26,7 @@ from ..driver.replies import ErrorReply, scored
 from ..driver.scripts import Script, Scripts
 from ..errors import StoreUnavailable
 from .outbox import Outbox
-from .projections import Applying, Entry
+from .projections import Applying, JournalEntry
 
 # How long a change may be under way before somebody else looks what became of it.
 LEFT_MS = 3_000
@@ -38,7 +38,7 @@ MAX_LEFT = 100
 STEP_ENTRIES = 10
 MAX_ENTRIES = 100
 # Comments that the site follows in one script call, besides those of a single entry.
-STEP_COMMENTS = 100
+JOURNAL_STEP_COMMENTS = 100
 
 SITE_KEYS = (
     "recent",
@@ -178,7 +178,7 @@ class Journal:
         self, page: str, entries: Sequence[Any], change: str = "", *, is_durable: bool = False
     ) -> int:
         """The version of the last entry that the site has followed by now."""
-        rest, applied = [Entry.parse(*each) for each in entries], 0
+        rest, applied = [JournalEntry.parse(*each) for each in entries], 0
         while True:
             part = _first(rest)
             rest = rest[len(part) :]
@@ -215,12 +215,12 @@ class Journal:
             await self._redis.change(("ZREM", self._keys.site("changing"), change))
 
 
-def _first(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """The first of these entries, and as many more as have STEP_COMMENTS together."""
+def _first(entries: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
+    """The first of these entries, and as many more as have JOURNAL_STEP_COMMENTS together."""
     number, comments = 0, 0
     for each in entries:
         comments += len(each.changes)
-        if number and comments > STEP_COMMENTS:
+        if number and comments > JOURNAL_STEP_COMMENTS:
             break
         number += 1
     return entries[:number]

@@ -12,7 +12,7 @@ LOGGED = 10_000
 STEP_ENTRIES = 512
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """`id` is the entry's own; its first half is when, in ms since the epoch.
 
     `fields` are `by`, an account's id; `did`; `id`, of a comment or an account, or what is banned;
@@ -54,14 +54,14 @@ class ModerationLog:
                 return number
             first = f"({entries[-1][0].decode()}"
 
-    async def newest(self, count: int, before: str = "") -> list[Entry]:
+    async def newest(self, count: int, before: str = "") -> list[LogEntry]:
         """So many entries, newest first; those before the one with this id."""
         last = f"({before}" if before else "+"
         (found,) = await self._redis.ask(
             ("XREVRANGE", self._keys.site("log"), last, "-", "COUNT", count)
         )
         return [
-            Entry(id.decode(), dict(zip(words[::2], words[1::2], strict=True)))
+            LogEntry(id.decode(), dict(zip(words[::2], words[1::2], strict=True)))
             for id, raw in found
             for words in [[word.decode() for word in raw]]
         ]

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, cast
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
-from ..model import Comment, Shown, Status
+from ..model import Comment, ShownComment, Status
 from . import codec
 from .comments import AlreadyPublished, Comments
 from .ids import SHORT, created_ms, split
@@ -49,10 +49,10 @@ class Overtaken(Exception):
     """What was read has been changed by somebody else meanwhile: read it again."""
 
 
-class Whole(NamedTuple):
+class StoredComment(NamedTuple):
     """A comment with both its halves, as they are stored."""
 
-    shown: Shown
+    shown: ShownComment
     private: bytes
 
     @property
@@ -82,13 +82,13 @@ class Whole(NamedTuple):
         return self.body + self.private
 
 
-class Words(NamedTuple):
+class Rewording(NamedTuple):
     """Other words for a comment: as it was read, and as it shall be.
 
     `is_compared`: the words are its author's own, and there must not be a second such comment.
     """
 
-    before: Whole
+    before: StoredComment
     after: Comment
     is_compared: bool
 
@@ -110,24 +110,24 @@ class Moderation:
         self._journal = journal
         self._moderate = scripts["comments/moderate"]
 
-    async def whole(self, ids: Sequence[str]) -> list[Whole]:
+    async def whole(self, ids: Sequence[str]) -> list[StoredComment]:
         """Comments with both halves, in order; those that are gone are left out."""
         # This half first: if the other one is of another moment, the script tells.
         if not ids:
             return []
         private = await self._comments.secrets(ids)
         shown = await self._comments.by_ids(ids)
-        return [Whole(each, private.get(each.id, b"")) for each in shown]
+        return [StoredComment(each, private.get(each.id, b"")) for each in shown]
 
     async def moderate(
         self,
-        shown: Shown,
+        shown: ShownComment,
         status: Status | None,
         now_ms: int,
         actor: Actor,
         *,
         is_pinned: bool | None = None,
-        words: Words | None = None,
+        words: Rewording | None = None,
         only: Status | None = None,
     ) -> Moderated | None:
         """Give a comment another status or other words, or pin a root; None when it is gone. With
@@ -158,7 +158,7 @@ class Moderation:
         return None
 
 
-def _worded(words: Words | None) -> dict[str, object]:
+def _worded(words: Rewording | None) -> dict[str, object]:
     """What the script is told of other words."""
     if words is None:
         names = ("before", "body", "secrets", "outdated", "fingerprint", "lengths")

@@ -65,7 +65,7 @@ class Task:
         return f"{self.kind} {self.id} {self.version}"
 
 
-class Entry(NamedTuple):
+class OutboxEntry(NamedTuple):
     """A task that one worker has, by its place in the stream."""
 
     id: str
@@ -122,14 +122,14 @@ class Outbox:
         status, *_ = await self._untold(held=self._keys.page(page, "held"), id=short)
         return bool(status == b"OK")
 
-    async def take(self, count: int) -> list[Entry]:
+    async def take(self, count: int) -> list[OutboxEntry]:
         """Tasks for this worker alone, in the order in which they came."""
         found = await self._of_group(
             "XREADGROUP", "GROUP", GROUP, CONSUMER, "COUNT", count, "STREAMS", self._stream, ">"
         )
         return _parsed(found[0][1]) if found else []
 
-    async def take_over(self, count: int) -> list[Entry]:
+    async def take_over(self, count: int) -> list[OutboxEntry]:
         """Tasks of workers that crashed."""
         found = await self._of_group(
             "XAUTOCLAIM", self._stream, GROUP, CONSUMER, IDLE_MS, "0-0", "COUNT", count
@@ -156,21 +156,21 @@ class Outbox:
             if "BUSYGROUP" not in str(error):
                 raise
 
-    async def done(self, entry: Entry, follow: Sequence[Task] = ()) -> None:
+    async def done(self, entry: OutboxEntry, follow: Sequence[Task] = ()) -> None:
         """End a task, and put those that follow from it into the outbox, in one step."""
         await self._end(entry, [word for each in follow for word in (0, each.dump())])
 
-    async def later(self, entry: Entry, task: Task, due_ms: int) -> None:
+    async def later(self, entry: OutboxEntry, task: Task, due_ms: int) -> None:
         await self._end(entry, [due_ms, task.dump()])
 
     async def give_up(
-        self, entry: Entry, task: Task, error: str, follow: Sequence[Task] = ()
+        self, entry: OutboxEntry, task: Task, error: str, follow: Sequence[Task] = ()
     ) -> None:
         await self._end(
             entry, [word for each in (task, *follow) for word in (0, each.dump())], error
         )
 
-    async def _end(self, entry: Entry, follow: Sequence[object], error: str = "") -> None:
+    async def _end(self, entry: OutboxEntry, follow: Sequence[object], error: str = "") -> None:
         await self._settle(**self._names, group=GROUP, entry=entry.id, error=error, follow=follow)
 
     async def wake(self, now_ms: int) -> None:
@@ -230,10 +230,12 @@ class Outbox:
         return int(number)
 
 
-def _parsed(raw: Sequence[Any]) -> list[Entry]:
+def _parsed(raw: Sequence[Any]) -> list[OutboxEntry]:
     # An entry that was deleted while it was idle has no words.
     return [
-        Entry(id.decode(), _task(_pairs(words).get(b"task", b""))) for id, words in raw if words
+        OutboxEntry(id.decode(), _task(_pairs(words).get(b"task", b"")))
+        for id, words in raw
+        if words
     ]
 
 

@@ -25,7 +25,7 @@ TELLING = ("author", "moderator", "judge")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CommentChange:
     """What has happened to a comment; "" for what there was or is not.
 
     `id` is the short one; `mark` as in a held comment's status (lua/includes/status_of.lua).
@@ -43,7 +43,7 @@ class Change:
     author: str
 
     @classmethod
-    def parse(cls, line: str) -> "Change":
+    def parse(cls, line: str) -> "CommentChange":
         """Raises ValueError."""
         id, was, now, mark, was_pinned, is_pinned, *people = line.split(" ")
         account_was, account, author_was, author = map(_given, people)
@@ -62,7 +62,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """What one script has done to comments of a page, `visible` of which are approved since; below
     zero if that is not known.
 
@@ -77,10 +77,10 @@ class Entry:
     actor: str
     visible: int
     lengths: tuple[str, ...]
-    changes: Sequence[Change]
+    changes: Sequence[CommentChange]
 
     @classmethod
-    def parse(cls, id: bytes, words: Sequence[bytes]) -> "Entry":
+    def parse(cls, id: bytes, words: Sequence[bytes]) -> "JournalEntry":
         """What no script has written is an entry without changes: others are followed all the
         same."""
         version = int(id.partition(b"-")[0])
@@ -94,7 +94,7 @@ class Entry:
                 fields["actor"],
                 int(fields["visible"]),
                 tuple(fields["lengths"].split()),
-                [Change.parse(line) for line in fields["comments"].splitlines()],
+                [CommentChange.parse(line) for line in fields["comments"].splitlines()],
             )
         except (KeyError, ValueError):
             log.error("a page's journal had what is no entry: %.200r", words)
@@ -108,7 +108,9 @@ def _given(word: str) -> str:
 class Applying:
     """The arguments of lua/journal/apply.lua for some entries of a page, in their order."""
 
-    def __init__(self, keys: Keys, page: str, entries: Sequence[Entry], *, tells: bool) -> None:
+    def __init__(
+        self, keys: Keys, page: str, entries: Sequence[JournalEntry], *, tells: bool
+    ) -> None:
         self._keys = keys
         self._page = page
         self._tells = tells
@@ -119,7 +121,7 @@ class Applying:
     def lists(self) -> Sequence[str]:
         return list(self._places)
 
-    def _words(self, entry: Entry) -> Iterator[object]:
+    def _words(self, entry: JournalEntry) -> Iterator[object]:
         yield from (entry.version, entry.visible, len(entry.changes))
         for each in entry.changes:
             yield from self._followed(each)
@@ -131,7 +133,7 @@ class Applying:
         task = task_of(self._page, entry) if self._tells else None
         yield task.dump() if task else ""
 
-    def _followed(self, each: Change) -> Iterator[object]:
+    def _followed(self, each: CommentChange) -> Iterator[object]:
         id, keys = each.id + self._page, self._keys
         yield from (id, created_ms(id), each.now)
         yield self._place(each.account_was and keys.own(each.account_was))
@@ -144,7 +146,7 @@ class Applying:
         return self._places.setdefault(key, len(self._places) + 1) if key else 0
 
 
-def logged_as(page: str, entry: Entry) -> Mapping[str, str]:
+def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
     """The log's entry for what a moderator did: who, what, to which comment, and how it was before
     and is now. Empty for what others do, and for replies that went with a comment.
 
@@ -169,7 +171,7 @@ def logged_as(page: str, entry: Entry) -> Mapping[str, str]:
     }
 
 
-def task_of(page: str, entry: Entry) -> Task | None:
+def task_of(page: str, entry: JournalEntry) -> Task | None:
     """What people may be to be told: of a new comment, and of another status."""
     if entry.by not in TELLING or entry.did not in ("publish", "moderate", "edit"):
         return None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
-from ..model import Shown, Status, Viewer
+from ..model import ShownComment, Status, Viewer
 from . import codec
 from .ids import split
 from .status import status_of
@@ -17,7 +17,7 @@ from .status import status_of
 # So many more ids are read than comments are wanted, since some may have been held just now.
 SPARE_IDS = 10
 # Stored bodies in one answer.
-MAX_BYTES = 1 << 20
+MAX_RECENT_BYTES = 1 << 20
 
 
 class Newest(NamedTuple):
@@ -105,11 +105,11 @@ class Recent:
 
     async def read(
         self, ids: Sequence[str], count: int, viewer: Viewer
-    ) -> tuple[tuple[int, ...], list[Shown]]:
+    ) -> tuple[tuple[int, ...], list[ShownComment]]:
         """Up to `count` of these comments that the viewer may see; first the versions of the
         accounts and of all their pages.
 
-        If they have more than MAX_BYTES together, the longest are left out.
+        If they have more than MAX_RECENT_BYTES together, the longest are left out.
         """
         # The versions are read first: if a comment is newer than its page's version, the next
         # request reads it again.
@@ -126,7 +126,7 @@ class Recent:
         rows = _rows(ids, found[behind:])
         if viewer.account is None:
             rows = [row for row in rows if row.status == "approved"][:count]
-        shown = await self._shown(_fitting(rows, MAX_BYTES))
+        shown = await self._shown(_fitting(rows, MAX_RECENT_BYTES))
         own = viewer.account.id if viewer.account else ""
         seen = [
             each
@@ -135,7 +135,7 @@ class Recent:
         ]
         return _numbers(found[:behind]), seen[:count]
 
-    async def _shown(self, rows: Sequence[_Row]) -> list[Shown]:
+    async def _shown(self, rows: Sequence[_Row]) -> list[ShownComment]:
         if not rows:
             return []
         bodies = await self._redis.ask(
@@ -145,7 +145,9 @@ class Recent:
             )
         )
         return [
-            Shown(row.id, row.path, codec.parse_body(body), row.likes, row.status, row.is_pinned)
+            ShownComment(
+                row.id, row.path, codec.parse_body(body), row.likes, row.status, row.is_pinned
+            )
             for row, body in zip(rows, bodies, strict=True)
             if body is not None
         ]

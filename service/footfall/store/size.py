@@ -43,7 +43,7 @@ MAX_WALKED_ENTRIES = 10_000
 SAMPLED_ENTRIES = 1_000
 
 
-class Counted(NamedTuple):
+class CounterTotals(NamedTuple):
     """How many counters there are by the kinds of their hashes (driver/keys.py)."""
 
     by_kind: Mapping[str, int]
@@ -66,14 +66,16 @@ class CounterNumbers:
         self._recount = scripts["counters/recount"]
         self._keys = keys
 
-    async def total(self) -> Counted:
+    async def total(self) -> CounterTotals:
         """The sum of the numbers that are kept."""
         names = map(self._keys.numbers, range(GROUPS))
         kept = await self._redis.ask_masters(*(("HMGET", name, *WEIGHTS) for name in names))
         columns = zip(WEIGHTS, zip(*kept, strict=True), strict=True)
-        return Counted({kind: sum(int(each or 0) for each in column) for kind, column in columns})
+        return CounterTotals(
+            {kind: sum(int(each or 0) for each in column) for kind, column in columns}
+        )
 
-    async def recount(self, *, mends: bool) -> Counted:
+    async def recount(self, *, mends: bool) -> CounterTotals:
         """Ask for the length of every hash, some hundred in a step; with `mends` the numbers that
         are kept are what was found.
 
@@ -85,7 +87,7 @@ class CounterNumbers:
         for group in range(GROUPS):
             for kind, _, number in await self._group(group, mends=mends):
                 found[kind] += number
-        return Counted(found)
+        return CounterTotals(found)
 
     async def recount_one(self) -> None:
         """The same for any one group."""
@@ -224,7 +226,7 @@ class Scale:
         return Size(counters, comments)
 
 
-async def _counters(redis: RedisClient, keys: Keys, counted: Counted) -> Kind:
+async def _counters(redis: RedisClient, keys: Keys, counted: CounterTotals) -> Kind:
     """By a sample of each kind of hashes: those for short names, which Redis keeps packed, and
     those for long ones."""
     packed, long = await _sampled(redis, keys)

@@ -13,7 +13,7 @@ from .status import status_of
 NO_ID = "-"
 
 
-class Found(NamedTuple):
+class PageReply(NamedTuple):
     """The reply of lua/comments/page.lua; its header says more."""
 
     version: bytes
@@ -60,7 +60,7 @@ class Found(NamedTuple):
             more,
         )
 
-    def _without_damaged(self) -> "Found":
+    def _without_damaged(self) -> "PageReply":
         """The same without comments that have no body, which are damaged, and their replies."""
         bodies, is_there = iter(self.bodies), list[bool]()
         roots, replies = list[bool](), list[int]()

@@ -8,7 +8,7 @@ from ..driver.keys import Keys
 from .projections import UNDO_MS
 
 # Texts of edits are kept in a record. Who edits more than this at once cannot put it back.
-MAX_BYTES = 4 << 20
+MAX_RECORD_BYTES = 4 << 20
 
 
 class UndoRecords:
@@ -18,7 +18,7 @@ class UndoRecords:
 
     async def keep(self, record: bytes) -> str:
         """The name that it can be taken by, once and for UNDO_MS; "" if it is too large."""
-        if len(record) > MAX_BYTES:
+        if len(record) > MAX_RECORD_BYTES:
             return ""
         name = secrets.token_hex(8)
         await self._redis.change(("SET", self._key(name), record, "PX", UNDO_MS))

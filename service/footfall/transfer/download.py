@@ -17,7 +17,7 @@ from urllib.request import (
     Request,
 )
 
-MAX_BYTES = 4 << 30
+MAX_DOWNLOAD_BYTES = 4 << 30
 MAX_SECONDS = 900.0
 # The longest silence.
 SILENT_SECONDS = 30.0
@@ -33,7 +33,7 @@ def is_address(name: str) -> bool:
     return name.lower().startswith(("http://", "https://"))
 
 
-def fetch(address: str, target: Path, *, max_bytes: int = MAX_BYTES) -> None:
+def fetch(address: str, target: Path, *, max_bytes: int = MAX_DOWNLOAD_BYTES) -> None:
     """Raises CannotFetch, OSError if the target cannot be written."""
     host = _host_of(address)
     deadline = time.monotonic() + MAX_SECONDS

@@ -18,7 +18,7 @@ from .report import Report
 from .rows import AccountRow, CommentRow, CounterRow, Kind, Refusal, Row
 from .source import Source
 from .staging import Staging
-from .storing import Apart, at_once, name_comments, store_accounts, store_comments, store_counters
+from .storing import Offload, at_once, name_comments, store_accounts, store_comments, store_counters
 
 # Counters that are staged together.
 STEP_COUNTERS = 1000
@@ -120,7 +120,7 @@ async def run(
     wanted: Import,
     report: Report,
     on_progress: OnProgress,
-    apart: Apart = at_once,
+    apart: Offload = at_once,
 ) -> None:
     """`apart` does what takes long without waiting for anything. Raises Damaged, StoreUnavailable,
     OSError."""

@@ -72,7 +72,7 @@ WHERE c.gone = 0 AND (c.anchor <> '') = ? ORDER BY c.path, c.id
 """
 
 
-class Ready(NamedTuple):
+class PlacedRow(NamedTuple):
     """A comment whose place is known: its id, and those of its account, its parent and its root, ""
     for none."""
 
@@ -204,13 +204,13 @@ class Staging:
         set_id = "UPDATE OR IGNORE comments SET id = ? WHERE source = ?"
         return self._db.execute(set_id, (id, source)).rowcount == 1
 
-    def ready(self, size: int) -> Iterator[list[Ready]]:
+    def ready(self, size: int) -> Iterator[list[PlacedRow]]:
         """All comments in parts of this size: all roots, and then the replies."""
         for is_reply in (0, 1):
             found = self._db.execute(_READY, (is_reply,))
             while part := found.fetchmany(size):
                 yield [
-                    Ready(id, path, at, CommentRow(*orjson.loads(row)), *places)
+                    PlacedRow(id, path, at, CommentRow(*orjson.loads(row)), *places)
                     for id, path, at, row, *places in part
                 ]
 

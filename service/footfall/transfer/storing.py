@@ -13,21 +13,21 @@ from typing import Protocol, TypeVar
 
 from ..domain.comments import with_author
 from ..domain.mails import canonical
-from ..domain.renderer import Made
+from ..domain.renderer import RenderedText
 from ..domain.site import Site
 from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
-from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Shown, Status
+from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, ShownComment, Status
 from ..store import codec
 from ..store.comments import IdTaken
 from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..store.imports import Imports, Merged, Way
 from .report import Report
 from .rows import AccountRow, Refusal
-from .staging import Ready, Staging
+from .staging import PlacedRow, Staging
 
 # Comments that are looked up, rendered and stored together.
-STEP_COMMENTS = 64
+IMPORT_STEP_COMMENTS = 64
 # Counters of one script call, half a millisecond of Redis, and the calls that are under way.
 BATCH_COUNTERS = 250
 BATCHES_AT_ONCE = 8
@@ -35,7 +35,7 @@ BATCHES_AT_ONCE = 8
 T = TypeVar("T")
 
 
-class Apart(Protocol):
+class Offload(Protocol):
     """Does work that waits for nothing: at once, or in a thread, so that an event loop goes on."""
 
     async def __call__(self, work: Callable[[], T]) -> T: ...
@@ -122,18 +122,18 @@ async def store_comments(
     staging: Staging,
     report: Report,
     on_share: OnShare,
-    apart: Apart = at_once,
+    apart: Offload = at_once,
 ) -> None:
     """Roots first, since a reply needs its root. Raises StoreUnavailable."""
     total, done = max(staging.number("comments"), 1), 0
-    parts = staging.ready(STEP_COMMENTS)
+    parts = staging.ready(IMPORT_STEP_COMMENTS)
     while part := await apart(lambda: next(parts, [])):
         await store_part(site, imports, part, report)
         done += len(part)
         on_share(done / total)
 
 
-async def store_part(site: Site, imports: Imports, part: list[Ready], report: Report) -> None:
+async def store_part(site: Site, imports: Imports, part: list[PlacedRow], report: Report) -> None:
     """Store comments that do not reply to each other. Raises StoreUnavailable."""
     missing = await _missing(site, imports, await _owned(site, part), report)
     await _prepare(site, missing)
@@ -145,7 +145,7 @@ async def store_part(site: Site, imports: Imports, part: list[Ready], report: Re
     await asyncio.gather(*(_store(site, *pair, report) for pair in pairs))
 
 
-async def _owned(site: Site, part: list[Ready]) -> list[Ready]:
+async def _owned(site: Site, part: list[PlacedRow]) -> list[PlacedRow]:
     """With accounts that are not in the file, but exist here with the same id."""
     named = {each.row.account for each in part if is_short(each.row.account) and not each.account}
     known = await site.accounts.by_ids(named)
@@ -155,7 +155,7 @@ async def _owned(site: Site, part: list[Ready]) -> list[Ready]:
     ]
 
 
-async def _prepare(site: Site, missing: list[Ready]) -> None:
+async def _prepare(site: Site, missing: list[PlacedRow]) -> None:
     now = site.process.clock()
     # The comments are old, and versions are times: no version may be older than one that was lost.
     touched = (site.comments.touch(page, now) for page in {digest(e.path) for e in missing})
@@ -163,7 +163,9 @@ async def _prepare(site: Site, missing: list[Ready]) -> None:
     await asyncio.gather(*touched, *(site.site_index.note_page(*note) for note in notes))
 
 
-async def _missing(site: Site, imports: Imports, part: list[Ready], report: Report) -> list[Ready]:
+async def _missing(
+    site: Site, imports: Imports, part: list[PlacedRow], report: Report
+) -> list[PlacedRow]:
     """Those that are not stored yet. What was deleted a moment ago comes back by the import."""
     ids, now = [each.id for each in part], site.process.clock()
     for page in await imports.deleted(ids):
@@ -173,11 +175,13 @@ async def _missing(site: Site, imports: Imports, part: list[Ready], report: Repo
     return [each for each, is_there in zip(part, are_there, strict=True) if not is_there]
 
 
-async def _store(site: Site, each: Ready, made: Made, report: Report) -> None:
+async def _store(site: Site, each: PlacedRow, made: RenderedText, report: Report) -> None:
     row, status = each.row, _status(each)
     comment = _comment(site, each, made)
     body = codec.parse_body(codec.body(comment))
-    shown = Shown(each.id, each.path, body, row.likes, status, row.is_pinned and not each.root)
+    shown = ShownComment(
+        each.id, each.path, body, row.likes, status, row.is_pinned and not each.root
+    )
     try:
         await site.comments.publish(comment, status, "", imported=shown)
     except IdTaken:
@@ -189,13 +193,13 @@ async def _store(site: Site, each: Ready, made: Made, report: Report) -> None:
         report.count("comments", "stored")
 
 
-def _status(each: Ready) -> Status:
+def _status(each: PlacedRow) -> Status:
     status = each.row.status
     assert status != "deleted"
     return status
 
 
-def _comment(site: Site, each: Ready, made: Made) -> Comment:
+def _comment(site: Site, each: PlacedRow, made: RenderedText) -> Comment:
     row = each.row
     comment = Comment(
         each.id,
@@ -223,7 +227,7 @@ async def store_counters(
     way: Way,
     report: Report,
     on_share: OnShare,
-    apart: Apart = at_once,
+    apart: Offload = at_once,
 ) -> None:
     """Raises StoreUnavailable."""
     total, done = max(staging.number("counters"), 1), 0

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from .config import Settings
 from .environment import SUFFIX
 from .patterns import Patterns
-from .reference import OTHERS, PROTECTING, unknown
+from .unsupported_settings import OTHERS, PROTECTING, unknown
 
 # How similar two names must be, from 0 to 1; REDIS_TLS_URL and REDIS_URL are 0.82.
 MIN_SIMILARITY = 0.85

@@ -10,7 +10,7 @@ from functools import cache, partial
 
 from . import __version__
 from .config import BadSettings, ProcessSettings, Settings, SiteSettings
-from .domain import trial_news
+from .domain import notification_test
 from .domain.account_mails import AccountMails, Sender
 from .domain.bans import KnownBans
 from .domain.captcha import Captcha
@@ -34,7 +34,7 @@ from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
-from .notify.channels import channels_of, judges_of, smtp_of
+from .notify.channels import channels_of, smtp_of, spam_checkers_of
 from .outside.captcha import Verifier
 from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
@@ -165,7 +165,7 @@ def create_site(
         process=process,
         recipients=_recipients_of(settings, store, clock),
         account_mails=_account_mails_of(settings, store, process.metrics),
-        tries_out=partial(_try_out, settings),
+        test_notifications=partial(_try_out, settings),
         captcha=_captcha_of(settings, store),
         bans=KnownBans(store.bans, clock, process.trusted_proxies, process.background),
         rules=_rules_of(settings),
@@ -262,14 +262,14 @@ def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
         channels = channels_of(
             settings, site.site_name, site.recipients, site.process.renderer.run_behind
         )
-        judges = judges_of(settings)
+        spam_checkers = spam_checkers_of(settings)
     except ValueError as error:
         raise BadSettings(str(error)) from None
-    return Delivery(site, channels, judges, site_url=settings.site_url)
+    return Delivery(site, channels, spam_checkers, site_url=settings.site_url)
 
 
 async def _try_out(settings: SiteSettings, site: Site, to: str) -> dict[str, str]:
-    return await trial_news.tell(site, create_delivery(settings, site), to)
+    return await notification_test.tell(site, create_delivery(settings, site), to)
 
 
 def _recipients_of(settings: SiteSettings, store: Store, clock: Callable[[], int]) -> Recipients:
@@ -342,7 +342,7 @@ def _rules_of(settings: SiteSettings) -> Rules:
         window_ms=round(settings.ipqps * 1000),
         comment_length=settings.comment_length,
         is_audited=settings.comment_audit,
-        is_judged=bool(settings.judges),
+        is_judged=bool(settings.spam_checkers),
         max_links=settings.max_links,
         trust_after=settings.trust_after,
         forbidden=settings.forbidden_words,

@@ -14,7 +14,7 @@ from typing import Any, Self
 from dotenv import dotenv_values
 
 from .patterns import Patterns
-from .reference import refusals
+from .unsupported_settings import refusals
 
 MAX_FILE_BYTES = 64 * 1024
 SUFFIX = "_FILE"

@@ -226,7 +226,7 @@ class OutboxSettings(FromEnvironment):
     )
 
     @property
-    def judges(self) -> tuple[str, ...]:
+    def spam_checkers(self) -> tuple[str, ...]:
         """The judges that are asked whether comments are spam."""
         found = {
             "Akismet": self.akismet_key,
@@ -238,7 +238,7 @@ class OutboxSettings(FromEnvironment):
     @property
     def tells(self) -> bool:
         """Is anybody told of comments, or asked about them? Else the outbox stays empty."""
-        return bool(self.means or self.judges)
+        return bool(self.means or self.spam_checkers)
 
     @property
     def sends_itself(self) -> bool:

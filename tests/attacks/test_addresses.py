@@ -9,7 +9,7 @@ from footfall.domain import account_mails, attempts, log_ins
 from footfall.domain.registration import new_account
 from footfall.driver.batch_kinds import Rate
 from footfall.model import Account, Credentials, Role
-from footfall.notify.news import Failed
+from footfall.notify.notification import Failed
 from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, Browser
 from tests.support.logging_in import settings as by_others

@@ -15,7 +15,7 @@ from footfall.domain.renderer import PIECE_CHARACTERS
 from footfall.model import Account
 from footfall.notify import mail as mail_module
 from footfall.notify import templates
-from footfall.notify.news import News
+from footfall.notify.notification import Notification
 from footfall.render.pictures import ALL_PICTURES
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.receivers import mail_server
@@ -152,7 +152,7 @@ async def test_mails_are_made_where_comments_are_rendered(
     answered. Instead: templates are filled in by the thread that renders, when it is their turn."""
     threads, text_of = list[str](), templates.text_of
 
-    def noted(news: News) -> str:
+    def noted(news: Notification) -> str:
         threads.append(threading.current_thread().name)
         return text_of(news)
 

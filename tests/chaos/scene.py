@@ -33,7 +33,7 @@ from ..support.servers import RealServer, free_port, programs, running
 from ..support.serving import Serving, serving
 from ..support.workers import workers
 from .relay import Address, Relay
-from .told import Told
+from .told import AuthoredComment
 from .visitor import Visit, visiting
 
 # Paths that are counted under load.
@@ -75,7 +75,7 @@ class Scene:
     sentinels: Group | None = None
     cluster: RealCluster | None = None
     relay: Relay | None = None
-    told: Told | None = None
+    told: AuthoredComment | None = None
     # Of clients of other nodes: before the fault, and during it.
     visits: list[tuple[Visit, Visit]] = field(default_factory=list)
 
@@ -106,7 +106,7 @@ class Scene:
         return self.cluster
 
     @property
-    def listener(self) -> Told:
+    def listener(self) -> AuthoredComment:
         assert self.told is not None
         return self.told
 
@@ -245,7 +245,7 @@ def staged(
             stack.enter_context(scene.relay.listening(directory / "relay"))
             environ["REDIS_URL"] = f"unix://{directory / 'relay'}"
         if deployment.tells:
-            scene.told = Told(directory, free_port())
+            scene.told = AuthoredComment(directory, free_port())
             stack.enter_context(scene.told.listening())
             environ |= {"WEBHOOK": scene.told.url, "OUTBOX_WORKER": "false"}
         for number in range(deployment.services):

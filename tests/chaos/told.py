@@ -28,7 +28,7 @@ ANSWER_SECONDS = 0.05
 ROOT = Path(__file__).parents[2]
 
 
-class Told:
+class AuthoredComment:
     """The web server, and the worker that tells it."""
 
     def __init__(self, directory: Path, port: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from footfall import outbox_settings, values
 from footfall.config import Settings
-from footfall.reference import OTHERS
+from footfall.unsupported_settings import OTHERS
 
 from .files import CHART
 

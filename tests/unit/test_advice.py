@@ -8,7 +8,7 @@ import pytest
 
 from footfall.advice import advice
 from footfall.config import BadSettings, Settings
-from footfall.reference import OTHERS, PROTECTING
+from footfall.unsupported_settings import OTHERS, PROTECTING
 
 # Environments as they occur: a shell, systemd, Docker, Kubernetes, CI and the usual platforms.
 _ORDINARY = """

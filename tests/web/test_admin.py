@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from footfall.api.routes import ADMIN_TABLE
-from footfall.notify.news import Failed
+from footfall.notify.notification import Failed
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.own_pages import SENT, last
 from tests.support.receivers import receiver

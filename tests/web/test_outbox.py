@@ -13,11 +13,11 @@ from footfall.api import health, metrics
 from footfall.app import create_delivery
 from footfall.config import Settings
 from footfall.domain import delivery as delivery_module
-from footfall.domain import trial_news
+from footfall.domain import notification_test
 from footfall.domain.delivery import Delivery
 from footfall.domain.keeping_up import follow_all
 from footfall.driver.keys import digest
-from footfall.notify.news import Failed, News
+from footfall.notify.notification import Failed, Notification
 from footfall.notify.push import Push
 from footfall.notify.webhook import signature
 from footfall.store import outbox as outbox_module
@@ -36,13 +36,13 @@ class Recorder:
     heard: list[tuple[str, str, str]] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
 
-    def wants(self, news: News) -> bool:
+    def wants(self, news: Notification) -> bool:
         return True
 
-    async def send(self, news: News) -> None:
+    async def send(self, news: Notification) -> None:
         if self.failures:
             raise self.failures.pop(0)
-        self.heard.append((news.told.comment.source, news.was, news.now))
+        self.heard.append((news.about.comment.source, news.was, news.now))
 
 
 @pytest.fixture
@@ -255,7 +255,7 @@ async def test_tasks_that_were_begun_at_the_end_are_handed_over(
     begun = asyncio.Event()
 
     class Slow(Recorder):
-        async def send(self, news: News) -> None:
+        async def send(self, news: Notification) -> None:
             begun.set()
             await asyncio.Event().wait()
 
@@ -529,7 +529,9 @@ async def test_a_reader_without_a_real_address_is_given_up_at_once(
 
 async def test_a_trial_that_nobody_would_get_says_so(make_site: Sites, mails: MailServer) -> None:
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
-    assert await trial_news.tell(site.service, delivery) == {"nobody": trial_news.NOBODY}
+    assert await notification_test.tell(site.service, delivery) == {
+        "nobody": notification_test.NOBODY
+    }
 
 
 async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
@@ -680,7 +682,7 @@ async def test_a_chat_that_never_answers_is_let_go(
     telling: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Not before it has been asked, however busy the machine is.
-    monkeypatch.setattr(trial_news, "TRIAL_SECONDS", 600)
+    monkeypatch.setattr(notification_test, "TRIAL_SECONDS", 600)
     came, gone = asyncio.Event(), asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -695,7 +697,7 @@ async def test_a_chat_that_never_answers_is_let_go(
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         delivery = Delivery(telling.service, [Push(f"json://127.0.0.1:{port}/")])
-        trial = asyncio.create_task(trial_news.tell(telling.service, delivery))
+        trial = asyncio.create_task(notification_test.tell(telling.service, delivery))
         await came.wait()
         trial.cancel()
         await gone.wait()
@@ -752,16 +754,16 @@ async def test_a_trial_ends_and_says_so_whatever_a_channel_does(
     telling: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Silent(Recorder):
-        async def send(self, news: News) -> None:
+        async def send(self, news: Notification) -> None:
             await asyncio.Event().wait()
 
     class Broken(Recorder):
-        async def send(self, news: News) -> None:
+        async def send(self, news: Notification) -> None:
             raise RuntimeError("of its own making")
 
-    monkeypatch.setattr(trial_news, "TRIAL_SECONDS", 0.01)
+    monkeypatch.setattr(notification_test, "TRIAL_SECONDS", 0.01)
     delivery = Delivery(telling.service, [Silent("silent"), Broken("broken"), Recorder()])
-    assert await trial_news.tell(telling.service, delivery) == {
+    assert await notification_test.tell(telling.service, delivery) == {
         "silent": "no answer within 0.01 seconds",
         "broken": "it failed; the log says how",
         "test": "",

@@ -5,7 +5,7 @@ from typing import cast
 
 from orjson import Fragment
 
-from ..domain import comments, moderation, undo
+from ..domain import bulk, comments, moderation
 from ..domain.site import Site
 from ..errors import BadRequest, Refused
 from ..http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest, Values
@@ -130,8 +130,8 @@ async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Cal
     edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
     if edits:
         _require_one(ids, fields, edits)
-        return (await undo.edit_one(site, ids[0], wanted, caller))._asdict()
-    outcome = await undo.moderate_many(
+        return (await bulk.edit(site, ids[0], wanted, caller))._asdict()
+    outcome = await bulk.moderate(
         site, ids, caller, status=wanted.status, is_pinned=wanted.is_pinned
     )
     return outcome._asdict()
@@ -149,7 +149,7 @@ def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None
 
 
 async def _undo(site: Site, name: str, caller: Caller) -> object:
-    outcome = await undo.undo(site, name, caller)
+    outcome = await bulk.undo(site, name, caller)
     if outcome is None:
         raise Refused("This can not be undone any more")
     return {"results": outcome.results}
@@ -199,6 +199,6 @@ DELETE = Shapes(
 async def delete(site: Site, parsed: Delete, caller: Caller) -> object:
     """Raises Unauthorized, Forbidden and Unavailable."""
     if parsed.ids is not None:
-        return (await undo.delete_many(site, parsed.ids, caller))._asdict()
+        return (await bulk.delete(site, parsed.ids, caller))._asdict()
     await moderation.delete(site, parsed.id, caller)
     return ""

@@ -82,4 +82,4 @@ READER = Fields(
 
 async def try_out(site: Site, to: str, caller: Caller) -> object:
     """By the name of each who is told, why that failed; "" where it did not."""
-    return await site.tries_out(site, to)
+    return await site.test_notifications(site, to)

@@ -24,7 +24,7 @@ from ..driver.url import advised
 from ..errors import StoreUnavailable
 from ..maintenance.check import Line, Problem
 from ..notify.channels import smtp_of
-from ..notify.news import Failed
+from ..notify.notification import Failed
 from ..plurals import number_of
 from ..store import Mismatch, Store
 from ..store.backups import LastBackup

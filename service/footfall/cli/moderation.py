@@ -12,7 +12,7 @@ from typing import Any
 import click
 import uvloop
 
-from ..domain import moderation, undo
+from ..domain import bulk, moderation
 from ..domain.authors import facts, iso
 from ..domain.site import Site
 from ..maintenance.selection import CommentFilter, find
@@ -34,7 +34,7 @@ MAX_LISTED = 10
 FAILURES = frozenset(("missing", "changed", "failed"))
 MAX_SHOWN_CHARACTERS = 60
 
-Change = Callable[[Site, Sequence[str]], Awaitable[undo.BulkResult]]
+Change = Callable[[Site, Sequence[str]], Awaitable[bulk.BulkResult]]
 
 _json = click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
 
@@ -92,9 +92,7 @@ def _moderating(
         _change(
             CommentFilter(**words),
             is_json,
-            lambda site, ids: undo.moderate_many(
-                site, ids, CONSOLE, status=status, is_pinned=is_pinned
-            ),
+            lambda site, ids: bulk.moderate(site, ids, CONSOLE, status=status, is_pinned=is_pinned),
         )
 
     command.__doc__ = f"{text} Exit 1 if one could not be."
@@ -116,7 +114,7 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
     """Delete comments with their replies; without --yes only say which."""
     wanted = CommentFilter(**words)
     if is_meant:
-        return _change(wanted, is_json, lambda site, ids: undo.delete_many(site, ids, CONSOLE))
+        return _change(wanted, is_json, lambda site, ids: bulk.delete(site, ids, CONSOLE))
     _require_choice(wanted)
     found = with_site(lambda site: _found(site, wanted, None))
     _list(found[:MAX_LISTED], is_json)
@@ -137,8 +135,8 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
 def undo_(name: str) -> None:
     """Take back what one of these commands changed less than a minute ago."""
 
-    async def put_back(site: Site) -> undo.BulkResult | None:
-        return await undo.undo(site, name, CONSOLE)
+    async def put_back(site: Site) -> bulk.BulkResult | None:
+        return await bulk.undo(site, name, CONSOLE)
 
     outcome = with_site(put_back)
     if outcome is None:
@@ -161,7 +159,7 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
     wanted = moderation.Edit(text.strip(), nick, mail, link)
     if wanted == moderation.Edit():
         raise click.UsageError("say what to change: --text, --nick, --mail or --link")
-    _finish([with_site(lambda site: undo.edit_one(site, id, wanted, CONSOLE))])
+    _finish([with_site(lambda site: bulk.edit(site, id, wanted, CONSOLE))])
 
 
 @click.command("log", cls=Command)
@@ -193,10 +191,10 @@ def _change(wanted: CommentFilter, is_json: bool, change: Change) -> None:
     """Do it to all selected comments, MAX_TOGETHER at a time."""
     _require_choice(wanted)
 
-    async def work(site: Site) -> list[undo.BulkResult]:
+    async def work(site: Site) -> list[bulk.BulkResult]:
         ids = [each.shown.id for each in await _found(site, wanted, None)]
         others = [id for id in wanted.ids if id not in ids]
-        outcomes = [undo.BulkResult(await _others(site, others))] if others else []
+        outcomes = [bulk.BulkResult(await _others(site, others))] if others else []
         for first in range(0, len(ids), MAX_TOGETHER):
             outcomes.append(await change(site, ids[first : first + MAX_TOGETHER]))
         return outcomes
@@ -207,15 +205,15 @@ def _change(wanted: CommentFilter, is_json: bool, change: Change) -> None:
     _finish(outcomes, is_json=is_json)
 
 
-async def _others(site: Site, ids: Sequence[str]) -> dict[str, undo.Result]:
+async def _others(site: Site, ids: Sequence[str]) -> dict[str, bulk.Result]:
     """Of comments that were named, and are not there, or not like what else was said."""
     there = {each.shown.id for each in await _found(site, CommentFilter(ids), None)}
     return {id: "unchanged" if id in there else "missing" for id in ids}
 
 
-def _finish(outcomes: Sequence[undo.BulkResult], *, is_json: bool = False) -> None:
+def _finish(outcomes: Sequence[bulk.BulkResult], *, is_json: bool = False) -> None:
     """Say what became of comments, and exit with what that amounts to."""
-    results = dict[str, undo.Result]()
+    results = dict[str, bulk.Result]()
     for each in outcomes:
         results |= each.results
         if is_json:
@@ -233,7 +231,7 @@ def _finish(outcomes: Sequence[undo.BulkResult], *, is_json: bool = False) -> No
         raise NothingToDo("there was nothing to change")
 
 
-def _name_others(results: Mapping[str, undo.Result]) -> None:
+def _name_others(results: Mapping[str, bulk.Result]) -> None:
     others = [f"{result}: {printable(id)}" for id, result in results.items() if result != "done"]
     for line in others[:MAX_LISTED]:
         click.echo(line, err=True)

@@ -14,7 +14,7 @@ import uvloop
 from .. import __version__
 from ..app import create_delivery
 from ..config import BadSettings, Settings
-from ..domain import trial_news
+from ..domain import notification_test
 from ..domain.delivery import Delivery, delivering
 from ..plurals import number_of
 from ..store.outbox import MAX_UNDELIVERED, Outbox, Undelivered
@@ -47,7 +47,7 @@ def worker() -> None:
         async with existing_site(settings) as (_, site):
             delivery = _delivery(settings, site)
             async with delivering(delivery):
-                doing = ", ".join((*settings.means, *settings.judges))
+                doing = ", ".join((*settings.means, *settings.spam_checkers))
                 announce(f"Footfall {__version__} tells and asks, behind the requests: {doing}")
                 await stop.wait()
 
@@ -123,7 +123,7 @@ def test(to: str) -> None:
     async def tell() -> dict[str, str]:
         async with existing_site(settings) as (_, site):
             delivery = _delivery(settings, site)
-            return await trial_news.tell(site, delivery, to)
+            return await notification_test.tell(site, delivery, to)
 
     with errors_as_messages():
         answers = uvloop.run(tell())

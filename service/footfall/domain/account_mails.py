@@ -15,7 +15,7 @@ from ..driver.replies import ErrorReply
 from ..errors import Busy, StoreUnavailable, TooManyAttempts
 from ..notify.account_mail import Kind, Letter, message_of
 from ..notify.mail import Smtp
-from ..notify.news import Failed
+from ..notify.notification import Failed
 from ..store.cooldown import Cooldown
 from ..telemetry.metrics import Metrics
 from .recipients import recipient_of

@@ -23,10 +23,10 @@ from ..store.moderation import Actor, Rewording, StoredComment
 from ..store.outbox import MAX_UNDELIVERED
 from . import accounts, banning
 from .accounts import Changes
+from .bulk import MAX_AT_ONCE, comments_of
 from .mails import canonical, is_canonically, is_mail
 from .moderation import take_away, until_settled
 from .site import Site
-from .undo import MAX_AT_ONCE, comments_of
 
 Deed = Literal["anonymize", "delete"]
 # Of a part of the site's comments, and of a step that reads it.

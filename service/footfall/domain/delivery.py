@@ -15,15 +15,23 @@ from typing import TypeVar, cast
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..model import Account, Status
-from ..notify.judges import Judge
-from ..notify.news import READER_MAIL, Channel, Dropped, Failed, News, Person, Told
+from ..notify.notification import (
+    READER_MAIL,
+    AuthoredComment,
+    Channel,
+    Dropped,
+    Failed,
+    Notification,
+    Person,
+)
+from ..notify.spam_checkers import SpamChecker
 from ..plurals import number_of
 from ..store.moderation import StoredComment
 from ..store.outbox import Outbox, OutboxEntry, Task
 from ..store.projections import UNDO_MS
-from . import judging
-from .judging import Undecided
+from . import spam_check
 from .site import Site
+from .spam_check import Undecided
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -54,14 +62,14 @@ class Delivery:
         self,
         site: Site,
         channels: Sequence[Channel],
-        judges: Sequence[Judge] = (),
+        spam_checkers: Sequence[SpamChecker] = (),
         *,
         site_url: str = "",
     ) -> None:
         self._site = site
         self._outbox: Outbox = site.outbox
         self.channels: Mapping[str, Channel] = {each.name: each for each in channels}
-        self.judges = judges
+        self.spam_checkers = spam_checkers
         self.site_url = site_url
         self._running: dict[asyncio.Task[None], OutboxEntry] = {}
         self._is_stopping = False
@@ -150,42 +158,48 @@ class Delivery:
 
     async def _attempt(self, task: Task) -> Sequence[Task]:
         """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
-        is_known = task.kind in ("event", judging.KIND, *self.channels)
+        is_known = task.kind in ("event", spam_check.KIND, *self.channels)
         found = await self._found(task) if is_known else None
         if found is None:
             return ()
-        news = await self._news(task, found)
-        if task.kind == judging.KIND:
-            return await judging.decide(self._site, self.judges, found, news, task)
+        notification = await self._news(task, found)
+        if task.kind == spam_check.KIND:
+            return await spam_check.decide(
+                self._site, self.spam_checkers, found, notification, task
+            )
         if task.kind == "event":
-            if self.judges and judging.is_wanted(task):
-                return [replace(task, kind=judging.KIND)]
-            return [replace(task, kind=name) for name in self._wanting(news)]
-        await self._tell(self.channels[task.kind], news, task, found)
+            if self.spam_checkers and spam_check.is_wanted(task):
+                return [replace(task, kind=spam_check.KIND)]
+            return [replace(task, kind=name) for name in self._wanting(notification)]
+        await self._tell(self.channels[task.kind], notification, task, found)
         return ()
 
-    async def _tell(self, channel: Channel, news: News, task: Task, found: StoredComment) -> None:
+    async def _tell(
+        self, channel: Channel, notification: Notification, task: Task, found: StoredComment
+    ) -> None:
         """Raises Failed, Undecided."""
-        if not channel.wants(news):
+        if not channel.wants(notification):
             if channel.name != READER_MAIL:
-                judging.require_decided(task, found)
+                spam_check.require_decided(task, found)
             return
         try:
-            await channel.send(news)
+            await channel.send(notification)
         except Dropped:
             self._site.process.metrics.deliveries.add("dropped")
         else:
             self._site.process.metrics.deliveries.add("delivered")
             log.info("%s was delivered", task.name)
 
-    def _wanting(self, news: News) -> list[str]:
+    def _wanting(self, notification: Notification) -> list[str]:
         """The channels that want this. What a moderator has done meanwhile can be undone: then only
         readers are not told, since their next news would be the same."""
-        hoped = replace(news, told=replace(news.told, status=cast(Status, news.now)))
+        hoped = replace(
+            notification, about=replace(notification.about, status=cast(Status, notification.now))
+        )
         return [
             name
             for name, each in self.channels.items()
-            if each.wants(news if name == READER_MAIL else hoped)
+            if each.wants(notification if name == READER_MAIL else hoped)
         ]
 
     async def _found(self, task: Task) -> StoredComment | None:
@@ -204,12 +218,12 @@ class Delivery:
     async def _failed(self, entry: OutboxEntry, reason: str, *, is_final: bool = False) -> None:
         reason = " ".join(reason.split())[:MAX_REASON_CHARACTERS]
         task = replace(entry.task, attempts=entry.task.attempts + 1)
-        is_judges = task.kind == judging.KIND
-        most = judging.MAX_ATTEMPTS if is_judges else MAX_ATTEMPTS
+        is_judges = task.kind == spam_check.KIND
+        most = spam_check.MAX_ATTEMPTS if is_judges else MAX_ATTEMPTS
         if is_final or task.attempts >= most:
             log.error("%s was not delivered, and is given up: %s", task.name, reason)
             self._site.process.metrics.deliveries.add("given up")
-            follow = [judging.after(task)] if is_judges else []
+            follow = [spam_check.after(task)] if is_judges else []
             await self._outbox.give_up(entry, task, reason, follow)
             return
         wait_ms = _wait_ms(task.attempts)
@@ -222,13 +236,13 @@ class Delivery:
         self._site.process.metrics.deliveries.add("failed")
         await self._outbox.later(entry, task, self._site.process.clock() + wait_ms)
 
-    async def _news(self, task: Task, found: StoredComment) -> News:
+    async def _news(self, task: Task, found: StoredComment) -> Notification:
         told = await self._told(found)
         parent = None
         if told.comment.parent:
             above = await self._site.moderation.whole([told.comment.parent])
             parent = await self._told(above[0]) if above else None
-        return News(
+        return Notification(
             told,
             parent,
             task.was,
@@ -241,7 +255,7 @@ class Delivery:
             task.attempts,
         )
 
-    async def _told(self, whole: StoredComment) -> Told:
+    async def _told(self, whole: StoredComment) -> AuthoredComment:
         comment = whole.comment
         account: Account | None = None
         if comment.account:
@@ -251,7 +265,7 @@ class Delivery:
             author = Person(account.nick, account.mail, account.link, account.id)
         else:
             author = Person(comment.nick or "", comment.mail or "", comment.link or "")
-        return Told(comment, author, whole.shown.status)
+        return AuthoredComment(comment, author, whole.shown.status)
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from unicodedata import normalize
 from ..driver.batch_kinds import Rate
 from ..driver.keys import digest
 from ..notify.mail import Unsubscribing, address_of
-from ..notify.news import Failed
+from ..notify.notification import Failed
 from ..plurals import number_of
 from ..store.accounts import Accounts
 from ..store.cooldown import Cooldown

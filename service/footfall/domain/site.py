@@ -69,9 +69,9 @@ class Site:
     outbox: Outbox
     recipients: Recipients
     account_mails: AccountMails
-    # Who says whether people can be told now: see domain/trial_news.py. To whom replies are told;
+    # Who says whether people can be told now: see domain/notification_test.py. To whom replies are told;
     # by the name of each channel why it failed, "" if it did not.
-    tries_out: Callable[["Site", str], Awaitable[dict[str, str]]]
+    test_notifications: Callable[["Site", str], Awaitable[dict[str, str]]]
     captcha: Captcha
     cooldown: Cooldown
     # How much Redis stores of it, and how many requests wait for the next batches.

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import orjson
 
 from .mail import address_of
-from .news import Failed
+from .notification import Failed
 
 WORDS = Path(__file__).parent / "words"
 LANGUAGES = ("en", "de", "zh")

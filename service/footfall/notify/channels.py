@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from ..outbox_settings import OutboxSettings
 from . import templates
-from .judges import Akismet, Judge, PluginJudge, WebJudge
 from .mail import (
     SERVICES,
     Behind,
@@ -17,9 +16,10 @@ from .mail import (
     Smtp,
     address_of,
 )
-from .news import Channel
+from .notification import Channel
 from .push import Push
 from .qmsg import Qmsg
+from .spam_checkers import Akismet, PluginJudge, SpamChecker, WebJudge
 from .webhook import Webhook
 
 TLS_PORT = 465
@@ -34,9 +34,9 @@ def channels_of(
     return [*_mails(settings, site_name, recipients, behind), *_others(settings)]
 
 
-def judges_of(settings: OutboxSettings) -> list[Judge]:
+def spam_checkers_of(settings: OutboxSettings) -> list[SpamChecker]:
     """Raises ValueError, which names the setting that is wrong."""
-    found: list[Judge] = []
+    found: list[SpamChecker] = []
     if settings.akismet_key:
         found.append(Akismet(settings.akismet_key, settings.akismet_url))
     if settings.judge_webhook:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .news import Failed
+from .notification import Failed
 
 if TYPE_CHECKING:
     import httpx2

@@ -10,7 +10,7 @@ from email.utils import formatdate
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
-from .news import READER_MAIL, Dropped, Failed, News, Person
+from .notification import READER_MAIL, Dropped, Failed, Notification, Person
 from .templates import Fill, text_of
 
 if TYPE_CHECKING:
@@ -142,20 +142,20 @@ class MailWords:
     body: Fill
     behind: Behind
 
-    async def message(self, to: str, news: News) -> EmailMessage:
+    async def message(self, to: str, notification: Notification) -> EmailMessage:
         """Raises Failed for a malformed address, or for a template that cannot be filled in."""
-        return await self.behind(partial(self._message, to, news))
+        return await self.behind(partial(self._message, to, notification))
 
-    def _message(self, to: str, news: News) -> EmailMessage:
+    def _message(self, to: str, notification: Notification) -> EmailMessage:
         message = EmailMessage()
         try:
             message["To"] = address_of(to)
-            message["Subject"] = self.subject(news)
-            body = self.body(news)
+            message["Subject"] = self.subject(notification)
+            body = self.body(notification)
         except ValueError as error:
             raise Failed(str(error), is_final=True) from None
         message["Auto-Submitted"] = "auto-generated"
-        message.set_content(text_of(news))
+        message.set_content(text_of(notification))
         message.add_alternative(body, subtype="html")
         return message
 
@@ -190,13 +190,15 @@ class OwnerMail:
         self._to = to
         self._recipients = recipients
 
-    def wants(self, news: News) -> bool:
-        return news.is_for_owner and not self._recipients.is_same(news.told.author.mail, self._to)
+    def wants(self, notification: Notification) -> bool:
+        return notification.is_for_owner and not self._recipients.is_same(
+            notification.about.author.mail, self._to
+        )
 
-    async def send(self, news: News) -> None:
-        if not await self._recipients.may_mail_owner(self._to, news.attempts > 0):
+    async def send(self, notification: Notification) -> None:
+        if not await self._recipients.may_mail_owner(self._to, notification.attempts > 0):
             raise Dropped("AUTHOR_EMAIL had as many mails as OWNER_MAIL_RATE allows")
-        await self._smtp.send(await self._words.message(self._to, news), news.key)
+        await self._smtp.send(await self._words.message(self._to, notification), notification.key)
 
 
 class ReaderMail:
@@ -210,26 +212,30 @@ class ReaderMail:
         self._owner = owner
         self._recipients = recipients
 
-    def wants(self, news: News) -> bool:
-        if news.parent is None or not news.is_for_reader:
+    def wants(self, notification: Notification) -> bool:
+        if notification.parent is None or not notification.is_for_reader:
             return False
-        to, author, is_same = news.parent.author, news.told.author, self._recipients.is_same
+        to, author, is_same = (
+            notification.parent.author,
+            notification.about.author,
+            self._recipients.is_same,
+        )
         is_own = is_same(to.mail, author.mail) or _is_account(to, author)
         return bool(to.mail) and not is_own and not is_same(to.mail, self._owner)
 
-    async def send(self, news: News) -> None:
-        assert news.parent is not None
-        to, thread = news.parent.author.mail, news.told.comment.root
-        found = await self._recipients.ask(to, thread, news.attempts > 0)
+    async def send(self, notification: Notification) -> None:
+        assert notification.parent is not None
+        to, thread = notification.parent.author.mail, notification.about.comment.root
+        found = await self._recipients.ask(to, thread, notification.attempts > 0)
         if not found.may_get:
             raise Dropped("whoever would get it wants no mails, or had as many as MAIL_RATE allows")
-        message = await self._words.message(to, news)
+        message = await self._words.message(to, notification)
         if found.of_thread:
             # RFC 8058: mail programs post to this address when somebody presses their button.
             message["List-Unsubscribe"] = f"<{found.of_thread}>"
             message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
             _sign(message, found)
-        await self._smtp.send(message, news.key)
+        await self._smtp.send(message, notification.key)
 
 
 def _sign(message: EmailMessage, found: Unsubscribing) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import orjson
 
-from .news import Failed, News
+from .notification import Failed, Notification
 
 # How much of a comment a message has: services cut off longer messages, at different lengths.
 MAX_CHARACTERS = 1000
@@ -35,17 +35,19 @@ class Push:
         # A name of tasks that stays the same for the same URL; the URL itself contains secrets.
         self.name = f"push-{sha256(url.encode()).hexdigest()[:8]}"
 
-    def wants(self, news: News) -> bool:
-        return news.is_for_owner
+    def wants(self, notification: Notification) -> bool:
+        return notification.is_for_owner
 
-    async def send(self, news: News) -> None:
+    async def send(self, notification: Notification) -> None:
         async with self._turn:
             # Its tracebacks would show the URL, and are no lines of our log.
             process = await asyncio.create_subprocess_exec(
                 *SENDER, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
             )
             try:
-                said, _ = await process.communicate(orjson.dumps([self._url, *message_of(news)]))
+                said, _ = await process.communicate(
+                    orjson.dumps([self._url, *message_of(notification)])
+                )
             finally:
                 if process.returncode is None:
                     # Whoever waits for it has waited long enough.
@@ -55,13 +57,13 @@ class Push:
             raise Failed(said.decode(errors="replace").strip() or "it was not taken")
 
 
-def message_of(news: News) -> tuple[str, str]:
+def message_of(notification: Notification) -> tuple[str, str]:
     """Title and body of a message to an owner."""
-    nick, source = news.told.author.nick or "Somebody", news.told.comment.source
-    title = f"{news.site_name or 'Footfall'}: {nick} commented"
-    if news.now == "waiting":
+    nick, source = notification.about.author.nick or "Somebody", notification.about.comment.source
+    title = f"{notification.site_name or 'Footfall'}: {nick} commented"
+    if notification.now == "waiting":
         title += ", and waits for approval"
-    return title, f"{source[:MAX_CHARACTERS]}\n\n{news.post_url}"
+    return title, f"{source[:MAX_CHARACTERS]}\n\n{notification.post_url}"
 
 
 def urls_of(settings: Mapping[str, str]) -> list[str]:

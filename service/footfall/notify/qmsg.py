@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from .client import MAX_SAID_CHARACTERS, post
-from .news import Failed, News
+from .notification import Failed, Notification
 from .push import message_of
 
 _FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -19,11 +19,11 @@ class Qmsg:
         self._url = f"{host}/send/{quote(key, safe='')}"
         self._receiver = receiver
 
-    def wants(self, news: News) -> bool:
-        return news.is_for_owner
+    def wants(self, notification: Notification) -> bool:
+        return notification.is_for_owner
 
-    async def send(self, news: News) -> None:
-        form = {"msg": "\n\n".join(message_of(news))}
+    async def send(self, notification: Notification) -> None:
+        form = {"msg": "\n\n".join(message_of(notification))}
         if self._receiver:
             form["qq"] = self._receiver
         _, answer = await post(self._url, urlencode(form).encode(), _FORM)

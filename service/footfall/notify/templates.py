@@ -10,12 +10,12 @@ from typing import Any
 
 from ..render.links import pictures_as_links
 from ..render.page_address import page_path
-from .news import News, Told
+from .notification import AuthoredComment, Notification
 
 # The length of a subject; mail programs cut off longer ones anyhow.
 MAX_SUBJECT_CHARACTERS = 200
 
-Fill = Callable[[News], str]
+Fill = Callable[[Notification], str]
 
 OWNER_SUBJECT = "{{ site.name }}: {{ self.nick }} commented"
 OWNER_BODY = """
@@ -36,24 +36,35 @@ READER_BODY = """
 def subject_of(template: str) -> Fill:
     """One line of plain text. Raises ValueError for a template that cannot be used."""
     fill = _compiled(template, is_html=False)
-    return lambda news: " ".join(fill(_plain(news)).split())[:MAX_SUBJECT_CHARACTERS]
+    return lambda notification: " ".join(fill(_plain(notification)).split())[
+        :MAX_SUBJECT_CHARACTERS
+    ]
 
 
 def body_of(template: str) -> Fill:
     """HTML. Raises ValueError for a template that cannot be used."""
     fill = _compiled(template, is_html=True)
-    return lambda news: fill(_escaped(news)).strip()
+    return lambda notification: fill(_escaped(notification)).strip()
 
 
-def text_of(news: News) -> str:
+def text_of(notification: Notification) -> str:
     """The same as plain text, for mail programs that show no HTML."""
-    said = news.told.comment.source
-    lines = [f"{news.told.author.nick} wrote on {news.site_name or 'the site'}:", "", said]
-    if news.parent:
-        lines += ["", f"in reply to {news.parent.author.nick}:", "", news.parent.comment.source]
-    if news.now == "waiting":
+    said = notification.about.comment.source
+    lines = [
+        f"{notification.about.author.nick} wrote on {notification.site_name or 'the site'}:",
+        "",
+        said,
+    ]
+    if notification.parent:
+        lines += [
+            "",
+            f"in reply to {notification.parent.author.nick}:",
+            "",
+            notification.parent.comment.source,
+        ]
+    if notification.now == "waiting":
         lines += ["", "It waits for approval."]
-    return "\n".join([*lines, "", news.post_url])
+    return "\n".join([*lines, "", notification.post_url])
 
 
 def _compiled(template: str, *, is_html: bool) -> Callable[[Mapping[str, Any]], str]:
@@ -67,30 +78,36 @@ def _compiled(template: str, *, is_html: bool) -> Callable[[Mapping[str, Any]], 
 NAMES = ("self_", "parent", "site")
 
 
-def _plain(news: News) -> Mapping[str, Any]:
+def _plain(notification: Notification) -> Mapping[str, Any]:
     return {
-        "self_": _fields(news.told, news.site_url),
-        "parent": _fields(news.parent, news.site_url) if news.parent else {},
-        "site": {"name": news.site_name, "url": news.site_url, "postUrl": news.post_url},
+        "self_": _fields(notification.about, notification.site_url),
+        "parent": _fields(notification.parent, notification.site_url)
+        if notification.parent
+        else {},
+        "site": {
+            "name": notification.site_name,
+            "url": notification.site_url,
+            "postUrl": notification.post_url,
+        },
     }
 
 
-def _escaped(news: News) -> Mapping[str, Any]:
+def _escaped(notification: Notification) -> Mapping[str, Any]:
     from markupsafe import Markup, escape  # comes with Jinja, and is loaded with it
 
-    plain = _plain(news)
+    plain = _plain(notification)
     safe = {
         name: {field: escape(text) for field, text in fields.items()}
         for name, fields in plain.items()
     }
     # The renderer has made these values, and they are safe.
-    for name, told in (("self_", news.told), ("parent", news.parent)):
+    for name, told in (("self_", notification.about), ("parent", notification.parent)):
         if told:
             safe[name]["comment"] = Markup(pictures_as_links(told.comment.html))  # noqa: S704
     return safe
 
 
-def _fields(told: Told, site_url: str) -> dict[str, str]:
+def _fields(told: AuthoredComment, site_url: str) -> dict[str, str]:
     """`url` begins with a slash: templates write it behind the site's address."""
     comment, author = told.comment, told.author
     return {

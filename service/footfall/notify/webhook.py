@@ -14,7 +14,7 @@ import orjson
 
 from ..model import iso
 from .client import post
-from .news import News, Told
+from .notification import AuthoredComment, Notification
 
 
 class Webhook:
@@ -32,19 +32,19 @@ class Webhook:
         self._clock = clock
         self._type = type
 
-    def wants(self, news: News) -> bool:
-        return news.is_new and news.now != "spam"
+    def wants(self, notification: Notification) -> bool:
+        return notification.is_new and notification.now != "spam"
 
-    async def send(self, news: News) -> None:
-        await self.ask(news)
+    async def send(self, notification: Notification) -> None:
+        await self.ask(notification)
 
-    async def ask(self, news: News) -> str:
+    async def ask(self, notification: Notification) -> str:
         """The other side's answer. Raises Failed."""
-        body = orjson.dumps({"type": self._type, "data": _data(news)})
+        body = orjson.dumps({"type": self._type, "data": _data(notification)})
         stamp = str(int(self._clock()))
         headers = {
             "content-type": "application/json",
-            "footfall-delivery": news.key,
+            "footfall-delivery": notification.key,
             "footfall-timestamp": stamp,
         }
         if self._secret:
@@ -58,15 +58,15 @@ def signature(secret: str, stamp: str, body: bytes) -> str:
     return f"sha256={signed.hexdigest()}"
 
 
-def _data(news: News) -> dict[str, Any]:
-    comment = record(news.told) | {"rawComment": news.told.comment.source}
+def _data(notification: Notification) -> dict[str, Any]:
+    comment = record(notification.about) | {"rawComment": notification.about.comment.source}
     data = {"comment": comment}
-    if news.parent:
-        data["reply"] = record(news.parent)
+    if notification.parent:
+        data["reply"] = record(notification.parent)
     return data
 
 
-def record(told: Told) -> dict[str, Any]:
+def record(told: AuthoredComment) -> dict[str, Any]:
     """A comment with the reference server's names; a root lacks some of them."""
     comment, author = told.comment, told.author
     record: dict[str, Any] = {

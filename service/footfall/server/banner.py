@@ -26,8 +26,8 @@ def print_banner(
         facts["holds"] = str(size)
     if settings.means:
         facts["tells"] = f"people of comments, by {', '.join(settings.means)}"
-    if settings.judges:
-        facts["judges"] = f"comments wait for {', '.join(settings.judges)}"
+    if settings.spam_checkers:
+        facts["judges"] = f"comments wait for {', '.join(settings.spam_checkers)}"
     if settings.tells and not settings.outbox_worker:
         facts["worker"] = "none here: OUTBOX_WORKER=false, so `footfall worker` has to run"
     if not (settings.site_url or settings.secure_domains):

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import orjson
 
 from .client import post
-from .news import Failed, News, Told
+from .notification import AuthoredComment, Failed, Notification
 from .webhook import Webhook, record
 
 # The answers that a judge may give.
@@ -21,10 +21,10 @@ SPAM, HAM = "spam", "ham"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
-class Judge(Protocol):
+class SpamChecker(Protocol):
     name: str
 
-    async def is_spam(self, news: News) -> bool:
+    async def is_spam(self, notification: Notification) -> bool:
         """Raises Failed."""
 
 
@@ -37,8 +37,8 @@ class Akismet:
         self._key = key
         self._url = url
 
-    async def is_spam(self, news: News) -> bool:
-        headers, answer = await self._ask("comment-check", news)
+    async def is_spam(self, notification: Notification) -> bool:
+        headers, answer = await self._ask("comment-check", notification)
         if answer.strip() not in ("true", "false"):
             said = headers.get("x-akismet-debug-help") or answer[:100]
             raise Failed(f"Akismet answered neither true nor false: {said}")
@@ -46,24 +46,30 @@ class Akismet:
 
     # As a channel, it is told of moderators' corrections.
 
-    def wants(self, news: News) -> bool:
-        return news.by == "moderator" and "spam" in (news.was, news.now) and news.now != "waiting"
+    def wants(self, notification: Notification) -> bool:
+        return (
+            notification.by == "moderator"
+            and "spam" in (notification.was, notification.now)
+            and notification.now != "waiting"
+        )
 
-    async def send(self, news: News) -> None:
-        await self._ask("submit-spam" if news.now == "spam" else "submit-ham", news)
+    async def send(self, notification: Notification) -> None:
+        await self._ask("submit-spam" if notification.now == "spam" else "submit-ham", notification)
 
-    async def _ask(self, what: str, news: News) -> tuple[Mapping[str, str], str]:
-        body = urlencode({"api_key": self._key, "blog": news.site_url, **_form(news)})
+    async def _ask(self, what: str, notification: Notification) -> tuple[Mapping[str, str], str]:
+        body = urlencode(
+            {"api_key": self._key, "blog": notification.site_url, **_form(notification)}
+        )
         return await post(f"{self._url}/1.1/{what}", body.encode(), FORM)
 
 
-def _form(news: News) -> dict[str, str]:
-    comment, author = news.told.comment, news.told.author
+def _form(notification: Notification) -> dict[str, str]:
+    comment, author = notification.about.comment, notification.about.author
     written = datetime.fromtimestamp(comment.at / 1000, UTC).isoformat(timespec="seconds")
     return {
         "user_ip": comment.address,
         "user_agent": comment.ua or "",
-        "permalink": news.post_url,
+        "permalink": notification.post_url,
         "comment_type": "reply" if comment.parent else "comment",
         "comment_author": author.nick,
         "comment_author_email": author.mail,
@@ -81,8 +87,8 @@ class WebJudge:
     def __init__(self, url: str, secret: str) -> None:
         self._hook = Webhook(url, secret, type="judge")
 
-    async def is_spam(self, news: News) -> bool:
-        answer = await self._hook.ask(news)
+    async def is_spam(self, notification: Notification) -> bool:
+        answer = await self._hook.ask(notification)
         try:
             found = orjson.loads(answer)
         except orjson.JSONDecodeError:
@@ -106,8 +112,8 @@ class PluginJudge:
         if not callable(self._function):
             raise ValueError(f"{place!r} is no function")
 
-    async def is_spam(self, news: News) -> bool:
-        answer = self._function(_record(news.told))
+    async def is_spam(self, notification: Notification) -> bool:
+        answer = self._function(_record(notification.about))
         if inspect.isawaitable(answer):
             answer = await _awaited(answer)
         return _verdict(answer)
@@ -117,7 +123,7 @@ async def _awaited(answer: Awaitable[object]) -> object:
     return await answer
 
 
-def _record(told: Told) -> dict[str, Any]:
+def _record(told: AuthoredComment) -> dict[str, Any]:
     return record(told) | {"rawComment": told.comment.source}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from footfall.app import create_delivery
 from footfall.config import BadSettings, Settings
-from footfall.domain import judging
+from footfall.domain import spam_check
 from footfall.domain.delivery import Delivery
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.receivers import Receiver, receiver
@@ -103,7 +103,7 @@ async def test_what_waits_for_approval_goes_on_waiting_unless_it_is_spam(
 async def test_while_a_judge_is_away_comments_wait_and_then_somebody_is_told(
     make_site: Sites, akismet: Receiver, answer: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "MAX_ATTEMPTS", 2)
+    monkeypatch.setattr(spam_check, "MAX_ATTEMPTS", 2)
     site, delivery = await judged(make_site, akismet, WEBHOOK=f"{akismet.url}/hook")
     akismet.answer = lambda path, body: (200, b"") if path == "/hook" else answer
     posted = await site.post("hello")
@@ -131,7 +131,7 @@ async def test_without_judges_the_sites_own_rules_decide_of_what_waits_for_them(
     await settle(site, delivery)
     hook = {"AKISMET_KEY": "false", "WEBHOOK": f"{akismet.url}/hook"}
     site, delivery = await judged(make_site, akismet, **hook, **rules)
-    assert not delivery.judges
+    assert not delivery.spam_checkers
     await site.store.outbox.wake(site.clock() + 60_000)
     for _ in range(2):
         await settle(site, delivery)

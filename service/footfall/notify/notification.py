@@ -36,7 +36,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AuthoredComment:
     """A comment and its author."""
 
     comment: Comment
@@ -45,8 +45,8 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """A comment has become `now`; `was` is "" for a new one, and `by` who did it. Meanwhile `told`
+class Notification:
+    """A comment has become `now`; `was` is "" for a new one, and `by` who did it. Meanwhile `about`
     may be something else again.
 
     `parent` is what it replies to, None for a root or if that is gone. `key` is the same for each
@@ -54,8 +54,8 @@ class News:
     never approved before, and "0" if that was so and readers were not told.
     """
 
-    told: Told
-    parent: Told | None
+    about: AuthoredComment
+    parent: AuthoredComment | None
     was: str
     now: str
     by: str
@@ -68,7 +68,7 @@ class News:
     @property
     def post_url(self) -> str:
         """Where readers see the comment; without a site a path."""
-        comment = self.told.comment
+        comment = self.about.comment
         return f"{page_address(comment.path, self.site_url)}#{comment.id}"
 
     @property
@@ -81,12 +81,12 @@ class News:
         """Is it for whoever runs the site? A new comment, or one that its author changed so that
         it is held now; spam is for nobody."""
         is_news = self.by != "moderator" and not self.seen
-        return is_news and "spam" not in (self.now, self.told.status)
+        return is_news and "spam" not in (self.now, self.about.status)
 
     @property
     def is_for_reader(self) -> bool:
         """May the author of the parent learn of it? Only of what everybody sees, and once."""
-        is_visible = self.now == self.told.status == "approved"
+        is_visible = self.now == self.about.status == "approved"
         return self.parent is not None and is_visible and self.seen != "1"
 
 
@@ -96,7 +96,7 @@ class Channel(Protocol):
 
     name: str
 
-    def wants(self, news: News) -> bool: ...
+    def wants(self, notification: Notification) -> bool: ...
 
-    async def send(self, news: News) -> None:
+    async def send(self, notification: Notification) -> None:
         """Raises Failed."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..errors import StoreUnavailable
 from ..model import Comment
-from ..notify.news import Failed, News, Person, Told
+from ..notify.notification import AuthoredComment, Failed, Notification, Person
 from .delivery import Delivery
 from .site import Site
 
@@ -25,14 +25,14 @@ async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
 
     By the name of each, why it failed; "" where it did not. Raises StoreUnavailable.
     """
-    news = _news(site, delivery, to)
+    notification = _news(site, delivery, to)
     answers = {
-        name: await _failure(channel.send(replace(news, key=f"{name} {news.key}")))
+        name: await _failure(channel.send(replace(notification, key=f"{name} {notification.key}")))
         for name, channel in delivery.channels.items()
-        if channel.wants(news)
+        if channel.wants(notification)
     }
-    for judge in delivery.judges:
-        answers[f"judge {judge.name}"] = await _failure(judge.is_spam(news))
+    for spam_checker in delivery.spam_checkers:
+        answers[f"judge {spam_checker.name}"] = await _failure(spam_checker.is_spam(notification))
     return answers or {"nobody": NOBODY}
 
 
@@ -52,16 +52,16 @@ async def _failure(attempt: Awaitable[object]) -> str:
     return ""
 
 
-def _news(site: Site, delivery: Delivery, to: str) -> News:
+def _news(site: Site, delivery: Delivery, to: str) -> Notification:
     """A comment by nobody, which replies to one by `to`."""
     now_ms = site.process.clock()
     root, id = (site.process.ids.new(now_ms, PATH) for _ in range(2))
     html = f"<p>{WORDS}</p>\n"
     comment = Comment(id, PATH, now_ms, html, WORDS, parent=root, root=root)
     above = Comment(root, PATH, now_ms, "<p>A comment</p>\n", "A comment")
-    return News(
-        Told(comment, Person("Footfall", "", ""), "approved"),
-        Told(above, Person("You", to, ""), "approved"),
+    return Notification(
+        AuthoredComment(comment, Person("Footfall", "", ""), "approved"),
+        AuthoredComment(above, Person("You", to, ""), "approved"),
         "",
         "approved",
         "author",

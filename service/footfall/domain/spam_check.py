@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ..model import Status
-from ..notify.judges import Judge
-from ..notify.news import Failed, News
+from ..notify.notification import Failed, Notification
+from ..notify.spam_checkers import SpamChecker
 from ..store.moderation import Actor, Overtaken, StoredComment
 from ..store.outbox import Task
 from .site import Site
@@ -43,7 +43,11 @@ def after(task: Task) -> Task:
 
 
 async def decide(
-    site: Site, judges: Sequence[Judge], whole: StoredComment, news: News, task: Task
+    site: Site,
+    spam_checkers: Sequence[SpamChecker],
+    whole: StoredComment,
+    notification: Notification,
+    task: Task,
 ) -> Sequence[Task]:
     """Ask the judges, and move the comment; what follows.
 
@@ -54,11 +58,11 @@ async def decide(
         require_decided(task, whole)
         return ()
     is_spam = False
-    for judge in judges:
+    for spam_checker in spam_checkers:
         try:
-            is_spam = is_spam or await judge.is_spam(news)
+            is_spam = is_spam or await spam_checker.is_spam(notification)
         except Failed as failed:
-            raise Failed(f"{judge.name}: {failed}", is_final=failed.is_final) from None
+            raise Failed(f"{spam_checker.name}: {failed}", is_final=failed.is_final) from None
     if not is_spam and site.rules.holds(whole.comment.html):
         return [after(task)]
     status: Status = "spam" if is_spam else "approved"

@@ -131,7 +131,7 @@ class _Work:
         return BulkResult(results, name)
 
 
-async def moderate_many(
+async def moderate(
     site: Site, ids: Sequence[str], caller: Caller, *, status: Status | None, is_pinned: bool | None
 ) -> BulkResult:
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
@@ -141,7 +141,7 @@ async def moderate_many(
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def delete_many(site: Site, ids: Sequence[str], caller: Caller) -> BulkResult:
+async def delete(site: Site, ids: Sequence[str], caller: Caller) -> BulkResult:
     """Each with its replies."""
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
     found = {each.shown.id: each for each in await site.moderation.whole(known)}
@@ -150,7 +150,7 @@ async def delete_many(site: Site, ids: Sequence[str], caller: Caller) -> BulkRes
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def edit_one(site: Site, id: str, wanted: Edit, caller: Caller) -> BulkResult:
+async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> BulkResult:
     """Give a comment another text, or another author without account, so that it can be undone."""
     work = _Work(site, caller)
     found = await site.moderation.whole([id]) if is_id(id) else []

@@ -67,3 +67,14 @@ async def test_no_description_of_a_comment_has_a_field_that_nobody_named(site: S
     body = {"errno": 0, "errmsg": "", "data": {**comment, "password": "secret"}}
     with pytest.raises(AssertionError, match="post /api/comment"):
         await description_of(site.service)(httpx.Response(200, json=body, request=request))
+
+
+async def test_the_page_about_it_stands_before_the_operations_of_the_own_pages(site: Site) -> None:
+    page = await site.http.get("/ui/api")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    below = await site.http.get("/ui/api/state", headers={"x-footfall-page": "1"})
+    assert (below.status_code, below.headers["content-type"]) == (
+        401,
+        "application/json; charset=utf-8",
+    )

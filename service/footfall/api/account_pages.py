@@ -143,6 +143,8 @@ def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Ite
     yield Route("/ui/register", Page(log_in))
     yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, site)))
     yield Route("/ui/confirm", Page(Static("admin/confirm.html", extra=PRIVATE)))
+    # Of this path alone: what is below it are the operations of these pages.
+    yield Route("/ui/api", Page(Static("admin/api.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
     for file in (*SHARED, *files):
         yield Route(f"/ui/static/{file.removeprefix('admin/')}", Page(Static(file), "static"))

@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from footfall.api.routes import ADMIN_TABLE, TABLE
 from tests.conftest import Site, Sites
@@ -13,6 +14,11 @@ def kind(request: pytest.FixtureRequest) -> str:
     """A description does not depend on the server."""
     kind: str = request.param
     return kind
+
+
+async def test_it_is_openapi(site: Site) -> None:
+    validator = OpenAPIV31SpecValidator(await site.get("/openapi.json"))
+    assert [each.message for each in validator.iter_errors()] == []
 
 
 async def test_every_operation_is_described(site: Site) -> None:

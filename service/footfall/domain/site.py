@@ -69,8 +69,8 @@ class Site:
     outbox: Outbox
     recipients: Recipients
     account_mails: AccountMails
-    # Who says whether people can be told now: see domain/notification_test.py. To whom replies are told;
-    # by the name of each channel why it failed, "" if it did not.
+    # Tries out all channels (domain/notification_test.py), for an address that gets what a reader
+    # would get: by the name of each channel why it failed, "" if it did not.
     test_notifications: Callable[["Site", str], Awaitable[dict[str, str]]]
     captcha: Captcha
     cooldown: Cooldown

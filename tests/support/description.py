@@ -22,9 +22,12 @@ class Described:
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         self._components = description["components"]
+        # A path that is described as it is comes before one with an id that has the same form.
         self._paths = {
             re.compile(path.replace("{id}", "[^/]+")): methods
-            for path, methods in description["paths"].items()
+            for path, methods in sorted(
+                description["paths"].items(), key=lambda each: "{" in each[0]
+            )
         }
         self._validator = cache(self._compiled)
         self.compared = 0
@@ -34,10 +37,10 @@ class Described:
         if "content-length" not in response.headers and response.status_code == 200:
             # Its length was not known: the test reads it in pieces.
             return
-        for pattern, methods in self._paths.items():
-            if pattern.fullmatch(request.url.path) and request.method.lower() in methods:
-                await response.aread()
-                self.compare(pattern, request.method.lower(), response)
+        pattern = next((each for each in self._paths if each.fullmatch(request.url.path)), None)
+        if pattern and request.method.lower() in self._paths[pattern]:
+            await response.aread()
+            self.compare(pattern, request.method.lower(), response)
 
     def compare(self, pattern: re.Pattern[str], method: str, response: httpx.Response) -> None:
         """Raises AssertionError."""

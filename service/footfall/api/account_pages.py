@@ -117,7 +117,7 @@ def without_token(query: bytes) -> bytes:
 
 
 def _moved(path: str, query: bytes) -> Response:
-    address = path.encode() + b"?" * bool(query) + query
+    address = path.encode() + (b"?" + query if query else b"")
     return Response(307, b"", [(b"location", address), *NOWHERE_KEPT])
 
 

@@ -152,13 +152,15 @@ async def state(site: Site, parsed: None, caller: Caller) -> object:
     began = time.perf_counter()
     trouble = await site.process.safety.trouble()
     took_ms = round((time.perf_counter() - began) * 1000, 3)
+    problems = [each.text for each in site.process.safety.problems.values()]
+    if trouble and trouble not in problems:
+        problems.insert(0, trouble)
     await site.scale.refresh(WAIT_SECONDS)
     metrics = site.process.metrics
     return {
         "versions": {"footfall": site.process.about.version, "python": platform.python_version()},
         "durability": str(site.process.safety.durability),
-        "problems": [trouble] * bool(trouble)
-        + [each.text for each in site.process.safety.problems.values() if each.text != trouble],
+        "problems": problems,
         "redisMs": took_ms,
         "servers": await _servers(site),
         "stored": _stored(site),

@@ -55,7 +55,11 @@ class Health:
             self._trouble(), self._vacancy(), self._outbox(warnings)
         )
         problems = self._site.process.safety.problems.values()
-        reasons = ["draining"] * self.is_draining + [trouble] * bool(trouble)
+        reasons = []
+        if self.is_draining:
+            reasons.append("draining")
+        if trouble:
+            reasons.append(trouble)
         blocks = (
             each for each in problems if each.is_outage or (each.is_fatal and self._is_strict)
         )

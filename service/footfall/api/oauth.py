@@ -114,7 +114,8 @@ async def oauth(site: Site, parsed: Step, caller: Caller) -> Response:
         flow = await identities.take(site, parsed.state)
         target = flow.target
         arrival = await identities.arrive(site, flow, parsed.answer, caller)
-        line = cookie(targets, arrival.proof, identities.TICKET_SECONDS * bool(arrival.proof))
+        seconds = identities.TICKET_SECONDS if arrival.proof else 0
+        line = cookie(targets, arrival.proof, seconds)
         return _sent(_end(targets, target, arrival), line)
     except ServiceError as error:
         if not parsed.wants_page or not site.providers.is_any or isinstance(error, BadRequest):
@@ -138,7 +139,8 @@ def _end(targets: Targets, target: str, arrival: identities.Arrival) -> str:
     """The address at which a log-in ends."""
     if not arrival.ticket:
         return target or f"{targets.server_url}/ui/profile"
-    return f"{_page(targets, target)}#ticket={arrival.ticket}" + "&code" * arrival.needs_code
+    code = "&code" if arrival.needs_code else ""
+    return f"{_page(targets, target)}#ticket={arrival.ticket}{code}"
 
 
 def _page(targets: Targets, target: str) -> str:

@@ -29,12 +29,11 @@ async def search(site: Site, *, words: str = "", type: str = "", first: int = 0)
     """One step through all counters, from this place on."""
     walk, sought = site.counter_walk, words.casefold()
     counts = await walk.step(first)
-    matching = [
-        (count, kind, path)
-        for name, count in counts.items()
-        for kind, _, path in [name.partition(" ")]
-        if (not type or kind == type) and (not sought or sought in path.casefold())
-    ]
+    matching = list[tuple[int, str, str]]()
+    for name, count in counts.items():
+        kind, _, path = name.partition(" ")
+        if (not type or kind == type) and sought in path.casefold():
+            matching.append((count, kind, path))
     after, all = first + STEP_HASHES, walk.hashes
     is_end = after >= all
     found = heapq.nlargest(MAX_FOUND, matching)

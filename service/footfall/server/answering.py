@@ -32,8 +32,12 @@ class Mode:
 
     def options(self) -> list[str]:
         """The options of `footfall serve` for a worker with the same mode."""
-        fast, traced = [] if self.is_fast else ["--no-fast-path"], ["--traced"] * self.is_traced
-        return fast + traced
+        options = []
+        if not self.is_fast:
+            options.append("--no-fast-path")
+        if self.is_traced:
+            options.append("--traced")
+        return options
 
 
 @contextmanager

@@ -154,7 +154,7 @@ class AccessLog:
         is_torn = False
         while piece := self._pieces.get():
             # What could be written only in part ends with a line of its own.
-            rest = b"\n" * is_torn + piece
+            rest = b"\n" + piece if is_torn else piece
             length = len(rest)
             try:
                 while rest:

@@ -294,6 +294,8 @@ class Fields:
 
     def read(self, values: Values, site: Site) -> Found:
         """Name -> value of each field. Raises BadRequest and FieldTooLong."""
+        if not self.fields:
+            return {}
         form = Form(values, is_readers=self.is_readers)
         found = {
             each.name: each.read(form, site)
@@ -363,8 +365,10 @@ class Shapes:
         return self.shape_of(request)(request, site)
 
     def shape_of(self, request: RawRequest) -> Fields | ListOf:
-        *others, last = self.shapes
-        return next((each for each in others if each.when and each.when(request)), last)
+        for shape in self.shapes:
+            if shape.when is None or shape.when(request):
+                return shape
+        return self.shapes[-1]
 
 
 Reader = Fields | Shapes

@@ -54,8 +54,8 @@ async def labels(site: Site, monkeypatch: pytest.MonkeyPatch) -> Labels:
 
 
 def listed() -> set[str]:
-    """The metrics of docs/operations.md, which another test compares with the service's own."""
-    text = (ROOT / "docs" / "operations.md").read_text()
+    """The metrics of docs/monitoring.md, which another test compares with the service's own."""
+    text = (ROOT / "docs" / "monitoring.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| (counter|gauge|histogram) \|", text, re.MULTILINE)
     parts = ("_bucket", "_sum", "_count")
     return {name + part for name, kind in rows for part in (parts if kind == "histogram" else [""])}

@@ -1,4 +1,4 @@
-"""What Footfall says in each state of Redis: the table in docs/operations.md, as it was seen here.
+"""What Footfall says in each state of Redis: the table in docs/monitoring.md, as it was seen here.
 
 Every state is brought about on real servers under `footfall serve`, and ended again without anybody
 sending a change. With WRITE_TABLE=1 in the environment the table is written instead of compared.
@@ -12,10 +12,11 @@ from pathlib import Path
 
 from tests.support import states
 from tests.support.clusters import clustered
-from tests.support.servers import OPERATIONS, RealServer, free_port, program_of, running, wait_until
+from tests.support.servers import RealServer, free_port, program_of, running, wait_until
 from tests.support.serving import Serving
 from tests.support.states import Scene, State, Tolerant, configured, services
 
+MONITORING = Path(__file__).parents[2] / "docs" / "monitoring.md"
 HEAD = (
     "| State | Brought about by | `/livez` | `/readyz` | with `GUARD=warn` | `footfall_finding` "
     "| Reads | Changes | `/readyz` and the log say |"
@@ -200,11 +201,11 @@ def test_the_table_of_states_is_what_was_seen(own: Path) -> None:
             pool.submit(of_no_cluster, own / "6"),
         ]
     seen = [line for part in parts for line in part.result()]
-    stored = OPERATIONS.read_text()
+    stored = MONITORING.read_text()
     table = re.search(rf"{re.escape(HEAD)}\n(\|[-|]*\|\n)((?:\|.*\n)*)", stored)
-    assert table, "docs/operations.md has no table of states"
+    assert table, "docs/monitoring.md has no table of states"
     if os.environ.get("WRITE_TABLE"):
         rows = "".join(f"{line}\n" for line in seen)
-        OPERATIONS.write_text(stored[: table.start(2)] + rows + stored[table.end(2) :])
+        MONITORING.write_text(stored[: table.start(2)] + rows + stored[table.end(2) :])
     else:
         assert table[2].splitlines() == seen

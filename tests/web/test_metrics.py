@@ -25,7 +25,7 @@ from footfall.store.size import Kind, Scale, Size
 from footfall.telemetry.logs import request_id
 from tests.conftest import ADMIN, Site, Sites
 
-OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+MONITORING = Path(__file__).parents[2] / "docs" / "monitoring.md"
 STORED = {
     "footfall_counters",
     "footfall_counter_bytes",
@@ -258,5 +258,5 @@ async def test_the_documents_list_every_metric(
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     helps = re.findall(r"^# HELP (\w+) (.*)$", text, re.MULTILINE)
     row = r"^\| `((?:footfall|process)_\w+)` \| (\w+) \| (.*) \|$"
-    rows = re.findall(row, OPERATIONS.read_text(), re.MULTILINE)
+    rows = re.findall(row, MONITORING.read_text(), re.MULTILINE)
     assert rows == [(name, types[name], help) for name, help in helps]

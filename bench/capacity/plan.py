@@ -1,4 +1,4 @@
-"""The tables of docs/scaling.md, from a file of bench.capacity.scale's results.
+"""The tables of docs/scaling.md and bench/scaling.md, from bench.capacity.scale's results.
 
 Figures are in tables only, each below a comment with its name: `bench.capacity.scale` fills them
 in, and a test compares. The sentences between them have no figures that could become outdated.
@@ -14,7 +14,9 @@ from ..stats import NOISE, between, is_noisy
 
 Results = Mapping[str, Any]
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "scaling.md"
+ROOT = Path(__file__).parents[2]
+# The page to plan by, and all other tables.
+DOCUMENTS = (ROOT / "docs" / "scaling.md", ROOT / "bench" / "scaling.md")
 BILLION = 1_000_000_000
 # Memory for data on one node.
 NODE_GB = 32
@@ -53,7 +55,7 @@ def measured_on(results: Results) -> Iterator[str]:
     yield row("on", f"{here['cpu']}, {here['cores']} cores, Python {here['python']}, Linux")
     yield row("Redis", results["measured"]["redis"])
     yield row("when", f"{results['when']}, {results['commit']}")
-    links = [f"[{name}](../bench/results/{name}.md)" for name in results["stored"]["tables"]]
+    links = [f"[{name}](results/{name}.md)" for name in results["stored"]["tables"]]
     yield row("over HTTP, by the bench", ", ".join(links))
     yield row(
         f"rows in which others used more than {NOISE:.0%} of the cores",

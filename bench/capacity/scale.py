@@ -3,8 +3,9 @@
     python -m bench.capacity.scale [--noisy]
 
 Measures for some minutes (costs.py, groups.py), simulates for some more (fleet.py), writes
-results/scale.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
-(plan.py). What HTTP costs a worker is taken from stored results of the bench, named in SOURCES.
+results/scale.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md and
+bench/scaling.md (plan.py). What HTTP costs a worker is taken from stored results of the bench,
+named in SOURCES.
 Figures that other processes disturbed are refused, or with --noisy kept and marked.
 """
 
@@ -305,8 +306,10 @@ def main(words: Sequence[str]) -> int:
     results["fleets"] = fleets(found)
     results = rounded(results)
     FILE.write_text(lines(results) + "\n")
-    plan.DOCUMENT.write_text(plan.filled(plan.DOCUMENT.read_text(), results))
-    log(f"wrote {FILE} and {plan.DOCUMENT}")
+    log(f"wrote {FILE}")
+    for document in plan.DOCUMENTS:
+        document.write_text(plan.filled(document.read_text(), results))
+        log(f"wrote {document}")
     for picture in plots.draw_scale(results, ROOT / "docs" / "pictures"):
         log(f"wrote {picture}")
     return 0

@@ -260,21 +260,21 @@ def results() -> dict[str, Any]:
     return read
 
 
-def document() -> str:
-    return plan.DOCUMENT.read_text()
+def documents() -> str:
+    return "".join(path.read_text() for path in plan.DOCUMENTS)
 
 
 def test_the_documents_tables_are_what_was_found() -> None:
-    assert plan.filled(document(), results()) == document()
+    assert plan.filled(documents(), results()) == documents()
 
 
-def test_the_document_has_each_table_once_and_no_other() -> None:
-    assert sorted(re.findall(r"<!-- (\w+) -->\n\n\|", document())) == sorted(plan.TABLES)
-    assert len(re.findall(r"(?<!\|)\n\|", document())) == len(plan.TABLES)
+def test_the_documents_have_each_table_once_and_no_other() -> None:
+    assert sorted(re.findall(r"<!-- (\w+) -->\n\n\|", documents())) == sorted(plan.TABLES)
+    assert len(re.findall(r"(?<!\|)\n\|", documents())) == len(plan.TABLES)
 
 
 def test_figures_are_in_tables_alone() -> None:
-    words = re.sub(r"(?m)^\|.*|`[^`]*`|\]\([^)]*\)", "", document())
+    words = re.sub(r"(?m)^\|.*|`[^`]*`|\]\([^)]*\)", "", documents())
     assert re.findall(r"\d[\d.,]*\d|\d+ ?%", words) == []
 
 

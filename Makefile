@@ -14,7 +14,7 @@ serve: $(VENV)/.run   ## run the service on http://127.0.0.1:8360, or PORT=9000,
 test: $(VENV)/.test   ## every tier of tests, each test once; what is left out says so at the end
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-all: $(VENV)/.test ## the same on every server, with every client, with every fault; CI runs it
+test-all: $(VENV)/.test ## the same on every server, with every client, with every fault; CI runs it weekly
 	@TEST_ALL=1 $(MAKE) --no-print-directory test ARGS='$(ARGS)'
 
 chaos: $(VENV)/.test  ## break everything that can break, under load; writes docs/faults.md

@@ -13,6 +13,7 @@ import random
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,14 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from footfall.api import fast_requests
+from footfall.api.fast import FastRequest
 from footfall.api.fast_cycle import protocol_of
 from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
 from footfall.driver.client import connect
 from footfall.http.connection import BODY_SECONDS
+from footfall.http.response import Response
 
 # Loaded now, since the first comment would take long otherwise.
 from footfall.render import markdown, sanitize  # noqa: F401
@@ -384,6 +388,25 @@ async def test_plain_requests_take_the_fast_path(
 
 
 @pytest.mark.usefixtures("equal_chance")
+@pytest.mark.parametrize("waits", [False, True], ids=["at once", "later"])
+async def test_an_operation_may_make_its_whole_response(
+    url: str, home: Path, monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    async def later() -> Response:
+        return Response(201, b"made")
+
+    def made(site: object, parsed: object) -> FastRequest:
+        return FastRequest(lambda numbers: later() if waits else Response(201, b"made"))
+
+    (row, *others), dialect = fast_requests._ROWS[b"GET", b"/article"]
+    known = ([replace(row, fast=made), *others], dialect)
+    monkeypatch.setitem(fast_requests._ROWS, (b"GET", b"/article"), known)
+    async with serve(url, home / f"s{next(_numbers)}", is_fast=True) as served:
+        answer, state = await served.exchange([READ.replace(b"/api", b"")])
+    assert answer.startswith(b"HTTP/1.1 201 Created\r\n")
+    assert (answer.rpartition(b"\r\n\r\n")[2], state) == (b"made", OPEN)
+
+
 async def test_both_answer_alike_whatever_is_sent(url: str, home: Path) -> None:
     loop = asyncio.get_running_loop()
     async with pair(url, home) as both:

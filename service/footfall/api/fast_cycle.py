@@ -102,7 +102,7 @@ class FastCycle:
                 self._making = self.connection.loop.create_task(answer)
                 self._making.add_done_callback(self._made)
                 return
-            reply = answer if isinstance(answer, tuple) else self.request.finish(answer)
+            reply = self._reply(answer)
         except Exception as error:
             reply = self._failed(error)
         self.answer(reply)
@@ -113,7 +113,10 @@ class FastCycle:
         elif error := making.exception():
             self.answer(self._failed(error))
         else:
-            self.answer(self.request.finish(making.result()))
+            self.answer(self._reply(making.result()))
+
+    def _reply(self, answer: Any) -> Reply | Response:
+        return answer if isinstance(answer, tuple | Response) else self.request.finish(answer)
 
     def _failed(self, error: BaseException) -> Response:
         self.site.process.metrics.refused.add(type(error).__name__)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from footfall.api import counters
+from footfall.api.dialects import WALINE
 from footfall.api.endpoint import Row
 from footfall.api.fields import Fields, ListOf, described
 from footfall.api.routes import EVERY
@@ -50,10 +51,10 @@ def test_every_field_is_told_once_in_each_shape_and_with_words(row: Row) -> None
 )
 def test_a_list_names_what_is_wrong_by_its_place(body: Any, wrong: dict[str, str]) -> None:
     with pytest.raises(BadRequest) as refused:
-        counters.CHANGE(RawRequest({}, body), SITE)
+        counters.CHANGE(RawRequest({}, WALINE, body), SITE)
     assert refused.value.fields == wrong
 
 
 def test_a_field_means_its_default_where_it_was_not_sent() -> None:
-    change = counters.CHANGE(RawRequest({}, {"path": "/a"}), SITE)
+    change = counters.CHANGE(RawRequest({}, WALINE, {"path": "/a"}), SITE)
     assert change.changes == [("/a", "time", 1)]

@@ -387,7 +387,6 @@ async def test_plain_requests_take_the_fast_path(
         assert answer.count(b"HTTP/1.1 200 OK\r\n") == 5
 
 
-@pytest.mark.usefixtures("equal_chance")
 @pytest.mark.parametrize("waits", [False, True], ids=["at once", "later"])
 async def test_an_operation_may_make_its_whole_response(
     url: str, home: Path, monkeypatch: pytest.MonkeyPatch, waits: bool
@@ -407,6 +406,7 @@ async def test_an_operation_may_make_its_whole_response(
     assert (answer.rpartition(b"\r\n\r\n")[2], state) == (b"made", OPEN)
 
 
+@pytest.mark.usefixtures("equal_chance")
 async def test_both_answer_alike_whatever_is_sent(url: str, home: Path) -> None:
     loop = asyncio.get_running_loop()
     async with pair(url, home) as both:

@@ -406,6 +406,24 @@ async def test_an_operation_may_make_its_whole_response(
     assert (answer.rpartition(b"\r\n\r\n")[2], state) == (b"made", OPEN)
 
 
+@pytest.mark.parametrize("waits", [False, True], ids=["at once", "later"])
+async def test_an_answer_that_cannot_be_said_is_an_error_and_no_hang(
+    url: str, home: Path, monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    async def later() -> object:
+        return object()
+
+    def made(site: object, parsed: object) -> FastRequest:
+        return FastRequest(lambda numbers: later() if waits else object())
+
+    (row, *others), dialect = fast_requests._ROWS[b"GET", b"/article"]
+    known = ([replace(row, fast=made), *others], dialect)
+    monkeypatch.setitem(fast_requests._ROWS, (b"GET", b"/article"), known)
+    async with serve(url, home / f"s{next(_numbers)}", is_fast=True) as served:
+        answer, _ = await served.exchange([READ.replace(b"/api", b"")])
+    assert answer.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
+
+
 @pytest.mark.usefixtures("equal_chance")
 async def test_both_answer_alike_whatever_is_sent(url: str, home: Path) -> None:
     loop = asyncio.get_running_loop()

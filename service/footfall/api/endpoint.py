@@ -175,7 +175,8 @@ class Resource:
         if row.fast and (row.run is None or caller.viewer.account is None):
             fast = row.fast(site, parsed)
             if fast:
-                return await answered(fast, site.rate_limits.client_key(caller.address))
+                key = site.rate_limits.client_key(caller.address) if fast.changes else ""
+                return await answered(fast, key)
         assert row.run is not None, f"{row.route} has nothing that answers this request"
         return await row.run(site, parsed, caller)
 

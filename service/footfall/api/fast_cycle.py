@@ -116,7 +116,13 @@ class FastCycle:
             self.answer(self._reply(making.result()))
 
     def _reply(self, answer: Any) -> Reply | Response:
-        return answer if isinstance(answer, tuple | Response) else self.request.finish(answer)
+        if isinstance(answer, tuple | Response):
+            return answer
+        try:
+            return self.request.finish(answer)
+        except Exception as error:
+            # Nobody would answer the request if this were raised behind a task.
+            return self._failed(error)
 
     def _failed(self, error: BaseException) -> Response:
         self.site.process.metrics.refused.add(type(error).__name__)

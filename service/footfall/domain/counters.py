@@ -65,10 +65,9 @@ async def _apply_to_known(
             raise TooMany(wait_ms, "New pages are counted too fast from this address")
         if not await site.quota.allows(names):
             raise NoRoom()
+        site.counters.send_changes(changes, done)
     except Exception as error:
         done(error)
-    else:
-        site.counters.send_changes(changes, done)
 
 
 def _counted(

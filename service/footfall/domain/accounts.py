@@ -66,7 +66,7 @@ async def new_step(site: Site, secret: str, code: str, caller: Caller) -> int:
     if caller.viewer.account is None:
         raise LoggedOut()
     id = caller.viewer.account.id
-    made = await attempt(site, caller, f"code {id}")
+    made = await attempt(site.cooldown, caller, f"code {id}")
     step = two_factor.step_of(secret, code, site.process.clock())
     if not step:
         raise WrongCode()

@@ -15,7 +15,6 @@ from ..errors import TooManyAttempts
 from ..model import Caller
 from ..netaddr import limit_key, network_key
 from ..store.cooldown import Cooldown, of_a_network
-from .site import Site
 
 # So many at once, and one more every so many seconds. An address has fewer than the strangers of
 # an account, whom others could otherwise keep out.
@@ -58,7 +57,9 @@ class Attempt:
             self.cooldown.give_back_attempt(who)
 
 
-async def attempt(site: Site, caller: Caller, what: str = "", known_as: str = "") -> Attempt:
+async def attempt(
+    cooldown: Cooldown, caller: Caller, what: str = "", known_as: str = ""
+) -> Attempt:
     """Count an attempt to prove something, for this address and at this account, or at what of it.
 
     `known_as` is who the account knows there, and stands for `what`. Raises TooManyAttempts.
@@ -68,38 +69,38 @@ async def attempt(site: Site, caller: Caller, what: str = "", known_as: str = ""
         buckets.append((known_as, KNOWN_RATE))
     elif what:
         buckets.append((f"mail {what}", ACCOUNT_RATE))
-    return await _taken(site, buckets)
+    return await _taken(cooldown, buckets)
 
 
-async def attempt_of_browser(site: Site, known_as: str) -> Attempt:
+async def attempt_of_browser(cooldown: Cooldown, known_as: str) -> Attempt:
     """Count an attempt of a browser that the account knows, wherever it is.
 
     Raises TooManyAttempts.
     """
-    return await _taken(site, [(known_as, KNOWN_RATE)])
+    return await _taken(cooldown, [(known_as, KNOWN_RATE)])
 
 
-async def ask(site: Site, caller: Caller) -> None:
+async def ask(cooldown: Cooldown, caller: Caller) -> None:
     """Count what an address asks before it proves anything. Raises TooManyAttempts."""
-    await _taken(site, _of_address(caller, "question ", QUESTION_RATE))
+    await _taken(cooldown, _of_address(caller, "question ", QUESTION_RATE))
 
 
-async def begin(site: Site, caller: Caller) -> None:
+async def begin(cooldown: Cooldown, caller: Caller) -> None:
     """Count a log-in by another service that an address begins. Raises TooManyAttempts."""
-    await _taken(site, _of_address(caller, "begin ", QUESTION_RATE))
+    await _taken(cooldown, _of_address(caller, "begin ", QUESTION_RATE))
 
 
-async def apply(site: Site, caller: Caller, *, is_guessing: bool) -> None:
+async def apply(cooldown: Cooldown, caller: Caller, *, is_guessing: bool) -> None:
     """Count a registration, which may have guessed the setup code. Raises TooManyAttempts."""
     buckets = _of_address(caller, "registration ", REGISTRATION_RATE)
     if is_guessing:
         buckets += _of_address(caller, "setup ", ADDRESS_RATE)
-    await _taken(site, buckets)
+    await _taken(cooldown, buckets)
 
 
-async def mail(site: Site, caller: Caller) -> None:
+async def mail(cooldown: Cooldown, caller: Caller) -> None:
     """Count what has any address mailed. Raises TooManyAttempts."""
-    await _taken(site, _of_address(caller, "mail ", MAILING_RATE))
+    await _taken(cooldown, _of_address(caller, "mail ", MAILING_RATE))
 
 
 def _of_address(caller: Caller, purpose: str, rate: Rate) -> list[Bucket]:
@@ -115,7 +116,7 @@ def _of_address(caller: Caller, purpose: str, rate: Rate) -> list[Bucket]:
     return buckets
 
 
-async def _taken(site: Site, buckets: Sequence[Bucket]) -> Attempt:
-    if buckets and (wait_ms := await site.cooldown.attempt(buckets)):
+async def _taken(cooldown: Cooldown, buckets: Sequence[Bucket]) -> Attempt:
+    if buckets and (wait_ms := await cooldown.attempt(buckets)):
         raise TooManyAttempts(wait_ms)
-    return Attempt(site.cooldown, buckets)
+    return Attempt(cooldown, buckets)

@@ -84,7 +84,7 @@ async def begin(
     if adds and caller.viewer.account is None:
         raise Denied()
     site.bans.look()
-    await attempts.begin(site, caller)
+    await attempts.begin(site.cooldown, caller)
     if adds is not None:
         await reauthentication.require(site, adds, caller)
     await site.bans.require_none(caller)
@@ -140,13 +140,13 @@ async def redeem(
 
     Raises TooManyAttempts, FlowExpired, WrongCode, Banned, Denied.
     """
-    made = await attempt(site, caller)
+    made = await attempt(site.cooldown, caller)
     link = _link_of(ticket, proof)
     id = await site.accounts.read_link(link)
     if not id:
         raise FlowExpired()
     # Whoever has a ticket may be guessing codes from many addresses.
-    guess = await attempt(site, Caller(), f"ticket {id}")
+    guess = await attempt(site.cooldown, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
         stored = await site.accounts.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:

@@ -74,7 +74,7 @@ async def opened(site: Site, token: str, purpose: Purpose) -> Opened | None:
 
 async def set_password(site: Site, token: str, password: str, caller: Caller) -> None:
     """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
-    tried = await attempt(site, caller)
+    tried = await attempt(site.cooldown, caller)
     mailed = await opened(site, token, "reset")
     link = mailed or await opened(site, token, "password")
     if link is None:
@@ -96,7 +96,7 @@ async def forgotten(site: Site, mail: str, caller: Caller) -> None:
     """Mail a link to whoever has an account with this mail. Nobody learns here whether there is
     one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
     site.bans.look()
-    await attempts.mail(site, caller)
+    await attempts.mail(site.cooldown, caller)
     site.account_mails.start(partial(_reset, site, canonical(mail), caller.language))
 
 

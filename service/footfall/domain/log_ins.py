@@ -35,7 +35,7 @@ async def by_password(
     if stored and _lacks_code(stored, code):
         # Such a log-in is the question for the code, asked in another way. No password is compared:
         # nobody learns which is right, by its answer or by what is left of the attempts.
-        await attempts.ask(site, caller)
+        await attempts.ask(site.cooldown, caller)
     else:
         made = await _attempt(site, compared, stored.id if stored else "", caller, device)
         try:
@@ -55,9 +55,9 @@ async def by_password(
 async def _attempt(site: Site, mail: str, id: str, caller: Caller, device: str) -> Attempt:
     """Raises TooManyAttempts."""
     if browser := await site.devices.browser(id, device):
-        return await attempts.attempt_of_browser(site, f"browser {browser}")
+        return await attempts.attempt_of_browser(site.cooldown, f"browser {browser}")
     place = await site.devices.place(id, caller)
-    return await attempts.attempt(site, caller, mail, f"place {place}" if place else "")
+    return await attempts.attempt(site.cooldown, caller, mail, f"place {place}" if place else "")
 
 
 async def _logged_in(
@@ -104,5 +104,5 @@ async def has_second_factor(site: Site, mail: str, caller: Caller, *, device: st
     """
     stored = await site.accounts.by_mail(canonical(mail))
     if stored is None or not await site.devices.browser(stored.id, device):
-        await attempts.ask(site, caller)
+        await attempts.ask(site.cooldown, caller)
     return stored is not None and _lacks_code(stored, code="")

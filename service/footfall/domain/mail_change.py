@@ -33,7 +33,7 @@ async def is_needed(site: Site, id: str, mail: str) -> bool:
 
 async def require_turn(site: Site, mail: str, caller: Caller) -> None:
     """Count a mail that `begin` sends. Raises TooManyAttempts, Busy."""
-    await attempts.mail(site, caller)
+    await attempts.mail(site.cooldown, caller)
     await site.account_mails.require_turn("mail", canonical(mail))
 
 
@@ -49,7 +49,7 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
     """
-    tried = await attempt(site, caller)
+    tried = await attempt(site.cooldown, caller)
     link = await opened(site, token, "mail")
     if link is None:
         raise LinkExpired()
@@ -73,7 +73,7 @@ async def _require_owner(site: Site, link: Opened, password: str, caller: Caller
     if account and account.id == link.id:
         return
     # Whoever has the link may be guessing from many addresses.
-    guess = await attempt(site, Caller(), f"link {link.id}")
+    guess = await attempt(site.cooldown, Caller(), f"link {link.id}")
     stored = await site.accounts.by_id(link.id)
     known = stored.credentials.password if stored else ""
     is_right, _ = await site.process.passwords.verify(password, known)

@@ -18,6 +18,7 @@ from ..errors import (
     WrongCurrentPassword,
 )
 from ..model import Account, Caller, Credentials, Role, Viewer
+from ..store.cooldown import Cooldown
 from . import accounts, two_factor
 from .accounts import Changes
 from .attempts import Attempt, attempt
@@ -69,7 +70,7 @@ async def require(
 async def _use_up(site: Site, code: str, caller: Caller) -> None:
     if not code:
         raise CodeRequired()
-    made = await _attempt(site, caller)
+    made = await _attempt(site.cooldown, caller)
     viewer = caller.viewer
     assert viewer.account is not None
 
@@ -86,7 +87,7 @@ async def _use_up(site: Site, code: str, caller: Caller) -> None:
 async def _compare(site: Site, password: str, stored: str, caller: Caller) -> None:
     if not password:
         raise PasswordRequired()
-    made = await _attempt(site, caller)
+    made = await _attempt(site.cooldown, caller)
     try:
         is_right, _ = await site.process.passwords.verify(password, stored)
     except Busy:
@@ -110,9 +111,9 @@ async def _require_fresh(site: Site, viewer: Viewer) -> None:
         raise LogInRequired()
 
 
-async def _attempt(site: Site, caller: Caller) -> Attempt:
+async def _attempt(cooldown: Cooldown, caller: Caller) -> Attempt:
     # Of this session alone: whoever has copied one token keeps the owner from nothing.
-    return await attempt(site, caller, f"proof {caller.viewer.session}")
+    return await attempt(cooldown, caller, f"proof {caller.viewer.session}")
 
 
 async def require_for(

@@ -48,7 +48,7 @@ async def register(site: Site, applicant: Applicant, caller: Caller) -> bool:
     BadRequest, Busy.
     """
     site.bans.look()
-    await attempts.apply(site, caller, is_guessing=bool(applicant.setup_code))
+    await attempts.apply(site.cooldown, caller, is_guessing=bool(applicant.setup_code))
     await site.captcha.require_for_registration(applicant.proof, caller)
     await site.bans.require_none(caller, applicant.mail)
     account = new_account(site, applicant.nick, applicant.mail, "guest", applicant.link)
@@ -73,7 +73,7 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
     Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
     UserExists, Busy.
     """
-    made = await attempts.attempt(site, caller)
+    made = await attempts.attempt(site.cooldown, caller)
     held = await held_by(site, token)
     asked = orjson.loads(held.what)
     await site.bans.require_none(caller, asked["mail"])

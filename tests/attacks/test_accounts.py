@@ -217,7 +217,7 @@ async def test_a_password_that_is_guessed_first(site: Site) -> None:
     id = (await log_in(site, GUEST))["data"]["objectId"]
     token = (await log_in(site, GUEST))["data"]["token"]
     proof = {"current_password": GUEST["password"]}
-    link = await new_link(site.service, id)
+    link = await new_link(site.service.accounts, id)
     for weak in ("1234567", "iloveyou", "Password1", "guest@example.com", "GUEST@EXAMPLE.COM"):
         for method, path, body, by in (
             ("POST", "/api/user", GUEST, ""),

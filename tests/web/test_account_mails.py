@@ -455,7 +455,7 @@ async def test_a_link_by_command_and_a_mailed_one_do_not_end_each_other_before_t
 ) -> None:
     stored = await site.store.accounts.by_mail(MARA["email"])
     assert stored is not None
-    made = await new_link(site.service, stored.id)
+    made = await new_link(site.service.accounts, stored.id)
     token = await forgets(site, mails, MARA["email"])
     assert await set_password(site, made, "mara's other") == DONE
     assert await set_password(site, token, "mara's third") == EXPIRED

@@ -80,7 +80,7 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
                 f"{mail} has an account already: `footfall accounts promote` makes its owner an "
                 "administrator, `footfall accounts password` gives a link for another password"
             ) from None
-        return await new_link(site, account.id)
+        return await new_link(site.accounts, account.id)
 
     # Read once: a file that is a pipe has its text only once.
     settings = settings_of_environment()
@@ -96,7 +96,7 @@ def password(who: str) -> None:
         account = await _found(site, who)
         if account.role == "banned":
             aside(f"({printable(account.mail)} is banned, and cannot log in before `unban`)")
-        return await new_link(site, account.id)
+        return await new_link(site.accounts, account.id)
 
     settings = settings_of_environment()
     _say_link(settings, with_site(make, settings))

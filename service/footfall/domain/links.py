@@ -15,7 +15,7 @@ from hashlib import sha256
 from ..errors import Banned, LinkExpired
 from ..model import Account, Caller, Credentials
 from ..notify.account_mail import Letter
-from ..store.accounts import Held, Purpose
+from ..store.accounts import Accounts, Held, Purpose
 from . import attempts
 from .accounts import changed
 from .attempts import attempt
@@ -43,7 +43,7 @@ class Opened:
 
 
 async def new_link(
-    site: Site,
+    accounts: Accounts,
     id: str,
     purpose: Purpose = "password",
     *,
@@ -51,20 +51,20 @@ async def new_link(
     more: str = "",
 ) -> str:
     """The token of a link for this account."""
-    stored = await site.accounts.by_id(id)
+    stored = await accounts.by_id(id)
     secret = secrets.token_urlsafe(24)
     known = stored.credentials if stored else Credentials()
     what = f"{_digest(secret)} {_digest(known.password)} {more}"
-    await site.accounts.keep_link((purpose, id), what, lasts_ms=lasts_seconds * 1000)
+    await accounts.keep_link((purpose, id), what, lasts_ms=lasts_seconds * 1000)
     return f"{id}.{secret}"
 
 
-async def opened(site: Site, token: str, purpose: Purpose) -> Opened | None:
+async def opened(accounts: Accounts, token: str, purpose: Purpose) -> Opened | None:
     """The link with this token, if there is one."""
     id, _, secret = token.rpartition(".")
     if not id:
         return None
-    what = await site.accounts.read_link((purpose, id))
+    what = await accounts.read_link((purpose, id))
     known, _, rest = what.partition(" ")
     if not hmac.compare_digest(known, _digest(secret)):
         return None
@@ -75,8 +75,8 @@ async def opened(site: Site, token: str, purpose: Purpose) -> Opened | None:
 async def set_password(site: Site, token: str, password: str, caller: Caller) -> None:
     """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
     tried = await attempt(site.cooldown, caller)
-    mailed = await opened(site, token, "reset")
-    link = mailed or await opened(site, token, "password")
+    mailed = await opened(site.accounts, token, "reset")
+    link = mailed or await opened(site.accounts, token, "password")
     if link is None:
         raise LinkExpired()
     stored = await site.accounts.by_id(link.id)
@@ -107,7 +107,7 @@ async def _reset(site: Site, mail: str, language: str) -> Letter | None:
     with suppress(Banned):
         await site.bans.require_none(Caller(), mail)
         if not await site.account_mails.wait_ms("reset", mail):
-            token = await new_link(site, stored.id, "reset", lasts_seconds=MAILED_SECONDS)
+            token = await new_link(site.accounts, stored.id, "reset", lasts_seconds=MAILED_SECONDS)
             # To the mail as the account has it: whoever asked may have spelled it otherwise.
             return Letter("reset", stored.account.mail, language, f"/ui/forgot#{token}")
     return None

@@ -39,7 +39,7 @@ async def require_turn(site: Site, mail: str, caller: Caller) -> None:
 
 async def begin(site: Site, account: Account, mail: str, caller: Caller) -> None:
     """Mail a link to the address. Raises Busy."""
-    token = await new_link(site, account.id, "mail", more=mail)
+    token = await new_link(site.accounts, account.id, "mail", more=mail)
     letter = Letter("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)
     site.account_mails.send(letter)
 
@@ -50,7 +50,7 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
     Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
     """
     tried = await attempt(site.cooldown, caller)
-    link = await opened(site, token, "mail")
+    link = await opened(site.accounts, token, "mail")
     if link is None:
         raise LinkExpired()
     await _require_owner(site, link, password, caller)

@@ -330,7 +330,7 @@ VERIFICATION = Fields(
 
 async def lead(site: Site, token: str, caller: Caller) -> Response:
     """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
-    await registration.held_by(site, token)
+    await registration.held_by(site.accounts, token)
     page = f"{site.providers.targets.server_url}/ui/confirm#{token}"
     return Response(302, b"", [(b"location", page.encode())])
 

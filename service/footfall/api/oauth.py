@@ -111,7 +111,7 @@ async def oauth(site: Site, parsed: Step, caller: Caller) -> Response:
             return _sent(address, cookie(targets, state, identities.FLOW_SECONDS))
         if not hmac.compare_digest(parsed.kept.encode(), parsed.state.encode()):
             raise FlowExpired()
-        flow = await identities.take(site, parsed.state)
+        flow = await identities.take(site.accounts, parsed.state)
         target = flow.target
         arrival = await identities.arrive(site, flow, parsed.answer, caller)
         seconds = identities.TICKET_SECONDS if arrival.proof else 0

@@ -33,7 +33,7 @@ from ..errors import (
 from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
-from ..store.accounts import Changed, Link, StoredAccount
+from ..store.accounts import Accounts, Changed, Link, StoredAccount
 from . import accounts, attempts, mail_change, reauthentication, registration, two_factor
 from .attempts import attempt
 from .mails import canonical, is_mail
@@ -98,9 +98,9 @@ async def begin(
     return address, state
 
 
-async def take(site: Site, state: str) -> Flow:
+async def take(accounts: Accounts, state: str) -> Flow:
     """The flow with this state, once. Raises FlowExpired."""
-    body = await site.accounts.take_link(("flow", state))
+    body = await accounts.take_link(("flow", state))
     if not body:
         raise FlowExpired()
     return Flow(**orjson.loads(body))

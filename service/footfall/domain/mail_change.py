@@ -11,6 +11,7 @@ from ..errors import Busy, LinkExpired, UserExists, WrongPassword
 from ..model import MAY_LOG_IN, Account, Caller, Credentials
 from ..notify.account_mail import Letter
 from . import attempts
+from .account_mails import AccountMails
 from .accounts import changed
 from .attempts import attempt
 from .links import Opened, new_link, opened
@@ -65,7 +66,7 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
     if was is None:
         raise LinkExpired()
     tried.succeeded(link.id)
-    await _tell(site, was, link.more, caller)
+    await _tell(site.account_mails, was, link.more, caller)
 
 
 async def _require_owner(site: Site, link: Opened, password: str, caller: Caller) -> None:
@@ -82,7 +83,7 @@ async def _require_owner(site: Site, link: Opened, password: str, caller: Caller
     guess.succeeded(link.id)
 
 
-async def _tell(site: Site, was: Account, mail: str, caller: Caller) -> None:
+async def _tell(mails: AccountMails, was: Account, mail: str, caller: Caller) -> None:
     """Tell the address that the account had, if there was one."""
     compared = canonical(was.mail)
     # Whoever came by a service that shows none has one that leads nowhere.
@@ -91,5 +92,5 @@ async def _tell(site: Site, was: Account, mail: str, caller: Caller) -> None:
         return
     # The change is made in any case.
     with suppress(Busy):
-        if not await site.account_mails.wait_ms("moved", compared):
-            site.account_mails.send(Letter("moved", was.mail, caller.language))
+        if not await mails.wait_ms("moved", compared):
+            mails.send(Letter("moved", was.mail, caller.language))

@@ -14,11 +14,12 @@ import orjson
 from ..errors import LinkExpired, RegistrationClosed, UserExists, WrongPassword, WrongSetupCode
 from ..model import Account, Caller, Credentials, Role
 from ..notify.account_mail import Letter
-from ..store.accounts import Held, Link
+from ..store.accounts import Accounts, Held, Link
 from ..store.ids import SHORT
 from . import attempts
 from .captcha import Proof
 from .mails import canonical
+from .rules import AccountRules
 from .site import Site
 
 # How long a registration can be confirmed.
@@ -74,7 +75,7 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
     UserExists, Busy.
     """
     made = await attempts.attempt(site.cooldown, caller)
-    held = await held_by(site, token)
+    held = await held_by(site.accounts, token)
     asked = orjson.loads(held.what)
     await site.bans.require_none(caller, asked["mail"])
     is_right, _ = await site.process.passwords.verify(password, asked["password"])
@@ -87,10 +88,10 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
     made.succeeded(account.id)
 
 
-async def held_by(site: Site, token: str) -> Held:
+async def held_by(accounts: Accounts, token: str) -> Held:
     """The registration that this link holds. Raises LinkExpired."""
     link: Link = ("register", token)
-    what = await site.accounts.read_link(link)
+    what = await accounts.read_link(link)
     if not what:
         raise LinkExpired()
     return Held(link, what)
@@ -100,17 +101,17 @@ async def _is_owners(site: Site, openings: Openings) -> bool:
     """Is it the first account, of whoever knows the setup code? A mail server that does not work
     must not lock the owner out."""
     knows_code = bool(site.account_rules.setup_code) and openings[0] is not None
-    return knows_code and await _is_first(site)
+    return knows_code and await _is_first(site.accounts)
 
 
-async def _is_first(site: Site) -> bool:
-    return not (await site.accounts.listed(0, 1))[0]
+async def _is_first(accounts: Accounts) -> bool:
+    return not (await accounts.listed(0, 1))[0]
 
 
 async def _require_free(site: Site, openings: Openings, account: Account) -> None:
     """Raises what `admit` would raise now, before anybody is mailed."""
-    if not openings[0 if await _is_first(site) else 1]:
-        raise await _refusal(site)
+    if not openings[0 if await _is_first(site.accounts) else 1]:
+        raise await _refusal(site.accounts, site.account_rules)
     if await site.accounts.by_mail(canonical(account.mail)):
         raise UserExists()
 
@@ -136,13 +137,13 @@ async def admit(
         mail = canonical(shape.mail)
         if made := await site.accounts.register(*openings, mail, credentials, held):
             return made
-    raise await _refusal(site)
+    raise await _refusal(site.accounts, site.account_rules)
 
 
-async def _refusal(site: Site) -> RegistrationClosed | WrongSetupCode:
+async def _refusal(accounts: Accounts, rules: AccountRules) -> RegistrationClosed | WrongSetupCode:
     """Why nobody may make an account now."""
-    is_closed = site.account_rules.registration == "closed"
-    if is_closed or await site.accounts.administrators():
+    is_closed = rules.registration == "closed"
+    if is_closed or await accounts.administrators():
         return RegistrationClosed()
     return WrongSetupCode()
 

@@ -66,7 +66,7 @@ async def set_password(site: Site, token: str, password: str = "quite another") 
 
 async def eves(site: Site, role: Role = "guest", **known: Any) -> Account:
     """An account of Eve's with the victim's address, from before addresses were confirmed."""
-    account = new_account(site.service, "Eve", VICTIM, role)
+    account = new_account(site.service.process, "Eve", VICTIM, role)
     secret = Credentials(
         await site.service.process.passwords.hash(EVE["password"], VICTIM), **known
     )
@@ -258,7 +258,7 @@ async def test_an_address_in_another_spelling(site: Site, mails: MailServer) -> 
     """Who: a stranger with a mailbox whose address is compared as equal to somebody's, but is not
     the same to its mail server. What: asks for the other's new password with their own spelling.
     Instead: the link is mailed to the address as the account has it."""
-    account = new_account(site.service, "Vic", "Vic.Tim@example.com", "guest")
+    account = new_account(site.service.process, "Vic", "Vic.Tim@example.com", "guest")
     await site.store.accounts.register(None, account, "vic.tim@example.com", Credentials())
     for spelling in ("vic.tim@example.com", "VIC.TIM@example.com", " Vic.Tim@EXAMPLE.com "):
         assert await forget(site, spelling) == DONE

@@ -624,7 +624,7 @@ async def test_an_account_that_was_never_verified_is_deleted_instead_of_banned(
     people: People,
 ) -> None:
     store = people.site.store.accounts
-    account = new_account(people.site.service, "U", "una@example.com", "unverified")
+    account = new_account(people.site.service.process, "U", "una@example.com", "unverified")
     await store.register(None, account, account.mail, Credentials())
     await people.site.send("DELETE", f"/api/user/{account.id}", by=people.mara)
     assert await store.by_mail(account.mail) is None

@@ -72,7 +72,7 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
     role: Role = "administrator" if is_administrator else "guest"
 
     async def make(site: Site) -> str:
-        account = new_account(site, nick, mail, role)
+        account = new_account(site.process, nick, mail, role)
         try:
             await site.accounts.register(account, account, canonical(mail), Credentials())
         except UserExists:

@@ -65,7 +65,7 @@ async def _publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if is_exempt else _fingerprint(draft, caller, text)
     before = await _before(site, draft, caller, fingerprint)
-    id = site.process.ids.new(site.process.clock(), draft.path)
+    id = site.process.new_id(draft.path)
     try:
         async with cooldown(site, caller, id):
             # The search for forbidden words is the dearest check, so it is the last one, and runs
@@ -177,7 +177,7 @@ async def _store(site: Site, comment: Comment, status: Status, fingerprint: str)
             await site.comments.publish(comment, status, fingerprint)
             return comment
         except IdTaken:
-            id = site.process.ids.new(site.process.clock(), comment.path)
+            id = site.process.new_id(comment.path)
             comment = replace(comment, id=id, at=created_ms(id))
     raise Unavailable()
 

@@ -189,7 +189,9 @@ async def _account_of(site: Site, identity: Identity, caller: Caller) -> StoredA
 async def _register(site: Site, identity: Identity, caller: Caller) -> None:
     """Raises IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists."""
     nick = safe_nick(identity.nick)[:MAX_NICK].strip() or identity.service
-    made = registration.new_account(site, nick, identity.mail, "guest", _link(identity.link))
+    made = registration.new_account(
+        site.process, nick, identity.mail, "guest", _link(identity.link)
+    )
     shown = identity.mail if is_mail(identity.mail) else ""
     asks = bool(shown) and not identity.is_vouched and site.account_mails.confirms
     if asks:

@@ -55,5 +55,9 @@ class Process:
     ids: IdGenerator = field(default_factory=IdGenerator)
     about: About = About()
 
+    def new_id(self, path: str) -> str:
+        """Of what is made now: a comment on this page, or with "" what is on none."""
+        return self.ids.new(self.clock(), path)
+
     async def close(self) -> None:
         await self.redis.close()

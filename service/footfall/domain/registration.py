@@ -19,6 +19,7 @@ from ..store.ids import SHORT
 from . import attempts
 from .captcha import Proof
 from .mails import canonical
+from .process import Process
 from .rules import AccountRules
 from .site import Site
 
@@ -52,7 +53,7 @@ async def register(site: Site, applicant: Applicant, caller: Caller) -> bool:
     await attempts.apply(site.cooldown, caller, is_guessing=bool(applicant.setup_code))
     await site.captcha.require_for_registration(applicant.proof, caller)
     await site.bans.require_none(caller, applicant.mail)
-    account = new_account(site, applicant.nick, applicant.mail, "guest", applicant.link)
+    account = new_account(site.process, applicant.nick, applicant.mail, "guest", applicant.link)
     openings = site.account_rules.openings(account, applicant.setup_code)
     asks = site.account_mails.confirms and not await _is_owners(site, openings)
     if asks:
@@ -81,7 +82,7 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
     is_right, _ = await site.process.passwords.verify(password, asked["password"])
     if not is_right:
         raise WrongPassword()
-    account = new_account(site, asked["nick"], asked["mail"], "guest", asked["link"])
+    account = new_account(site.process, asked["nick"], asked["mail"], "guest", asked["link"])
     openings = site.account_rules.openings(account, setup_code="")
     credentials = Credentials(asked["password"], confirmed=canonical(account.mail))
     account = await admit(site, openings, credentials, held)
@@ -148,6 +149,5 @@ async def _refusal(accounts: Accounts, rules: AccountRules) -> RegistrationClose
     return WrongSetupCode()
 
 
-def new_account(site: Site, nick: str, mail: str, role: Role, link: str = "") -> Account:
-    id = site.process.ids.new(site.process.clock(), "")[:SHORT]
-    return Account(id, role, nick, mail, link)
+def new_account(process: Process, nick: str, mail: str, role: Role, link: str = "") -> Account:
+    return Account(process.new_id("")[:SHORT], role, nick, mail, link)

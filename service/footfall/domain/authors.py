@@ -213,7 +213,7 @@ async def _forget(site: Site, author: Author) -> bool:
     """Take away what remembers an author, besides comments and account; False if nothing does."""
     number = int(bool(author.id) and await site.site_index.forget_pages_of(author.id))
     for value in filter(None, (author.id, author.mail)):
-        number += await banning.forget(site, value)
+        number += await site.bans.forget(value)
     if author.mail:
         number += await site.log.forget(author.mail)
         # What was given up says why, in words of other servers: they name the address.

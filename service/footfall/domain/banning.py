@@ -6,56 +6,23 @@ neither write nor log in, whatever their role: wherever this ends, somebody who 
 and a repetition does the rest.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import replace
 
-from ..errors import Refused, Unavailable
+from ..errors import Refused
 from ..model import Account, Ban, Caller, Credentials, Role
-from ..store.bans import Changed
+from ..store.log import ModerationLog
 from . import accounts
 from .accounts import Changes
-from .bans import NOTHING, kind_of, until_of, value_of
+from .bans import NOTHING, KnownBans, kind_of, value_of
 from .rules import require_administrator
 from .site import Site
 
-# How often to read again what somebody else has changed meanwhile.
-MAX_READINGS = 5
 # Characters of a reason.
 MAX_REASON = 200
 # Bans that have ended and are taken off the list together.
 MAX_ENDED = 100
 NOTHING_ELSE = Changes()
-
-
-async def _change(
-    site: Site, value: str, after: Callable[[Ban | None], Ban | None], by: str = "", did: str = ""
-) -> bool:
-    """Make of a ban what it is to be; False if it is that already. It is logged if anybody did it.
-
-    Raises TooManyBans, Unavailable.
-    """
-    for _ in range(MAX_READINGS):
-        before = await site.bans.store.get(value)
-        now = after(before)
-        if before == now:
-            return False
-        words = ("by", by, "did", did, "id", value, "was", said(before), "now", said(now))
-        entry = words if did else ()
-        try:
-            await site.bans.store.change(value, before, now, site.process.clock(), entry)
-        except Changed:
-            continue
-        await site.bans.refresh()
-        return True
-    raise Unavailable()
-
-
-def said(ban: Ban | None) -> str:
-    """A ban in the log."""
-    if ban is None:
-        return "not banned"
-    until = until_of(ban)
-    return f"banned until {until}" if until else "banned"
 
 
 async def ban(
@@ -82,7 +49,7 @@ async def ban(
         is_same = listed and (listed.until_ms, listed.reason) == (until_ms, reason)
         return listed if listed and is_same else made
 
-    is_new = await _change(site, value, after, made.by, "ban")
+    is_new = await site.bans.change(value, after, made.by, "ban")
     return made, is_new or (was is not None and was.role != "banned")
 
 
@@ -101,11 +68,11 @@ async def lift(site: Site, text: str, caller: Caller) -> bool:
 async def _lift(site: Site, value: str, listed: Ban | None, by: str) -> bool:
     is_account = kind_of(value) == "account"
     was = await _turn(site, value, "guest", of=("banned",)) if is_account else None
-    is_off = await _take_off(site, value, listed, by)
+    is_off = await _take_off(site.bans, value, listed, by)
     if was is None or was.role != "banned":
         return is_off
     if not is_off:
-        await _log_role(site, was, "guest", by)
+        await _log_role(site.log, was, "guest", by)
     return True
 
 
@@ -118,9 +85,9 @@ async def _turn(site: Site, id: str, role: Role, *, of: Container[Role]) -> Acco
     return await accounts.changed(site, id, change)
 
 
-async def _take_off(site: Site, value: str, listed: Ban | None, by: str) -> bool:
+async def _take_off(bans: KnownBans, value: str, listed: Ban | None, by: str) -> bool:
     """Take a ban off the list; not one that was made since this one was read."""
-    return await _change(site, value, lambda ban: None if ban == listed else ban, by, "unban")
+    return await bans.change(value, lambda ban: None if ban == listed else ban, by, "unban")
 
 
 async def give_role(
@@ -139,8 +106,8 @@ async def give_role(
     was = await accounts.edit(site, id, replace(changes, role=role))
     if was is None:
         return False
-    await _log_role(site, was, role, by(caller))
-    await _take_off(site, id, listed, by(caller))
+    await _log_role(site.log, was, role, by(caller))
+    await _take_off(site.bans, id, listed, by(caller))
     return True
 
 
@@ -154,13 +121,13 @@ async def change_role(
     require_administrator(caller.viewer)
     was = await _turn(site, id, role, of=of)
     if was and was.role in of:
-        await _log_role(site, was, role, by(caller))
+        await _log_role(site.log, was, role, by(caller))
     return was
 
 
-async def _log_role(site: Site, was: Account, role: Role, by: str) -> None:
+async def _log_role(log: ModerationLog, was: Account, role: Role, by: str) -> None:
     if was.role != role:
-        await site.log.add(by=by, did="role", id=was.id, was=was.role, now=role)
+        await log.add(by=by, did="role", id=was.id, was=was.role, now=role)
 
 
 async def ban_account(
@@ -183,7 +150,7 @@ async def ban_account(
             return listed
         return made
 
-    is_new = await _change(site, id, after, made.by, "ban")
+    is_new = await site.bans.change(id, after, made.by, "ban")
     return is_new or was.role != "banned"
 
 
@@ -193,13 +160,8 @@ async def remove(site: Site, id: str, caller: Caller) -> bool:
     Raises LastAdministrator.
     """
     has_gone = await accounts.remove(site, id)
-    await _change(site, id, lambda ban: None, by(caller), "unban")
+    await site.bans.change(id, lambda ban: None, by(caller), "unban")
     return has_gone
-
-
-async def forget(site: Site, value: str) -> bool:
-    """Take a ban off the list, of which the log says nothing; False if there was none."""
-    return await _change(site, value, lambda ban: None)
 
 
 async def tidy(site: Site) -> None:

@@ -13,14 +13,16 @@ from datetime import UTC, datetime
 
 from ..driver.background import Background
 from ..driver.replies import ErrorReply
-from ..errors import Banned, Refused, StoreUnavailable
+from ..errors import Banned, Refused, StoreUnavailable, Unavailable
 from ..model import Ban, Caller
 from ..netaddr import NetworkMap, Networks, network_text
-from ..store.bans import Bans
+from ..store.bans import Bans, Changed
 from .mails import canonical, is_mail
 
 # How old the list may be before it is looked at again behind a request.
 FRESH_SECONDS = 1.0
+# How often to read again what somebody else has changed meanwhile.
+MAX_READINGS = 5
 NOTHING = "This is no address, network, mail, or account"
 
 
@@ -51,6 +53,14 @@ def until_of(ban: Ban) -> str:
     if not ban.until_ms:
         return ""
     return datetime.fromtimestamp(ban.until_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _said(ban: Ban | None) -> str:
+    """A ban in the log."""
+    if ban is None:
+        return "not banned"
+    until = until_of(ban)
+    return f"banned until {until}" if until else "banned"
 
 
 class BanList:
@@ -124,6 +134,33 @@ class KnownBans:
     def newest(self) -> list[Ban]:
         """All of them, those that have ended too, the newest first."""
         return sorted(self._list.every.values(), key=lambda ban: (-ban.at_ms, ban.value))
+
+    async def change(
+        self, value: str, after: Callable[[Ban | None], Ban | None], by: str = "", did: str = ""
+    ) -> bool:
+        """Make of a ban what it is to be; False if it is that already. It is logged if anybody did
+        it.
+
+        Raises TooManyBans, Unavailable.
+        """
+        for _ in range(MAX_READINGS):
+            before = await self.store.get(value)
+            now = after(before)
+            if before == now:
+                return False
+            words = ("by", by, "did", did, "id", value, "was", _said(before), "now", _said(now))
+            entry = words if did else ()
+            try:
+                await self.store.change(value, before, now, self._clock(), entry)
+            except Changed:
+                continue
+            await self.refresh()
+            return True
+        raise Unavailable()
+
+    async def forget(self, value: str) -> bool:
+        """Take a ban off the list, of which the log says nothing; False if there was none."""
+        return await self.change(value, lambda ban: None)
 
     def look(self) -> None:
         """Look for changes without keeping anybody waiting, unless that was done just now."""

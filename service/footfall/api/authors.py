@@ -11,6 +11,7 @@ from ..domain.authors import Author, Deed
 from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Caller
+from ..render.view import DisplayOptions
 from .fields import Fields, Found, Text
 from .session import described
 
@@ -38,9 +39,9 @@ WANTED = Fields(
 
 
 async def show(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
-    author = await authors.find(site, parsed.who)
+    author = await authors.find(site.accounts, parsed.who)
     part = await authors.part(site, author, parsed.after)
-    shown = {"account": _account(site, author), "mail": author.mail}
+    shown = {"account": _account(site.display, author), "mail": author.mail}
     comments = [fact for each in part.comments if (fact := _facts(each))]
     return shown | {"data": comments} | _more(part.after, part.searched)
 
@@ -62,7 +63,7 @@ async def delete(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
 
 
 async def _erase(site: Site, parsed: AuthorRequest, deed: Deed, caller: Caller) -> object:
-    author = await authors.find(site, parsed.who)
+    author = await authors.find(site.accounts, parsed.who)
     done = await authors.erase(site, author, deed, caller, parsed.after)
     return {
         "comments": done.comments,
@@ -71,8 +72,8 @@ async def _erase(site: Site, parsed: AuthorRequest, deed: Deed, caller: Caller) 
     } | _more(done.after, done.searched)
 
 
-def _account(site: Site, author: Author) -> dict[str, object] | None:
-    return described(site.display, author.account) if author.account else None
+def _account(display: DisplayOptions, author: Author) -> dict[str, object] | None:
+    return described(display, author.account) if author.account else None
 
 
 def _more(after: str, searched: int) -> dict[str, object]:

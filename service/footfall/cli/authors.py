@@ -46,7 +46,7 @@ def show(who: str) -> None:
 
 
 async def _summary(site: Site, who: str) -> str:
-    author = await authors.find(site, who)
+    author = await authors.find(site.accounts, who)
     statuses, pages, times = Counter[str](), set[str](), list[int]()
     async for each in _comments(site, author):
         statuses[each.shown.status] += 1
@@ -73,7 +73,7 @@ def export(who: str, output: TextIO) -> None:
     """Write everything that is stored of an author, as JSON lines. Exit 1 if there is nothing."""
 
     async def write(site: Site) -> int:
-        author = await authors.find(site, who)
+        author = await authors.find(site.accounts, who)
         number = 0
         async for line in _lines(site, author):
             click.echo(json.dumps(line), file=output)
@@ -127,7 +127,7 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
         if not is_meant:
             what = await _summary(site, who)
             return f"{what}\nwould be {done}. Nothing was done; --yes does it."
-        author, comments, damaged, after = await authors.find(site, who), 0, 0, ""
+        author, comments, damaged, after = await authors.find(site.accounts, who), 0, 0, ""
         while True:
             outcome = await authors.erase(site, author, deed, CONSOLE, after, is_begun=comments > 0)
             comments, damaged = comments + outcome.comments, damaged + outcome.damaged

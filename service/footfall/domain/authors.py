@@ -18,6 +18,7 @@ from typing import Any, Literal
 from ..driver.keys import digest
 from ..errors import BadRequest, Refused
 from ..model import STATUSES, Account, Caller, Comment
+from ..store.accounts import Accounts
 from ..store.ids import is_id, is_short
 from ..store.moderation import Actor, Rewording, StoredComment
 from ..store.outbox import MAX_UNDELIVERED
@@ -79,11 +80,11 @@ class Erasure:
     is_logged: bool = False
 
 
-async def find(site: Site, who: str) -> Author:
+async def find(accounts: Accounts, who: str) -> Author:
     """The author with this mail or account. Raises Refused."""
     who = who.strip()
     mail = canonical(who) if is_mail(who) else ""
-    stored = await (site.accounts.by_mail(mail) if mail else site.accounts.by_id(who))
+    stored = await (accounts.by_mail(mail) if mail else accounts.by_id(who))
     if stored:
         return Author(stored.id, canonical(stored.account.mail), stored.account)
     if not (mail or is_short(who)):
@@ -170,7 +171,7 @@ async def _anonymize(site: Site, found: StoredComment) -> int | None:
     """None for one that is damaged."""
     if _is_damaged(found):
         return None
-    return int(bool(await until_settled(site, found, partial(_anonymize_once, site))))
+    return int(bool(await until_settled(site.moderation, found, partial(_anonymize_once, site))))
 
 
 def _is_damaged(found: StoredComment) -> bool:

@@ -99,7 +99,7 @@ class _Work:
 
     async def edit(self, found: StoredComment, wanted: Edit) -> Result:
         html = await html_of(self.site, found.comment, wanted.text, self.caller)
-        after = edited(self.site, found.comment, wanted, html)
+        after = edited(self.site.display, found.comment, wanted, html)
         if after == found.comment:
             return "unchanged"
         result = await self.put_words(found, after)

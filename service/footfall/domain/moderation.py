@@ -13,12 +13,14 @@ from ..driver.keys import digest
 from ..errors import Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
 from ..markup import safe_link
 from ..model import Caller, Comment, ShownComments, Status
+from ..render.view import DisplayOptions
 from ..store.comments import AlreadyPublished
 from ..store.ids import is_id
-from ..store.moderation import Actor, Overtaken, Rewording, StoredComment
+from ..store.moderation import Actor, Moderation, Overtaken, Rewording, StoredComment
+from ..store.site_index import SiteIndex
 from .comments import cooldown, with_authors
 from .counters import charge
-from .rules import require_allowed, verdict
+from .rules import Rules, require_allowed, verdict
 from .shares import client_of
 from .site import Site
 
@@ -54,7 +56,7 @@ async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> ShownCommen
     Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
     """
     site.bans.look()
-    found = await _allowed(site, id, caller)
+    found = await _allowed(site.moderation, id, caller)
     is_moderator = caller.viewer.is_administrator
     if found is None or wanted.is_blank(found.comment.account):
         return None
@@ -68,7 +70,7 @@ async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> ShownCommen
     return await with_authors(site, shown, caller.viewer) if shown else None
 
 
-async def _allowed(site: Site, id: str, caller: Caller) -> StoredComment | None:
+async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredComment | None:
     """The comment, if the caller may change it; None if there is none, for administrators.
 
     Raises Unauthorized for the public, and Forbidden for everybody else: also where there is no
@@ -77,7 +79,7 @@ async def _allowed(site: Site, id: str, caller: Caller) -> StoredComment | None:
     account = caller.viewer.account
     if account is None:
         raise Unauthorized()
-    found = await site.moderation.whole([id]) if is_id(id) else []
+    found = await moderation.whole([id]) if is_id(id) else []
     is_author = bool(found) and found[0].shown.body.account == account.id
     if not (is_author or caller.viewer.is_administrator):
         raise Forbidden()
@@ -85,14 +87,14 @@ async def _allowed(site: Site, id: str, caller: Caller) -> StoredComment | None:
 
 
 async def until_settled(
-    site: Site, found: StoredComment, attempt: Callable[[StoredComment], Awaitable[T]]
+    moderation: Moderation, found: StoredComment, attempt: Callable[[StoredComment], Awaitable[T]]
 ) -> T | None:
     """Try, and read again what somebody else has changed meanwhile. Raises Unavailable."""
     for _ in range(TRIES):
         try:
             return await attempt(found)
         except Overtaken:
-            there = await site.moderation.whole([found.shown.id])
+            there = await moderation.whole([found.shown.id])
             if not there:
                 return None
             (found,) = there
@@ -104,10 +106,10 @@ async def _moderate(site: Site, found: StoredComment, wanted: Edit, caller: Call
     html = await html_of(site, found.comment, wanted.text, caller)
 
     async def attempt(found: StoredComment) -> None:
-        after = edited(site, found.comment, wanted, html)
+        after = edited(site.display, found.comment, wanted, html)
         await _put(site, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
 
-    await until_settled(site, found, attempt)
+    await until_settled(site.moderation, found, attempt)
 
 
 async def _rewrite(site: Site, found: StoredComment, text: str, caller: Caller) -> None:
@@ -130,7 +132,7 @@ async def _rewrite(site: Site, found: StoredComment, text: str, caller: Caller) 
 
 async def _store_words(site: Site, found: StoredComment, text: str, caller: Caller) -> None:
     """Raises TooManyAtOnce, Duplicate, Unavailable."""
-    approved = await _approved(site, caller)
+    approved = await _approved(site.rules, site.site_index, caller)
     made = await site.process.renderer.make(
         text, "", site.pictures, site.rules.forbidden, client_of(caller)
     )
@@ -141,17 +143,17 @@ async def _store_words(site: Site, found: StoredComment, text: str, caller: Call
         await _put(site, found, after, _stricter(found.shown.status, judged), caller)
 
     try:
-        await until_settled(site, found, attempt)
+        await until_settled(site.moderation, found, attempt)
     except AlreadyPublished:
         raise Duplicate() from None
 
 
-async def _approved(site: Site, caller: Caller) -> int:
+async def _approved(rules: Rules, index: SiteIndex, caller: Caller) -> int:
     """How many approved comments an author has, where that matters."""
     account = caller.viewer.account
-    if account is None or not site.rules.asks_for_trust:
+    if account is None or not rules.asks_for_trust:
         return 0
-    return (await site.site_index.tallies([account.id]))[account.id]
+    return (await index.tallies([account.id]))[account.id]
 
 
 async def _put(
@@ -194,12 +196,12 @@ async def html_of(site: Site, comment: Comment, text: str, caller: Caller) -> st
     return (await site.process.renderer.make(text, "", site.pictures, None, client_of(caller))).html
 
 
-def edited(site: Site, comment: Comment, wanted: Edit, html: str) -> Comment:
+def edited(display: DisplayOptions, comment: Comment, wanted: Edit, html: str) -> Comment:
     """The comment as a moderator wants it: its words, which are this HTML, and who wrote it if it
     has no account."""
     if wanted.text and wanted.text != comment.source:
         comment = replace(comment, html=html, source=wanted.text)
-    return comment if comment.account else _renamed(site, comment, wanted)
+    return comment if comment.account else _renamed(display, comment, wanted)
 
 
 def _stricter(status: Status, judged: Status) -> Status | None:
@@ -209,7 +211,7 @@ def _stricter(status: Status, judged: Status) -> Status | None:
     return judged
 
 
-def _renamed(site: Site, comment: Comment, wanted: Edit) -> Comment:
+def _renamed(display: DisplayOptions, comment: Comment, wanted: Edit) -> Comment:
     """With another name, mail address or link, where one is given; a mail is whoever it is counted
     for."""
     nick = wanted.nick or comment.nick
@@ -218,7 +220,7 @@ def _renamed(site: Site, comment: Comment, wanted: Edit) -> Comment:
     if (nick, mail, link) == (comment.nick, comment.mail, comment.link):
         return comment
     known = (mail or "").strip().lower()
-    avatar = site.display.avatar(nick or "", known, link or "")
+    avatar = display.avatar(nick or "", known, link or "")
     author = digest(known) if known else ""
     return replace(comment, nick=nick, mail=mail, link=link, avatar=avatar, author=author)
 
@@ -228,7 +230,7 @@ async def delete(site: Site, id: str, caller: Caller) -> None:
 
     Ids are never given out again. Raises Unauthorized and Forbidden.
     """
-    found = await _allowed(site, id, caller)
+    found = await _allowed(site.moderation, id, caller)
     if found is not None:
         await take_away(site, found, actor_of(caller))
 

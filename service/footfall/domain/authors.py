@@ -26,7 +26,7 @@ from . import accounts, banning
 from .accounts import Changes
 from .bulk import MAX_AT_ONCE, comments_of
 from .mails import canonical, is_canonically, is_mail
-from .moderation import take_away, until_settled
+from .moderation import until_settled
 from .site import Site
 
 Deed = Literal["anonymize", "delete"]
@@ -161,7 +161,7 @@ async def _each(
 
 async def _delete(site: Site, found: StoredComment) -> int | None:
     """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
-    if not await take_away(site, found, ERASURE):
+    if await site.deletions.delete(found.shown, site.process.clock(), ERASURE) is None:
         # It has gone with another one.
         return 0
     return await site.deletions.remove(found.shown.id, site.process.clock())

@@ -17,7 +17,7 @@ from ..model import Caller, Comment, ShownComment, Status
 from ..store.codec import body, parse_body, root_of, secrets
 from ..store.ids import SHORT, is_id
 from ..store.moderation import Overtaken, Rewording, StoredComment
-from .moderation import Edit, actor_of, edited, html_of, take_away
+from .moderation import Edit, actor_of, edited, html_of
 from .site import Site
 
 # Pages at the same time; the others of one request wait.
@@ -91,8 +91,9 @@ class _Work:
         return "done"
 
     async def delete(self, found: StoredComment) -> Result:
-        shown = found.shown
-        if not await take_away(self.site, found, actor_of(self.caller)):
+        site, shown = self.site, found.shown
+        actor = actor_of(self.caller)
+        if await site.deletions.delete(shown, site.process.clock(), actor) is None:
             return "missing"
         self.keep(shown, [shown.status, shown.is_pinned], ["deleted", False])
         return "done"

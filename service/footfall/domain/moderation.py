@@ -232,10 +232,4 @@ async def delete(site: Site, id: str, caller: Caller) -> None:
     """
     found = await _allowed(site.moderation, id, caller)
     if found is not None:
-        await take_away(site, found, actor_of(caller))
-
-
-async def take_away(site: Site, found: StoredComment, actor: Actor) -> bool:
-    """False if it was deleted before."""
-    left = await site.deletions.delete(found.shown, site.process.clock(), actor)
-    return left is not None
+        await site.deletions.delete(found.shown, site.process.clock(), actor_of(caller))

@@ -241,7 +241,7 @@ class Journals(SiteMachine):
 
     @rule(service=some_service)
     def follow_all(self, service: Asked) -> None:
-        self._ask(service, follow_all)
+        self._ask(service, lambda store: store.journal.follow_all())
 
     @rule(service=some_service)
     def sweep(self, service: Asked) -> None:
@@ -293,7 +293,7 @@ class Journals(SiteMachine):
             self.patch.undo()
 
     async def _drained(self, store: Store) -> None:
-        await follow_all(store)
+        await store.journal.follow_all()
         for _ in range(5):
             # Longer than any service may be at a page.
             self.now += deletions.LEASE_MS
@@ -394,11 +394,6 @@ class Expected:
             "log": self.log,
             "tasks": self.tasks,
         }
-
-
-async def follow_all(store: Store) -> None:
-    async for page in store.journal.pages():
-        await store.journal.follow(page)
 
 
 async def page_content(store: Store, page: str) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from footfall.domain.keeping_up import follow_all
 from footfall.domain.mails import canonical
 from tests.conftest import Site, Sites
 from tests.support.losing import lost_replies
@@ -338,7 +337,7 @@ async def test_an_import_is_followed_whatever_becomes_of_its_process(
         await moved(site, path)
         await site.settled()
     assert (await problems(site.store)) != []
-    await follow_all(site.service)
+    await site.service.journal.follow_all()
     assert (await problems(site.store)) == []
     await moved(site, path)
     (ranked,) = await site.service.site_index.ranking(10)

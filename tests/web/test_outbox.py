@@ -15,7 +15,6 @@ from footfall.config import Settings
 from footfall.domain import delivery as delivery_module
 from footfall.domain import notification_test
 from footfall.domain.delivery import Delivery
-from footfall.domain.keeping_up import follow_all
 from footfall.driver.keys import digest
 from footfall.notify.notification import Failed, Notification
 from footfall.notify.push import Push
@@ -96,7 +95,7 @@ async def test_events_that_a_crash_has_left_on_a_page_are_found(
         await telling.post("one")
         await deliver(telling, channel)
     assert channel.heard == []
-    await follow_all(telling.service)
+    await telling.service.journal.follow_all()
     await deliver(telling, channel)
     assert channel.heard == [("one", "", "approved")]
     assert [page async for page in telling.service.journal.pages()] == []
@@ -111,7 +110,7 @@ async def test_an_event_that_is_followed_twice_is_told_once(
         await telling.post("one")
         await telling.settled()
     assert [page async for page in telling.service.journal.pages()] == [digest("/p")]
-    await follow_all(telling.service)
+    await telling.service.journal.follow_all()
     await deliver(telling, channel)
     assert channel.heard == [("one", "", "approved")]
 

@@ -23,7 +23,7 @@ async def keep_up(site: Site) -> None:
     while True:
         try:
             if not has_walked:
-                await follow_all(site)
+                await site.journal.follow_all()
                 has_walked = True
             await site.journal.catch_up()
             await site.deletions.sweep_due(site.process.clock())
@@ -34,9 +34,3 @@ async def keep_up(site: Site) -> None:
             log.exception("what was left behind could not be looked at")
         # At random, so that services do not look all at once; nothing is kept secret by it.
         await asyncio.sleep(LOOK_SECONDS * uniform(0.8, 1))  # noqa: S311
-
-
-async def follow_all(site: Site) -> None:
-    """Let the site follow every page. Raises StoreUnavailable."""
-    async for page in site.journal.pages():
-        await site.journal.follow(page)

@@ -137,6 +137,11 @@ class Journal:
             was_behind = True
             await self._cut_off(page, await self._apply_to(page, entries))
 
+    async def follow_all(self) -> None:
+        """Let the site follow every page. Raises StoreUnavailable."""
+        async for page in self.pages():
+            await self.follow(page)
+
     async def catch_up(self) -> None:
         """Follow the pages of changes that were left behind. Raises StoreUnavailable."""
         changing, now = self._keys.site("changing"), self._clock()

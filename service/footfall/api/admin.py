@@ -52,10 +52,10 @@ SEARCH = Fields(
 
 async def counters(site: Site, parsed: Search, caller: Caller) -> object:
     if parsed.path is not None:
-        counts = await counter_search.of_path(site, parsed.path)
+        counts = await counter_search.of_path(site.counters, site.counter_types, parsed.path)
         return {"path": parsed.path, "counts": counts}
     part = await counter_search.search(
-        site, words=parsed.words, type=parsed.type, first=parsed.first
+        site.counter_walk, words=parsed.words, type=parsed.type, first=parsed.first
     )
     found = [{"count": count, "type": type, "path": path} for count, type, path in part.found]
     return {"data": found, "matching": part.matching, "after": part.next, "share": part.share}
@@ -88,7 +88,8 @@ CORRECTION = Fields(
 
 async def correct(site: Site, parsed: Correction, caller: Caller) -> object:
     count = await counter_search.correct(
-        site,
+        site.counters,
+        site.log,
         caller,
         path=parsed.path,
         type=parsed.type,

@@ -1,12 +1,12 @@
 """Counters for administrators: the highest ones, by words of their paths, and corrections."""
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model import Caller
-from ..store.counters import STEP_HASHES
-from .site import Site
+from ..store.counters import STEP_HASHES, Counters, CounterWalk
+from ..store.log import ModerationLog
 
 # Of one step of a search.
 MAX_FOUND = 50
@@ -25,9 +25,11 @@ class SearchStep:
     share: float
 
 
-async def search(site: Site, *, words: str = "", type: str = "", first: int = 0) -> SearchStep:
+async def search(
+    walk: CounterWalk, *, words: str = "", type: str = "", first: int = 0
+) -> SearchStep:
     """One step through all counters, from this place on."""
-    walk, sought = site.counter_walk, words.casefold()
+    sought = words.casefold()
     counts = await walk.step(first)
     matching = list[tuple[int, str, str]]()
     for name, count in counts.items():
@@ -40,22 +42,29 @@ async def search(site: Site, *, words: str = "", type: str = "", first: int = 0)
     return SearchStep(found, len(matching), 0 if is_end else after, 1.0 if is_end else after / all)
 
 
-async def of_path(site: Site, path: str) -> Mapping[str, int]:
+async def of_path(counters: Counters, types: Sequence[str], path: str) -> Mapping[str, int]:
     """All counters of a page."""
-    types = site.counter_types
-    counts = await site.counters.read(site.counters.names([path], types))
+    counts = await counters.read(counters.names([path], types))
     return dict(zip(types, counts, strict=True))
 
 
 async def correct(
-    site: Site, caller: Caller, *, path: str, type: str, was: int, now: int, reason: str
+    counters: Counters,
+    log: ModerationLog,
+    caller: Caller,
+    *,
+    path: str,
+    type: str,
+    was: int,
+    now: int,
+    reason: str,
 ) -> int:
     """Raise a counter by the difference, so that who visits meanwhile is counted; the new count."""
     account = caller.viewer.account
     assert account is not None
     # Before the change: none happens without an entry.
-    await site.log.add(
+    await log.add(
         by=account.id, did="correct", id=f"{type} {path}", was=str(was), now=f"{now}: {reason}"
     )
-    (count,) = await site.counters.add([(path, type, now - was)])
+    (count,) = await counters.add([(path, type, now - was)])
     return count

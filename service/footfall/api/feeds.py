@@ -113,7 +113,7 @@ class Feeds:
         site = self._site
         if wanted.account and not await site.accounts.by_ids({wanted.account}):
             raise NotFound("user_id: there is no such account")
-        ids = await feeds.candidates(site, wanted.number, wanted.path, wanted.account)
+        ids = await feeds.candidates(site.recent, wanted.number, wanted.path, wanted.account)
         versions = await site.recent.versions(ids)
         # At midnight UTC, so that all workers write the same date into an empty feed.
         today_ms = site.process.clock() // DAY_MS * DAY_MS

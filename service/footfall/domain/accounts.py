@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from ..errors import LastWayIn, LoggedOut, Unavailable, WrongCode
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
+from ..render.view import DisplayOptions
 from ..store.accounts import Changed, Held, StoredAccount
 from ..store.ids import created_ms, is_short
 from . import refresh, two_factor
@@ -166,7 +167,7 @@ async def changed(
         asks_more = held or revokes or session
         if after == (account, stored.credentials) and not asks_more:
             return account
-        is_seen = after is None or _face(site, account) != _face(site, after[0])
+        is_seen = after is None or _face(site.display, account) != _face(site.display, after[0])
         since_ms = site.process.clock() if is_seen else 0
         mails = canonical(account.mail), canonical(after[0].mail if after else "")
         ended = _ended(stored, after, session, revokes=revokes)
@@ -202,7 +203,7 @@ def _ended(before: StoredAccount, after: After | None, session: str, *, revokes:
     )
 
 
-def _face(site: Site, account: Account) -> Account:
+def _face(display: DisplayOptions, account: Account) -> Account:
     """What readers see of it; of the mail, the picture that is made of it."""
-    avatar = site.display.avatar_of(account)
+    avatar = display.avatar_of(account)
     return replace(account, mail="", avatar=avatar)

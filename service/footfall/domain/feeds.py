@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ..driver.keys import digest
 from ..model import PUBLIC, ShownComment, ShownComments
 from ..store.codec import parent_of
+from ..store.recent import Recent
 from . import comments
 from .site import Site
 
@@ -17,14 +18,14 @@ SEARCHED_COMMENTS = 1000
 READ_COMMENTS = 200
 
 
-async def candidates(site: Site, count: int, path: str, account: str) -> tuple[str, ...]:
+async def candidates(recent: Recent, count: int, path: str, account: str) -> tuple[str, ...]:
     """Ids of comments that a feed may have, newest first. Raises StoreUnavailable."""
     if account:
-        found = await site.recent.near(account, SEARCHED_COMMENTS)
+        found = await recent.near(account, SEARCHED_COMMENTS)
         return tuple(found[:READ_COMMENTS])
     if path:
-        return tuple(await site.recent.of_page(digest(path), count, SEARCHED_COMMENTS))
-    return (await site.recent.newest(count, PUBLIC)).ids
+        return tuple(await recent.of_page(digest(path), count, SEARCHED_COMMENTS))
+    return (await recent.newest(count, PUBLIC)).ids
 
 
 async def read(
@@ -34,14 +35,14 @@ async def read(
     if not account:
         return await comments.recent(site, ids, count, PUBLIC)
     versions, found = await site.recent.read(ids, READ_COMMENTS, PUBLIC)
-    replies = await _replies_to(site, account, found)
+    replies = await _replies_to(site.recent, account, found)
     return versions, await comments.with_authors(site, replies[:count], PUBLIC)
 
 
 async def _replies_to(
-    site: Site, account: str, found: Sequence[ShownComment]
+    recent: Recent, account: str, found: Sequence[ShownComment]
 ) -> list[ShownComment]:
     parents = {parent for each in found if (parent := parent_of(each.body))}
-    _, above = await site.recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
+    _, above = await recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
     own = {each.id for each in above if each.body.account == account}
     return [each for each in found if parent_of(each.body) in own and each.body.account != account]

@@ -22,7 +22,7 @@ from ..store.cooldown import Cooldown
 from . import accounts, two_factor
 from .accounts import Changes
 from .attempts import Attempt, attempt
-from .sessions import PASSWORD
+from .sessions import PASSWORD, Sessions
 from .site import Site
 
 # So long after it began, a session by another service proves who somebody is.
@@ -64,7 +64,7 @@ async def require(
     elif known.password:
         await _compare(site, proof.password, known.password, caller)
     else:
-        await _require_fresh(site, viewer)
+        await _require_fresh(site.sessions, viewer, site.process.clock())
 
 
 async def _use_up(site: Site, code: str, caller: Caller) -> None:
@@ -99,12 +99,12 @@ async def _compare(site: Site, password: str, stored: str, caller: Caller) -> No
     made.succeeded(caller.viewer.account.id)
 
 
-async def _require_fresh(site: Site, viewer: Viewer) -> None:
+async def _require_fresh(sessions: Sessions, viewer: Viewer, now_ms: int) -> None:
     assert viewer.account is not None
-    since_ms = site.process.clock() - FRESH_MINUTES * 60_000
+    since_ms = now_ms - FRESH_MINUTES * 60_000
     fresh = {
         each.id
-        for each in await site.sessions.of(viewer.account)
+        for each in await sessions.of(viewer.account)
         if each.began_ms > since_ms and each.by not in ("", PASSWORD)
     }
     if viewer.session not in fresh:

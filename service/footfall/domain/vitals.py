@@ -12,7 +12,7 @@ from typing import TypeVar
 from ..driver.replies import ErrorReply
 from ..driver.roles import AWAY, ROLES
 from ..errors import StoreUnavailable
-from ..store.backups import LastBackup
+from ..store.backups import Backups, LastBackup
 from .site import Site
 
 T = TypeVar("T")
@@ -41,13 +41,13 @@ async def read(site: Site, wait_seconds: float) -> Vitals:
     roles, held, backup = await asyncio.gather(
         site.process.safety.roles(wait_seconds),
         _read(site.site_index.held(), wait_seconds),
-        _read(_last_backup(site), wait_seconds),
+        _read(_last_backup(site.backups), wait_seconds),
     )
     return Vitals({role: roles.count(role) for role in ROLES}, held, backup)
 
 
-async def _last_backup(site: Site) -> LastBackup:
-    return await site.backups.last() or NEVER
+async def _last_backup(backups: Backups) -> LastBackup:
+    return await backups.last() or NEVER
 
 
 async def _read(reading: Awaitable[T], wait_seconds: float) -> T | None:

@@ -31,10 +31,11 @@ from ..model import (
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
 from ..store.comments import AlreadyPublished, IdTaken, Preconditions
+from ..store.cooldown import Cooldown
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
 from .counters import charge
-from .rules import require_allowed, verdict
+from .rules import Rules, require_allowed, verdict
 from .shares import client_of
 from .site import Site
 
@@ -67,7 +68,7 @@ async def _publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
     before = await _before(site, draft, caller, fingerprint)
     id = site.process.new_id(draft.path)
     try:
-        async with cooldown(site, caller, id):
+        async with cooldown(site.cooldown, rules, caller, id):
             # The search for forbidden words is the dearest check, so it is the last one, and runs
             # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
@@ -123,23 +124,25 @@ async def _before(site: Site, draft: Draft, caller: Caller, fingerprint: str) ->
 
 
 @asynccontextmanager
-async def cooldown(site: Site, caller: Caller, id: str) -> AsyncIterator[None]:
+async def cooldown(
+    cooldowns: Cooldown, rules: Rules, caller: Caller, id: str
+) -> AsyncIterator[None]:
     """Begin the address's cooldown, and end it if nothing is stored. Raises TooFast.
 
     `id` distinguishes what began it: a new comment's, or for an edit one of its own.
     """
-    window_ms = site.rules.window_ms
+    window_ms = rules.window_ms
     if not window_ms:
         yield
         return
     key, is_exempt = limit_key(caller.address), caller.viewer.is_administrator
-    await site.cooldown.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
+    await cooldowns.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
     try:
         yield
     except (ServiceError, AlreadyPublished):
         # Nothing is stored, as far as is known: the author may try again at once.
         with contextlib.suppress(Unavailable, ErrorReply):
-            await site.cooldown.release(key, id)
+            await cooldowns.release(key, id)
         raise
 
 

@@ -121,7 +121,7 @@ async def _rewrite(site: Site, found: StoredComment, text: str, caller: Caller) 
         return
     shown = found.shown
     try:
-        async with cooldown(site, caller, site.process.new_id(shown.path)):
+        async with cooldown(site.cooldown, site.rules, caller, site.process.new_id(shown.path)):
             await _store_words(site, found, text, caller)
     except TooFast:
         # This very edit may have begun the cooldown, if its answer was lost and it is sent again.

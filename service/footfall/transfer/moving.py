@@ -133,7 +133,7 @@ async def run(
         if wanted.is_dry:
             return
         await apart(lambda: name_comments(staging, wanted.format.name))
-        await store_accounts(site, staging, wanted.format.name, report)
+        await store_accounts(site.accounts, staging, wanted.format.name, report)
         await store_comments(
             site, imports, staging, report, lambda share: on_progress("comments", share), apart
         )

@@ -19,6 +19,7 @@ from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, ShownComment, Status
 from ..store import codec
+from ..store.accounts import Accounts
 from ..store.comments import IdTaken
 from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..store.imports import Imports, Merged, Way
@@ -74,13 +75,13 @@ def _low_bits(system: str, source: str) -> int:
 # Accounts.
 
 
-async def store_accounts(site: Site, staging: Staging, system: str, report: Report) -> None:
+async def store_accounts(accounts: Accounts, staging: Staging, system: str, report: Report) -> None:
     """An account whose mail has one here becomes that one. Raises StoreUnavailable."""
     for row in staging.accounts():
-        staging.name_account(row.source, await store_account(site, system, row, report))
+        staging.name_account(row.source, await store_account(accounts, system, row, report))
 
 
-async def store_account(site: Site, system: str, row: AccountRow, report: Report) -> str:
+async def store_account(accounts: Accounts, system: str, row: AccountRow, report: Report) -> str:
     """The id that the account has here. Raises StoreUnavailable."""
     at = row.at or 0
     is_ours = is_short(row.source) and created_ms(row.source) == at
@@ -88,19 +89,19 @@ async def store_account(site: Site, system: str, row: AccountRow, report: Report
     mail, role = canonical(row.mail), _role(row)
     account = Account(id, role, row.nick, row.mail, row.link, row.avatar, row.label or None)
     credentials = Credentials(row.password, row.totp, identities=row.identities)
-    if await site.accounts.by_id(id):
+    if await accounts.by_id(id):
         report.count("accounts", "there")
         return id
     try:
         try:
-            await site.accounts.register(account, account, mail, credentials)
+            await accounts.register(account, account, mail, credentials)
         except IdentityTaken:
             report.change("accounts", row.source, "is known elsewhere as another account here is")
             unlinked = replace(credentials, identities={})
-            await site.accounts.register(account, account, mail, unlinked)
+            await accounts.register(account, account, mail, unlinked)
     except UserExists:
         report.change("accounts", row.source, "has a mail that has an account here: it is that one")
-        found = await site.accounts.by_mail(mail)
+        found = await accounts.by_mail(mail)
         return found.id if found else id
     report.count("accounts", "stored")
     return id
@@ -135,7 +136,7 @@ async def store_comments(
 
 async def store_part(site: Site, imports: Imports, part: list[PlacedRow], report: Report) -> None:
     """Store comments that do not reply to each other. Raises StoreUnavailable."""
-    missing = await _missing(site, imports, await _owned(site, part), report)
+    missing = await _missing(site, imports, await _owned(site.accounts, part), report)
     await _prepare(site, missing)
     made = await site.process.renderer.make_all(
         [(each.row.text, each.row.ua) for each in missing], site.pictures
@@ -145,10 +146,10 @@ async def store_part(site: Site, imports: Imports, part: list[PlacedRow], report
     await asyncio.gather(*(_store(site, *pair, report) for pair in pairs))
 
 
-async def _owned(site: Site, part: list[PlacedRow]) -> list[PlacedRow]:
+async def _owned(accounts: Accounts, part: list[PlacedRow]) -> list[PlacedRow]:
     """With accounts that are not in the file, but exist here with the same id."""
     named = {each.row.account for each in part if is_short(each.row.account) and not each.account}
-    known = await site.accounts.by_ids(named)
+    known = await accounts.by_ids(named)
     return [
         each._replace(account=each.row.account) if each.row.account in known else each
         for each in part

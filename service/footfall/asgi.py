@@ -74,7 +74,7 @@ def create_app(
         redirect_slashes=False,
         default=not_found,
     )
-    app = middleware.CountedRequests(router, site, policy.slow_seconds)
+    app = middleware.CountedRequests(router, site.process, policy.slow_seconds)
     if not is_traced:
         return app
     from .tracing.spans import TracedRequests

@@ -32,7 +32,7 @@ from ..http.params import (
 from ..http.response import Response
 from ..markup import safe_link, safe_nick
 from ..model import PUBLIC, ROLES, Account, Caller, Role
-from ..render.view import View
+from ..render.view import DisplayOptions, View
 from .comments import captcha_fields, captcha_token
 from .fields import Choice, Fields, Found, Given, Integer, Shapes, Text
 from .session import MAX_LINK_TOKEN_CHARACTERS, PROOF, described, proof_of
@@ -74,7 +74,7 @@ def _applicant(found: Found, request: RawRequest, site: Site) -> Applicant:
         password=found["password"],
         link=safe_link(found["url"]),
         setup_code=found["setup_code"],
-        proof=Proof(captcha_token(found, site), found["work"]),
+        proof=Proof(captcha_token(found, site.captcha), found["work"]),
     )
 
 
@@ -234,7 +234,7 @@ async def list_(site: Site, parsed: List, caller: Caller) -> object:
         return await _ranking(site, parsed)
     if parsed.mail:
         stored = await site.accounts.by_mail(canonical(parsed.mail))
-        return _row(site, stored.account) if stored else ""
+        return _row(site.display, stored.account) if stored else ""
     size = parsed.size or DEFAULT_SIZE
     first = (parsed.page - 1) * size
     total, found = await site.accounts.listed(first, size, is_newest_first=True)
@@ -242,12 +242,12 @@ async def list_(site: Site, parsed: List, caller: Caller) -> object:
         "page": parsed.page,
         "totalPages": -(-total // size),
         "pageSize": size,
-        "data": [_row(site, account) for account in found],
+        "data": [_row(site.display, account) for account in found],
     }
 
 
-def _row(site: Site, account: Account) -> dict[str, object]:
-    shown = described(site.display, account)
+def _row(display: DisplayOptions, account: Account) -> dict[str, object]:
+    shown = described(display, account)
     if created := accounts.created_at(account):
         shown["createdAt"] = created
     return shown

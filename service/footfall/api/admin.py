@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..domain import counter_search
+from ..domain.process import Process
 from ..domain.site import Site
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
 from ..model import Caller
-from ..telemetry.metrics import Histogram, Route
+from ..telemetry.metrics import Histogram, Metrics, Route
 from .fields import COUNTER_TYPES, Choice, Count, Fields, Found, Integer, Text
 from .middleware import LOOKS
 
@@ -163,24 +164,24 @@ async def state(site: Site, parsed: None, caller: Caller) -> object:
         "durability": str(site.process.safety.durability),
         "problems": problems,
         "redisMs": took_ms,
-        "servers": await _servers(site),
+        "servers": await _servers(site.process),
         "stored": _stored(site),
         "connections": metrics.connections.total,
         "waiting": site.waiting(),
-        "requests": sum(number for _, number in _answered(site)),
-        "failed": sum(number for status, number in _answered(site) if status >= "500"),
-        "seconds": _buckets(*(route.seconds()[0] for route in _routes(site))),
+        "requests": sum(number for _, number in _answered(metrics)),
+        "failed": sum(number for status, number in _answered(metrics) if status >= "500"),
+        "seconds": _buckets(*(route.seconds()[0] for route in _routes(metrics))),
         "redisSeconds": _of(metrics.redis_seconds),
     }
 
 
-def _routes(site: Site) -> list[Route]:
+def _routes(metrics: Metrics) -> list[Route]:
     """All but those by which somebody looks at the service."""
-    return [route for name, route in site.process.metrics.routes.items() if name not in LOOKS]
+    return [route for name, route in metrics.routes.items() if name not in LOOKS]
 
 
-def _answered(site: Site) -> list[tuple[str, float]]:
-    return [each for route in _routes(site) for each in route.by_status()]
+def _answered(metrics: Metrics) -> list[tuple[str, float]]:
+    return [each for route in _routes(metrics) for each in route.by_status()]
 
 
 def _of(histogram: Histogram) -> dict[str, float]:
@@ -215,10 +216,10 @@ _FACTS = {
 }
 
 
-async def _servers(site: Site) -> list[Mapping[str, str]]:
+async def _servers(process: Process) -> list[Mapping[str, str]]:
     """What each server of Redis says of itself; nothing of one that does not."""
     try:
-        every = (await site.process.safety.facts()).values()
+        every = (await process.safety.facts()).values()
     except StoreUnavailable:
         return []
     return [

@@ -12,7 +12,8 @@ from typing import NamedTuple, cast
 from orjson import Fragment
 
 from ..domain import comments
-from ..domain.page_cache import CachedAnswer
+from ..domain.captcha import Captcha
+from ..domain.page_cache import CachedAnswer, PageCache
 from ..domain.site import Site
 from ..errors import Refused
 from ..http.params import (
@@ -104,7 +105,7 @@ def page(site: Site, parsed: List) -> FastRequest | None:
     def answer(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
         if not version:
             return first_page(site, parsed)
-        return kept_page(site, parsed, *version) or common_page(site, parsed, *version)
+        return kept_page(site.page_cache, parsed, *version) or common_page(site, parsed, *version)
 
     return FastRequest(answer, send)
 
@@ -130,9 +131,9 @@ async def joined(site: Site, parsed: List) -> CachedAnswer:
     return CachedAnswer((found.version,), body, b'"%d-%b"' % (found.version, site.salt()))
 
 
-def kept_page(site: Site, parsed: List, version: int) -> Reply | None:
+def kept_page(cache: PageCache, parsed: List, version: int) -> Reply | None:
     """The same if it is cached at this version, else None."""
-    found = site.page_cache.find(parsed, (version,))
+    found = cache.find(parsed, (version,))
     return found and (found.body, found.tag)
 
 
@@ -219,8 +220,8 @@ def captcha_fields() -> tuple[Field, ...]:
     return of("turnstile", "Turnstile"), of("recaptchaV3", "reCAPTCHA v3")
 
 
-def captcha_token(found: Found, site: Site) -> str:
-    return found.get(site.captcha.field) or ""
+def captcha_token(found: Found, captcha: Captcha) -> str:
+    return found.get(captcha.field) or ""
 
 
 def _post(found: Found, request: RawRequest, site: Site) -> "Post":
@@ -240,7 +241,7 @@ def _post(found: Found, request: RawRequest, site: Site) -> "Post":
         ua=found["ua"],
         parent=parent,
         at=at,
-        captcha=captcha_token(found, site),
+        captcha=captcha_token(found, site.captcha),
     )
     return Post(draft, request.dialect)
 

@@ -11,7 +11,7 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..domain.site import Site
+from ..domain.process import Process
 from ..telemetry import pauses
 from ..telemetry.logs import SlowLog, name_request
 from ..telemetry.metrics import OTHER
@@ -35,10 +35,10 @@ def route_of(scope: Scope) -> str:
 class CountedRequests:
     """An application whose answers are counted."""
 
-    def __init__(self, app: ASGIApp, site: Site, slow_seconds: float) -> None:
+    def __init__(self, app: ASGIApp, process: Process, slow_seconds: float) -> None:
         self._app = app
-        self._metrics = site.process.metrics
-        self._renderer = site.process.renderer
+        self._metrics = process.metrics
+        self._renderer = process.renderer
         self._slow = SlowLog(logging.getLogger(__name__), slow_seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

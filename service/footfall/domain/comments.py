@@ -30,7 +30,7 @@ from ..model import (
 )
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
-from ..store.comments import AlreadyPublished, IdTaken, Preconditions
+from ..store.comments import AlreadyPublished, Comments, IdTaken, Preconditions
 from ..store.cooldown import Cooldown
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
@@ -54,7 +54,7 @@ async def publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
     try:
         return await _publish(site, draft, caller)
     except AlreadyPublished as stored:
-        return await _answer_retry(site, draft, caller, stored.id)
+        return await _answer_retry(site.comments, draft, caller, stored.id, site.process.clock())
 
 
 async def _publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
@@ -146,16 +146,18 @@ async def cooldown(
         raise
 
 
-async def _answer_retry(site: Site, draft: Draft, caller: Caller, id: str) -> ShownComments:
+async def _answer_retry(
+    comments: Comments, draft: Draft, caller: Caller, id: str, now_ms: int
+) -> ShownComments:
     """The stored comment with these words, as in the first answer.
 
     A client that got no answer sends its comment again, and must learn that it is stored. Raises
     Duplicate if the stored one is older than RETRY_WINDOW_MS or replies to another comment: then
     the author has said the same thing twice.
     """
-    if site.process.clock() - created_ms(id) >= RETRY_WINDOW_MS:
+    if now_ms - created_ms(id) >= RETRY_WINDOW_MS:
         raise Duplicate()
-    found, hidden = await asyncio.gather(site.comments.by_ids([id]), site.comments.secrets([id]))
+    found, hidden = await asyncio.gather(comments.by_ids([id]), comments.secrets([id]))
     if not found or parent_of(found[0].body) != draft.parent:
         raise Duplicate()
     # Without an account or a mail address, two people may have the same name and the same words:

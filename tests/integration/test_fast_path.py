@@ -213,6 +213,7 @@ BROWSER = (
 COUNT = request("POST", "/api/article", b'{"path":"/a"}', JSON)
 READ = request("GET", "/api/article?path=/a,/b&type=time,reaction0")
 LIST = request("GET", "/api/comment?path=/p&pageSize=2")
+MADE = Response(201, b"made", type=b"text/plain")
 
 TARGETS = (
     "/api/article?path=/a",
@@ -392,10 +393,10 @@ async def test_an_operation_may_make_its_whole_response(
     url: str, home: Path, monkeypatch: pytest.MonkeyPatch, waits: bool
 ) -> None:
     async def later() -> Response:
-        return Response(201, b"made")
+        return MADE
 
     def made(site: object, parsed: object) -> FastRequest:
-        return FastRequest(lambda numbers: later() if waits else Response(201, b"made"))
+        return FastRequest(lambda numbers: later() if waits else MADE)
 
     (row, *others), dialect = fast_requests._ROWS[b"GET", b"/article"]
     known = ([replace(row, fast=made), *others], dialect)
@@ -403,6 +404,7 @@ async def test_an_operation_may_make_its_whole_response(
     async with serve(url, home / f"s{next(_numbers)}", is_fast=True) as served:
         answer, state = await served.exchange([READ.replace(b"/api", b"")])
     assert answer.startswith(b"HTTP/1.1 201 Created\r\n")
+    assert b"\r\ncontent-type: text/plain\r\n" in answer
     assert (answer.rpartition(b"\r\n\r\n")[2], state) == (b"made", OPEN)
 
 

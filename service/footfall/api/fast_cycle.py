@@ -138,7 +138,7 @@ class FastCycle:
             return 0
         status = 200
         if isinstance(reply, Response) or self._known or not self.keep_alive:
-            answer = reply if isinstance(reply, Response) else answer_of(reply, self._known)
+            answer = answer_of(reply, self._known)
             close = () if self.keep_alive else ((b"connection", b"close"),)
             transport.write(connection.plain(answer, close))
             status = answer.status

@@ -9,6 +9,7 @@ would turn all of them away. What feeds show is public.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from ..errors import NotFound, ServiceError
 from ..http.client import address_of, headers_of, server_address
 from ..http.params import MAX_PATH, MAX_URL, Form, Values, parse_query
 from ..http.policy import Policy
-from ..http.response import Response, answer_of
+from ..http.response import answer_of
 from ..model import PUBLIC, Caller, ShownComments
 from ..render.feed import FORMATS, Feed, item
 from ..render.page_address import page_address
@@ -102,8 +103,8 @@ class Feeds:
             finished = await self._finished(wanted, client_of(Caller(address=address)))
             reply = finished.body, finished.tag
             type, _ = FORMATS[wanted.format]
-            common = ((b"content-type", type), *_COMMON)
-            answer = _with(answer_of(reply, headers.get(b"if-none-match", b"")), common)
+            answer = answer_of(reply, headers.get(b"if-none-match", b""))
+            answer = replace(answer, common=_COMMON, type=type)
         except ServiceError as error:
             answer = failure(scope, error, str(query.get("lang", "")).lower(), "")
         await send_answer(send, answer, has_body=scope["method"] != "HEAD")
@@ -157,10 +158,6 @@ _COMMON = (
     # Feeds show HTML of strangers; no browser that opens one runs anything of it.
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; sandbox"),
 )
-
-
-def _with(answer: Response, common: tuple[tuple[bytes, bytes], ...]) -> Response:
-    return Response(answer.status, answer.body, answer.extra, common)
 
 
 def feed_routes(site: Site, policy: Policy, values: Mapping[str, str]) -> list[BaseRoute]:

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from ..errors import ServiceError, TooSlow, Unavailable
 from ..telemetry.metrics import Metrics
 from .policy import Policy
-from .response import COMMON, Headers, Response, failed, lines
+from .response import COMMON, JSON_TYPE, Headers, Response, failed, lines
 
 # How long a client may take to send a body, and how long it may leave answers unread.
 BODY_SECONDS = 20
@@ -240,7 +240,9 @@ class Connection(HttpToolsProtocol):
         defaults = self.server_state.default_headers
         if defaults is not self._defaults:
             type(self)._defaults = defaults
-            type(self)._first_lines = STATUS_LINE[200] + lines([*defaults, *COMMON])
+            type(self)._first_lines = STATUS_LINE[200] + lines(
+                [*defaults, (b"content-type", JSON_TYPE), *COMMON]
+            )
         return self._first_lines
 
     def plain(self, answer: Response, more: Headers = ()) -> bytes:

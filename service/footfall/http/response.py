@@ -6,7 +6,7 @@ they cannot differ.
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from ..errors import ServiceError
@@ -18,16 +18,17 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 # The release of the reference server whose API this service has; users quote it when they report.
 API_VERSION = b"1.39.3"
-JSON: Headers = (
-    (b"content-type", b"application/json; charset=utf-8"),
-    (b"x-waline-version", API_VERSION),
-    # The JSON contains what strangers wrote, and no browser may interpret it as a page.
-    (b"x-content-type-options", b"nosniff"),
-)
-COMMON: Headers = (*JSON, (b"access-control-allow-origin", b"*"), (b"vary", b"Origin"))
+JSON_TYPE = b"application/json; charset=utf-8"
+_VERSION = (b"x-waline-version", API_VERSION)
+# Answers contain what strangers wrote: no browser may take JSON for a page.
+_NOSNIFF = (b"x-content-type-options", b"nosniff")
+# The headers of what pages of any site may read, and the same in Waline's API.
+SHARED: Headers = (_NOSNIFF, (b"access-control-allow-origin", b"*"), (b"vary", b"Origin"))
+COMMON: Headers = (_VERSION, *SHARED)
 # For whom the answer alone is, by a cookie: no other site's page reads it, and nothing keeps it.
 PRIVATE: Headers = (
-    *JSON,
+    _VERSION,
+    _NOSNIFF,
     (b"cache-control", b"no-store"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
@@ -40,30 +41,37 @@ Reply = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """`stream` is what follows the body, where nobody knows yet how long that is."""
+    """`common` are the headers that a dialect gives all its answers, `extra` those of this one.
+    `stream` is what follows the body, where nobody knows yet how long that is."""
 
     status: int
     body: bytes
     extra: Headers = ()
     common: Headers = COMMON
     stream: AsyncGenerator[bytes] | None = None
+    type: bytes = JSON_TYPE
+    # Its ETag, or b"".
+    tag: bytes = b""
 
     @property
     def headers(self) -> Headers:
+        headers = [(b"content-type", self.type), *self.common]
         # A 204 and a 304 have no length; a HEAD has the length of what it leaves out.
-        if self.status in (204, 304) or self.stream:
-            return [*self.common, *self.extra]
-        return [*self.common, (b"content-length", b"%d" % len(self.body)), *self.extra]
+        if self.status not in (204, 304) and not self.stream:
+            headers.append((b"content-length", b"%d" % len(self.body)))
+        if self.tag:
+            headers += tagged(self.tag)
+        return [*headers, *self.extra]
 
 
-def answer_of(reply: Reply, known: bytes) -> Response:
-    """200, or 304 if the ETag is in `known`, the value of If-None-Match."""
-    body, tag = reply
-    if not tag:
-        return Response(200, body)
-    if known and any(each.strip().removeprefix(b"W/") in (tag, b"*") for each in known.split(b",")):
-        return Response(304, b"", tagged(tag))
-    return Response(200, body, tagged(tag))
+def answer_of(reply: Reply | Response, known: bytes) -> Response:
+    """The whole answer, or 304 if its ETag is in `known`, the value of If-None-Match."""
+    answer = reply if isinstance(reply, Response) else Response(200, reply[0], tag=reply[1])
+    if not answer.tag or not known:
+        return answer
+    if any(each.strip().removeprefix(b"W/") in (answer.tag, b"*") for each in known.split(b",")):
+        return replace(answer, status=304, body=b"")
+    return answer
 
 
 def lines(headers: Headers) -> bytes:

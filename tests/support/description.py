@@ -29,7 +29,7 @@ class Described:
                 description["paths"].items(), key=lambda each: "{" in each[0]
             )
         }
-        self._validator = cache(self._compiled)
+        self._validators = cache(self._compiled)
         self.compared = 0
 
     async def __call__(self, response: httpx.Response) -> None:
@@ -47,23 +47,27 @@ class Described:
         told = f"{method} {pattern.pattern} {response.status_code}: {response.text[:500]}"
         documented = self._paths[pattern][method]["responses"]
         assert str(response.status_code) in documented, told
-        validator = self._validator(pattern, method, str(response.status_code))
+        validators = self._validators(pattern, method, str(response.status_code))
         self.compared += 1
-        if validator is None:
+        if not validators:
             return
-        wrong = best_match(validator.iter_errors(json.loads(response.text)))
+        media = response.headers["content-type"].partition(";")[0]
+        assert media in validators, f"{told}: {media}"
+        body = json.loads(response.text) if media == "application/json" else response.text
+        wrong = best_match(validators[media].iter_errors(body))
         assert wrong is None, f"{told}: {wrong.json_path}: {wrong.message[:200]}"
 
     def _compiled(
         self, pattern: re.Pattern[str], method: str, status: str
-    ) -> Draft202012Validator | None:
+    ) -> Mapping[str, Draft202012Validator]:
+        """Media type -> what compares a body of it."""
         found = self._paths[pattern][method]["responses"][status]
         if name := found.get("$ref", "").rpartition("/")[2]:
             found = self._components["responses"][name]
-        schema = found.get("content", {}).get("application/json", {}).get("schema")
-        if not schema:
-            return None
-        return Draft202012Validator({**schema, "components": self._components})
+        return {
+            media: Draft202012Validator({**content["schema"], "components": self._components})
+            for media, content in found.get("content", {}).items()
+        }
 
 
 _made = list[Described]()

@@ -7,24 +7,33 @@ import orjson
 import pytest
 
 from footfall.api import routes
-from footfall.api.dialects import WALINE
+from footfall.api.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from footfall.api.endpoint import Row
 from footfall.api.own_pages import OWN_PAGES
+from footfall.api.schemas import AnswerSchema
 from footfall.errors import ServiceError
 from footfall.http.envelope import Envelope
+from footfall.http.response import Response
 from tests.conftest import ADMIN, Site, Sites
 from tests.support.own_pages import SENT, OwnPage, last
 
+REFUSED = {
+    "type": "object",
+    "properties": {"code": {"type": "integer"}, "why": {}},
+    "required": ["code", "why"],
+    "additionalProperties": False,
+}
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
 
 
-def said(error: ServiceError, language: str) -> bytes:
-    return orjson.dumps({"code": error.errno, "why": error.errmsg})
+def said(error: ServiceError, language: str) -> Response:
+    return Response(error.status, orjson.dumps({"code": error.errno, "why": error.errmsg}))
 
 
+REFUSALS = Refusals(said, "Other", dict.fromkeys(REFUSAL_STATUSES, AnswerSchema(REFUSED)))
 AROUND = Envelope(b'{"code":0,"result":', b"}")
-OTHER = replace(WALINE, envelope=AROUND, content_envelope=AROUND, error=said)
-OTHER_PAGES = replace(OWN_PAGES, envelope=AROUND, content_envelope=AROUND, error=said)
+OTHER = replace(WALINE, envelope=AROUND, content_envelope=AROUND, refusals=REFUSALS)
+OTHER_PAGES = replace(OWN_PAGES, envelope=AROUND, content_envelope=AROUND, refusals=REFUSALS)
 
 
 @pytest.fixture

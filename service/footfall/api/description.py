@@ -7,6 +7,7 @@ them; those for this service's own pages alone, under /ui/api. Bounds are the on
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -14,10 +15,10 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain.site import Site
-from ..errors import ServiceError, WrongMethod
+from ..errors import WrongMethod
 from ..http.csrf import CSRF_HEADER
 from ..http.envelope import NO_ENVELOPE
-from .dialects import Dialect
+from .dialects import Dialect, Refusals
 from .endpoint import Row, asking
 from .fields import Field, Fields, ListOf, Paths, Words
 from .routes import ADMIN_TABLE, EVERY, PREFIXES, TABLE
@@ -29,8 +30,8 @@ Schema = dict[str, Any]
 
 # The media types of a body with fields.
 FORMS = ("application/json", "application/x-www-form-urlencoded")
-# Operations answer these in no described way: the one is a defect, the other an unknown method.
-UNDESCRIBED = (200, 500, WrongMethod.status)
+# The one is described with the answers that it comes in place of, the other is an unknown method's.
+UNDESCRIBED = (200, WrongMethod.status)
 NOUNS = {
     "article": "Counters of pages",
     "comment": "Comments",
@@ -67,7 +68,7 @@ def described(site: Site, version: str) -> Schema:
         "paths": dict(_paths(site)),
         "components": {
             "schemas": {name: {**schema} for name, schema in SCHEMAS.items()},
-            "responses": {f"Error{status}": _error(status) for status in _statuses()},
+            "responses": dict(_refusals()),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "page": {"type": "apiKey", "in": "cookie", "name": "footfall"},
@@ -215,8 +216,9 @@ def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
         found["302"] = {"description": "Where the browser goes on", "headers": header}
     if any(row.method == "GET" for row in rows):
         found["304"] = {"description": "What the client has already, by its If-None-Match"}
-    refusals = {str(s): {"$ref": f"#/components/responses/Error{s}"} for s in _statuses()}
-    return found | refusals
+    for status, name in _names(dialect.refusals):
+        found[str(status)] = {"$ref": f"#/components/responses/{name}"}
+    return found
 
 
 def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
@@ -224,47 +226,37 @@ def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
     if rows[0].answer.has_lines:
         words = "Lines of JSON: steps, and at last the report or a refusal"
         return {"description": words, "content": {"application/json": {"schema": {}}}}
-    good = [_answer(row, dialect) for row in rows if not row.answer.is_redirect]
-    schema = _any([*good, _refusal(200)])
-    content = {"application/json": {"schema": schema}}
-    return {"description": "The answer, or a refusal with its errno", "content": content}
+    by_media: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        if not row.answer.is_redirect:
+            by_media[row.answer.media].append(_answer(row, dialect))
+    if refusal := dialect.refusals.described.get(200):
+        by_media[refusal.media].append(refusal.data)
+    content = {media: {"schema": _any(schemas)} for media, schemas in by_media.items()}
+    return {"description": "The answer, or a refusal", "content": content}
 
 
 def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
-    answer = row.answer
-    if row.envelope(dialect) is NO_ENVELOPE and answer.bare is not None:
+    answer, envelope = row.answer, row.envelope(dialect)
+    if envelope is NO_ENVELOPE and answer.bare is not None:
         return answer.bare
-    return {
-        "type": "object",
-        "properties": {"errno": {"const": 0}, "errmsg": {"const": ""}, "data": answer.data},
-        "required": ["errno", "errmsg", "data"],
-        "additionalProperties": False,
-    }
+    return envelope.schema(answer.data)
 
 
-def _statuses() -> Sequence[int]:
-    found = {each.status for each in ServiceError.below()}
-    return sorted(found.difference(UNDESCRIBED))
+def _refusals() -> Iterator[tuple[str, Schema]]:
+    """By name, all that the dialects tell of errors."""
+    for spoken in PREFIXES.values():
+        refusals = spoken.exact.refusals
+        for status, name in _names(refusals):
+            body = refusals.described[status]
+            content = {body.media: {"schema": body.data}}
+            yield name, {"description": HTTPStatus(status).phrase, "content": content}
 
 
-def _refusal(status: int) -> Schema:
-    errors = [each for each in ServiceError.below() if each.status == status]
-    words = {"type": "object", "additionalProperties": {"type": "string"}}
-    return {
-        "type": "object",
-        "properties": {
-            "errno": {"enum": sorted({each.errno for each in errors})},
-            "errmsg": {"anyOf": [{"type": "string"}, words]},
-        },
-        "required": ["errno"],
-        "additionalProperties": False,
-    }
-
-
-def _error(status: int) -> Schema:
-    names = [each.__name__ for each in ServiceError.below() if each.status == status]
-    content = {"application/json": {"schema": _refusal(status)}}
-    return {"description": ", ".join(names), "content": content}
+def _names(refusals: Refusals) -> Iterator[tuple[int, str]]:
+    for status in refusals.described:
+        if status not in UNDESCRIBED:
+            yield status, f"{refusals.name}{status}"
 
 
 class Description:

@@ -6,23 +6,33 @@ sites, and whoever is logged in there sends a token. The dialect of this service
 own_pages.py; routes.py says which one is spoken where.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.types import Scope
 
 from ..errors import Forbidden, ServiceError
-from ..http import cors, envelope
+from ..http import cors
 from ..http.client import Headers, is_allowed, is_own_page, token_of
 from ..http.envelope import ENVELOPE, NO_ENVELOPE, Envelope
 from ..http.fetch_metadata import is_sent_elsewhere
 from ..http.policy import Policy
-from ..http.response import COMMON, Reply, Response, answer_of
+from ..http.response import COMMON, Refuse, Reply, Response, answer_of, refused
 from ..http.response import Headers as Lines
 from ..render.view import DateField, inserted_at
 from .answers import Answer
+from .schemas import AnswerSchema, Schema
+
+
+class Refusals(NamedTuple):
+    """How errors are told; and for /openapi.json a name, and the body of each status. One with 200
+    comes in place of an answer."""
+
+    answer: Refuse
+    name: str
+    described: Mapping[int, AnswerSchema]
 
 
 # Compared by identity, since finished pages are kept by it.
@@ -47,8 +57,7 @@ class Dialect:
     envelope: Envelope
     # Around counts and comments, as pages ask for them.
     content_envelope: Envelope
-    # The body that tells of an error, in a language.
-    error: Callable[[ServiceError, str], bytes]
+    refusals: Refusals
     # The data, and headers, of an answer that says more than its data.
     finish: Callable[[Answer, Scope, Headers, Policy], Awaitable[tuple[Any, Lines]]]
     # The whole answer, or that the client has it already; with further headers.
@@ -99,6 +108,26 @@ def _count_in_object(type: str) -> bytes:
     return b'{"%b":%%d}' % type.encode()
 
 
+# A 500 is a defect.
+REFUSAL_STATUSES = sorted({each.status for each in ServiceError.below()} - {500})
+
+
+def _refusal(status: int) -> AnswerSchema:
+    errors = [each for each in ServiceError.below() if each.status == status]
+    words: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
+    return AnswerSchema(
+        {
+            "type": "object",
+            "properties": {
+                "errno": {"enum": sorted({each.errno for each in errors})},
+                "errmsg": {"anyOf": [{"type": "string"}, words]},
+            },
+            "required": ["errno"],
+            "additionalProperties": False,
+        }
+    )
+
+
 WALINE = Dialect(
     admit=_admit_page,
     token=lambda scope, headers, policy: token_of(headers),
@@ -107,7 +136,7 @@ WALINE = Dialect(
     preflight=cors.permitted,
     envelope=ENVELOPE,
     content_envelope=ENVELOPE,
-    error=envelope.failed,
+    refusals=Refusals(refused, "Error", {each: _refusal(each) for each in REFUSAL_STATUSES}),
     finish=_with_token,
     respond=_respond,
     count=_count_in_object,

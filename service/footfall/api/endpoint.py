@@ -12,15 +12,15 @@ from typing import Any
 from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.site import Site
-from ..errors import NotFound, ServiceError, TooLong, Unreadable, WrongMethod
-from ..http import cors, envelope
+from ..errors import NotFound, TooLong, Unreadable, WrongMethod
+from ..http import cors
 from ..http.body import read_body
 from ..http.client import address_of, headers_of
 from ..http.envelope import Envelope
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
 from ..http.response import Headers as Lines
-from ..http.response import Reply, Response, failed, tagged_by_body
+from ..http.response import Refuse, Reply, Response, failed, refused, tagged_by_body
 from ..model import PUBLIC, Caller, Viewer
 from .answers import Answer, Streamed
 from .dialects import Dialect, usual
@@ -125,7 +125,7 @@ class Resource:
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
             request = f"{method} {scope['path']}"
-            answer = failure(scope, error, language, request, self._dialect.error)
+            answer = failure(scope, error, language, request, self._dialect.refusals.answer)
         if answer.common is not self._dialect.headers:
             answer = replace(answer, common=self._dialect.headers)
         await send_answer(send, answer, has_body=method != "HEAD")
@@ -218,15 +218,11 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def failure(
-    scope: Scope,
-    error: Exception,
-    language: str,
-    request: str,
-    body_of: Callable[[ServiceError, str], bytes] = envelope.failed,
+    scope: Scope, error: Exception, language: str, request: str, refuse: Refuse = refused
 ) -> Response:
     """The answer to a failure, which middleware.py counts by the error's name."""
     scope["refused"] = type(error).__name__
-    return failed(error, language, request, body_of)
+    return failed(error, language, request, refuse)
 
 
 async def send_failure(scope: Scope, send: Send, error: Exception) -> None:

@@ -80,7 +80,7 @@ async def _keep(body: AsyncGenerator[bytes], file: IO[bytes]) -> None:
 async def _lines(
     site: Site, parsed: Upload, path: Path, kept: ExitStack, language: str
 ) -> AsyncGenerator[bytes]:
-    envelope, error_body = parsed.dialect.envelope, parsed.dialect.error
+    envelope, refuse = parsed.dialect.envelope, parsed.dialect.refusals.answer
     with kept:
         steps = site.importer().file(site, path, parsed.way, is_dry=parsed.is_dry)
         try:
@@ -90,4 +90,4 @@ async def _lines(
                     yield (envelope.body(step) if is_report else orjson.dumps(step)) + b"\n"
         except Exception as error:
             # The status is told already.
-            yield failed(error, language, "an import", error_body).body + b"\n"
+            yield failed(error, language, "an import", refuse).body + b"\n"

@@ -8,6 +8,7 @@ as a secret, does not fit. Tests compare every answer with these.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..http.response import JSON_TYPE
 from ..model import ROLES, STATUSES
 
 Schema = Mapping[str, Any]
@@ -15,12 +16,18 @@ Schema = Mapping[str, Any]
 
 class AnswerSchema(NamedTuple):
     """`bare` is what the dialect without prefix sends in place of `data`. With `has_lines` the body
-    is a JSON text a line, and with `is_redirect` there is none: browsers are sent on."""
+    is a JSON text a line, and with `is_redirect` there is none: browsers are sent on. `type` is
+    the value of Content-Type."""
 
     data: Schema
     bare: Schema | None = None
     has_lines: bool = False
     is_redirect: bool = False
+    type: bytes = JSON_TYPE
+
+    @property
+    def media(self) -> str:
+        return self.type.partition(b";")[0].decode()
 
 
 def _object(*, _optional: Mapping[str, Schema] | None = None, **needed: Schema) -> Schema:

@@ -1,11 +1,15 @@
 """The bodies of answers: what stands around the data, and what is said of an error."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import orjson
 
 from ..errors import ServiceError
 from .translations import translate
+
+# Where the data stands in an envelope.
+_DATA = "the data"
 
 
 class Envelope(NamedTuple):
@@ -19,6 +23,19 @@ class Envelope(NamedTuple):
 
     def body(self, data: object) -> bytes:
         return self.around(orjson.dumps(data))
+
+    def schema(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The JSON Schema of the whole body, of that of the data."""
+        whole = orjson.loads(self.body(_DATA))
+        if whole == _DATA:
+            return data
+        members = {name: data if it == _DATA else {"const": it} for name, it in whole.items()}
+        return {
+            "type": "object",
+            "properties": members,
+            "required": [*members],
+            "additionalProperties": False,
+        }
 
 
 # The reference server's.

@@ -79,19 +79,23 @@ def lines(headers: Headers) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
-def failed(
-    error: BaseException,
-    language: str,
-    request: str,
-    body_of: Callable[[ServiceError, str], bytes] = envelope.failed,
-) -> Response:
-    """The answer to a failure, whose body `body_of` makes. An error that is no ServiceError is a
-    bug: it is logged, and the client gets a plain 500."""
+# The answer that tells of an error, in a language.
+Refuse = Callable[[ServiceError, str], Response]
+
+
+def refused(error: ServiceError, language: str) -> Response:
+    return Response(error.status, envelope.failed(error, language))
+
+
+def failed(error: BaseException, language: str, request: str, refuse: Refuse = refused) -> Response:
+    """The answer to a failure. An error that is no ServiceError is a bug: it is logged, and the
+    client gets a plain 500."""
     if not isinstance(error, ServiceError):
         log.error("%s", request, exc_info=error)
         error = ServiceError()
+    answer = refuse(error, language)
     extra = [(name.encode(), value.encode()) for name, value in error.headers.items()]
-    return Response(error.status, body_of(error, language), extra)
+    return replace(answer, extra=[*answer.extra, *extra]) if extra else answer
 
 
 def tagged(tag: bytes) -> Headers:

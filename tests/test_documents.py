@@ -14,7 +14,7 @@ import pytest
 import footfall
 from footfall.api.endpoint import asking
 from footfall.api.fields import described
-from footfall.api.routes import EVERY
+from footfall.api.routes import TABLE
 from footfall.config import Settings
 from footfall.errors import ServiceError
 from footfall.store import rules
@@ -123,7 +123,7 @@ def test_every_error_is_listed() -> None:
 
 
 def test_every_operation_is_listed() -> None:
-    for row in EVERY:
+    for row in TABLE:
         pattern = rf"^\| `{row.method} {row.path}(?:/<id>)?(?![\w/])[^|]*" + (
             rf"type={row.type}\b" if row.type else ""
         )
@@ -134,7 +134,7 @@ def test_every_field_is_listed() -> None:
     rows = [
         f"| `{row.method} {row.path}{f'?type={row.type}' if row.type else ''}` | `{name}` | "
         f"{place} | {what} | {bounds} |"
-        for row in EVERY
+        for row in TABLE
         for shape in row.fields.shapes
         for name, place, what, bounds in described(shape)
     ]
@@ -146,7 +146,7 @@ def test_every_field_is_listed() -> None:
 def test_who_may_ask_is_listed() -> None:
     rows = [
         f"| `{row.route}` | {'; or '.join(dict.fromkeys(each.name for each in asking(row)))} |"
-        for row in EVERY
+        for row in TABLE
     ]
     assert is_table("docs/authorization.md", "| Operation | Who may ask |", rows)
 

@@ -6,14 +6,13 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from . import __version__
-from .api import middleware
+from .api import middleware, routes
 from .api.account_pages import account_routes
 from .api.description import description_route
 from .api.endpoint import not_found
 from .api.feeds import feed_routes
 from .api.health import Health, health_routes
 from .api.metrics import metrics_route
-from .api.routes import EVERY, api_routes
 from .api.site import page_routes
 from .api.unsubscribe import unsubscribe_routes
 from .config import Settings
@@ -26,7 +25,8 @@ DAY_SECONDS = 86_400
 
 
 def create_metrics(memory: mmap | None = None, row: int = 0) -> Metrics:
-    return Metrics(memory, row, routes=[*(each.route for each in EVERY), *middleware.ROUTES])
+    names = [*(each.route for each in routes.TABLE), *middleware.ROUTES]
+    return Metrics(memory, row, routes=names)
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -63,7 +63,7 @@ def create_app(
     router = Router(
         [
             *feed_routes(site, policy, values),
-            *api_routes(site, policy),
+            *routes.api_routes(site, policy),
             *page_routes(policy, values),
             *account_routes(policy, values, site),
             *health_routes(health or health_of(settings, site)),

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from footfall.api import fast_requests
+from footfall.api import routes
 from footfall.api.fast import FastRequest
 from footfall.api.fast_cycle import protocol_of
 from footfall.asgi import create_app, create_metrics, policy_of
@@ -398,9 +398,7 @@ async def test_an_operation_may_make_its_whole_response(
     def made(site: object, parsed: object) -> FastRequest:
         return FastRequest(lambda numbers: later() if waits else MADE)
 
-    (row, *others), dialect = fast_requests._ROWS[b"GET", b"/article"]
-    known = ([replace(row, fast=made), *others], dialect)
-    monkeypatch.setitem(fast_requests._ROWS, (b"GET", b"/article"), known)
+    monkeypatch.setattr(routes, "TABLE", [replace(routes.TABLE[0], fast=made)])
     async with serve(url, home / f"s{next(_numbers)}", is_fast=True) as served:
         answer, state = await served.exchange([READ.replace(b"/api", b"")])
     assert answer.startswith(b"HTTP/1.1 201 Created\r\n")
@@ -418,9 +416,7 @@ async def test_an_answer_that_cannot_be_said_is_an_error_and_no_hang(
     def made(site: object, parsed: object) -> FastRequest:
         return FastRequest(lambda numbers: later() if waits else object())
 
-    (row, *others), dialect = fast_requests._ROWS[b"GET", b"/article"]
-    known = ([replace(row, fast=made), *others], dialect)
-    monkeypatch.setitem(fast_requests._ROWS, (b"GET", b"/article"), known)
+    monkeypatch.setattr(routes, "TABLE", [replace(routes.TABLE[0], fast=made)])
     async with serve(url, home / f"s{next(_numbers)}", is_fast=True) as served:
         answer, _ = await served.exchange([READ.replace(b"/api", b"")])
     assert answer.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")

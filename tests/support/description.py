@@ -10,6 +10,7 @@ import httpx
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from footfall.api import routes
 from footfall.api.description import described
 from footfall.domain.site import Site
 
@@ -70,11 +71,14 @@ class Described:
         }
 
 
-_made = list[Described]()
+_made = list[tuple[object, Described]]()
 
 
 def description_of(site: Site) -> Described:
-    """The description, made of the first site that is asked for it."""
-    if not _made:
-        _made.append(Described(json.loads(json.dumps(described(site, "0")))))
-    return _made[0]
+    """The description of the operations that there are, made of the first site that is asked."""
+    for table, made in _made:
+        if table is routes.TABLE:
+            return made
+    made = Described(json.loads(json.dumps(described(site, "0"))))
+    _made.append((routes.TABLE, made))
+    return made

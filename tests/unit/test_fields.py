@@ -9,14 +9,14 @@ from footfall.api import counters
 from footfall.api.dialects import WALINE
 from footfall.api.endpoint import Row
 from footfall.api.fields import Fields, ListOf, described
-from footfall.api.routes import EVERY
+from footfall.api.routes import TABLE
 from footfall.errors import BadRequest
 from footfall.http.params import RawRequest
 
 SITE: Any = SimpleNamespace(counter_types=("time", "reaction0"))
 
 
-@pytest.mark.parametrize("row", EVERY, ids=lambda row: row.route)
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)
 def test_every_request_has_a_shape_and_only_the_last_one_is_for_all_others(row: Row) -> None:
     *others, last = row.fields.shapes
     assert isinstance(last, Fields)
@@ -24,7 +24,7 @@ def test_every_request_has_a_shape_and_only_the_last_one_is_for_all_others(row: 
     assert all(each.when is not None for each in others)
 
 
-@pytest.mark.parametrize("row", EVERY, ids=lambda row: row.route)
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)
 def test_every_field_is_told_once_in_each_shape_and_with_words(row: Row) -> None:
     for shape in row.fields.shapes:
         fields = (shape.object if isinstance(shape, ListOf) else shape).fields

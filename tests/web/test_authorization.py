@@ -11,7 +11,7 @@ import pytest
 
 from footfall.api.endpoint import asking
 from footfall.api.fast_requests import FastRequests
-from footfall.api.routes import EVERY
+from footfall.api.routes import TABLE
 from footfall.api.who import Who
 from footfall.domain import accounts, banning, log_ins
 from footfall.domain.accounts import Changes
@@ -320,7 +320,7 @@ def documented() -> dict[tuple[str, str], list[str]]:
 
 def test_every_route_has_a_row_and_every_row_a_test() -> None:
     assert documented().keys() == ROWS.keys()
-    assert {row.route for row in EVERY} == {route for route, _ in ROWS}
+    assert {row.route for row in TABLE} == {route for route, _ in ROWS}
     (head,) = re.findall(r"^\| Route \| What \| (.+) \|$", DOCUMENT.read_text(), re.MULTILINE)
     assert tuple(head.split(" | ")) == CALLERS
 
@@ -343,7 +343,7 @@ def refusals(who: Who) -> dict[str, str]:
 
 def test_the_document_says_whom_the_endpoint_refuses() -> None:
     """Of each row that only some may ask for, whatever becomes of it behind that."""
-    by_route = {row.route: row for row in EVERY}
+    by_route = {row.route: row for row in TABLE}
     for (route, what), cells in documented().items():
         told = dict(zip(CALLERS, cells, strict=True))
         # A row may say what came of it, and not what was answered.
@@ -359,7 +359,7 @@ async def test_the_fast_path_leaves_what_not_anybody_may_ask_for_to_the_endpoint
     """It knows nobody, and runs an operation without asking again."""
     requests = FastRequests(site.service)
     assert requests[b"GET", b"/api/comment?type=recent", b""] is not None
-    for row in EVERY:
+    for row in TABLE:
         if any(refusals(who) for who in asking(row)):
             url = f"/api{row.path}?type={row.type or ''}&path=/p".encode()
             body = b"{}" if row.method == "POST" else b""

@@ -21,7 +21,8 @@ from ..http.envelope import NO_ENVELOPE
 from .dialects import Dialect, Refusals
 from .endpoint import Row, asking
 from .fields import Field, Fields, ListOf, Paths, Words
-from .routes import ADMIN_TABLE, EVERY, PREFIXES, TABLE
+from .prefixes import UI, Prefix
+from .routes import operations
 from .schemas import SCHEMAS
 from .site import TYPES, Page, send_file
 from .who import ANYBODY, COMMENTER
@@ -50,8 +51,6 @@ NOUNS = {
     "state": "The service",
 }
 _ID = "/{id}"
-# Where this service's own pages ask, with a cookie and a header.
-OWN_PAGES = "/ui/api"
 
 
 def described(site: Site, version: str) -> Schema:
@@ -78,43 +77,43 @@ def described(site: Site, version: str) -> Schema:
 
 
 def _paths(site: Site) -> Iterator[tuple[str, Schema]]:
-    for prefix, spoken in PREFIXES.items():
-        by_path: defaultdict[str, list[Row]] = defaultdict(list)
-        for row in ADMIN_TABLE if spoken.table is EVERY else TABLE:
-            by_path[row.path].append(row)
-        for path, rows in by_path.items():
-            yield f"{prefix}{path}", _methods(site, prefix, rows, spoken.exact, with_id=False)
+    for prefix, paths in operations().items():
+        for path, methods in paths.items():
+            rows = [row for same in methods.values() for row in same if _is_described(row, prefix)]
+            if rows:
+                yield f"{prefix.path}{path}", _methods(site, prefix, rows, with_id=False)
             named = [row for row in rows if any(_id(shape) for shape in row.fields.shapes)]
-            if named:
-                methods = _methods(site, prefix, named, spoken.longer, with_id=True)
-                yield f"{prefix}{path}{_ID}", methods
+            if named and prefix.longer:
+                yield f"{prefix.path}{path}{_ID}", _methods(site, prefix, named, with_id=True)
+
+
+def _is_described(row: Row, prefix: Prefix) -> bool:
+    """Is it, or are the same operation's other prefixes enough?"""
+    return prefix is not UI or row.prefixes == (UI,)
 
 
 def _id(shape: Fields | ListOf) -> str:
     return shape.id if isinstance(shape, Fields) else ""
 
 
-def _methods(
-    site: Site, prefix: str, rows: Sequence[Row], dialect: Dialect, *, with_id: bool
-) -> Schema:
+def _methods(site: Site, prefix: Prefix, rows: Sequence[Row], *, with_id: bool) -> Schema:
     by_method: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_method[row.method.lower()].append(row)
     return {
-        method: _operation(site, prefix, same, dialect, with_id=with_id)
+        method: _operation(site, prefix, same, with_id=with_id)
         for method, same in by_method.items()
     }
 
 
-def _operation(
-    site: Site, prefix: str, rows: Sequence[Row], dialect: Dialect, *, with_id: bool
-) -> Schema:
+def _operation(site: Site, prefix: Prefix, rows: Sequence[Row], *, with_id: bool) -> Schema:
     """Of the rows of one method; with several, the query's `type` selects one."""
     whos = [each for row in rows for each in asking(row)]
-    name = "_".join([*filter(None, prefix.split("/")), rows[0].route, *(["id"] if with_id else [])])
-    tokens: list[Schema] = [{"page": []} if prefix == OWN_PAGES else {"token": []}]
+    words = [*prefix.path.split("/"), rows[0].route, "id" if with_id else ""]
+    dialect = (with_id and prefix.longer) or prefix.dialect
+    tokens: list[Schema] = [{"page": []} if prefix is UI else {"token": []}]
     operation: Schema = {
-        "operationId": name,
+        "operationId": "_".join(filter(None, words)),
         "summary": ", ".join(row.route.replace("_", " ") for row in rows),
         "tags": [rows[0].path.split("/")[1]],
         "x-who": "; or ".join(dict.fromkeys(each.name for each in whos)),
@@ -143,13 +142,15 @@ def _is_in_query(row: Row, shape: Fields) -> bool:
     return shape.source == "query" or (shape.source == "either" and row.method == "GET")
 
 
-def _parameters(site: Site, prefix: str, rows: Sequence[Row], *, with_id: bool) -> Iterator[Schema]:
+def _parameters(
+    site: Site, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
+) -> Iterator[Schema]:
     if with_id:
         (doc, *_) = [_id(shape) for _, shape in _shapes(rows, with_id=True)]
         schema = {"type": "string", "minLength": 1, "pattern": "^[^/?#%]+$"}
         described = {"description": doc, "required": True, "schema": schema}
         yield {"name": "id", "in": "path", **described}
-    if prefix == OWN_PAGES:
+    if prefix is UI:
         needed = {"required": True, "schema": {"const": "1"}}
         doc = "That the request comes from a page of this service"
         yield {"name": CSRF_HEADER.decode(), "in": "header", "description": doc, **needed}
@@ -245,8 +246,8 @@ def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
 
 def _refusals() -> Iterator[tuple[str, Schema]]:
     """By name, all that the dialects tell of errors."""
-    for spoken in PREFIXES.values():
-        refusals = spoken.exact.refusals
+    for prefix in operations():
+        refusals = prefix.dialect.refusals
         for status, name in _names(refusals):
             body = refusals.described[status]
             content = {body.media: {"schema": body.data}}

@@ -3,7 +3,7 @@
 Waline's clients speak one under /api, where everything is wrapped; older ones speak another without
 prefix, where counts and comments are bare and have shapes of their own. Both are for pages of other
 sites, and whoever is logged in there sends a token. The dialect of this service's own pages is in
-own_pages.py; routes.py says which one is spoken where.
+own_pages.py; prefixes.py says which one is spoken where.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -76,6 +76,12 @@ class Dialect:
     # What stands before the text of a reply to (nick, id).
     mention: Callable[[str, str], str]
 
+    @property
+    def is_open(self) -> bool:
+        """Does SECURE_DOMAINS alone decide who may call, and Authorization say who that is? The
+        fast path looks at nothing else."""
+        return self.admit is _admit_page and self.token is _token
+
 
 def usual(dialect: Dialect) -> Envelope:
     return dialect.envelope
@@ -88,6 +94,10 @@ def content(dialect: Dialect) -> Envelope:
 def _admit_page(scope: Scope, headers: Headers, policy: Policy) -> None:
     if not (is_allowed(headers, policy.domains) or is_own_page(headers, policy)):
         raise Forbidden()
+
+
+def _token(scope: Scope, headers: Headers, policy: Policy) -> str:
+    return token_of(headers)
 
 
 async def _with_token(
@@ -130,7 +140,7 @@ def _refusal(status: int) -> AnswerSchema:
 
 WALINE = Dialect(
     admit=_admit_page,
-    token=lambda scope, headers, policy: token_of(headers),
+    token=_token,
     is_sent_elsewhere=is_sent_elsewhere,
     headers=COMMON,
     preflight=cors.permitted,

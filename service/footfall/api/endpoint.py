@@ -26,6 +26,7 @@ from .answers import Answer, Streamed
 from .dialects import Dialect, usual
 from .fast import FastRequest, answered
 from .fields import Reader
+from .prefixes import WALINE_PREFIXES, Prefix
 from .schemas import AnswerSchema
 from .who import Who
 
@@ -34,7 +35,7 @@ READING = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation, in all dialects.
+    """One operation, in the dialect of each of its prefixes.
 
     `route` is its name in metrics. `fields` are those that it reads, and `who` may ask, unless a
     shape of the request says otherwise. `answer` describes what comes back. `run` returns plain
@@ -59,6 +60,7 @@ class Row:
     is_navigation: bool = False
     is_upload: bool = False
     fast: Callable[[Site, Any], FastRequest | None] | None = None
+    prefixes: Sequence[Prefix] = WALINE_PREFIXES
 
     def parse(self, request: RawRequest, site: Site, viewer: Viewer = PUBLIC) -> Any:
         """What `run` gets. Raises BadRequest, FieldTooLong, and what says that this viewer may not

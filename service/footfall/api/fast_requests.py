@@ -4,7 +4,7 @@ What to do follows from method, URL and body alone, which most visitors of a pag
 prepared requests are cached by these. Headers differ by visitor and are read for each request.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from sys import getsizeof
@@ -16,28 +16,16 @@ from ..http.body import parse_json
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.response import Reply
 from ..telemetry.metrics import Route
-from .endpoint import reply_of
+from .dialects import Dialect
+from .endpoint import Row, reply_of
 from .fast import FastRequest, Send
-from .routes import PREFIXES, TABLE
+from .routes import operations
 
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
 MAX_KEPT_BYTES = 32 * 1024 * 1024
 MAX_REQUEST_BYTES = MAX_KEPT_BYTES // 512
 # What a cached request takes besides its text: its objects, and its entry in the dictionary.
 REQUEST_OVERHEAD_BYTES = 600
-
-# Where SECURE_DOMAINS alone decides who may call.
-_PREFIXES = ("/api", "")
-# (method, path) -> its operations, and its dialect.
-_ROWS = {
-    (row.method.encode(), (prefix + row.path).encode()): (
-        [each for each in TABLE if (each.method, each.path) == (row.method, row.path)],
-        PREFIXES[prefix].exact,
-    )
-    for row in TABLE
-    if row.fast
-    for prefix in _PREFIXES
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +47,17 @@ class PreparedRequest:
     language: str
 
 
+def _fast_rows() -> Iterator[tuple[tuple[bytes, bytes], tuple[Sequence[Row], Dialect]]]:
+    for prefix, paths in operations().items():
+        if not prefix.dialect.is_open:
+            continue
+        for path, methods in paths.items():
+            for method, rows in methods.items():
+                if any(row.fast for row in rows):
+                    url = f"{prefix.path}{path}".encode()
+                    yield (method.encode(), url), (rows, prefix.dialect)
+
+
 class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
     """(method, URL, body) -> the prepared request; None if an endpoint must answer, as for errors.
 
@@ -67,7 +66,8 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
 
     def __init__(self, site: Site, *, is_on: bool = True) -> None:
         self._site = site
-        self._rows = _ROWS if is_on else {}
+        # (method, path) -> its operations, and their dialect.
+        self._rows = dict(_fast_rows()) if is_on else {}
         self._bytes = 0
 
     def may_have(self, method: bytes, url: bytes) -> bool:

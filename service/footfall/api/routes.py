@@ -1,12 +1,7 @@
-"""The route table: every operation, each in all dialects.
-
-Only the exact path without prefix has the older dialect. The same path with a trailing slash,
-".html" or an id behind it answers as under /api, because the reference server does that.
-"""
+"""The route table: every operation, each under its prefixes."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from starlette.routing import BaseRoute, Route
 
@@ -29,10 +24,10 @@ from . import (
     schemas,
     session,
 )
-from .dialects import BARE, WALINE, Dialect, content
+from .dialects import content
 from .endpoint import Resource, Row
 from .fields import NOTHING
-from .own_pages import OWN_PAGES
+from .prefixes import UI, Prefix
 from .who import (
     ADMINISTRATOR,
     ANYBODY,
@@ -256,11 +251,7 @@ TABLE = (
     Row("ban_list", "GET", "/ban", bans.LIST, ADMINISTRATOR, schemas.BANS, bans.list_),
     Row("ban_add", "POST", "/ban", bans.NEW_BAN, ADMINISTRATOR, schemas.BAN, bans.add),
     Row("ban_lift", "DELETE", "/ban", bans.VALUE, ADMINISTRATOR, schemas.LIFTED, bans.lift),
-)
-
-
-# For the administrators' own pages alone.
-ADMIN_TABLE = (
+    # For the pages of administrators alone.
     Row(
         "counter_search",
         "GET",
@@ -269,6 +260,7 @@ ADMIN_TABLE = (
         ADMINISTRATOR,
         schemas.COUNTERS,
         admin.counters,
+        prefixes=(UI,),
     ),
     Row(
         "counter_correct",
@@ -278,9 +270,21 @@ ADMIN_TABLE = (
         ADMINISTRATOR,
         schemas.NUMBER_OF,
         admin.correct,
+        prefixes=(UI,),
     ),
-    Row("log_read", "GET", "/log", admin.LOG, ADMINISTRATOR, schemas.LOG, admin.log),
-    Row("outbox_read", "GET", "/outbox", NOTHING, ADMINISTRATOR, schemas.OUTBOX, outbox.read),
+    Row(
+        "log_read", "GET", "/log", admin.LOG, ADMINISTRATOR, schemas.LOG, admin.log, prefixes=(UI,)
+    ),
+    Row(
+        "outbox_read",
+        "GET",
+        "/outbox",
+        NOTHING,
+        ADMINISTRATOR,
+        schemas.OUTBOX,
+        outbox.read,
+        prefixes=(UI,),
+    ),
     Row(
         "outbox_retry",
         "PUT",
@@ -289,6 +293,7 @@ ADMIN_TABLE = (
         ADMINISTRATOR,
         schemas.NUMBER_OF,
         outbox.retry,
+        prefixes=(UI,),
     ),
     Row(
         "outbox_drop",
@@ -298,9 +303,17 @@ ADMIN_TABLE = (
         ADMINISTRATOR,
         schemas.NUMBER_OF,
         outbox.drop,
+        prefixes=(UI,),
     ),
     Row(
-        "outbox_try", "POST", "/outbox", outbox.READER, ADMINISTRATOR, schemas.TOLD, outbox.try_out
+        "outbox_try",
+        "POST",
+        "/outbox",
+        outbox.READER,
+        ADMINISTRATOR,
+        schemas.TOLD,
+        outbox.try_out,
+        prefixes=(UI,),
     ),
     Row(
         "import",
@@ -311,6 +324,7 @@ ADMIN_TABLE = (
         schemas.LINES,
         importing.import_,
         is_upload=True,
+        prefixes=(UI,),
     ),
     Row(
         "settings_read",
@@ -320,26 +334,19 @@ ADMIN_TABLE = (
         ADMINISTRATOR,
         schemas.SETTINGS,
         admin.settings,
+        prefixes=(UI,),
     ),
-    Row("state_read", "GET", "/state", NOTHING, ADMINISTRATOR, schemas.STATE, admin.state),
+    Row(
+        "state_read",
+        "GET",
+        "/state",
+        NOTHING,
+        ADMINISTRATOR,
+        schemas.STATE,
+        admin.state,
+        prefixes=(UI,),
+    ),
 )
-EVERY = (*TABLE, *ADMIN_TABLE)
-
-
-class Prefix(NamedTuple):
-    """The dialect of an exact path behind a prefix, that of the path with more behind it, and the
-    operations that are there."""
-
-    exact: Dialect
-    longer: Dialect
-    table: Sequence[Row] = TABLE
-
-
-PREFIXES: Mapping[str, Prefix] = {
-    "/api": Prefix(WALINE, WALINE),
-    "": Prefix(BARE, WALINE),
-    "/ui/api": Prefix(OWN_PAGES, OWN_PAGES, EVERY),
-}
 # Path -> what to do instead of a method that it does not have. Waline's admin pages would import a
 # file by emptying each table and sending its rows one by one.
 INSTEAD = {
@@ -353,19 +360,23 @@ FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
     others = list[BaseRoute]()
-    for prefix, spoken in PREFIXES.items():
-        for path, rows in _by_path(spoken.table).items():
-            instead = INSTEAD.get(path)
-            yield Route(f"{prefix}{path}", Resource(rows, site, policy, spoken.exact, instead))
-            resource = Resource(rows, site, policy, spoken.longer, instead)
-            others += [Route(f"{prefix}{path}{form}", resource) for form in FORMS]
+    for prefix, paths in operations().items():
+        for path, rows in paths.items():
+            url, instead = f"{prefix.path}{path}", INSTEAD.get(path)
+            yield Route(url, Resource(rows, site, policy, prefix.dialect, instead))
+            if prefix.longer:
+                resource = Resource(rows, site, policy, prefix.longer, instead)
+                others += [Route(f"{url}{form}", resource) for form in FORMS]
     # Behind all exact paths, since routes are tried in turn.
     yield from others
 
 
-def _by_path(rows: Sequence[Row]) -> Mapping[str, Mapping[str, list[Row]]]:
-    """Path -> method -> its operations."""
-    table: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        table[row.path][row.method].append(row)
-    return table
+def operations() -> Mapping[Prefix, Mapping[str, Mapping[str, list[Row]]]]:
+    """Prefix -> path -> method -> the operations there."""
+    found: defaultdict[Prefix, defaultdict[str, defaultdict[str, list[Row]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    for row in TABLE:
+        for prefix in row.prefixes:
+            found[prefix][row.path][row.method].append(row)
+    return found

@@ -1,0 +1,27 @@
+"""Where operations are: behind which prefix, and in which dialect.
+
+Only the exact path without prefix has the older dialect. The same path with a trailing slash,
+".html" or an id behind it answers as under /api, because the reference server does that.
+"""
+
+from dataclasses import dataclass
+
+from .dialects import BARE, WALINE, Dialect
+from .own_pages import OWN_PAGES
+
+
+# Compared by identity, since another protocol may be without prefix, too.
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefix:
+    """`dialect` is that of an exact path behind it, `longer` that of the path with more behind it,
+    such as an id: None if nothing is there."""
+
+    path: str
+    dialect: Dialect
+    longer: Dialect | None = None
+
+
+API = Prefix("/api", WALINE, WALINE)
+UI = Prefix("/ui/api", OWN_PAGES, OWN_PAGES)
+# Where Waline's operations are.
+WALINE_PREFIXES = (API, Prefix("", BARE, WALINE), UI)

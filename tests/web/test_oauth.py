@@ -85,6 +85,12 @@ async def test_a_browser_is_sent_to_the_service_with_an_address_to_return_to(
     assert "HttpOnly; SameSite=Lax" in sent.headers["set-cookie"]
 
 
+async def test_a_head_begins_no_log_in(site: Site) -> None:
+    answer = await site.http.head("/api/oauth?type=github")
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    assert not {"location", "set-cookie"} & answer.headers.keys()
+
+
 async def test_over_https_only_this_host_gets_the_cookie(make_site: Sites, other: Provider) -> None:
     site = make_site.without_accounts(**settings(other) | {"SERVER_URL": "https://c.example/w"})
     sent = await site.http.get("/api/oauth?type=github")

@@ -215,7 +215,7 @@ def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
     if any(row.answer.is_redirect for row in rows):
         header = {"location": {"schema": {"type": "string"}}}
         found["302"] = {"description": "Where the browser goes on", "headers": header}
-    if any(row.method == "GET" for row in rows):
+    if any(row.method == "GET" and not row.is_unsafe for row in rows):
         found["304"] = {"description": "What the client has already, by its If-None-Match"}
     for status, name in _names(dialect.refusals):
         found[str(status)] = {"$ref": f"#/components/responses/{name}"}

@@ -61,7 +61,7 @@ class Dialect:
     # The data, and headers, of an answer that says more than its data.
     finish: Callable[[Answer, Scope, Headers, Policy], Awaitable[tuple[Any, Lines]]]
     # The whole answer, or that the client has it already; with further headers.
-    respond: Callable[[Reply, Headers, Lines], Response]
+    respond: Callable[[Reply | Response, Headers, Lines], Response]
 
     # What counts and comments look like.
 
@@ -108,7 +108,7 @@ async def _with_token(
     return answer.data, answer.headers
 
 
-def _respond(reply: Reply, headers: Headers, extra: Lines) -> Response:
+def _respond(reply: Reply | Response, headers: Headers, extra: Lines) -> Response:
     answer = answer_of(reply, headers.get(b"if-none-match", b""))
     return replace(answer, extra=[*answer.extra, *extra]) if extra else answer
 

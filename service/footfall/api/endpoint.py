@@ -6,7 +6,7 @@ Response cost more than the work of an operation.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
@@ -19,8 +19,18 @@ from ..http.client import address_of, headers_of
 from ..http.envelope import Envelope
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
+from ..http.response import (
+    JSON_TYPE,
+    NO_STORE,
+    SANDBOX,
+    Refuse,
+    Reply,
+    Response,
+    failed,
+    refused,
+    tagged_by_body,
+)
 from ..http.response import Headers as Lines
-from ..http.response import Refuse, Reply, Response, failed, refused, tagged_by_body
 from ..model import PUBLIC, Caller, Viewer
 from .answers import Answer, Streamed
 from .dialects import Dialect, usual
@@ -45,7 +55,8 @@ class Row:
     the value of the query's `type` that selects this row, None for any other value. `envelope`
     chooses among those that a dialect has. `is_navigation`: browsers come from wherever another
     service sent them.
-    `is_upload`: the body is a file, and comes in pieces.
+    `is_upload`: the body is a file, and comes in pieces. `is_unsafe`: it changes something, though
+    it is a GET, such as a count; then a HEAD does nothing, and nothing keeps an answer.
     """
 
     route: str
@@ -59,6 +70,7 @@ class Row:
     type: str | None = None
     is_navigation: bool = False
     is_upload: bool = False
+    is_unsafe: bool = False
     fast: Callable[[Site, Any], FastRequest | None] | None = None
     prefixes: Sequence[Prefix] = WALINE_PREFIXES
 
@@ -74,24 +86,41 @@ class Row:
         who.require(viewer, rules)
         return parsed
 
+    def fast_request(self, site: Site, parsed: Any) -> FastRequest | None:
+        fast = self.fast(site, parsed) if self.fast else None
+        changes = bool(fast and fast.changes)
+        assert not changes or self.method not in READING or self.is_unsafe, f"{self.route} counts"
+        return fast
+
+    def headers(self, dialect: Dialect) -> Lines:
+        """Those that all its answers have, refusals too."""
+        headers = dialect.headers
+        if self.is_unsafe and NO_STORE not in headers:
+            headers = (*headers, NO_STORE)
+        return headers if self.answer.type == JSON_TYPE else (*headers, SANDBOX)
+
 
 def asking(row: Row) -> Sequence[Who]:
     """Who may ask for each shape of a request."""
     return [shape.who or row.who for shape in row.fields.shapes]
 
 
-def reply_of(row: Row, data: Any, dialect: Dialect) -> Reply:
+def reply_of(row: Row, dialect: Dialect, data: Any) -> Reply | Response:
     """The body in the request's dialect, and an ETag if the operation only reads."""
-    if isinstance(data, tuple):
-        # The operation has made the reply itself, since that was cheaper.
-        return data
-    body = row.envelope(dialect).body(data)
-    return tagged_by_body(body) if row.method in READING else (body, b"")
+    # It is a tuple if the operation has made the reply itself, since that was cheaper.
+    if not isinstance(data, tuple):
+        body = row.envelope(dialect).body(data)
+        is_read = row.method in READING and not row.is_unsafe
+        data = tagged_by_body(body) if is_read else (body, b"")
+    body, tag = data
+    if row.answer.type == JSON_TYPE:
+        return body, tag
+    return Response(200, body, type=row.answer.type, tag=tag)
 
 
 class Resource:
     """All operations of one path in one dialect, as an ASGI application; `instead` says what to do
-    instead of any other method."""
+    instead of any other method. Without operations, nothing is there."""
 
     def __init__(
         self,
@@ -113,14 +142,14 @@ class Resource:
         headers = headers_of(scope["headers"])
         if method == "OPTIONS":
             answer = self._dialect.preflight(headers, self._allowed)
-            return await send_answer(send, answer, has_body=False)
-        language = ""
+            return await send_answer(send, answer.under(self._dialect.headers), has_body=False)
+        language, row = "", None
         try:
             if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:
                 raise TooLong()
             query = parse_query(scope["query_string"])
             language = str(query.get("lang", "")).lower()
-            row = self._row(method, query.get("type"))
+            row = self._row(method, scope["path"], query.get("type"))
             if not row.is_navigation:
                 self._dialect.admit(scope, headers, self._policy)
             scope["operation"] = scope["counted_as"] = row.route
@@ -128,9 +157,8 @@ class Resource:
         except Exception as error:
             request = f"{method} {scope['path']}"
             answer = failure(scope, error, language, request, self._dialect.refusals.answer)
-        if answer.common is not self._dialect.headers:
-            answer = replace(answer, common=self._dialect.headers)
-        await send_answer(send, answer, has_body=method != "HEAD")
+        common = row.headers(self._dialect) if row else self._dialect.headers
+        await send_answer(send, answer.under(common), has_body=method != "HEAD")
 
     async def _answer(
         self,
@@ -156,6 +184,8 @@ class Resource:
         id = id.removesuffix(".html")
         asked = RawRequest(query, dialect, body, id, headers)
         parsed = row.parse(asked, self._site, viewer)
+        if method == "HEAD" and row.is_unsafe:
+            return Response(200, b"", type=row.answer.type, stream=_unknown())
         asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
         is_sent_elsewhere = dialect.is_sent_elsewhere(method, headers)
         agent = headers.get(b"user-agent", b"").decode("latin-1")
@@ -170,23 +200,30 @@ class Resource:
         extra: Lines = ()
         if isinstance(data, Answer):
             data, extra = await dialect.finish(data, scope, headers, policy)
-        return dialect.respond(reply_of(row, data, dialect), headers, extra)
+        return dialect.respond(reply_of(row, dialect, data), headers, extra)
 
     async def _run(self, row: Row, parsed: Any, caller: Caller) -> Any:
         site = self._site
-        if row.fast and (row.run is None or caller.viewer.account is None):
-            fast = row.fast(site, parsed)
+        if row.run is None or caller.viewer.account is None:
+            fast = row.fast_request(site, parsed)
             if fast:
                 key = site.rate_limits.client_key(caller.address) if fast.changes else ""
                 return await answered(fast, key)
         assert row.run is not None, f"{row.route} has nothing that answers this request"
         return await row.run(site, parsed, caller)
 
-    def _row(self, method: str, type: object) -> Row:
+    def _row(self, method: str, path: str, type: object) -> Row:
+        if not self._rows:
+            raise no_such_url(path)
         rows = self._rows.get("GET" if method == "HEAD" else method)
         if rows is None:
             raise WrongMethod(self._allowed, self._instead)
         return next((row for row in rows if row.type == type and type), rows[0])
+
+
+async def _unknown() -> AsyncGenerator[bytes]:
+    """The body that a HEAD leaves out, where nobody has made it and knows its length."""
+    yield b""
 
 
 async def streamed(answer: Streamed, around: Envelope) -> AsyncGenerator[bytes]:
@@ -215,8 +252,11 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
         return
     if scope["method"] == "OPTIONS":
         return await answer_options(headers_of(scope["headers"]), cors.METHODS, send)
-    error = NotFound(f"url `{scope['path'][:200]}` not found.")
-    await send_failure(scope, send, error)
+    await send_failure(scope, send, no_such_url(scope["path"]))
+
+
+def no_such_url(path: str) -> NotFound:
+    return NotFound(f"url `{path[:200]}` not found.")
 
 
 def failure(

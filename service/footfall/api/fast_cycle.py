@@ -14,7 +14,7 @@ from ..domain.site import Site
 from ..http.client import Headers, forwarded_address, is_proxy
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
-from ..http.response import Reply, Response, answer_of, failed, lines, tagged
+from ..http.response import Reply, Response, answer_of, lines, tagged
 from ..telemetry.logs import SlowLog, named_request
 from .fast_requests import FastRequests, PreparedRequest
 
@@ -116,7 +116,7 @@ class FastCycle:
             self.answer(self._reply(making.result()))
 
     def _reply(self, answer: Any) -> Reply | Response:
-        if isinstance(answer, tuple | Response):
+        if isinstance(answer, (tuple, Response)) and self.request.is_common:
             return answer
         try:
             return self.request.finish(answer)
@@ -127,7 +127,7 @@ class FastCycle:
     def _failed(self, error: BaseException) -> Response:
         self.site.process.metrics.refused.add(type(error).__name__)
         with named_request(self._id):
-            return failed(error, self.request.language, self.request.route.name)
+            return self.request.refuse(error, self.request.language, self.request.route.name)
 
     def answer(self, reply: Reply | Response) -> int:
         """Write the answer; returns its status, or 0 if the client is gone."""

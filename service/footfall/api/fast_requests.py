@@ -14,7 +14,7 @@ from ..domain.site import Site
 from ..errors import ServiceError
 from ..http.body import parse_json
 from ..http.params import MAX_URL, RawRequest, parse_query
-from ..http.response import Reply
+from ..http.response import COMMON, JSON_TYPE, Reply, Response, answer_of, failed
 from ..telemetry.metrics import Route
 from .dialects import Dialect
 from .endpoint import Row, reply_of
@@ -39,8 +39,13 @@ class PreparedRequest:
     route: Route
     send: Send
     answer: Callable[[list[int]], Any]
-    # Makes a Reply of an answer that is plain data.
-    finish: Callable[[Any], Reply]
+    # Is it answered in JSON with the common headers, which the connection has ready as bytes? Then
+    # an operation's Reply or Response is sent as it is.
+    is_common: bool
+    # Makes what is sent of any other answer.
+    finish: Callable[[Any], Reply | Response]
+    # The answer that tells of an error, in a language, to the request of this name.
+    refuse: Callable[[BaseException, str, str], Response]
     # Does it take tokens of the client's?
     is_limited: bool
     # In which a refusal is worded: `lang` of the query.
@@ -56,6 +61,18 @@ def _fast_rows() -> Iterator[tuple[tuple[bytes, bytes], tuple[Sequence[Row], Dia
                 if any(row.fast for row in rows):
                     url = f"{prefix.path}{path}".encode()
                     yield (method.encode(), url), (rows, prefix.dialect)
+
+
+def _whole(row: Row, dialect: Dialect, data: Any) -> Response:
+    reply = data if isinstance(data, Response) else reply_of(row, dialect, data)
+    return answer_of(reply, b"").under(row.headers(dialect))
+
+
+def _refused(
+    row: Row, dialect: Dialect, error: BaseException, language: str, request: str
+) -> Response:
+    answer = failed(error, language, request, dialect.refusals.answer)
+    return answer.under(row.headers(dialect))
 
 
 class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
@@ -97,14 +114,17 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
         row = next((row for row in rows if row.type == type and type), rows[0])
         request = RawRequest(values, dialect, parse_json(body) if body else {})
         parsed = row.parse(request, self._site)
-        fast = row.fast(self._site, parsed) if row.fast else None
+        fast = row.fast_request(self._site, parsed)
         if fast is None:
             return None
+        is_common = row.answer.type == JSON_TYPE and row.headers(dialect) is COMMON
         prepared = PreparedRequest(
             self._site.process.metrics.routes[row.route],
             fast.send,
             fast.answer,
-            partial(reply_of, row, dialect=dialect),
+            is_common,
+            partial(reply_of if is_common else _whole, row, dialect),
+            partial(_refused, row, dialect),
             bool(fast.changes),
             str(values.get("lang", "")).lower(),
         )

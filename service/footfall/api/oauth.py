@@ -159,5 +159,4 @@ def _page(targets: Targets, target: str) -> str:
 
 
 def _sent(address: str, cookies: Headers) -> Response:
-    headers = [(b"location", address.encode()), (b"cache-control", b"no-store"), *cookies]
-    return Response(302, b"", headers)
+    return Response(302, b"", [(b"location", address.encode()), *cookies])

@@ -14,7 +14,7 @@ from ..http import cors
 from ..http.client import Headers
 from ..http.csrf import DEVICE_COOKIE, SESSION_COOKIE, check_csrf, session_cookie, set_cookie
 from ..http.policy import Policy
-from ..http.response import PRIVATE, Reply, Response
+from ..http.response import PRIVATE, Reply, Response, answer_of
 from ..http.response import Headers as Lines
 from .answers import Answer, NewSession
 from .dialects import WALINE
@@ -60,9 +60,9 @@ async def _cookies(session: NewSession, headers: Headers, scope: Scope, policy: 
     return [*kept, *told]
 
 
-def _respond(reply: Reply, headers: Headers, extra: Lines) -> Response:
-    body, _ = reply
-    return Response(200, body, extra)
+def _respond(reply: Reply | Response, headers: Headers, extra: Lines) -> Response:
+    answer = answer_of(reply, b"")
+    return replace(answer, tag=b"", extra=[*answer.extra, *extra])
 
 
 OWN_PAGES = replace(

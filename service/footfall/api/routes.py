@@ -195,6 +195,7 @@ TABLE = (
         schemas.REDIRECT,
         oauth.oauth,
         is_navigation=True,
+        is_unsafe=True,
     ),
     Row("oauth_add", "POST", "/oauth", oauth.ADDITION, MEMBER, schemas.ADDRESS, oauth.add),
     Row(
@@ -369,6 +370,10 @@ def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
                 others += [Route(f"{url}{form}", resource) for form in FORMS]
     # Behind all exact paths, since routes are tried in turn.
     yield from others
+    # A protocol of its own refuses what it does not have, too.
+    for prefix in operations():
+        if prefix.path and not prefix.longer:
+            yield Route(f"{prefix.path}/{{rest:path}}", Resource({}, site, policy, prefix.dialect))
 
 
 def operations() -> Mapping[Prefix, Mapping[str, Mapping[str, list[Row]]]]:

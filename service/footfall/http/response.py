@@ -25,13 +25,11 @@ _NOSNIFF = (b"x-content-type-options", b"nosniff")
 # The headers of what pages of any site may read, and the same in Waline's API.
 SHARED: Headers = (_NOSNIFF, (b"access-control-allow-origin", b"*"), (b"vary", b"Origin"))
 COMMON: Headers = (_VERSION, *SHARED)
+NO_STORE = (b"cache-control", b"no-store")
+# Of what a browser may open as a page, such as a picture with a stranger's words: nothing runs.
+SANDBOX = (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox")
 # For whom the answer alone is, by a cookie: no other site's page reads it, and nothing keeps it.
-PRIVATE: Headers = (
-    _VERSION,
-    _NOSNIFF,
-    (b"cache-control", b"no-store"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-)
+PRIVATE: Headers = (_VERSION, _NOSNIFF, NO_STORE, (b"cross-origin-resource-policy", b"same-origin"))
 
 
 # A successful answer: its body, and its ETag or b"". A tuple, since to make an object would take as
@@ -62,6 +60,9 @@ class Response:
         if self.tag:
             headers += tagged(self.tag)
         return [*headers, *self.extra]
+
+    def under(self, common: Headers) -> "Response":
+        return self if common is self.common else replace(self, common=common)
 
 
 def answer_of(reply: Reply | Response, known: bytes) -> Response:

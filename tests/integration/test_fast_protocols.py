@@ -1,0 +1,72 @@
+"""Another counter's protocol has the fast path, and answers there as by its endpoints."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from footfall.api import routes
+from tests.support import hits
+from tests.support.servers import RealServer
+
+from .test_fast_path import LAST, OPEN, pair, request, serve
+
+COUNT, VALUE, BADGE = (
+    request("GET", f"/hits/{name}?page=/a") for name in ("count", "value", "badge")
+)
+STRANGER = "X-Forwarded-For: 203.0.113.9"
+
+
+@pytest.fixture
+def url(servers: dict[str, RealServer]) -> str:
+    return servers["valkey"].url
+
+
+@pytest.fixture(autouse=True)
+def table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "TABLE", hits.TABLE)
+
+
+@pytest.fixture
+def no_asgi(monkeypatch: pytest.MonkeyPatch) -> None:
+    def passed_on(self: Any, cycle: Any, app: Any) -> None:
+        raise AssertionError(cycle.scope)
+
+    monkeypatch.setattr(HttpToolsProtocol, "_start_asgi_task", passed_on)
+
+
+@pytest.mark.usefixtures("no_asgi")
+@pytest.mark.parametrize("sent", [COUNT, VALUE, BADGE], ids=["count", "value", "badge"])
+async def test_its_requests_take_the_fast_path(url: str, home: Path, sent: bytes) -> None:
+    async with serve(url, home / "protocol", is_fast=True) as served:
+        for chunks in ([sent], [sent[:12], sent[12:]], [sent * 3]):
+            answer, state = await served.exchange(chunks)
+            assert answer.count(b"HTTP/1.1 200 OK\r\n") == sum(map(len, chunks)) // len(sent)
+            assert state == OPEN
+
+
+async def test_both_paths_answer_it_alike(url: str, home: Path) -> None:
+    async with pair(url, home, SECURE_DOMAINS="blog.example") as both:
+        for method, path, query, header, origin in product(
+            ("GET", "HEAD", "POST", "OPTIONS"),
+            ("count", "value", "badge", "nothing", "count/"),
+            ("?page=/a", "?page=/a&page=/b", "?page=%zz&lang=zh-CN", ""),
+            ("Accept: */*", "If-None-Match: *", "Connection: close"),
+            ("Origin: https://blog.example", "Origin: https://evil.example"),
+        ):
+            await both.agree([request(method, f"/hits/{path}{query}", b"", header, origin), LAST])
+
+
+async def test_both_paths_refuse_in_its_words(url: str, home: Path) -> None:
+    async with pair(url, home, COUNTER_RATE="0.01") as both:
+        many = request("GET", "/hits/count?page=/a", b"", STRANGER) * 90
+        for served in (both.hot, both.cold):
+            answers = [await served.until_the_end([many + LAST]) for _ in range(3)]
+            told, _, last = answers[-1].rpartition(b"HTTP/1.1 404 ")
+            refused = told.count(b"HTTP/1.1 429 ")
+            assert refused > 0
+            assert told.count(b'\r\n\r\n{"error":"Too Many Requests"}') == refused
+            assert told.count(b"\r\ncache-control: no-store\r\n") == 90
+            assert (b"x-waline-version" in told, b"x-waline-version" in last) == (False, True)

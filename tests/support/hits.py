@@ -1,0 +1,93 @@
+"""A small protocol of another counter, in one file as each below service/footfall/api/compat/.
+
+`GET /hits/count?page=/a` counts a view and answers `{"value": 1}`, and so does a beacon, `POST
+/hit?page=/a`. `GET /hits/value?page=/a` only reads. `GET /hits/badge?page=/a` counts and is a
+picture. An error is `{"error": "…"}`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import orjson
+
+from footfall.api import routes
+from footfall.api.dialects import REFUSAL_STATUSES, WALINE, Refusals
+from footfall.api.endpoint import Row
+from footfall.api.fast import Done, FastRequest
+from footfall.api.fields import Fields, Text
+from footfall.api.prefixes import Prefix
+from footfall.api.schemas import AnswerSchema
+from footfall.api.who import ANYBODY
+from footfall.domain.counters import VIEWS, change
+from footfall.domain.site import Site
+from footfall.errors import BadRequest, ServiceError
+from footfall.http.envelope import NO_ENVELOPE
+from footfall.http.params import MAX_PATH
+from footfall.http.response import SHARED, Reply, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    page: str
+
+
+_PAGE = Text("page", "The page", MAX_PATH, required="page can not be blank")
+HIT = Fields(lambda found, request, site: Hit(found["page"]), (_PAGE,), source="query")
+
+
+def count(site: Site, parsed: Hit) -> FastRequest:
+    changes = site.counters.changes([(parsed.page, VIEWS, 1)])
+    return FastRequest(_number, partial(change, site, changes), changes=changes)
+
+
+def badge(site: Site, parsed: Hit) -> FastRequest:
+    return replace(count(site, parsed), answer=_picture)
+
+
+def value(site: Site, parsed: Hit) -> FastRequest:
+    names = site.counters.names([parsed.page], [VIEWS])
+
+    def send(client_key: str, done: Done) -> None:
+        site.counters.fetch_counts(names, done)
+
+    return FastRequest(lambda counts: {"value": counts[0]}, send, names=names)
+
+
+def _number(counts: Sequence[int]) -> Reply:
+    return b'{"value":%d}' % counts[0], b""
+
+
+def _picture(counts: Sequence[int]) -> Reply:
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg"><text y="9">%d</text></svg>'
+    return svg % counts[0], b""
+
+
+def _refused(error: ServiceError, language: str) -> Response:
+    status = 400 if isinstance(error, BadRequest) else error.status
+    return Response(status, orjson.dumps({"error": str(error)}))
+
+
+def _object(name: str, type: str) -> AnswerSchema:
+    members = {name: {"type": type}}
+    closed = {"required": [name], "additionalProperties": False}
+    return AnswerSchema({"type": "object", "properties": members, **closed})
+
+
+REFUSED = dict.fromkeys({*REFUSAL_STATUSES} - {200}, _object("error", "string"))
+DIALECT = replace(
+    WALINE, headers=SHARED, envelope=NO_ENVELOPE, refusals=Refusals(_refused, "HitsError", REFUSED)
+)
+HITS = (Prefix("/hits", DIALECT),)
+NO_PREFIX = (Prefix("", DIALECT),)
+VALUE = _object("value", "integer")
+PICTURE = AnswerSchema({"type": "string"}, type=b"image/svg+xml")
+# What all of them have in common.
+_row = partial(Row, fields=HIT, who=ANYBODY)
+ROWS = (
+    _row("hits_count", "GET", "/count", answer=VALUE, is_unsafe=True, fast=count, prefixes=HITS),
+    _row("hits_value", "GET", "/value", answer=VALUE, fast=value, prefixes=HITS),
+    _row("hits_badge", "GET", "/badge", answer=PICTURE, is_unsafe=True, fast=badge, prefixes=HITS),
+    _row("hits_beacon", "POST", "/hit", answer=VALUE, fast=count, prefixes=NO_PREFIX),
+)
+TABLE = (*routes.TABLE, *ROWS)

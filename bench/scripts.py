@@ -35,7 +35,7 @@ from redis import Redis
 from footfall.api.counters import Read
 from footfall.api.dialects import WALINE
 from footfall.driver.scripts import parse_header, sources
-from footfall.model import PUBLIC, Account, Comment, Lookups, ShownComment, ShownComments
+from footfall.model import PUBLIC, Account, Comment, Lookups, ShownComments, StoredComment
 from footfall.render.markdown import render
 from footfall.render.view import DisplayOptions, View
 from footfall.store import codec
@@ -121,7 +121,7 @@ def encoders() -> dict[str, Callable[[], object]]:
     comments, _ = thread(50)
     stored = [codec.body(each) for each in comments]
     shown = ShownComments(
-        [ShownComment(comments[0].id, comments[0].path, codec.parse_body(stored[0]))]
+        [StoredComment(comments[0].id, comments[0].path, codec.parse_body(stored[0]))]
     )
     found = [_found(comments[:1], stored[:1]), _found(comments, stored)]
     by_accounts = [

@@ -1,8 +1,8 @@
 """The nouns of the service, as frozen data that all other modules import.
 
 A comment has two kinds of facts. What its author wrote does not change, and is stored as JSON
-(`Comment`; its public part is read back as `Body`). Its likes, status and pin change often, and are
-in Redis structures of their own. `ShownComment` joins both.
+(`Comment`; its public half is read back as `Body`). Its likes, status and pin change often, and are
+in Redis structures of their own. `StoredComment` joins both.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -227,8 +227,12 @@ def account_of(person: bytes) -> str:
     return person[len(BY_ACCOUNT) : -1].decode() if person.startswith(BY_ACCOUNT) else ""
 
 
-class ShownComment(NamedTuple):
-    """A comment with what changes around it: likes, status, pin."""
+class StoredComment(NamedTuple):
+    """A comment as Redis has it: its public half, and what changes around it.
+
+    `private` is the half for administrators, which most readers do without: None where it was not
+    read. `path` is "" where only the id is known.
+    """
 
     id: str
     path: str
@@ -236,6 +240,7 @@ class ShownComment(NamedTuple):
     likes: int = 0
     status: Status = "approved"
     is_pinned: bool = False
+    private: bytes | None = None
 
 
 class More(NamedTuple):
@@ -282,7 +287,7 @@ class Lookups:
 class ShownComments:
     """Comments of any pages, for one viewer."""
 
-    comments: Sequence[ShownComment]
+    comments: Sequence[StoredComment]
     live: Lookups = Lookups()
 
 

@@ -14,6 +14,7 @@ from footfall.app import data_set
 from footfall.domain.renderer import RenderedText
 from footfall.maintenance import rerender as rerender_module
 from footfall.maintenance.rerender import Tally, What, rerender
+from footfall.model import StoredComment
 from footfall.render.pictures import Pictures
 from footfall.store import codec
 from footfall.store.ids import SHORT, split
@@ -189,7 +190,10 @@ async def test_every_body_is_the_same_when_made_of_the_comment_that_is_read_from
     step = await store.comments.copy(page, "0", "", 100, [])
     assert len(step.comments) == 3
     for short, body, private, *_ in step.comments:
-        comment = codec.comment(short.decode() + page, step.path, body, private)
+        parsed = codec.parse_body(body)
+        comment = codec.comment(
+            StoredComment(short.decode() + page, step.path, parsed, private=private)
+        )
         assert (codec.body(comment), codec.secrets(comment)) == (body, private)
 
 

@@ -17,12 +17,12 @@ from hypothesis.stateful import Bundle, initialize, multiple, precondition, rule
 
 from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent, StoreUnavailable
-from footfall.model import STATUSES, Body, Comment, Status
+from footfall.model import STATUSES, Body, Comment, Status, StoredComment
 from footfall.store import Store, codec, deletions, journal
 from footfall.store.comments import AlreadyPublished, IdTaken
 from footfall.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_indexes_of
-from footfall.store.moderation import Actor, Overtaken, Rewording, StoredComment
+from footfall.store.moderation import Actor, Overtaken, Rewording
 from footfall.store.projections import UNDO_MS, JournalEntry, logged_as, task_of
 from footfall.store.status import status_of
 from tests.conftest import server_of
@@ -194,7 +194,7 @@ class Journals(SiteMachine):
 
         async def change(store: Store, found: StoredComment) -> None:
             moderate = store.moderation.moderate
-            await moderate(found.shown, status, now, actor, is_pinned=is_pinned)
+            await moderate(found, status, now, actor, is_pinned=is_pinned)
 
         self._change(service, id, change)
 
@@ -205,9 +205,9 @@ class Journals(SiteMachine):
         now, (account, author) = self._clock(), by
 
         async def change(store: Store, found: StoredComment) -> None:
-            after = replace(found.comment, account=account, author=author, mail=None)
+            after = replace(codec.comment(found), account=account, author=author, mail=None)
             words = Rewording(found, after, is_compared=False)
-            await store.moderation.moderate(found.shown, status, now, MODERATOR, words=words)
+            await store.moderation.moderate(found, status, now, MODERATOR, words=words)
 
         self._change(service, id, change)
 
@@ -215,7 +215,7 @@ class Journals(SiteMachine):
     def delete(self, service: Asked, id: str) -> None:
         now = self._clock()
         self._change(
-            service, id, lambda store, found: store.deletions.delete(found.shown, now, MODERATOR)
+            service, id, lambda store, found: store.deletions.delete(found, now, MODERATOR)
         )
 
     @rule(service=some_service, id=comments)
@@ -228,7 +228,7 @@ class Journals(SiteMachine):
         now = self._clock()
 
         async def change(store: Store, found: StoredComment) -> None:
-            if await store.deletions.delete(found.shown, now, Actor("erasure")) is not None:
+            if await store.deletions.delete(found, now, Actor("erasure")) is not None:
                 await store.deletions.remove(id, now)
 
         self._change(service, id, change)

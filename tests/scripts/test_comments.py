@@ -18,8 +18,8 @@ from footfall.model import (
     More,
     Order,
     Page,
-    ShownComment,
     Status,
+    StoredComment,
     Viewer,
 )
 from footfall.store import Store, codec, deletions
@@ -96,8 +96,8 @@ class Article:
     async def delete(self, comment: Comment, now_ms: int = 0) -> int | None:
         return await self.store.deletions.delete(self.shown(comment), now_ms, MODERATOR)
 
-    def shown(self, comment: Comment) -> ShownComment:
-        return ShownComment(comment.id, self.path, body_of(comment))
+    def shown(self, comment: Comment) -> StoredComment:
+        return StoredComment(comment.id, self.path, body_of(comment))
 
     async def page(
         self, order: Order = NEWEST, *, first: int = 0, size: int = 10, viewer: Viewer = PUBLIC

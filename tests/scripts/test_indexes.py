@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from footfall.model import STATUSES, Comment, ShownComment, Standing, Status
+from footfall.model import STATUSES, Comment, Standing, Status, StoredComment
 from footfall.store import Store, codec
 from footfall.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.store.indexes import (
@@ -68,8 +68,8 @@ async def in_site(store: Store, *ids: str) -> set[IndexPlace]:
     return {place for place in every if place.member in ids}
 
 
-def shown_of(written: Comment) -> ShownComment:
-    return ShownComment(written.id, written.path, codec.parse_body(codec.body(written)))
+def shown_of(written: Comment) -> StoredComment:
+    return StoredComment(written.id, written.path, codec.parse_body(codec.body(written)))
 
 
 def wanted(

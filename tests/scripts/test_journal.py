@@ -9,7 +9,7 @@ import pytest
 from footfall.driver.keys import digest
 from footfall.errors import StoreUnavailable
 from footfall.model import PUBLIC, Account, Comment, Viewer
-from footfall.store import Store, deletions
+from footfall.store import Store, codec, deletions
 from footfall.store.ids import SHORT, created_ms
 from footfall.store.journal import ABANDONED_MS, LEFT_MS, SITE_KEYS, STEP_ENTRIES, now_ms
 from footfall.store.moderation import Rewording
@@ -115,7 +115,7 @@ async def test_an_entry_says_who_did_what_and_how_it_was_before(
 ) -> None:
     root = await article.publish("root")
     before = await whole(article.store, root)
-    after = replace(before.comment, source="other words", author="eve")
+    after = replace(codec.comment(before), source="other words", author="eve")
     words = Rewording(before, after, is_compared=False)
 
     async def everything() -> None:
@@ -331,9 +331,9 @@ async def test_a_comment_that_gets_another_author_is_in_that_ones_lists(article:
     other = await article.publish("b", account="bob")
     for author, account in (("ann", ""), ("", ""), ("bob", "bob")):
         before = await whole(store, comment)
-        after = replace(before.comment, author=author, account=account)
+        after = replace(codec.comment(before), author=author, account=account)
         words = Rewording(before, after, is_compared=False)
-        await store.moderation.moderate(before.shown, None, NOW, MODERATOR, words=words)
+        await store.moderation.moderate(before, None, NOW, MODERATOR, words=words)
         theirs = {name: number for name, number in (("bob", 1), (author, 1)) if name}
         theirs["bob"] += author == "bob"
         assert (await site(store))["authors"] == theirs

@@ -3,7 +3,7 @@
 import pytest
 
 from footfall.driver.keys import digest
-from footfall.model import PUBLIC, Comment, Order, Page, ShownComment, Status, Viewer
+from footfall.model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
 from footfall.store import Store
 from footfall.store import comments as comments_module
 
@@ -193,7 +193,7 @@ async def test_a_page_knows_its_longest_body_if_it_knows_all_of_them(article: Ar
         return None if found is None else int(found)
 
     def length(comment: Comment) -> int:
-        return len(b"\n".join(ShownComment(comment.id, "/p", body_of(comment)).body))
+        return len(b"\n".join(StoredComment(comment.id, "/p", body_of(comment)).body))
 
     first = await article.publish("x" * 100)
     assert await longest() == length(first)

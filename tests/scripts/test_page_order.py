@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from footfall.model import PUBLIC, STATUSES, Order, ShownComment, Status, Viewer
+from footfall.model import PUBLIC, STATUSES, Order, Status, StoredComment, Viewer
 from footfall.store import Store
 
 from .test_comments import ADMIN, BOB, LIKED, NEWEST, OLDEST, Article, body_of, rows
@@ -56,7 +56,7 @@ async def published(article: Article, mix: Sequence[Root]) -> list[Root]:
         comment = article.comment(
             "root", account=each.account, is_simultaneous=each.is_simultaneous
         )
-        stands = ShownComment(
+        stands = StoredComment(
             comment.id, comment.path, body_of(comment), each.likes, each.status, each.is_pinned
         )
         await article.store.comments.publish(comment, each.status, "", imported=stands)

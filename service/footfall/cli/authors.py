@@ -14,10 +14,9 @@ from ..domain import accounts, authors
 from ..domain.authors import Author, Deed, facts, iso
 from ..domain.bans import until_of
 from ..domain.site import Site
-from ..model import Account
+from ..model import Account, StoredComment
 from ..plurals import number_of
 from ..store.ids import created_ms
-from ..store.moderation import StoredComment
 from .commands import Group
 from .console import printable
 from .dataset import CONSOLE, with_site
@@ -49,9 +48,9 @@ async def _summary(site: Site, who: str) -> str:
     author = await authors.find(site.accounts, who)
     statuses, pages, times = Counter[str](), set[str](), list[int]()
     async for each in _comments(site, author):
-        statuses[each.shown.status] += 1
-        pages.add(each.shown.path)
-        at = created_ms(each.shown.id)
+        statuses[each.status] += 1
+        pages.add(each.path)
+        at = created_ms(each.id)
         times = [min(times[0], at), max(times[1], at)] if times else [at, at]
     lines = [f"account {' '.join(_words(author.account))}"] if author.account else []
     if times:
@@ -95,7 +94,7 @@ async def _lines(site: Site, author: Author) -> AsyncIterator[dict[str, Any]]:
         try:
             yield {"comment": facts(each)}
         except (TypeError, ValueError):
-            click.echo(f"comment {each.shown.id} is damaged and left out", err=True)
+            click.echo(f"comment {each.id} is damaged and left out", err=True)
 
 
 @authors_.command()

@@ -16,10 +16,10 @@ from ..domain import bulk, moderation
 from ..domain.authors import facts, iso
 from ..domain.site import Site
 from ..maintenance.selection import CommentFilter, find
-from ..model import STATUSES, Status
+from ..model import STATUSES, Status, StoredComment
 from ..plurals import number_of
+from ..store import codec
 from ..store.log import ModerationLog
-from ..store.moderation import StoredComment
 from .commands import Command
 from .comments import comments
 from .console import NothingToDo, printable, settings_of_environment
@@ -192,7 +192,7 @@ def _change(wanted: CommentFilter, is_json: bool, change: Change) -> None:
     _require_choice(wanted)
 
     async def work(site: Site) -> list[bulk.BulkResult]:
-        ids = [each.shown.id for each in await _found(site, wanted, None)]
+        ids = [each.id for each in await _found(site, wanted, None)]
         others = [id for id in wanted.ids if id not in ids]
         outcomes = [bulk.BulkResult(await _others(site, others))] if others else []
         for first in range(0, len(ids), MAX_TOGETHER):
@@ -207,7 +207,7 @@ def _change(wanted: CommentFilter, is_json: bool, change: Change) -> None:
 
 async def _others(site: Site, ids: Sequence[str]) -> dict[str, bulk.Result]:
     """Of comments that were named, and are not there, or not like what else was said."""
-    there = {each.shown.id for each in await _found(site, CommentFilter(ids), None)}
+    there = {each.id for each in await _found(site, CommentFilter(ids), None)}
     return {id: "unchanged" if id in there else "missing" for id in ids}
 
 
@@ -241,7 +241,7 @@ def _name_others(results: Mapping[str, bulk.Result]) -> None:
 
 def _require_all(ids: Sequence[str], found: Sequence[StoredComment]) -> None:
     """Exit 1 if one of these comments was not found."""
-    missing = [id for id in ids if id not in {each.shown.id for each in found}]
+    missing = [id for id in ids if id not in {each.id for each in found}]
     for id in missing:
         click.echo(f"there is no comment {printable(id)}", err=True)
     if missing:
@@ -270,10 +270,10 @@ def _list(found: Sequence[StoredComment], is_json: bool) -> None:
 
 
 def _line(found: StoredComment) -> str:
-    comment, shown = found.comment, found.shown
+    comment = codec.comment(found)
     text = " ".join(comment.source.split())
     if len(text) > MAX_SHOWN_CHARACTERS:
         text = text[: MAX_SHOWN_CHARACTERS - 1] + "…"
-    status = shown.status + (", pinned" if shown.is_pinned else "")
+    status = found.status + (", pinned" if found.is_pinned else "")
     who = comment.nick or comment.account or "-"
-    return printable(f"{shown.id}  {iso(comment.at)}  {status}  {shown.path}  {who}: {text}")
+    return printable(f"{found.id}  {iso(comment.at)}  {status}  {found.path}  {who}: {text}")

@@ -17,10 +17,11 @@ from typing import Any, Literal
 
 from ..driver.keys import digest
 from ..errors import BadRequest, Refused
-from ..model import STATUSES, Account, Caller, Comment
+from ..model import STATUSES, Account, Caller, Comment, StoredComment
+from ..store import codec
 from ..store.accounts import Accounts
 from ..store.ids import is_id, is_short
-from ..store.moderation import Actor, Rewording, StoredComment
+from ..store.moderation import Actor, Rewording
 from ..store.outbox import MAX_UNDELIVERED
 from . import accounts, banning
 from .accounts import Changes
@@ -47,9 +48,9 @@ class Author:
 
     def wrote(self, found: StoredComment) -> bool:
         """What is damaged is nobody's."""
-        if self.id and found.shown.body.account == self.id:
+        if self.id and found.body.account == self.id:
             return True
-        return bool(self.mail) and is_canonically(found.mail, self.mail)
+        return bool(self.mail) and is_canonically(codec.mail_of(found), self.mail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +162,10 @@ async def _each(
 
 async def _delete(site: Site, found: StoredComment) -> int | None:
     """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
-    if await site.deletions.delete(found.shown, site.process.clock(), ERASURE) is None:
+    if await site.deletions.delete(found, site.process.clock(), ERASURE) is None:
         # It has gone with another one.
         return 0
-    return await site.deletions.remove(found.shown.id, site.process.clock())
+    return await site.deletions.remove(found.id, site.process.clock())
 
 
 async def _anonymize(site: Site, found: StoredComment) -> int | None:
@@ -176,7 +177,7 @@ async def _anonymize(site: Site, found: StoredComment) -> int | None:
 
 def _is_damaged(found: StoredComment) -> bool:
     try:
-        return not found.comment
+        return not codec.comment(found)
     except (TypeError, ValueError):
         return True
 
@@ -184,10 +185,10 @@ def _is_damaged(found: StoredComment) -> bool:
 async def _anonymize_once(site: Site, found: StoredComment) -> bool:
     """Raises Overtaken; ValueError, TypeError for one that is damaged."""
     words, now_ms = (
-        Rewording(found, _anonymous(found.comment), is_compared=False),
+        Rewording(found, _anonymous(codec.comment(found)), is_compared=False),
         site.process.clock(),
     )
-    done = await site.moderation.moderate(found.shown, None, now_ms, ERASURE, words=words)
+    done = await site.moderation.moderate(found, None, now_ms, ERASURE, words=words)
     return done is not None
 
 
@@ -229,13 +230,13 @@ async def _forget(site: Site, author: Author) -> bool:
 
 def facts(found: StoredComment) -> dict[str, Any]:
     """All that is stored of a comment. Raises ValueError, TypeError for one that is damaged."""
-    comment, shown = found.comment, found.shown
+    comment = codec.comment(found)
     return {
-        "id": shown.id,
-        "page": shown.path,
-        "status": shown.status,
-        "pinned": shown.is_pinned,
-        "likes": shown.likes,
+        "id": found.id,
+        "page": found.path,
+        "status": found.status,
+        "pinned": found.is_pinned,
+        "likes": found.likes,
         "at": iso(comment.at),
         "nick": comment.nick,
         "mail": comment.mail,

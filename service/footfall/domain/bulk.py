@@ -13,10 +13,10 @@ import orjson
 
 from ..driver.keys import digest
 from ..errors import StoreUnavailable, Unavailable
-from ..model import Caller, Comment, ShownComment, Status
-from ..store.codec import body, parse_body, root_of, secrets
+from ..model import Caller, Comment, Status, StoredComment
+from ..store import codec
 from ..store.ids import SHORT, is_id
-from ..store.moderation import Overtaken, Rewording, StoredComment
+from ..store.moderation import Overtaken, Rewording
 from .moderation import Edit, actor_of, edited, html_of
 from .site import Site
 
@@ -63,19 +63,19 @@ class _Work:
 
     async def moderate(
         self,
-        shown: ShownComment,
+        found: StoredComment,
         status: Status | None,
         is_pinned: bool | None,
         only: Status | None = None,
     ) -> Result:
-        if root_of(shown.body):
+        if codec.root_of(found.body):
             is_pinned = None
-        if status in (None, shown.status) and is_pinned in (None, shown.is_pinned):
+        if status in (None, found.status) and is_pinned in (None, found.is_pinned):
             return "unchanged"
         site = self.site
         try:
             done = await site.moderation.moderate(
-                shown,
+                found,
                 status,
                 site.process.clock(),
                 actor_of(self.caller),
@@ -86,41 +86,42 @@ class _Work:
             return "changed"
         if done is None or not done.changed:
             return "unchanged" if done else "missing"
-        pin = shown.is_pinned if is_pinned is None else is_pinned
-        self.keep(shown, [done.was, shown.is_pinned], [status or done.was, pin])
+        pin = found.is_pinned if is_pinned is None else is_pinned
+        self.keep(found, [done.was, found.is_pinned], [status or done.was, pin])
         return "done"
 
     async def delete(self, found: StoredComment) -> Result:
-        site, shown = self.site, found.shown
-        actor = actor_of(self.caller)
-        if await site.deletions.delete(shown, site.process.clock(), actor) is None:
+        site, actor = self.site, actor_of(self.caller)
+        if await site.deletions.delete(found, site.process.clock(), actor) is None:
             return "missing"
-        self.keep(shown, [shown.status, shown.is_pinned], ["deleted", False])
+        self.keep(found, [found.status, found.is_pinned], ["deleted", False])
         return "done"
 
     async def edit(self, found: StoredComment, wanted: Edit) -> Result:
-        html = await html_of(self.site, found.comment, wanted.text, self.caller)
-        after = edited(self.site.display, found.comment, wanted, html)
-        if after == found.comment:
+        before = codec.comment(found)
+        html = await html_of(self.site, before, wanted.text, self.caller)
+        after = edited(self.site.display, before, wanted, html)
+        if after == before:
             return "unchanged"
         result = await self.put_words(found, after)
         if result == "done":
-            halves = {"body": found.body.decode(), "private": found.private.decode()}
-            self.keep(found.shown, [], [], words=_digest(after), **halves)
+            private = found.private or b""
+            halves = {"body": codec.joined(found.body).decode(), "private": private.decode()}
+            self.keep(found, [], [], words=_digest(after), **halves)
         return result
 
     async def put_words(self, found: StoredComment, after: Comment) -> Result:
         site, words = self.site, Rewording(found, after, is_compared=False)
         try:
             done = await site.moderation.moderate(
-                found.shown, None, site.process.clock(), actor_of(self.caller), words=words
+                found, None, site.process.clock(), actor_of(self.caller), words=words
             )
         except Overtaken:
             return "changed"
         return "done" if done else "missing"
 
-    def keep(self, shown: ShownComment, was: list[Any], now: list[Any], **words: str) -> None:
-        self.record.append({"id": shown.id, "was": was, "now": now, **words})
+    def keep(self, found: StoredComment, was: list[Any], now: list[Any], **words: str) -> None:
+        self.record.append({"id": found.id, "was": was, "now": now, **words})
 
     async def outcome(self, results: dict[str, Result]) -> BulkResult:
         if not self.record:
@@ -145,7 +146,7 @@ async def moderate(
 async def delete(site: Site, ids: Sequence[str], caller: Caller) -> BulkResult:
     """Each with its replies."""
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    found = {each.shown.id: each for each in await site.moderation.whole(known)}
+    found = {each.id: each for each in await site.moderation.whole(known)}
     # The newest first, so that each is deleted by itself, and not with what it replies to.
     results = await work.each(sorted(found, reverse=True), lambda id: work.delete(found[id]))
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
@@ -155,7 +156,7 @@ async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> BulkResult:
     """Give a comment another text, or another author without account, so that it can be undone."""
     work = _Work(site, caller)
     found = await site.moderation.whole([id]) if is_id(id) else []
-    whole = {each.shown.id: each for each in found}
+    whole = {each.id: each for each in found}
     results = await work.each(list(whole), lambda id: work.edit(whole[id], wanted))
     return await work.outcome({id: _missing()} | results)
 
@@ -177,7 +178,7 @@ def comments_of(record: bytes) -> list[StoredComment]:
 
 def _digest(comment: Comment) -> str:
     """What tells whether somebody else has edited it since."""
-    return digest(body(comment).decode(), secrets(comment).decode())
+    return digest(codec.body(comment).decode(), codec.secrets(comment).decode())
 
 
 def _missing() -> Result:
@@ -185,8 +186,8 @@ def _missing() -> Result:
 
 
 def _whole_of(kept: Mapping[str, Any]) -> StoredComment:
-    shown = ShownComment(kept["id"], "", parse_body(kept["body"].encode()))
-    return StoredComment(shown, kept["private"].encode())
+    body = codec.parse_body(kept["body"].encode())
+    return StoredComment(kept["id"], "", body, private=kept["private"].encode())
 
 
 async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
@@ -197,15 +198,15 @@ async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
             return "done"
         # Somebody else may have put it back.
         return "unchanged" if await site.comments.by_ids([id]) else "missing"
-    found = await site.moderation.whole([id])
-    if not found:
+    there = await site.moderation.whole([id])
+    if not there:
         return "missing"
+    (found,) = there
     if "body" in kept:
-        if _digest(found[0].comment) != kept["words"]:
+        if _digest(codec.comment(found)) != kept["words"]:
             return "changed"
-        return await work.put_words(found[0], _whole_of(kept).comment)
-    shown = found[0].shown
-    if [shown.status, shown.is_pinned] != kept["now"]:
+        return await work.put_words(found, codec.comment(_whole_of(kept)))
+    if [found.status, found.is_pinned] != kept["now"]:
         return "changed"
     status, is_pinned = kept["was"]
-    return await work.moderate(shown, status, is_pinned, only=shown.status)
+    return await work.moderate(found, status, is_pinned, only=found.status)

@@ -22,9 +22,9 @@ from ..model import (
     Lookups,
     Order,
     Page,
-    ShownComment,
     ShownComments,
     Status,
+    StoredComment,
     Viewer,
     account_of,
 )
@@ -107,7 +107,7 @@ async def _publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
         # this raises AlreadyPublished instead.
         await site.comments.before(draft.path, "", fingerprint)
         raise
-    shown = ShownComment(comment.id, comment.path, parse_body(body(comment)), status=status)
+    shown = StoredComment(comment.id, comment.path, parse_body(body(comment)), status=status)
     return ShownComments([shown], Lookups(_accounts(caller), secrets={shown.id: secrets(comment)}))
 
 
@@ -271,7 +271,7 @@ async def like(site: Site, id: str, delta: int, caller: Caller) -> ShownComments
 
 
 async def with_authors(
-    site: Site, comments: Sequence[ShownComment], viewer: Viewer
+    site: Site, comments: Sequence[StoredComment], viewer: Viewer
 ) -> ShownComments:
     ids = [each.id.encode() for each in comments]
     persons = [each.body.person for each in comments]

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from ..model import Account, Status
+from ..model import Account, Status, StoredComment
 from ..notify.notification import (
     READER_MAIL,
     AuthoredComment,
@@ -26,7 +26,7 @@ from ..notify.notification import (
 )
 from ..notify.spam_checkers import SpamChecker
 from ..plurals import number_of
-from ..store.moderation import StoredComment
+from ..store import codec
 from ..store.outbox import Outbox, OutboxEntry, Task
 from ..store.projections import UNDO_MS
 from . import spam_check
@@ -208,7 +208,7 @@ class Delivery:
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
         while found := await self._site.moderation.whole([task.id]):
-            is_held = found[0].shown.status != "approved"
+            is_held = found[0].status != "approved"
             if not (tells_readers and is_held) or await self._outbox.untold(task.id):
                 return found[0]
         if await self._site.deletions.is_restorable(task.id):
@@ -256,7 +256,7 @@ class Delivery:
         )
 
     async def _told(self, whole: StoredComment) -> AuthoredComment:
-        comment = whole.comment
+        comment = codec.comment(whole)
         account: Account | None = None
         if comment.account:
             known = await self._site.accounts.by_ids({comment.account})
@@ -265,7 +265,7 @@ class Delivery:
             author = Person(account.nick, account.mail, account.link, account.id)
         else:
             author = Person(comment.nick or "", comment.mail or "", comment.link or "")
-        return AuthoredComment(comment, author, whole.shown.status)
+        return AuthoredComment(comment, author, whole.status)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ only the newest SEARCHED_COMMENTS are looked at for an old thread or for replies
 from collections.abc import Sequence
 
 from ..driver.keys import digest
-from ..model import PUBLIC, ShownComment, ShownComments
+from ..model import PUBLIC, ShownComments, StoredComment
 from ..store.codec import parent_of
 from ..store.recent import Recent
 from . import comments
@@ -40,8 +40,8 @@ async def read(
 
 
 async def _replies_to(
-    recent: Recent, account: str, found: Sequence[ShownComment]
-) -> list[ShownComment]:
+    recent: Recent, account: str, found: Sequence[StoredComment]
+) -> list[StoredComment]:
     parents = {parent for each in found if (parent := parent_of(each.body))}
     _, above = await recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
     own = {each.id for each in above if each.body.account == account}

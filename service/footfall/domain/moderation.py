@@ -12,11 +12,12 @@ from typing import TypeVar
 from ..driver.keys import digest
 from ..errors import Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
 from ..markup import safe_link
-from ..model import Caller, Comment, ShownComments, Status
+from ..model import Caller, Comment, ShownComments, Status, StoredComment
 from ..render.view import DisplayOptions
+from ..store import codec
 from ..store.comments import AlreadyPublished
 from ..store.ids import is_id
-from ..store.moderation import Actor, Moderation, Overtaken, Rewording, StoredComment
+from ..store.moderation import Actor, Moderation, Overtaken, Rewording
 from ..store.site_index import SiteIndex
 from .comments import cooldown, with_authors
 from .counters import charge
@@ -58,7 +59,7 @@ async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> ShownCommen
     site.bans.look()
     found = await _allowed(site.moderation, id, caller)
     is_moderator = caller.viewer.is_administrator
-    if found is None or wanted.is_blank(found.comment.account):
+    if found is None or wanted.is_blank(codec.comment(found).account):
         return None
     if not is_moderator and not wanted.text:
         return None
@@ -80,7 +81,7 @@ async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredCom
     if account is None:
         raise Unauthorized()
     found = await moderation.whole([id]) if is_id(id) else []
-    is_author = bool(found) and found[0].shown.body.account == account.id
+    is_author = bool(found) and found[0].body.account == account.id
     if not (is_author or caller.viewer.is_administrator):
         raise Forbidden()
     return found[0] if found else None
@@ -94,7 +95,7 @@ async def until_settled(
         try:
             return await attempt(found)
         except Overtaken:
-            there = await moderation.whole([found.shown.id])
+            there = await moderation.whole([found.id])
             if not there:
                 return None
             (found,) = there
@@ -103,10 +104,10 @@ async def until_settled(
 
 async def _moderate(site: Site, found: StoredComment, wanted: Edit, caller: Caller) -> None:
     """As an administrator wants it. Raises TooManyAtOnce, Unavailable."""
-    html = await html_of(site, found.comment, wanted.text, caller)
+    html = await html_of(site, codec.comment(found), wanted.text, caller)
 
     async def attempt(found: StoredComment) -> None:
-        after = edited(site.display, found.comment, wanted, html)
+        after = edited(site.display, codec.comment(found), wanted, html)
         await _put(site, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
 
     await until_settled(site.moderation, found, attempt)
@@ -117,16 +118,15 @@ async def _rewrite(site: Site, found: StoredComment, text: str, caller: Caller) 
     require_allowed(caller, site.rules)
     await site.bans.require_none(caller)
     await charge(site, caller.address, 1)
-    if text == found.comment.source:
+    if text == codec.comment(found).source:
         return
-    shown = found.shown
     try:
-        async with cooldown(site.cooldown, site.rules, caller, site.process.new_id(shown.path)):
+        async with cooldown(site.cooldown, site.rules, caller, site.process.new_id(found.path)):
             await _store_words(site, found, text, caller)
     except TooFast:
         # This very edit may have begun the cooldown, if its answer was lost and it is sent again.
-        now = await site.moderation.whole([shown.id])
-        if not now or now[0].comment.source != text:
+        now = await site.moderation.whole([found.id])
+        if not now or codec.comment(now[0]).source != text:
             raise
 
 
@@ -139,8 +139,8 @@ async def _store_words(site: Site, found: StoredComment, text: str, caller: Call
     judged = verdict(caller, site.rules, made, approved=approved)
 
     async def attempt(found: StoredComment) -> None:
-        after = replace(found.comment, html=made.html, source=text)
-        await _put(site, found, after, _stricter(found.shown.status, judged), caller)
+        after = replace(codec.comment(found), html=made.html, source=text)
+        await _put(site, found, after, _stricter(found.status, judged), caller)
 
     try:
         await until_settled(site.moderation, found, attempt)
@@ -167,16 +167,11 @@ async def _put(
 ) -> None:
     """One attempt to store what differs. Raises Overtaken, AlreadyPublished."""
     is_own = not caller.viewer.is_administrator
-    words = Rewording(found, after, is_compared=is_own) if after != found.comment else None
+    words = Rewording(found, after, is_compared=is_own) if after != codec.comment(found) else None
     if words is None and status is None and is_pinned is None:
         return
     await site.moderation.moderate(
-        found.shown,
-        status,
-        site.process.clock(),
-        actor_of(caller),
-        is_pinned=is_pinned,
-        words=words,
+        found, status, site.process.clock(), actor_of(caller), is_pinned=is_pinned, words=words
     )
 
 
@@ -232,4 +227,4 @@ async def delete(site: Site, id: str, caller: Caller) -> None:
     """
     found = await _allowed(site.moderation, id, caller)
     if found is not None:
-        await site.deletions.delete(found.shown, site.process.clock(), actor_of(caller))
+        await site.deletions.delete(found, site.process.clock(), actor_of(caller))

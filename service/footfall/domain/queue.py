@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..errors import BadRequest
-from ..model import ShownComment, ShownComments, Status, Viewer
+from ..model import ShownComments, Status, StoredComment, Viewer
 from ..store.codec import source_of
 from ..store.ids import is_id
 from .comments import with_authors
@@ -65,7 +65,7 @@ async def search(
     if after and not is_id(after):
         raise BadRequest({"after": "after need the objectId of a comment"})
     matches = _matcher(words, account)
-    found, searched, bytes_left = list[ShownComment](), 0, MAX_SEARCHED_BYTES
+    found, searched, bytes_left = list[StoredComment](), 0, MAX_SEARCHED_BYTES
     while True:
         _, ids = await site.site_index.listed(statuses, size=QUEUE_STEP_COMMENTS, behind=after)
         shown = await site.comments.by_ids(ids) if ids else []
@@ -84,10 +84,10 @@ async def search(
     return QueuePage(showing, len(found), waiting, spam, after, searched)
 
 
-def _matcher(words: str, account: str) -> Callable[[ShownComment], bool]:
+def _matcher(words: str, account: str) -> Callable[[StoredComment], bool]:
     sought = words.casefold()
 
-    def matches(shown: ShownComment) -> bool:
+    def matches(shown: StoredComment) -> bool:
         if account and shown.body.account != account:
             return False
         return sought in source_of(shown.body).casefold()

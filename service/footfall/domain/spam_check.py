@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from ..model import Status
+from ..model import Status, StoredComment
 from ..notify.notification import Failed, Notification
 from ..notify.spam_checkers import SpamChecker
-from ..store.moderation import Actor, Overtaken, StoredComment
+from ..store import codec
+from ..store.moderation import Actor, Overtaken
 from ..store.outbox import Task
 from .site import Site
 
@@ -28,8 +29,8 @@ class Undecided(Exception):
 
 def require_decided(task: Task, found: StoredComment) -> None:
     """Raises Undecided where a comment has only just become something else."""
-    if task.met != found.shown.status:
-        raise Undecided(replace(task, met=found.shown.status))
+    if task.met != found.status:
+        raise Undecided(replace(task, met=found.status))
 
 
 def is_wanted(task: Task) -> bool:
@@ -53,7 +54,7 @@ async def decide(
 
     Raises Failed, Undecided, StoreUnavailable.
     """
-    if whole.shown.status != "waiting":
+    if whole.status != "waiting":
         # A moderator was faster.
         require_decided(task, whole)
         return ()
@@ -63,11 +64,11 @@ async def decide(
             is_spam = is_spam or await spam_checker.is_spam(notification)
         except Failed as failed:
             raise Failed(f"{spam_checker.name}: {failed}", is_final=failed.is_final) from None
-    if not is_spam and site.rules.holds(whole.comment.html):
+    if not is_spam and site.rules.holds(codec.comment(whole).html):
         return [after(task)]
     status: Status = "spam" if is_spam else "approved"
     with suppress(Overtaken):
         await site.moderation.moderate(
-            whole.shown, status, site.process.clock(), Actor("judge"), only="waiting"
+            whole, status, site.process.clock(), Actor("judge"), only="waiting"
         )
     return ()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..domain.site import Site
 from ..driver.keys import digest
-from ..model import Comment, OnProgress
+from ..model import Comment, OnProgress, StoredComment
 from ..store import codec
 from ..store.bodies import Bodies, Replacement
 from ..store.comments import Comments, Step
@@ -107,8 +107,8 @@ async def _take(
     changes: list[Replacement] = []
     for short, body, private, *_ in step.comments:
         try:
-            id = short.decode() + page
-            comment = codec.comment(id, step.path, body, private)
+            id, parsed = short.decode() + page, codec.parse_body(body)
+            comment = codec.comment(StoredComment(id, step.path, parsed, private=private))
             made = codec.body(await _made_anew(site, comment, what))
         except (TypeError, ValueError) as error:
             complain(f"page {step.path}: comment {short!r}: {error}")

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from ..driver.keys import digest
-from ..model import STATUSES, Status
+from ..model import STATUSES, Status, StoredComment
 from ..store.codec import mail_of, source_of
 from ..store.ids import is_id, split
-from ..store.moderation import Moderation, StoredComment
+from ..store.moderation import Moderation
 from ..store.site_index import SiteIndex
 
 # Comments that are read in one trip.
@@ -35,12 +35,12 @@ class CommentFilter:
         return not (self.ids or self.paths or self.statuses or self.author or self.words)
 
     def matches(self, found: StoredComment) -> bool:
-        shown, author = found.shown, self.author.casefold()
-        if self.statuses and shown.status not in self.statuses:
+        author = self.author.casefold()
+        if self.statuses and found.status not in self.statuses:
             return False
-        if author and author not in (shown.body.account, mail_of(found.private).casefold()):
+        if author and author not in (found.body.account, mail_of(found).casefold()):
             return False
-        return self.words.casefold() in source_of(shown.body).casefold()
+        return self.words.casefold() in source_of(found.body).casefold()
 
 
 async def find(

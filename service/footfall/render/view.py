@@ -154,15 +154,15 @@ class View:
         return [
             b'{"objectId":"%b%b%b,%b%b,"url":%b%b}'
             % (
-                id.encode(),
-                _state(status, likes),
-                self._signed(body.person, live),
-                body.content,
-                self._rest(id, body, live),
-                orjson.dumps(safe_url(path)),
-                _STICKY[is_pinned],
+                each.id.encode(),
+                _state(each.status, each.likes),
+                self._signed(each.body.person, live),
+                each.body.content,
+                self._rest(each.id, each.body, live),
+                orjson.dumps(safe_url(each.path)),
+                _STICKY[each.is_pinned],
             )
-            for id, path, body, likes, status, is_pinned in showing.comments
+            for each in showing.comments
         ]
 
     def posted(self, showing: ShownComments) -> dict[str, Any]:

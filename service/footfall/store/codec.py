@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ..driver.keys import digest
-from ..model import Account, Ban, Body, Comment, Credentials, Session
+from ..model import Account, Ban, Body, Comment, Credentials, Session, StoredComment
 from .ids import created_ms
 
 
@@ -28,18 +28,18 @@ def body(comment: Comment) -> bytes:
     return b"\n".join([*map(inner, (person, content, agent, region)), comment.author.encode()])
 
 
-def comment(id: str, path: str, body: bytes, secrets: bytes) -> Comment:
-    """The comment that `body` and `secrets` were made of. Raises ValueError or TypeError if they
-    are damaged."""
-    person, content, agent, region, author = body.split(b"\n")
+def comment(stored: StoredComment) -> Comment:
+    """The comment that both halves were made of. Raises ValueError or TypeError if they are
+    damaged."""
+    *pieces, author = stored.body
     public: dict[str, Any] = {}
-    for piece in (person, content, agent, region):
+    for piece in pieces:
         public |= orjson.loads(b"{" + piece + b"}")
-    hidden = orjson.loads(secrets or b"{}")
+    hidden = orjson.loads(_private(stored) or b"{}")
     try:
         return Comment(
-            id=id,
-            path=path,
+            id=stored.id,
+            path=stored.path,
             at=public["time"],
             html=public["comment"],
             source=public["orig"],
@@ -83,6 +83,22 @@ def inner(fields: Mapping[str, Any]) -> bytes:
 def parse_body(stored: bytes) -> Body:
     """A stored body in its pieces, which are its lines: JSON contains no raw line breaks."""
     return Body(*stored.split(b"\n"))
+
+
+def joined(body: Body) -> bytes:
+    """The body as it is stored."""
+    return b"\n".join(body)
+
+
+def halves(stored: StoredComment) -> bytes:
+    """All that does not change around a comment, as it is stored."""
+    return joined(stored.body) + _private(stored)
+
+
+def _private(stored: StoredComment) -> bytes:
+    # Without this half, an edit would take the author's mail and address away.
+    assert stored.private is not None, "the private half was not read"
+    return stored.private
 
 
 def root_of(body: Body) -> str:
@@ -133,9 +149,12 @@ def fingerprint_of(
     return digest(*author, text)
 
 
-def mail_of(secrets: bytes) -> str:
-    """The author's mail address, empty if it has none, or the author has an account."""
-    mail: str = orjson.loads(secrets or b"{}").get("mail", "")
+def mail_of(stored: StoredComment) -> str:
+    """The author's mail as they wrote it; "" for one with an account, and for what is damaged."""
+    try:
+        mail: str = orjson.loads(_private(stored) or b"{}").get("mail", "")
+    except ValueError:
+        return ""
     return mail
 
 

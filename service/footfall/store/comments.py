@@ -16,7 +16,7 @@ from ..driver.keys import Keys, digest
 from ..driver.pipeline import Pipeline
 from ..driver.scripts import Scripts
 from ..errors import NoSuchParent
-from ..model import PUBLIC, Comment, Order, Page, ShownComment, Status, Viewer
+from ..model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
 from . import codec
 from .bans import VERSION
 from .ids import SHORT, split
@@ -122,7 +122,7 @@ class Comments:
         status: Status,
         fingerprint: str,
         *,
-        imported: ShownComment | None = None,
+        imported: StoredComment | None = None,
     ) -> None:
         """Store a comment; one that is `imported` with its likes and pin, and even if what it
         replies to comes later, or is gone. Raises AlreadyPublished, NoSuchParent, IdTaken."""
@@ -245,7 +245,7 @@ class Comments:
             for bodies, held, hidden, *own in _rows(numbers, step)
         ]
 
-    async def by_ids(self, ids: Sequence[str]) -> list[ShownComment]:
+    async def by_ids(self, ids: Sequence[str]) -> list[StoredComment]:
         """Comments of any pages, in the order of `ids`, without those that do not exist, or are
         deleted."""
         questions: list[tuple[str, ...]] = []
@@ -262,7 +262,7 @@ class Comments:
             if body is not None and status != "deleted":
                 parsed = codec.parse_body(body)
                 found.append(
-                    ShownComment(
+                    StoredComment(
                         id, path.decode(), parsed, int(likes or 0), status, pinned is not None
                     )
                 )
@@ -270,7 +270,7 @@ class Comments:
 
     async def like(
         self, id: str, delta: int, now_ms: int = 0, viewer: Viewer = PUBLIC
-    ) -> ShownComment | None:
+    ) -> StoredComment | None:
         """Change a comment's likes by `delta`; None when the viewer sees no such comment."""
         short, page = split(id)
         names = "version", "path", "bodies", "likes", "liked", "heldliked", "held", "pinned", "mine"
@@ -285,7 +285,7 @@ class Comments:
         ):
             case [b"OK", likes, body, status, pinned, path]:
                 body = codec.parse_body(body or codec.left_out(id, ""))
-                return ShownComment(id, path.decode(), body, likes, status.decode(), bool(pinned))
+                return StoredComment(id, path.decode(), body, likes, status.decode(), bool(pinned))
         return None
 
     async def secrets(self, ids: Sequence[str]) -> dict[str, bytes]:

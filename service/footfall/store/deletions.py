@@ -14,11 +14,11 @@ from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import scored
 from ..driver.scripts import Script, Scripts
-from ..model import Body, ShownComment
+from ..model import Body, StoredComment
 from . import codec
 from .ids import SHORT, created_ms, split
 from .journal import Journal
-from .moderation import Actor, StoredComment
+from .moderation import Actor
 from .projections import UNDO_MS
 from .status import status_of
 
@@ -67,13 +67,13 @@ class Deletions:
         self._remove = scripts["comments/remove"]
         self._swept = scripts["journal/swept"]
 
-    async def delete(self, shown: ShownComment, now_ms: int, actor: Actor) -> int | None:
+    async def delete(self, found: StoredComment, now_ms: int, actor: Actor) -> int | None:
         """Delete a comment with what hangs below it, at once for readers; how many replies are to
         follow behind the request. None if it was deleted before, or is gone."""
-        left = await self._hide(shown.id, shown.body, now_ms, actor, begins=True)
-        if left and codec.root_of(shown.body):
+        left = await self._hide(found.id, found.body, now_ms, actor, begins=True)
+        if left and codec.root_of(found.body):
             # A root hides what is below it. What replies to a reply is shown until its own turn.
-            await self._go_on(self._hide, shown.id, now_ms)
+            await self._go_on(self._hide, found.id, now_ms)
             return 0
         return left
 
@@ -81,7 +81,7 @@ class Deletions:
         """Put back a comment that was deleted; how many replies are to follow behind the request.
         None if it was not deleted by itself, is gone, or has no root any more."""
         for found in await self._stored(id[SHORT:], [id[:SHORT]]):
-            return await self._show(id, found.shown.body, now_ms, actor, begins=True)
+            return await self._show(id, found.body, now_ms, actor, begins=True)
         return None
 
     async def is_restorable(self, id: str) -> bool:
@@ -134,7 +134,7 @@ class Deletions:
         (pages,) = await self._redis.ask_masters(("ZRANGE", self._keys.site("removals"), 0, -1))
         for page in map(bytes.decode, pages):
             async for head, found in self._deleted(page):
-                theirs = [each.shown.id[:SHORT] for each in found if is_theirs(each)]
+                theirs = [each.id[:SHORT] for each in found if is_theirs(each)]
                 if head in theirs:
                     await self.remove(head + page, now_ms)
                 elif theirs:
@@ -192,7 +192,7 @@ class Deletions:
     ) -> None:
         """Take step after step, until nothing remains."""
         for found in await self._stored(id[SHORT:], [id[:SHORT]]):
-            while await step(id, found.shown.body, now_ms, SWEEPER, begins=False):
+            while await step(id, found.body, now_ms, SWEEPER, begins=False):
                 await asyncio.sleep(PACE_SECONDS)
 
     async def _remove_all(self, page: str, head: str, until_ms: int) -> int:
@@ -246,7 +246,7 @@ class Deletions:
             )
         )
         return [
-            StoredComment(ShownComment(each + page, "", codec.parse_body(body)), secrets or b"")
+            StoredComment(each + page, "", codec.parse_body(body), private=secrets or b"")
             for each, body, secrets in zip(first, halves[::2], halves[1::2], strict=True)
             if body is not None
         ]
@@ -297,9 +297,9 @@ class Deletions:
 
 def _described(found: StoredComment) -> Iterable[str]:
     """What the script that removes it is told."""
-    short, parent = found.shown.id[:SHORT], codec.parent_of(found.shown.body)[:SHORT]
+    short, parent = found.id[:SHORT], codec.parent_of(found.body)[:SHORT]
     try:
-        return short, parent, codec.fingerprint(found.comment)
+        return short, parent, codec.fingerprint(codec.comment(found))
     except (TypeError, ValueError):
         # It is damaged, and goes all the same.
         return short, parent, ""

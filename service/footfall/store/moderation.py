@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, cast
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
-from ..model import Comment, ShownComment, Status
+from ..model import Comment, Status, StoredComment
 from . import codec
 from .comments import AlreadyPublished, Comments
 from .ids import SHORT, created_ms, split
@@ -49,39 +49,6 @@ class Overtaken(Exception):
     """What was read has been changed by somebody else meanwhile: read it again."""
 
 
-class StoredComment(NamedTuple):
-    """A comment with both its halves, as they are stored."""
-
-    shown: ShownComment
-    private: bytes
-
-    @property
-    def comment(self) -> Comment:
-        """Raises ValueError, TypeError for what is damaged."""
-        return codec.comment(self.shown.id, self.shown.path, self.body, self.private)
-
-    @property
-    def body(self) -> bytes:
-        return b"\n".join(self.shown.body)
-
-    @property
-    def root(self) -> str:
-        """The id of the root that it is a reply under, empty for a root."""
-        return codec.root_of(self.shown.body)
-
-    @property
-    def mail(self) -> str:
-        """As its author wrote it; "" for one with an account, and for one that is damaged."""
-        try:
-            return codec.mail_of(self.private)
-        except ValueError:
-            return ""
-
-    @property
-    def halves(self) -> bytes:
-        return self.body + self.private
-
-
 class Rewording(NamedTuple):
     """Other words for a comment: as it was read, and as it shall be.
 
@@ -116,12 +83,12 @@ class Moderation:
         if not ids:
             return []
         private = await self._comments.secrets(ids)
-        shown = await self._comments.by_ids(ids)
-        return [StoredComment(each, private.get(each.id, b"")) for each in shown]
+        found = await self._comments.by_ids(ids)
+        return [each._replace(private=private.get(each.id, b"")) for each in found]
 
     async def moderate(
         self,
-        shown: ShownComment,
+        found: StoredComment,
         status: Status | None,
         now_ms: int,
         actor: Actor,
@@ -132,14 +99,14 @@ class Moderation:
     ) -> Moderated | None:
         """Give a comment another status or other words, or pin a root; None when it is gone. With
         `only` it must still have this status. Raises Overtaken, AlreadyPublished."""
-        short, page = split(shown.id)
-        root = codec.root_of(shown.body)
+        short, page = split(found.id)
+        root = codec.root_of(found.body)
         match await self._journal.change(
             self._moderate,
             page,
             **{name: self._keys.page(page, name) for name in CHANGED},
             id=short,
-            at=created_ms(shown.id),
+            at=created_ms(found.id),
             root=root[:SHORT],
             status=status or "",
             pin="" if is_pinned is None or root else int(is_pinned),
@@ -163,10 +130,11 @@ def _worded(words: Rewording | None) -> dict[str, object]:
     if words is None:
         names = ("before", "body", "secrets", "outdated", "fingerprint", "lengths")
         return dict.fromkeys(names, "")
-    before, now = codec.fingerprint(words.before.comment), codec.fingerprint(words.after)
-    lengths = (len(words.before.comment.source), len(words.after.source))
+    read = codec.comment(words.before)
+    before, now = codec.fingerprint(read), codec.fingerprint(words.after)
+    lengths = (len(read.source), len(words.after.source))
     return {
-        "before": words.before.halves,
+        "before": codec.halves(words.before),
         "body": codec.body(words.after),
         "secrets": codec.secrets(words.after),
         "outdated": before if now != before else "",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
-from ..model import ShownComment, Status, Viewer
+from ..model import Status, StoredComment, Viewer
 from . import codec
 from .ids import split
 from .status import status_of
@@ -105,7 +105,7 @@ class Recent:
 
     async def read(
         self, ids: Sequence[str], count: int, viewer: Viewer
-    ) -> tuple[tuple[int, ...], list[ShownComment]]:
+    ) -> tuple[tuple[int, ...], list[StoredComment]]:
         """Up to `count` of these comments that the viewer may see; first the versions of the
         accounts and of all their pages.
 
@@ -135,7 +135,7 @@ class Recent:
         ]
         return _numbers(found[:behind]), seen[:count]
 
-    async def _shown(self, rows: Sequence[_Row]) -> list[ShownComment]:
+    async def _shown(self, rows: Sequence[_Row]) -> list[StoredComment]:
         if not rows:
             return []
         bodies = await self._redis.ask(
@@ -145,7 +145,7 @@ class Recent:
             )
         )
         return [
-            ShownComment(
+            StoredComment(
                 row.id, row.path, codec.parse_body(body), row.likes, row.status, row.is_pinned
             )
             for row, body in zip(rows, bodies, strict=True)

@@ -14,7 +14,7 @@ from ..driver.keys import digest
 from ..maintenance.archive import Line, count_of
 from ..maintenance.backup import pages, walked_hash
 from ..maintenance.dataset import DataSet
-from ..model import Account, Comment, iso
+from ..model import Account, Comment, StoredComment, iso
 from ..store import codec
 from ..store.accounts import Accounts
 from ..store.counters import walked
@@ -64,7 +64,9 @@ class Export:
         found = list[tuple[Comment, int, str, bool]]()
         for short, body, private, likes, words, is_pinned in line["comments"]:
             try:
-                comment = codec.comment(short + page, line["path"], body.encode(), private.encode())
+                parsed = codec.parse_body(body.encode())
+                stored = StoredComment(short + page, line["path"], parsed, private=private.encode())
+                comment = codec.comment(stored)
             except (TypeError, ValueError) as error:
                 self._complain(f"page {line['path']}: comment {short}: {error}")
             else:

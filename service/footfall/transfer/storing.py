@@ -17,7 +17,7 @@ from ..domain.renderer import RenderedText
 from ..domain.site import Site
 from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
-from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, ShownComment, Status
+from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Status, StoredComment
 from ..store import codec
 from ..store.accounts import Accounts
 from ..store.comments import IdTaken
@@ -180,7 +180,7 @@ async def _store(site: Site, each: PlacedRow, made: RenderedText, report: Report
     row, status = each.row, _status(each)
     comment = _comment(site, each, made)
     body = codec.parse_body(codec.body(comment))
-    shown = ShownComment(
+    shown = StoredComment(
         each.id, each.path, body, row.likes, status, row.is_pinned and not each.root
     )
     try:

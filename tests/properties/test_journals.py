@@ -22,7 +22,7 @@ from footfall.store import Store, codec, deletions, journal
 from footfall.store.comments import AlreadyPublished, IdTaken
 from footfall.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_indexes_of
-from footfall.store.moderation import Actor, Overtaken, Rewording
+from footfall.store.moderation import Actor, Overtaken
 from footfall.store.projections import UNDO_MS, JournalEntry, logged_as, task_of
 from footfall.store.status import status_of
 from tests.conftest import server_of
@@ -206,8 +206,7 @@ class Journals(SiteMachine):
 
         async def change(store: Store, found: StoredComment) -> None:
             after = replace(codec.comment(found), account=account, author=author, mail=None)
-            words = Rewording(found, after, is_compared=False)
-            await store.moderation.moderate(found, status, now, MODERATOR, words=words)
+            await store.moderation.moderate(found, status, now, MODERATOR, after=after)
 
         self._change(service, id, change)
 

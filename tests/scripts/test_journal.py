@@ -12,7 +12,6 @@ from footfall.model import PUBLIC, Account, Comment, Viewer
 from footfall.store import Store, codec, deletions
 from footfall.store.ids import SHORT, created_ms
 from footfall.store.journal import ABANDONED_MS, LEFT_MS, SITE_KEYS, STEP_ENTRIES, now_ms
-from footfall.store.moderation import Rewording
 from footfall.store.projections import UNDO_MS, Applying, CommentChange, JournalEntry
 from tests.support.losing import catch_up, lost_replies
 
@@ -116,11 +115,10 @@ async def test_an_entry_says_who_did_what_and_how_it_was_before(
     root = await article.publish("root")
     before = await whole(article.store, root)
     after = replace(codec.comment(before), source="other words", author="eve")
-    words = Rewording(before, after, is_compared=False)
 
     async def everything() -> None:
         moderate, shown = article.store.moderation.moderate, article.shown(root)
-        await moderate(shown, "spam", NOW, MODERATOR, is_pinned=True, words=words)
+        await moderate(before, "spam", NOW, MODERATOR, is_pinned=True, after=after)
         await moderate(shown, "approved", NOW, MODERATOR)
         await article.delete(root, NOW)
         await article.store.deletions.restore(root.id, NOW, MODERATOR)
@@ -332,8 +330,7 @@ async def test_a_comment_that_gets_another_author_is_in_that_ones_lists(article:
     for author, account in (("ann", ""), ("", ""), ("bob", "bob")):
         before = await whole(store, comment)
         after = replace(codec.comment(before), author=author, account=account)
-        words = Rewording(before, after, is_compared=False)
-        await store.moderation.moderate(before, None, NOW, MODERATOR, words=words)
+        await store.moderation.moderate(before, None, NOW, MODERATOR, after=after)
         theirs = {name: number for name, number in (("bob", 1), (author, 1)) if name}
         theirs["bob"] += author == "bob"
         assert (await site(store))["authors"] == theirs

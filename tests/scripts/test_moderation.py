@@ -9,7 +9,7 @@ from footfall.model import STATUSES, Comment, StoredComment
 from footfall.store import Store, codec, deletions
 from footfall.store.comments import AlreadyPublished
 from footfall.store.ids import SHORT
-from footfall.store.moderation import Moderated, Overtaken, Rewording
+from footfall.store.moderation import Moderated, Overtaken
 
 from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, text_of
 
@@ -21,12 +21,12 @@ async def whole(store: Store, comment: Comment) -> StoredComment:
     return found
 
 
-def reworded(before: StoredComment, text: str, *, is_compared: bool = True) -> Rewording:
-    return Rewording(before, replace(codec.comment(before), html=text, source=text), is_compared)
+def reworded(before: StoredComment, text: str) -> Comment:
+    return replace(codec.comment(before), html=text, source=text)
 
 
-async def edit(store: Store, words: Rewording) -> None:
-    await store.moderation.moderate(words.before, None, 0, MODERATOR, words=words)
+async def edit(store: Store, before: StoredComment, after: Comment, *, is_own: bool = True) -> None:
+    await store.moderation.moderate(before, None, 0, MODERATOR, after=after, is_own=is_own)
 
 
 async def fingerprints(store: Store) -> int:
@@ -41,22 +41,20 @@ async def test_a_new_text_replaces_the_one_that_was_read(store: Store) -> None:
     article = Article(store)
     first = await article.publish("first")
     before = await whole(store, first)
-    await edit(store, reworded(before, "second"))
+    await edit(store, before, reworded(before, "second"))
     assert [text_of(row) for row in rows(await article.page())] == ["second"]
     with pytest.raises(Overtaken):
-        await edit(store, reworded(before, "third"))
+        await edit(store, before, reworded(before, "third"))
     assert codec.comment(await whole(store, first)).source == "second"
 
 
 async def test_new_names_are_stored_like_a_new_text(store: Store) -> None:
     article = Article(store)
     before = await whole(store, await article.publish("first"))
-    renamed = Rewording(
-        before, replace(codec.comment(before), mail="new@example.com"), is_compared=False
-    )
-    await edit(store, renamed)
+    renamed = replace(codec.comment(before), mail="new@example.com")
+    await edit(store, before, renamed, is_own=False)
     with pytest.raises(Overtaken):
-        await edit(store, reworded(before, "second"))
+        await edit(store, before, reworded(before, "second"))
 
 
 async def test_the_fingerprint_changes_with_the_text(store: Store) -> None:
@@ -64,24 +62,27 @@ async def test_the_fingerprint_changes_with_the_text(store: Store) -> None:
     first, second = article.comment("first"), article.comment("second")
     for each in (first, second):
         await store.comments.publish(each, "approved", codec.fingerprint(each))
+    before = await whole(store, first)
     with pytest.raises(AlreadyPublished) as stopped:
-        await edit(store, reworded(await whole(store, first), "second"))
+        await edit(store, before, reworded(before, "second"))
     assert stopped.value.id == second.id
-    await edit(store, reworded(await whole(store, first), "third"))
+    await edit(store, before, reworded(before, "third"))
     again = article.comment("first")
     await store.comments.publish(again, "approved", codec.fingerprint(again))
     third = article.comment("third")
     with pytest.raises(AlreadyPublished):
         await store.comments.publish(third, "approved", codec.fingerprint(third))
     # A text by an administrator has no fingerprint, so others may post the same.
-    await edit(store, reworded(await whole(store, first), "second", is_compared=False))
+    before = await whole(store, first)
+    await edit(store, before, reworded(before, "second"), is_own=False)
     assert await fingerprints(store) == 2
 
 
 async def test_a_longer_text_raises_the_longest_length(store: Store) -> None:
     article = Article(store)
     first = await article.publish("first")
-    await edit(store, reworded(await whole(store, first), "x" * 5000))
+    before = await whole(store, first)
+    await edit(store, before, reworded(before, "x" * 5000))
     (longest,) = await store.redis.ask(("GET", store.keys.page(PAGE, "longest")))
     assert int(longest) == len(codec.joined((await whole(store, first)).body))
 
@@ -89,8 +90,9 @@ async def test_a_longer_text_raises_the_longest_length(store: Store) -> None:
 async def test_text_and_status_change_in_one_step(store: Store) -> None:
     article = Article(store)
     first = await article.publish("first")
-    words = reworded(await whole(store, first), "viagra")
-    done = await store.moderation.moderate(words.before, "spam", 5, MODERATOR, words=words)
+    before = await whole(store, first)
+    after = reworded(before, "viagra")
+    done = await store.moderation.moderate(before, "spam", 5, MODERATOR, after=after)
     assert done == Moderated("approved", True)
     assert rows(await article.page()) == []
     (found,) = rows(await article.page(viewer=ADMIN))
@@ -102,7 +104,7 @@ async def test_another_author_takes_the_comment_over(store: Store) -> None:
     before = await whole(store, await article.publish("first", status="waiting", account="bob"))
     assert await store.comments.counts(["/p"], BOB) == [1]
     after = replace(codec.comment(before), account="", author="ann", nick="Ann")
-    await edit(store, Rewording(before, after, is_compared=False))
+    await edit(store, before, after, is_own=False)
     assert await store.comments.counts(["/p"], BOB) == [0]
     assert (await whole(store, codec.comment(before))).body.account == ""
 
@@ -113,7 +115,8 @@ async def test_the_words_of_a_deleted_comment_may_be_another_ones(store: Store) 
     for each in (first, second):
         await store.comments.publish(each, "approved", codec.fingerprint(each))
     await article.delete(second)
-    await edit(store, reworded(await whole(store, first), "second"))
+    before = await whole(store, first)
+    await edit(store, before, reworded(before, "second"))
     assert await article.texts() == ["second"]
 
 

@@ -21,7 +21,7 @@ from ..model import STATUSES, Account, Caller, Comment, StoredComment
 from ..store import codec
 from ..store.accounts import Accounts
 from ..store.ids import is_id, is_short
-from ..store.moderation import Actor, Rewording
+from ..store.moderation import Actor
 from ..store.outbox import MAX_UNDELIVERED
 from . import accounts, banning
 from .accounts import Changes
@@ -184,11 +184,8 @@ def _is_damaged(found: StoredComment) -> bool:
 
 async def _anonymize_once(site: Site, found: StoredComment) -> bool:
     """Raises Overtaken; ValueError, TypeError for one that is damaged."""
-    words, now_ms = (
-        Rewording(found, _anonymous(codec.comment(found)), is_compared=False),
-        site.process.clock(),
-    )
-    done = await site.moderation.moderate(found, None, now_ms, ERASURE, words=words)
+    after, now_ms = _anonymous(codec.comment(found)), site.process.clock()
+    done = await site.moderation.moderate(found, None, now_ms, ERASURE, after=after)
     return done is not None
 
 

@@ -16,7 +16,7 @@ from ..errors import StoreUnavailable, Unavailable
 from ..model import Caller, Comment, Status, StoredComment
 from ..store import codec
 from ..store.ids import SHORT, is_id
-from ..store.moderation import Overtaken, Rewording
+from ..store.moderation import Overtaken
 from .moderation import Edit, actor_of, edited, html_of
 from .site import Site
 
@@ -111,10 +111,10 @@ class _Work:
         return result
 
     async def put_words(self, found: StoredComment, after: Comment) -> Result:
-        site, words = self.site, Rewording(found, after, is_compared=False)
+        site = self.site
         try:
             done = await site.moderation.moderate(
-                found, None, site.process.clock(), actor_of(self.caller), words=words
+                found, None, site.process.clock(), actor_of(self.caller), after=after
             )
         except Overtaken:
             return "changed"

@@ -17,7 +17,7 @@ from ..render.view import DisplayOptions
 from ..store import codec
 from ..store.comments import AlreadyPublished
 from ..store.ids import is_id
-from ..store.moderation import Actor, Moderation, Overtaken, Rewording
+from ..store.moderation import Actor, Moderation, Overtaken
 from ..store.site_index import SiteIndex
 from .comments import cooldown, with_authors
 from .counters import charge
@@ -166,12 +166,17 @@ async def _put(
     is_pinned: bool | None = None,
 ) -> None:
     """One attempt to store what differs. Raises Overtaken, AlreadyPublished."""
-    is_own = not caller.viewer.is_administrator
-    words = Rewording(found, after, is_compared=is_own) if after != codec.comment(found) else None
-    if words is None and status is None and is_pinned is None:
+    has_other_words = after != codec.comment(found)
+    if not has_other_words and status is None and is_pinned is None:
         return
     await site.moderation.moderate(
-        found, status, site.process.clock(), actor_of(caller), is_pinned=is_pinned, words=words
+        found,
+        status,
+        site.process.clock(),
+        actor_of(caller),
+        is_pinned=is_pinned,
+        after=after if has_other_words else None,
+        is_own=not caller.viewer.is_administrator,
     )
 
 

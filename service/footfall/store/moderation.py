@@ -35,6 +35,8 @@ CHANGED = (
     "fingerprints",
     "longest",
 )
+# What the script is told where the words stay.
+UNWORDED = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint", "lengths"), "")
 
 
 class Actor(NamedTuple):
@@ -47,17 +49,6 @@ class Actor(NamedTuple):
 
 class Overtaken(Exception):
     """What was read has been changed by somebody else meanwhile: read it again."""
-
-
-class Rewording(NamedTuple):
-    """Other words for a comment: as it was read, and as it shall be.
-
-    `is_compared`: the words are its author's own, and there must not be a second such comment.
-    """
-
-    before: StoredComment
-    after: Comment
-    is_compared: bool
 
 
 class Moderated(NamedTuple):
@@ -94,11 +85,16 @@ class Moderation:
         actor: Actor,
         *,
         is_pinned: bool | None = None,
-        words: Rewording | None = None,
+        after: Comment | None = None,
+        is_own: bool = False,
         only: Status | None = None,
     ) -> Moderated | None:
-        """Give a comment another status or other words, or pin a root; None when it is gone. With
-        `only` it must still have this status. Raises Overtaken, AlreadyPublished."""
+        """Give a comment another status or other words, or pin a root; None when it is gone.
+
+        With `after` it gets these words; if they are its author's own (`is_own`), there must be no
+        second such comment. With `only` it must still have this status. Raises Overtaken,
+        AlreadyPublished.
+        """
         short, page = split(found.id)
         root = codec.root_of(found.body)
         match await self._journal.change(
@@ -114,7 +110,7 @@ class Moderation:
             only=only or "",
             by=actor.by,
             actor=actor.account,
-            **_worded(words),
+            **(_worded(found, after, is_own=is_own) if after else UNWORDED),
         ):
             case [b"OK", was, changed]:
                 return Moderated(cast(Status, was.decode()), bool(changed))
@@ -125,19 +121,15 @@ class Moderation:
         return None
 
 
-def _worded(words: Rewording | None) -> dict[str, object]:
+def _worded(found: StoredComment, after: Comment, *, is_own: bool) -> dict[str, object]:
     """What the script is told of other words."""
-    if words is None:
-        names = ("before", "body", "secrets", "outdated", "fingerprint", "lengths")
-        return dict.fromkeys(names, "")
-    read = codec.comment(words.before)
-    before, now = codec.fingerprint(read), codec.fingerprint(words.after)
-    lengths = (len(read.source), len(words.after.source))
+    before = codec.comment(found)
+    was, now = codec.fingerprint(before), codec.fingerprint(after)
     return {
-        "before": codec.halves(words.before),
-        "body": codec.body(words.after),
-        "secrets": codec.secrets(words.after),
-        "outdated": before if now != before else "",
-        "fingerprint": now if words.is_compared else "",
-        "lengths": "{} {}".format(*lengths),
+        "before": codec.halves(found),
+        "body": codec.body(after),
+        "secrets": codec.secrets(after),
+        "outdated": was if now != was else "",
+        "fingerprint": now if is_own else "",
+        "lengths": f"{len(before.source)} {len(after.source)}",
     }

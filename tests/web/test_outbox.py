@@ -41,7 +41,7 @@ class Recorder:
     async def send(self, news: Notification) -> None:
         if self.failures:
             raise self.failures.pop(0)
-        self.heard.append((news.about.comment.source, news.was, news.now))
+        self.heard.append((news.about.source, news.was, news.now))
 
 
 @pytest.fixture

@@ -14,16 +14,8 @@ from typing import TypeVar, cast
 
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from ..model import Account, Status, StoredComment
-from ..notify.notification import (
-    READER_MAIL,
-    AuthoredComment,
-    Channel,
-    Dropped,
-    Failed,
-    Notification,
-    Person,
-)
+from ..model import Comment, Status, StoredComment
+from ..notify.notification import READER_MAIL, Channel, Dropped, Failed, Notification
 from ..notify.spam_checkers import SpamChecker
 from ..plurals import number_of
 from ..store import codec
@@ -193,9 +185,7 @@ class Delivery:
     def _wanting(self, notification: Notification) -> list[str]:
         """The channels that want this. What a moderator has done meanwhile can be undone: then only
         readers are not told, since their next news would be the same."""
-        hoped = replace(
-            notification, about=replace(notification.about, status=cast(Status, notification.now))
-        )
+        hoped = replace(notification, status=cast(Status, notification.now))
         return [
             name
             for name, each in self.channels.items()
@@ -237,14 +227,12 @@ class Delivery:
         await self._outbox.later(entry, task, self._site.process.clock() + wait_ms)
 
     async def _news(self, task: Task, found: StoredComment) -> Notification:
-        told = await self._told(found)
-        parent = None
-        if told.comment.parent:
-            above = await self._site.moderation.whole([told.comment.parent])
-            parent = await self._told(above[0]) if above else None
+        about = await self._with_author(found)
+        above = await self._site.moderation.whole([about.parent]) if about.parent else []
         return Notification(
-            told,
-            parent,
+            about,
+            found.status,
+            await self._with_author(above[0]) if above else None,
             task.was,
             task.now,
             task.by,
@@ -253,19 +241,19 @@ class Delivery:
             task.name,
             task.seen,
             task.attempts,
+            above[0].status if above else "approved",
         )
 
-    async def _told(self, whole: StoredComment) -> AuthoredComment:
-        comment = codec.comment(whole)
-        account: Account | None = None
-        if comment.account:
-            known = await self._site.accounts.by_ids({comment.account})
-            account = known.get(comment.account)
-        if account:
-            author = Person(account.nick, account.mail, account.link, account.id)
-        else:
-            author = Person(comment.nick or "", comment.mail or "", comment.link or "")
-        return AuthoredComment(comment, author, whole.status)
+    async def _with_author(self, found: StoredComment) -> Comment:
+        """The comment with the author's account as it is now; without one that is gone."""
+        comment = codec.comment(found)
+        if not comment.account:
+            return comment
+        known = await self._site.accounts.by_ids({comment.account})
+        account = known.get(comment.account)
+        if account is None:
+            return replace(comment, account="")
+        return replace(comment, nick=account.nick, mail=account.mail, link=account.link)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..errors import StoreUnavailable
 from ..model import Comment
-from ..notify.notification import AuthoredComment, Failed, Notification, Person
+from ..notify.notification import Failed, Notification
 from .delivery import Delivery
 from .site import Site
 
@@ -57,11 +57,12 @@ def _news(site: Site, delivery: Delivery, to: str) -> Notification:
     now_ms = site.process.clock()
     root, id = (site.process.ids.new(now_ms, PATH) for _ in range(2))
     html = f"<p>{WORDS}</p>\n"
-    comment = Comment(id, PATH, now_ms, html, WORDS, parent=root, root=root)
-    above = Comment(root, PATH, now_ms, "<p>A comment</p>\n", "A comment")
+    comment = Comment(id, PATH, now_ms, html, WORDS, nick="Footfall", parent=root, root=root)
+    above = Comment(root, PATH, now_ms, "<p>A comment</p>\n", "A comment", nick="You", mail=to)
     return Notification(
-        AuthoredComment(comment, Person("Footfall", "", ""), "approved"),
-        AuthoredComment(above, Person("You", to, ""), "approved"),
+        comment,
+        "approved",
+        above,
         "",
         "approved",
         "author",

@@ -10,7 +10,7 @@ from email.utils import formatdate
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
-from .notification import READER_MAIL, Dropped, Failed, Notification, Person
+from .notification import READER_MAIL, Dropped, Failed, Notification
 from .templates import Fill, text_of
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class OwnerMail:
 
     def wants(self, notification: Notification) -> bool:
         return notification.is_for_owner and not self._recipients.is_same(
-            notification.about.author.mail, self._to
+            notification.about.mail or "", self._to
         )
 
     async def send(self, notification: Notification) -> None:
@@ -215,17 +215,14 @@ class ReaderMail:
     def wants(self, notification: Notification) -> bool:
         if notification.parent is None or not notification.is_for_reader:
             return False
-        to, author, is_same = (
-            notification.parent.author,
-            notification.about.author,
-            self._recipients.is_same,
-        )
-        is_own = is_same(to.mail, author.mail) or _is_account(to, author)
-        return bool(to.mail) and not is_own and not is_same(to.mail, self._owner)
+        to, about, is_same = notification.parent, notification.about, self._recipients.is_same
+        mail = to.mail or ""
+        is_own = is_same(mail, about.mail or "") or bool(to.account and to.account == about.account)
+        return bool(mail) and not is_own and not is_same(mail, self._owner)
 
     async def send(self, notification: Notification) -> None:
         assert notification.parent is not None
-        to, thread = notification.parent.author.mail, notification.about.comment.root
+        to, thread = notification.parent.mail or "", notification.about.root
         found = await self._recipients.ask(to, thread, notification.attempts > 0)
         if not found.may_get:
             raise Dropped("whoever would get it wants no mails, or had as many as MAIL_RATE allows")
@@ -250,7 +247,3 @@ def _sign(message: EmailMessage, found: Unsubscribing) -> None:
         else:
             foot = f"No more of this thread: {found.of_thread}\nNo more mails: {found.of_all}\n"
             part.set_content(part.get_content() + "\n-- \n" + foot)
-
-
-def _is_account(one: Person, other: Person) -> bool:
-    return bool(one.account) and one.account == other.account

@@ -26,36 +26,19 @@ class Dropped(Failed):
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """The author of a comment: the account as it is now, if there is one; `mail` may be empty."""
-
-    nick: str
-    mail: str
-    link: str
-    account: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AuthoredComment:
-    """A comment and its author."""
-
-    comment: Comment
-    author: Person
-    status: Status
-
-
-@dataclass(frozen=True, slots=True)
 class Notification:
-    """A comment has become `now`; `was` is "" for a new one, and `by` who did it. Meanwhile `about`
-    may be something else again.
+    """The comment `about` has become `now`; `was` is "" for a new one, and `by` who did it.
+    Meanwhile its `status` may be another one again.
 
-    `parent` is what it replies to, None for a root or if that is gone. `key` is the same for each
+    `parent` is what it replies to, None for a root or if that is gone. Both have nick, mail and
+    link of their author's account as it is now, if there is one. `key` is the same for each
     attempt to tell this, and of no other news; `attempts` were made before. `seen` is "" if it was
     never approved before, and "0" if that was so and readers were not told.
     """
 
-    about: AuthoredComment
-    parent: AuthoredComment | None
+    about: Comment
+    status: Status
+    parent: Comment | None
     was: str
     now: str
     by: str
@@ -64,12 +47,12 @@ class Notification:
     key: str = ""
     seen: str = ""
     attempts: int = 0
+    parent_status: Status = "approved"
 
     @property
     def post_url(self) -> str:
         """Where readers see the comment; without a site a path."""
-        comment = self.about.comment
-        return f"{page_address(comment.path, self.site_url)}#{comment.id}"
+        return f"{page_address(self.about.path, self.site_url)}#{self.about.id}"
 
     @property
     def is_new(self) -> bool:
@@ -81,12 +64,12 @@ class Notification:
         """Is it for whoever runs the site? A new comment, or one that its author changed so that
         it is held now; spam is for nobody."""
         is_news = self.by != "moderator" and not self.seen
-        return is_news and "spam" not in (self.now, self.about.status)
+        return is_news and "spam" not in (self.now, self.status)
 
     @property
     def is_for_reader(self) -> bool:
         """May the author of the parent learn of it? Only of what everybody sees, and once."""
-        is_visible = self.now == self.about.status == "approved"
+        is_visible = self.now == self.status == "approved"
         return self.parent is not None and is_visible and self.seen != "1"
 
 

@@ -59,7 +59,7 @@ class Push:
 
 def message_of(notification: Notification) -> tuple[str, str]:
     """Title and body of a message to an owner."""
-    nick, source = notification.about.author.nick or "Somebody", notification.about.comment.source
+    nick, source = notification.about.nick or "Somebody", notification.about.source
     title = f"{notification.site_name or 'Footfall'}: {nick} commented"
     if notification.now == "waiting":
         title += ", and waits for approval"

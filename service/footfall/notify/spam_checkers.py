@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 import orjson
 
 from .client import post
-from .notification import AuthoredComment, Failed, Notification
-from .webhook import Webhook, record
+from .notification import Failed, Notification
+from .webhook import Webhook, record_of
 
 # The answers that a judge may give.
 SPAM, HAM = "spam", "ham"
@@ -64,16 +64,16 @@ class Akismet:
 
 
 def _form(notification: Notification) -> dict[str, str]:
-    comment, author = notification.about.comment, notification.about.author
+    comment = notification.about
     written = datetime.fromtimestamp(comment.at / 1000, UTC).isoformat(timespec="seconds")
     return {
         "user_ip": comment.address,
         "user_agent": comment.ua or "",
         "permalink": notification.post_url,
         "comment_type": "reply" if comment.parent else "comment",
-        "comment_author": author.nick,
-        "comment_author_email": author.mail,
-        "comment_author_url": author.link,
+        "comment_author": comment.nick or "",
+        "comment_author_email": comment.mail or "",
+        "comment_author_url": comment.link or "",
         "comment_content": comment.source,
         "comment_date_gmt": written,
     }
@@ -113,7 +113,7 @@ class PluginJudge:
             raise ValueError(f"{place!r} is no function")
 
     async def is_spam(self, notification: Notification) -> bool:
-        answer = self._function(_record(notification.about))
+        answer = self._function(record_of(notification))
         if inspect.isawaitable(answer):
             answer = await _awaited(answer)
         return _verdict(answer)
@@ -121,10 +121,6 @@ class PluginJudge:
 
 async def _awaited(answer: Awaitable[object]) -> object:
     return await answer
-
-
-def _record(told: AuthoredComment) -> dict[str, Any]:
-    return record(told) | {"rawComment": told.comment.source}
 
 
 def _verdict(answer: object) -> bool:

@@ -8,9 +8,10 @@ that the filter `safe`, which most templates use everywhere, lets no HTML of the
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..model import Comment, Status
 from ..render.links import pictures_as_links
 from ..render.page_address import page_path
-from .notification import AuthoredComment, Notification
+from .notification import Notification
 
 # The length of a subject; mail programs cut off longer ones anyhow.
 MAX_SUBJECT_CHARACTERS = 200
@@ -49,19 +50,11 @@ def body_of(template: str) -> Fill:
 
 def text_of(notification: Notification) -> str:
     """The same as plain text, for mail programs that show no HTML."""
-    said = notification.about.comment.source
-    lines = [
-        f"{notification.about.author.nick} wrote on {notification.site_name or 'the site'}:",
-        "",
-        said,
-    ]
-    if notification.parent:
-        lines += [
-            "",
-            f"in reply to {notification.parent.author.nick}:",
-            "",
-            notification.parent.comment.source,
-        ]
+    about, parent = notification.about, notification.parent
+    where = notification.site_name or "the site"
+    lines = [f"{about.nick or ''} wrote on {where}:", "", about.source]
+    if parent:
+        lines += ["", f"in reply to {parent.nick or ''}:", "", parent.source]
     if notification.now == "waiting":
         lines += ["", "It waits for approval."]
     return "\n".join([*lines, "", notification.post_url])
@@ -79,16 +72,11 @@ NAMES = ("self_", "parent", "site")
 
 
 def _plain(notification: Notification) -> Mapping[str, Any]:
+    url, parent = notification.site_url, notification.parent
     return {
-        "self_": _fields(notification.about, notification.site_url),
-        "parent": _fields(notification.parent, notification.site_url)
-        if notification.parent
-        else {},
-        "site": {
-            "name": notification.site_name,
-            "url": notification.site_url,
-            "postUrl": notification.post_url,
-        },
+        "self_": _fields(notification.about, notification.status, url),
+        "parent": _fields(parent, notification.parent_status, url) if parent else {},
+        "site": {"name": notification.site_name, "url": url, "postUrl": notification.post_url},
     }
 
 
@@ -101,23 +89,22 @@ def _escaped(notification: Notification) -> Mapping[str, Any]:
         for name, fields in plain.items()
     }
     # The renderer has made these values, and they are safe.
-    for name, told in (("self_", notification.about), ("parent", notification.parent)):
-        if told:
-            safe[name]["comment"] = Markup(pictures_as_links(told.comment.html))  # noqa: S704
+    for name, comment in (("self_", notification.about), ("parent", notification.parent)):
+        if comment:
+            safe[name]["comment"] = Markup(pictures_as_links(comment.html))  # noqa: S704
     return safe
 
 
-def _fields(told: AuthoredComment, site_url: str) -> dict[str, str]:
+def _fields(comment: Comment, status: Status, site_url: str) -> dict[str, str]:
     """`url` begins with a slash: templates write it behind the site's address."""
-    comment, author = told.comment, told.author
     return {
         "objectId": comment.id,
-        "nick": author.nick,
-        "mail": author.mail,
-        "link": author.link,
+        "nick": comment.nick or "",
+        "mail": comment.mail or "",
+        "link": comment.link or "",
         "url": page_path(comment.path, site_url),
         "comment": comment.source,
-        "status": told.status,
+        "status": status,
         "ip": comment.address,
         "ua": comment.ua or "",
     }

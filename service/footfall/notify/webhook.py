@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from ..model import iso
+from ..model import Comment, Status, iso
 from .client import post
-from .notification import AuthoredComment, Notification
+from .notification import Notification
 
 
 class Webhook:
@@ -59,27 +59,31 @@ def signature(secret: str, stamp: str, body: bytes) -> str:
 
 
 def _data(notification: Notification) -> dict[str, Any]:
-    comment = record(notification.about) | {"rawComment": notification.about.comment.source}
-    data = {"comment": comment}
+    data = {"comment": record_of(notification)}
     if notification.parent:
-        data["reply"] = record(notification.parent)
+        data["reply"] = _record(notification.parent, notification.parent_status)
     return data
 
 
-def record(told: AuthoredComment) -> dict[str, Any]:
+def record_of(notification: Notification) -> dict[str, Any]:
+    """The comment that it is about, with its source."""
+    about = notification.about
+    return _record(about, notification.status) | {"rawComment": about.source}
+
+
+def _record(comment: Comment, status: Status) -> dict[str, Any]:
     """A comment with the reference server's names; a root lacks some of them."""
-    comment, author = told.comment, told.author
     record: dict[str, Any] = {
         "objectId": comment.id,
         "url": comment.path,
         "comment": comment.html,
-        "nick": author.nick,
-        "mail": author.mail,
-        "link": author.link,
-        "user_id": author.account,
+        "nick": comment.nick or "",
+        "mail": comment.mail or "",
+        "link": comment.link or "",
+        "user_id": comment.account,
         "ip": comment.address,
         "ua": comment.ua or "",
-        "status": told.status,
+        "status": status,
         "insertedAt": iso(comment.at),
     }
     if comment.parent:

@@ -19,6 +19,9 @@ class CommentRow(NamedTuple):
     others above it. A `deleted` comment is not stored, but replies to it stay in its thread.
     `account` is the id of an account in the same file. The text is Markdown, or HTML if `is_html`.
     `notes` say what became of values that were not what their fields are for.
+
+    `id`, `account_id`, `parent_id` and `root_id` are not of the file, but of this site: they are
+    known once all rows are staged (staging.py), and "" for none.
     """
 
     source: str
@@ -37,6 +40,10 @@ class CommentRow(NamedTuple):
     account: str = ""
     is_html: bool = False
     notes: tuple[str, ...] = ()
+    id: str = ""
+    account_id: str = ""
+    parent_id: str = ""
+    root_id: str = ""
 
 
 class CounterRow(NamedTuple):

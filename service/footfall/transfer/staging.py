@@ -7,7 +7,7 @@ finds what it has stored.
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import orjson
 
@@ -63,26 +63,13 @@ _UNNAMED = """
 SELECT source, at, path FROM comments WHERE source > ? AND gone = 0 ORDER BY source LIMIT 1000
 """
 _READY = """
-SELECT c.id, c.path, c.at, c.row, coalesce(a.id, ''), coalesce(p.id, ''), coalesce(r.id, '')
+SELECT c.row, c.id, coalesce(a.id, ''), coalesce(p.id, ''), coalesce(r.id, '')
 FROM comments c
 LEFT JOIN accounts a ON a.source = c.account
 LEFT JOIN comments p ON p.source = c.anchor
 LEFT JOIN comments r ON r.source = c.root AND c.anchor <> ''
 WHERE c.gone = 0 AND (c.anchor <> '') = ? ORDER BY c.path, c.id
 """
-
-
-class PlacedRow(NamedTuple):
-    """A comment whose place is known: its id, and those of its account, its parent and its root, ""
-    for none."""
-
-    id: str
-    path: str
-    at: int
-    row: CommentRow
-    account: str
-    parent: str
-    root: str
 
 
 class Staging:
@@ -204,15 +191,12 @@ class Staging:
         set_id = "UPDATE OR IGNORE comments SET id = ? WHERE source = ?"
         return self._db.execute(set_id, (id, source)).rowcount == 1
 
-    def ready(self, size: int) -> Iterator[list[PlacedRow]]:
+    def ready(self, size: int) -> Iterator[list[CommentRow]]:
         """All comments in parts of this size: all roots, and then the replies."""
         for is_reply in (0, 1):
             found = self._db.execute(_READY, (is_reply,))
             while part := found.fetchmany(size):
-                yield [
-                    PlacedRow(id, path, at, CommentRow(*orjson.loads(row)), *places)
-                    for id, path, at, row, *places in part
-                ]
+                yield [_with_ids(*each) for each in part]
 
     def accounts(self) -> Iterator[AccountRow]:
         found = self._db.execute("SELECT row FROM accounts ORDER BY source").fetchall()
@@ -224,3 +208,8 @@ class Staging:
     def counters(self) -> Iterator[tuple[str, str, int]]:
         """(hash, name, count), hash by hash."""
         yield from (found[:3] for found in self._db.execute(self._merged))
+
+
+def _with_ids(row: bytes, id: str, account: str, parent: str, root: str) -> CommentRow:
+    stored = CommentRow(*orjson.loads(row))
+    return stored._replace(id=id, account_id=account, parent_id=parent, root_id=root)

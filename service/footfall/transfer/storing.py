@@ -24,8 +24,8 @@ from ..store.comments import IdTaken
 from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..store.imports import Imports, Merged, Way
 from .report import Report
-from .rows import AccountRow, Refusal
-from .staging import PlacedRow, Staging
+from .rows import AccountRow, CommentRow, Refusal
+from .staging import Staging
 
 # Comments that are looked up, rendered and stored together.
 IMPORT_STEP_COMMENTS = 64
@@ -134,39 +134,38 @@ async def store_comments(
         on_share(done / total)
 
 
-async def store_part(site: Site, imports: Imports, part: list[PlacedRow], report: Report) -> None:
+async def store_part(site: Site, imports: Imports, part: list[CommentRow], report: Report) -> None:
     """Store comments that do not reply to each other. Raises StoreUnavailable."""
     missing = await _missing(site, imports, await _owned(site.accounts, part), report)
     await _prepare(site, missing)
     made = await site.process.renderer.make_all(
-        [(each.row.text, each.row.ua) for each in missing], site.pictures
+        [(each.text, each.ua) for each in missing], site.pictures
     )
     pairs = zip(missing, made, strict=True)
     # All at once, so that they share round trips and writes to the disk.
     await asyncio.gather(*(_store(site, *pair, report) for pair in pairs))
 
 
-async def _owned(accounts: Accounts, part: list[PlacedRow]) -> list[PlacedRow]:
+async def _owned(accounts: Accounts, part: list[CommentRow]) -> list[CommentRow]:
     """With accounts that are not in the file, but exist here with the same id."""
-    named = {each.row.account for each in part if is_short(each.row.account) and not each.account}
+    named = {each.account for each in part if is_short(each.account) and not each.account_id}
     known = await accounts.by_ids(named)
     return [
-        each._replace(account=each.row.account) if each.row.account in known else each
-        for each in part
+        each._replace(account_id=each.account) if each.account in known else each for each in part
     ]
 
 
-async def _prepare(site: Site, missing: list[PlacedRow]) -> None:
+async def _prepare(site: Site, missing: list[CommentRow]) -> None:
     now = site.process.clock()
     # The comments are old, and versions are times: no version may be older than one that was lost.
     touched = (site.comments.touch(page, now) for page in {digest(e.path) for e in missing})
-    notes = {(each.account, digest(each.path)) for each in missing if each.account}
+    notes = {(each.account_id, digest(each.path)) for each in missing if each.account_id}
     await asyncio.gather(*touched, *(site.site_index.note_page(*note) for note in notes))
 
 
 async def _missing(
-    site: Site, imports: Imports, part: list[PlacedRow], report: Report
-) -> list[PlacedRow]:
+    site: Site, imports: Imports, part: list[CommentRow], report: Report
+) -> list[CommentRow]:
     """Those that are not stored yet. What was deleted a moment ago comes back by the import."""
     ids, now = [each.id for each in part], site.process.clock()
     for page in await imports.deleted(ids):
@@ -176,12 +175,11 @@ async def _missing(
     return [each for each, is_there in zip(part, are_there, strict=True) if not is_there]
 
 
-async def _store(site: Site, each: PlacedRow, made: RenderedText, report: Report) -> None:
-    row, status = each.row, _status(each)
-    comment = _comment(site, each, made)
+async def _store(site: Site, row: CommentRow, made: RenderedText, report: Report) -> None:
+    status, comment = _status(row), _comment(site, row, made)
     body = codec.parse_body(codec.body(comment))
     shown = StoredComment(
-        each.id, each.path, body, row.likes, status, row.is_pinned and not each.root
+        row.id, row.path, body, row.likes, status, row.is_pinned and not row.root_id
     )
     try:
         await site.comments.publish(comment, status, "", imported=shown)
@@ -194,29 +192,27 @@ async def _store(site: Site, each: PlacedRow, made: RenderedText, report: Report
         report.count("comments", "stored")
 
 
-def _status(each: PlacedRow) -> Status:
-    status = each.row.status
-    assert status != "deleted"
-    return status
+def _status(row: CommentRow) -> Status:
+    assert row.status != "deleted"
+    return row.status
 
 
-def _comment(site: Site, each: PlacedRow, made: RenderedText) -> Comment:
-    row = each.row
+def _comment(site: Site, row: CommentRow, made: RenderedText) -> Comment:
     comment = Comment(
-        each.id,
-        each.path,
-        each.at,
+        row.id,
+        row.path,
+        created_ms(row.id),
         made.html,
         row.text,
         ua=row.ua or None,
         browser=made.browser,
         os=made.os,
         address=row.address,
-        parent=each.parent,
-        root=each.root,
+        parent=row.parent_id,
+        root=row.root_id,
     )
     nick, mail, link = row.nick or None, row.mail or None, row.link or None
-    return with_author(site, comment, each.account, nick=nick, mail=mail, link=link)
+    return with_author(site, comment, row.account_id, nick=nick, mail=mail, link=link)
 
 
 # Counters.

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import footfall
-from footfall.api.endpoint import asking
+from footfall.api.endpoint import Row, asking
 from footfall.api.fields import described
+from footfall.api.prefixes import UI
 from footfall.api.routes import TABLE
 from footfall.config import Settings
 from footfall.errors import ServiceError
@@ -122,9 +123,15 @@ def test_every_error_is_listed() -> None:
     ]
 
 
+def path_of(row: Row) -> str:
+    """As documents name it: without the prefixes of Waline's operations."""
+    (prefix, *others) = row.prefixes
+    return f"{'' if others or prefix is UI else prefix.path}{row.template}"
+
+
 def test_every_operation_is_listed() -> None:
     for row in TABLE:
-        pattern = rf"^\| `{row.method} {row.path}(?:/<id>)?(?![\w/])[^|]*" + (
+        pattern = rf"^\| `{row.method} {re.escape(path_of(row))}(?:/<id>)?(?![\w/])[^|]*" + (
             rf"type={row.type}\b" if row.type else ""
         )
         assert re.search(pattern, text("docs/api.md"), re.MULTILINE), row.route
@@ -132,11 +139,11 @@ def test_every_operation_is_listed() -> None:
 
 def test_every_field_is_listed() -> None:
     rows = [
-        f"| `{row.method} {row.path}{f'?type={row.type}' if row.type else ''}` | `{name}` | "
+        f"| `{row.method} {path_of(row)}{f'?type={row.type}' if row.type else ''}` | `{name}` | "
         f"{place} | {what} | {bounds} |"
         for row in TABLE
         for shape in row.fields.shapes
-        for name, place, what, bounds in described(shape)
+        for name, place, what, bounds in described(shape, row.variables)
     ]
     # Two shapes of a request may have a field in common.
     rows = [*dict.fromkeys(rows)]

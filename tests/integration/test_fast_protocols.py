@@ -11,11 +11,12 @@ from footfall.api import routes
 from tests.support import hits
 from tests.support.servers import RealServer
 
-from .test_fast_path import LAST, OPEN, pair, request, serve
+from .test_fast_path import JSON, LAST, OPEN, pair, request, serve
 
-COUNT, VALUE, BADGE = (
-    request("GET", f"/hits/{name}?page=/a") for name in ("count", "value", "badge")
-)
+COUNT = request("GET", "/hits/count?page=/a")
+VALUE = request("GET", "/hits/value/a/b%20c.json?x=y")
+BADGE = request("GET", "/hits/badge/%E4%BD%A0.svg")
+BEACON = request("POST", "/hit?page=/a")
 STRANGER = "X-Forwarded-For: 203.0.113.9"
 
 
@@ -38,7 +39,7 @@ def no_asgi(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_asgi")
-@pytest.mark.parametrize("sent", [COUNT, VALUE, BADGE], ids=["count", "value", "badge"])
+@pytest.mark.parametrize("sent", [COUNT, VALUE, BADGE, BEACON])
 async def test_its_requests_take_the_fast_path(url: str, home: Path, sent: bytes) -> None:
     async with serve(url, home / "protocol", is_fast=True) as served:
         for chunks in ([sent], [sent[:12], sent[12:]], [sent * 3]):
@@ -49,14 +50,36 @@ async def test_its_requests_take_the_fast_path(url: str, home: Path, sent: bytes
 
 async def test_both_paths_answer_it_alike(url: str, home: Path) -> None:
     async with pair(url, home, SECURE_DOMAINS="blog.example") as both:
-        for method, path, query, header, origin in product(
+        for method, target, header, origin in product(
             ("GET", "HEAD", "POST", "OPTIONS"),
-            ("count", "value", "badge", "nothing", "count/"),
-            ("?page=/a", "?page=/a&page=/b", "?page=%zz&lang=zh-CN", ""),
-            ("Accept: */*", "If-None-Match: *", "Connection: close"),
+            (
+                "/hits/count?page=/a",
+                "/hits/count?page=%zz&page=/b",
+                "/hits/count",
+                "/hits/count/",
+                "/hits/badge/a.svg",
+                "/hits/badge.svg?page=/a",
+                "/hits/value/a.json?lang=zh-CN",
+                "/hits/value/a",
+                "/hit?page=/a",
+                "/hit",
+            ),
+            ("Accept: */*", "If-None-Match: *", "Connection: close", "Content-Length: 0", JSON),
             ("Origin: https://blog.example", "Origin: https://evil.example"),
         ):
-            await both.agree([request(method, f"/hits/{path}{query}", b"", header, origin), LAST])
+            await both.agree([request(method, target, b"", header, origin), LAST])
+
+
+async def test_both_paths_read_the_same_page_out_of_a_path(url: str, home: Path) -> None:
+    async with pair(url, home) as both:
+        between = [bytes([each]) for each in range(256) if each not in b"\r\n"]
+        between += [b"%%%02x" % each for each in range(256)]
+        between += [b"%", b"%zz", b"%2", b"%E4%BD%A0", b"//", b"/../", b".svg", b"+", b";x=y"]
+        for each in between:
+            sent = b"GET /hits/badge/a%bb.svg HTTP/1.1\r\nHost: x\r\n\r\n" % each
+            await both.agree([sent, LAST])
+        for head in ("//hits", "/hits/", "/%68its", "http://x/hits", "/HITS"):
+            await both.agree([request("GET", f"{head}/badge/a.svg"), LAST])
 
 
 async def test_both_paths_refuse_in_its_words(url: str, home: Path) -> None:

@@ -25,7 +25,7 @@ class Described:
         self._components = description["components"]
         # A path that is described as it is comes before one with an id that has the same form.
         self._paths = {
-            re.compile(path.replace("{id}", "[^/]+")): methods
+            re.compile(re.sub(r"\{\w+\}", ".+", path.replace("{id}", "[^/]+"))): methods
             for path, methods in sorted(
                 description["paths"].items(), key=lambda each: "{" in each[0]
             )

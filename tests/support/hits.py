@@ -1,8 +1,8 @@
 """A small protocol of another counter, in one file as each below service/footfall/api/compat/.
 
 `GET /hits/count?page=/a` counts a view and answers `{"value": 1}`, and so does a beacon, `POST
-/hit?page=/a`. `GET /hits/value?page=/a` only reads. `GET /hits/badge?page=/a` counts and is a
-picture. An error is `{"error": "…"}`.
+/hit?page=/a`. `GET /hits/badge/a.svg` counts and is a picture, and `GET /hits/value/a.json` only
+reads. An error is `{"error": "…"}`.
 """
 
 from collections.abc import Sequence
@@ -78,16 +78,24 @@ REFUSED = dict.fromkeys({*REFUSAL_STATUSES} - {200}, _object("error", "string"))
 DIALECT = replace(
     WALINE, headers=SHARED, envelope=NO_ENVELOPE, refusals=Refusals(_refused, "HitsError", REFUSED)
 )
-HITS = (Prefix("/hits", DIALECT),)
-NO_PREFIX = (Prefix("", DIALECT),)
+HITS = (Prefix("/hits", DIALECT, name="Hits"),)
+NO_PREFIX = (Prefix("", DIALECT, name="Hits"),)
 VALUE = _object("value", "integer")
 PICTURE = AnswerSchema({"type": "string"}, type=b"image/svg+xml")
 # What all of them have in common.
 _row = partial(Row, fields=HIT, who=ANYBODY)
 ROWS = (
     _row("hits_count", "GET", "/count", answer=VALUE, is_unsafe=True, fast=count, prefixes=HITS),
-    _row("hits_value", "GET", "/value", answer=VALUE, fast=value, prefixes=HITS),
-    _row("hits_badge", "GET", "/badge", answer=PICTURE, is_unsafe=True, fast=badge, prefixes=HITS),
+    _row("hits_value", "GET", "/value{page:path}.json", answer=VALUE, fast=value, prefixes=HITS),
+    _row(
+        "hits_badge",
+        "GET",
+        "/badge{page:path}.svg",
+        answer=PICTURE,
+        is_unsafe=True,
+        fast=badge,
+        prefixes=HITS,
+    ),
     _row("hits_beacon", "POST", "/hit", answer=VALUE, fast=count, prefixes=NO_PREFIX),
 )
 TABLE = (*routes.TABLE, *ROWS)

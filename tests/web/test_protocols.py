@@ -10,7 +10,7 @@ from footfall.api import routes
 from tests.conftest import Site, Sites
 from tests.support import hits
 
-COUNTING = ("/hits/count?page=/a", "/hits/badge?page=/a")
+COUNTING = ("/hits/count?page=/a", "/hits/badge/a.svg")
 
 
 @pytest.fixture(params=["fake"])
@@ -33,7 +33,7 @@ async def test_a_get_counts_the_same_counter_as_walines_operations(site: Site) -
     assert await site.get("/hits/count?page=/a") == {"value": 1}
     assert await site.send("POST", "/hit?page=/a") == {"value": 2}
     assert await site.count("/a") == 3
-    assert await site.get("/hits/value?page=/a") == {"value": 3}
+    assert await site.get("/hits/value/a.json") == {"value": 3}
 
 
 async def test_its_operations_are_under_its_own_prefix_alone(site: Site) -> None:
@@ -80,7 +80,7 @@ async def test_only_the_get_counts(site: Site, url: str, method: str) -> None:
         assert answer.headers == got.headers
 
 
-@pytest.mark.parametrize("url", [*COUNTING, "/hits/count", "/hits/badge?page="])
+@pytest.mark.parametrize("url", [*COUNTING, "/hits/count", "/hits/badge.svg"])
 async def test_nothing_keeps_an_answer_of_what_counts(site: Site, url: str) -> None:
     for _ in range(2):
         answer = await site.http.get(url, headers={"if-none-match": "*"})
@@ -90,15 +90,15 @@ async def test_nothing_keeps_an_answer_of_what_counts(site: Site, url: str) -> N
 
 
 async def test_what_only_reads_is_told_unchanged(site: Site) -> None:
-    first = await site.http.get("/hits/value?page=/a")
+    first = await site.http.get("/hits/value/a.json")
     again = await site.http.get(
-        "/hits/value?page=/a", headers={"if-none-match": first.headers["etag"]}
+        "/hits/value/a.json", headers={"if-none-match": first.headers["etag"]}
     )
     assert (first.headers["cache-control"], again.status_code) == ("no-cache", 304)
 
 
 async def test_an_answer_may_be_a_picture_in_which_nothing_runs(site: Site) -> None:
-    answer = await site.http.get("/hits/badge?page=/a")
+    answer = await site.http.get("/hits/badge/a.svg")
     assert answer.text.endswith(">1</text></svg>")
     assert dict(answer.headers) == {
         "content-type": "image/svg+xml",
@@ -117,7 +117,9 @@ async def test_it_is_described(site: Site) -> None:
     assert [each.message for each in validator.iter_errors()] == []
     for row in hits.ROWS:
         (prefix,) = row.prefixes
-        operation = described["paths"][prefix.path + row.path][row.method.lower()]
+        operation = described["paths"][prefix.path + row.template][row.method.lower()]
+        (page,) = operation["parameters"]
+        assert (page["in"], page["required"]) == ("path" if row.variables else "query", True)
         good = operation["responses"].pop("200")["content"]
         assert good == {row.answer.media: {"schema": row.answer.data}}
         told = described["components"]["responses"]

@@ -63,7 +63,7 @@ def described(site: Site, version: str) -> Schema:
             "description": "Read counts and comments, by the API of the Waline comment server.",
         },
         "servers": [{"url": "."}],
-        "tags": [{"name": name, "description": text} for name, text in NOUNS.items()],
+        "tags": [*_tags()],
         "paths": dict(_paths(site)),
         "components": {
             "schemas": {name: {**schema} for name, schema in SCHEMAS.items()},
@@ -76,12 +76,20 @@ def described(site: Site, version: str) -> Schema:
     }
 
 
+def _tags() -> Iterator[Schema]:
+    for name, text in NOUNS.items():
+        yield {"name": name, "description": text}
+    for name in dict.fromkeys(prefix.name for prefix in operations() if prefix.name):
+        yield {"name": name}
+
+
 def _paths(site: Site) -> Iterator[tuple[str, Schema]]:
     for prefix, paths in operations().items():
         for path, methods in paths.items():
             rows = [row for same in methods.values() for row in same if _is_described(row, prefix)]
             if rows:
-                yield f"{prefix.path}{path}", _methods(site, prefix, rows, with_id=False)
+                url = f"{prefix.path}{rows[0].template}"
+                yield url, _methods(site, prefix, rows, with_id=False)
             named = [row for row in rows if any(_id(shape) for shape in row.fields.shapes)]
             if named and prefix.longer:
                 yield f"{prefix.path}{path}{_ID}", _methods(site, prefix, named, with_id=True)
@@ -115,7 +123,7 @@ def _operation(site: Site, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
     operation: Schema = {
         "operationId": "_".join(filter(None, words)),
         "summary": ", ".join(row.route.replace("_", " ") for row in rows),
-        "tags": [rows[0].path.split("/")[1]],
+        "tags": [prefix.name or rows[0].path.split("/")[1]],
         "x-who": "; or ".join(dict.fromkeys(each.name for each in whos)),
         "security": [{}, *tokens] if {ANYBODY, COMMENTER}.intersection(whos) else tokens,
         "parameters": [*_parameters(site, prefix, rows, with_id=with_id)],
@@ -159,18 +167,22 @@ def _parameters(
         schema = {"type": "string", "enum": types}
         yield {"name": "type", "in": "query", "description": "Which operation", "schema": schema}
     seen = dict[str, tuple[Field, int]]()
-    for row, shape in _shapes(rows, with_id=with_id):
-        for each in shape.fields if isinstance(shape, Fields) and _is_in_query(row, shape) else ():
-            first, number = seen.get(each.name, (each, 0))
-            seen[each.name] = (first, number + each.is_required)
-    shapes = [*_shapes(rows, with_id=with_id)]
+    shapes, variables = [*_shapes(rows, with_id=with_id)], rows[0].variables
+    for row, shape in shapes:
+        if isinstance(shape, ListOf):
+            continue
+        for each in shape.fields:
+            if each.name in variables or _is_in_query(row, shape):
+                first, number = seen.get(each.name, (each, 0))
+                seen[each.name] = (first, number + each.is_required)
     for field, number in seen.values():
-        yield _parameter(site, field, is_required=number == len(shapes))
+        place = "path" if field.name in variables else "query"
+        yield _parameter(site, field, place, is_required=number == len(shapes))
 
 
-def _parameter(site: Site, field: Field, *, is_required: bool) -> Schema:
-    found: Schema = {"name": field.name, "in": "query", "description": field.doc}
-    if is_required:
+def _parameter(site: Site, field: Field, place: str, *, is_required: bool) -> Schema:
+    found: Schema = {"name": field.name, "in": place, "description": field.doc}
+    if is_required or place == "path":
         found["required"] = True
     if isinstance(field, Paths | Words):
         found |= {"style": "form", "explode": isinstance(field, Paths)}
@@ -184,8 +196,10 @@ def _bodies(site: Site, rows: Sequence[Row], *, with_id: bool) -> Iterator[Schem
         if isinstance(shape, ListOf):
             items = _object(site, shape.object.fields)
             yield {"type": "array", "items": items, "minItems": 1, "maxItems": shape.most}
-        elif shape.fields and not _is_in_query(row, shape):
-            yield _object(site, shape.fields)
+        elif not _is_in_query(row, shape):
+            fields = [each for each in shape.fields if each.name not in row.variables]
+            if fields:
+                yield _object(site, fields)
 
 
 def _object(site: Site, fields: Sequence[Field]) -> Schema:

@@ -4,11 +4,12 @@ Errors are caught here and in fast_cycle.py only. It is raw ASGI, because Starle
 Response cost more than the work of an operation.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from starlette.routing import compile_path
 from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.site import Site
@@ -47,6 +48,7 @@ READING = ("GET", "HEAD")
 class Row:
     """One operation, in the dialect of each of its prefixes.
 
+    What is variable in `path`, such as `{page:path}`, is a field of that name.
     `route` is its name in metrics. `fields` are those that it reads, and `who` may ask, unless a
     shape of the request says otherwise. `answer` describes what comes back. `run` returns plain
     data, an answer that says more (answers.py), or a finished Reply or Response. `fast` makes of a
@@ -85,6 +87,16 @@ class Row:
         parsed = shape(request, site)
         who.require(viewer, rules)
         return parsed
+
+    @property
+    def variables(self) -> Collection[str]:
+        """The names of the variable parts of its path."""
+        return compile_path(self.path)[2].keys()
+
+    @property
+    def template(self) -> str:
+        """Its path, with these names alone in braces."""
+        return compile_path(self.path)[1]
 
     def fast_request(self, site: Site, parsed: Any) -> FastRequest | None:
         fast = self.fast(site, parsed) if self.fast else None
@@ -180,9 +192,9 @@ class Resource:
             if row.is_upload
             else await read_body(method, headers, receive, query, comment_length=length)
         )
-        id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
-        id = id.removesuffix(".html")
-        asked = RawRequest(query, dialect, body, id, headers)
+        variables = scope.get("path_params", {})
+        id = str(query.get("id") or variables.get("id", "")).removesuffix(".html")
+        asked = RawRequest(query, dialect, body, id, headers, variables)
         parsed = row.parse(asked, self._site, viewer)
         if method == "HEAD" and row.is_unsafe:
             return Response(200, b"", type=row.answer.type, stream=_unknown())

@@ -4,7 +4,7 @@ What to do follows from method, URL and body alone, which most visitors of a pag
 prepared requests are cached by these. Headers differ by visitor and are read for each request.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from sys import getsizeof
@@ -19,7 +19,7 @@ from ..telemetry.metrics import Route
 from .dialects import Dialect
 from .endpoint import Row, reply_of
 from .fast import FastRequest, Send
-from .routes import operations
+from .fast_paths import FastPaths
 
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
 MAX_KEPT_BYTES = 32 * 1024 * 1024
@@ -52,17 +52,6 @@ class PreparedRequest:
     language: str
 
 
-def _fast_rows() -> Iterator[tuple[tuple[bytes, bytes], tuple[Sequence[Row], Dialect]]]:
-    for prefix, paths in operations().items():
-        if not prefix.dialect.is_open:
-            continue
-        for path, methods in paths.items():
-            for method, rows in methods.items():
-                if any(row.fast for row in rows):
-                    url = f"{prefix.path}{path}".encode()
-                    yield (method.encode(), url), (rows, prefix.dialect)
-
-
 def _whole(row: Row, dialect: Dialect, data: Any) -> Response:
     reply = data if isinstance(data, Response) else reply_of(row, dialect, data)
     return answer_of(reply, b"").under(row.headers(dialect))
@@ -83,13 +72,12 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
 
     def __init__(self, site: Site, *, is_on: bool = True) -> None:
         self._site = site
-        # (method, path) -> its operations, and their dialect.
-        self._rows = dict(_fast_rows()) if is_on else {}
+        self._paths = FastPaths() if is_on else None
         self._bytes = 0
 
     def may_have(self, method: bytes, url: bytes) -> bool:
         """Could a request with this method and URL take the fast path, whatever its body is?"""
-        return (method, url.partition(b"?")[0]) in self._rows
+        return self._paths is not None and method in self._paths.find(url.partition(b"?")[0])[0]
 
     def __missing__(self, words: tuple[bytes, bytes, bytes]) -> PreparedRequest | None:
         try:
@@ -101,18 +89,22 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
     def _prepared(self, words: tuple[bytes, bytes, bytes]) -> PreparedRequest | None:
         method, url, body = words
         path, _, query = url.partition(b"?")
-        known = self._rows.get((method, path))
-        # A POST without a body takes its fields from the query, and a GET may have a body: both
-        # are rare, and the endpoints handle them.
-        if not known or bool(body) != (method == b"POST") or b"#" in query or len(url) > MAX_URL:
+        # A GET with a body is rare, and the endpoints handle it.
+        if self._paths is None or (body and method == b"GET") or b"#" in url or len(url) > MAX_URL:
             return None
-        rows, dialect = known
+        methods, variables = self._paths.find(path)
+        if method not in methods:
+            return None
+        rows, dialect = methods[method]
         values = parse_query(query)
-        if "id" in values:
+        # For a POST without any fields the endpoint looks at its headers.
+        if "id" in values or not (body or values or method == b"GET"):
             return None
         type = values.get("type")
         row = next((row for row in rows if row.type == type and type), rows[0])
-        request = RawRequest(values, dialect, parse_json(body) if body else {})
+        # A POST without a body has its query's fields.
+        fields = parse_json(body) if body else values if method == b"POST" else {}
+        request = RawRequest(values, dialect, fields, variables=variables)
         parsed = row.parse(request, self._site)
         fast = row.fast_request(self._site, parsed)
         if fast is None:

@@ -308,9 +308,10 @@ class Fields:
         return found
 
     def _values(self, request: RawRequest) -> Values:
-        if self.source == "query":
-            return request.query
-        return request.fields or (request.query if self.source == "either" else {})
+        values = request.query
+        if self.source != "query":
+            values = request.fields or (request.query if self.source == "either" else {})
+        return {**values, **request.variables} if request.variables else values
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,15 +375,18 @@ class Shapes:
 Reader = Fields | Shapes
 
 
-def described(shape: Fields | ListOf) -> Iterator[tuple[str, str, str, str]]:
-    """Each field's name, where it comes from, what it is and its bounds, for people."""
+def described(
+    shape: Fields | ListOf, variables: Collection[str] = ()
+) -> Iterator[tuple[str, str, str, str]]:
+    """Each field's name, where it comes from, what it is and its bounds, for people; in a request
+    whose path has these variable parts."""
     fields = shape.object if isinstance(shape, ListOf) else shape
     place = "each of a list" if isinstance(shape, ListOf) else PLACES[fields.source]
     if fields.id:
         yield "id", "path", fields.id, "needed" if fields.needs_id else ""
     for each in fields.fields:
         bounds = f"needed; {each.bounds()}" if each.is_required else each.bounds()
-        yield each.name, place, each.doc, bounds
+        yield each.name, "path" if each.name in variables else place, each.doc, bounds
 
 
 def _nothing(found: Found, request: RawRequest, site: Site) -> None:

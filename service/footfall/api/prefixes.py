@@ -14,11 +14,13 @@ from .own_pages import OWN_PAGES
 @dataclass(frozen=True, slots=True, eq=False)
 class Prefix:
     """`dialect` is that of an exact path behind it, `longer` that of the path with more behind it,
-    such as an id: None if nothing is there."""
+    such as an id: None if nothing is there. /openapi.json lists the operations under `name`, or by
+    the first words of their paths."""
 
     path: str
     dialect: Dialect
     longer: Dialect | None = None
+    name: str = ""
 
 
 API = Prefix("/api", WALINE, WALINE)

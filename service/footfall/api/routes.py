@@ -360,15 +360,20 @@ FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 
 def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
-    others = list[BaseRoute]()
+    variable, others = list[BaseRoute](), list[BaseRoute]()
     for prefix, paths in operations().items():
         for path, rows in paths.items():
             url, instead = f"{prefix.path}{path}", INSTEAD.get(path)
-            yield Route(url, Resource(rows, site, policy, prefix.dialect, instead))
+            route = Route(url, Resource(rows, site, policy, prefix.dialect, instead))
+            if "{" in path:
+                variable.append(route)
+            else:
+                yield route
             if prefix.longer:
                 resource = Resource(rows, site, policy, prefix.longer, instead)
                 others += [Route(f"{url}{form}", resource) for form in FORMS]
     # Behind all exact paths, since routes are tried in turn.
+    yield from variable
     yield from others
     # A protocol of its own refuses what it does not have, too.
     for prefix in operations():

@@ -48,7 +48,7 @@ Values = Mapping[str, Any]
 
 class RawRequest(NamedTuple):
     """What a request says, before an operation parses it: its query, its body, the id in its path;
-    its headers, in lower case.
+    its headers, in lower case; and by name what stands in the variable parts of its path.
 
     `dialect` is the one in which it is answered (api/dialects.py), of which nothing is known here.
     """
@@ -58,6 +58,7 @@ class RawRequest(NamedTuple):
     body: Any = MappingProxyType({})
     id: str = ""
     headers: Mapping[bytes, bytes] = MappingProxyType({})
+    variables: Mapping[str, str] = MappingProxyType({})
 
     @property
     def fields(self) -> Values:

@@ -26,7 +26,8 @@ async def test_every_operation_is_described(site: Site) -> None:
     described = (await site.get("/openapi.json"))["paths"]
     for row in TABLE:
         for prefix in row.prefixes:
-            forms = (f"{prefix.path}{row.path}", f"{prefix.path}{row.path}/{{id}}")
+            url = f"{prefix.path}{row.template}"
+            forms = (url, f"{url}/{{id}}")
             is_there = any(row.method.lower() in described.get(form, {}) for form in forms)
             # What is elsewhere, too, is described there.
             assert is_there == (prefix is not UI or row.prefixes == (UI,)), row.route

@@ -1,5 +1,6 @@
 """Another counter's protocol is one file and its rows: paths, answers and refusals of its own."""
 
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -78,6 +79,12 @@ async def test_only_the_get_counts(site: Site, url: str, method: str) -> None:
         # All but the length, which nobody knows without counting.
         del got.headers["content-length"]
         assert answer.headers == got.headers
+
+
+def test_a_get_that_counts_and_does_not_say_so_is_a_bug(site: Site) -> None:
+    (row, *_) = hits.ROWS
+    with pytest.raises(AssertionError, match="hits_count counts"):
+        replace(row, is_unsafe=False).fast_request(site.service, hits.Hit("/a"))
 
 
 @pytest.mark.parametrize("url", [*COUNTING, "/hits/count", "/hits/badge.svg"])

@@ -1,7 +1,7 @@
 """/openapi.json: what the table of routes says, as OpenAPI 3.1.
 
-Operations are described under /api, and without prefix in the shape that the older dialect gives
-them; those for this service's own pages alone, under /ui/api. Bounds are the ones of this site.
+Operations are described under each of their prefixes, in its dialect; under /ui/api only those for
+this service's own pages alone. Bounds are the ones of this site.
 """
 
 from collections import defaultdict

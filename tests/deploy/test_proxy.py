@@ -14,12 +14,19 @@ import uvicorn
 from tests.support.serving import serving
 
 from .nginx import nginx, proxy_conf, sidecar_conf
+from .tools import program
 
 # Behind the proxy the service sees 127.0.0.1, so a visitor with another address is recognised.
 VISITOR, OTHER = "127.0.0.5", "127.0.0.6"
 
 
 CONFIGURATIONS = {"proxy": proxy_conf, "sidecar": sidecar_conf}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def needs_nginx() -> None:
+    """Before a service is started in vain."""
+    program("nginx")
 
 
 @contextlib.contextmanager

@@ -177,6 +177,10 @@ class RealServer:
             except subprocess.TimeoutExpired:
                 self.kill()
 
+    def end_at_once(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+
 
 @contextlib.contextmanager
 def running(program: str, home: Path, *options: str) -> Iterator[RealServer]:
@@ -192,4 +196,5 @@ def kept(server: Server) -> Iterator[Server]:
         yield server
         assert server.refusals() == []
     finally:
-        server.stop()
+        # Nobody reads its data any more, and an orderly end takes a tenth of a second.
+        server.end_at_once()

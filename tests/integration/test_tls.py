@@ -148,7 +148,8 @@ async def created(store: Store) -> None:
     async with asyncio.timeout(20):
         while True:
             with contextlib.suppress(StoreUnavailable):
-                return await store.create()
+                await store.create()
+                return
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])

@@ -31,6 +31,12 @@ def test_buckets_of_a_group_share_a_slot_and_groups_spread() -> None:
     assert len(set(keys)) > 11_000
 
 
+def test_the_hashes_of_all_groups_are_all_that_there_are() -> None:
+    found = [key for group in range(256) for key in KEYS.counts_in(group)]
+    assert len(found) == KEYS.hashes
+    assert found == list(KEYS.every_counts())
+
+
 def test_a_digest_is_short_lower_case_and_the_same_everywhere() -> None:
     assert digest("/p") == "l0h317h15faeuacf"
     assert len(digest("/" * 5000)) == 16

@@ -84,8 +84,9 @@ class Keys:
 
     def counts_in(self, group: int) -> list[str]:
         """The same of one group, of GROUPS."""
-        first = group * self._group_hashes
-        return [self.hash_at(place) for place in range(first, first + self._group_hashes)]
+        name = self._group(group)
+        packed = [f"{name}:counts:{at:x}" for at in range(self.buckets // GROUPS)]
+        return packed + [self._long(group, bits) for bits in _LONG_BITS]
 
     @property
     def _group_hashes(self) -> int:

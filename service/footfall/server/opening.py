@@ -56,9 +56,13 @@ async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bo
     await safety.check(logs=settings.guard == "warn" and creates)
     if creates:
         safety.refuse(is_strict=settings.guard == "refuse")
-    await (store.create() if creates else store.open())
+    is_new = False
+    if creates:
+        is_new = await store.create()
+    else:
+        await store.open()
     try:
-        if creates:
+        if creates and not is_new:
             # An older version has not kept the numbers, and another may have counted beside them.
             await store.numbers.recount(mends=True)
         await store.quota.read()

@@ -110,10 +110,12 @@ class Store:
         """How many requests wait for the next batches."""
         return sum(batch.waiting for batch in self.batches.values())
 
-    async def create(self) -> None:
-        """Open the data set, and make it first if there is none. Raises what `open` raises."""
+    async def create(self) -> bool:
+        """Open the data set, and make it first if there is none: then True. Raises what `open`
+        raises."""
         try:
             await self.open()
+            return False
         except NoDataSet:
             key = self.keys.site("format")
             # HSETNX, because another process may be making the same data set. The number and the
@@ -125,6 +127,7 @@ class Store:
                 ("HSETNX", key, "born", token_hex(4)),
             )
             await self.open()
+            return True
 
     async def open(self, *, is_being_restored: bool = False, may_be_older: bool = False) -> None:
         """Load the scripts and read how the data is laid out.

@@ -19,7 +19,7 @@ import pytest
 
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
-from footfall.domain import passwords, rate_limit
+from footfall.domain import log_ins, passwords, rate_limit
 from footfall.domain import site as domain_site
 from footfall.driver.client import connect
 from footfall.model import PUBLIC, Account, Viewer
@@ -48,6 +48,8 @@ _defaults.connect = _defaults.read = _defaults.write = _defaults.pool = 60.0
 # Hashes in this process are cheap ones, since hundreds of tests log in; services under test make
 # real ones.
 passwords.MEMORY_KIB, passwords.PASSES = 8, 1
+# Nor do log-ins in this process take half a second to fail, but for those that are timed.
+log_ins.FAILED_SECONDS = 0.0
 
 # How many tests were collected, and are not left to `make test-all`.
 CHOSEN = pytest.StashKey[int]()

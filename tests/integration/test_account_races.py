@@ -8,7 +8,7 @@ from typing import Any
 import pyotp
 import pytest
 
-from footfall.domain import attempts, log_ins
+from footfall.domain import attempts
 from footfall.domain.links import new_link
 from footfall.driver.batch_kinds import Rate
 from tests.conftest import EVERYWHERE, Site, Sites
@@ -27,7 +27,6 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings without waits, and with as many attempts as wanted."""
-    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
     monkeypatch.setattr(attempts, "ADDRESS_RATE", Rate(1000, 1000))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from footfall.config import BadSettings, Settings
-from footfall.domain import account_mails, attempts, log_ins
+from footfall.domain import account_mails, attempts
 from footfall.domain.links import new_link
 from footfall.domain.registration import new_account
 from footfall.driver.batch_kinds import Rate
@@ -38,7 +38,6 @@ def kind() -> str:
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without waits, and with as many attempts as there are."""
-    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
     monkeypatch.setattr(account_mails, "FIRST_WAIT_SECONDS", 0)
     monkeypatch.setattr(attempts, "ADDRESS_RATE", Rate(1000, 1000))
 

@@ -8,7 +8,7 @@ import jwt
 import pyotp
 import pytest
 
-from footfall.domain import log_ins, passwords
+from footfall.domain import passwords
 from footfall.domain.links import new_link
 from footfall.domain.registration import new_account
 from footfall.model import Credentials, Session
@@ -19,12 +19,6 @@ MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
 # What says that a request comes from them, and not from somebody who has their token.
 MARAS, TOMS = ({"current_password": each["password"]} for each in (MARA, TOM))
-
-
-@pytest.fixture(autouse=True)
-def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let log-ins fail at once, without their half second."""
-    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import httpx
 import pyotp
 import pytest
 
-from footfall.domain import log_ins
 from tests.conftest import Site, Sites
 
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
@@ -61,8 +60,7 @@ def language() -> str:
 
 
 @pytest.fixture
-async def ask(make_site: Sites, language: str, monkeypatch: pytest.MonkeyPatch) -> FrontEnd:
-    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
+async def ask(make_site: Sites, language: str) -> FrontEnd:
     site = make_site.without_accounts(COMMENT_AUDIT="true")
     return FrontEnd(site, language)
 

@@ -13,7 +13,7 @@ from footfall.api.endpoint import asking
 from footfall.api.fast_requests import FastRequests
 from footfall.api.routes import TABLE
 from footfall.api.who import Who
-from footfall.domain import accounts, banning, log_ins
+from footfall.domain import accounts, banning
 from footfall.domain.accounts import Changes
 from footfall.domain.rules import AccountRules
 from footfall.domain.sessions import Sessions
@@ -44,11 +44,6 @@ def kind(request: pytest.FixtureRequest) -> str:
     """Who may do what does not depend on the server."""
     kind: str = request.param
     return kind
-
-
-@pytest.fixture(autouse=True)
-def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
 
 
 @dataclass

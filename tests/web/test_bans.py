@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import banning, log_ins
+from footfall.domain import banning
 from footfall.errors import StoreUnavailable
 from footfall.model import Caller, Viewer
 from footfall.store import bans as store_module
@@ -15,11 +15,6 @@ from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
 FOR_EVER = {"errno": 1000, "errmsg": "You can not write here any more"}
-
-
-@pytest.fixture(autouse=True)
-def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
 
 
 async def ban(site: Site, value: str, **fields: Any) -> Any:

@@ -8,7 +8,6 @@ import pyotp
 import pytest
 
 from footfall.config import BadSettings, Settings
-from footfall.domain import log_ins
 from footfall.errors import IdentityTaken
 from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, Browser, settings, ticket_in
@@ -24,11 +23,6 @@ MARAS = {"current_password": MARA["password"]}
 def kind() -> str:
     """What depends on the server is tested in tests/scripts and tests/integration."""
     return "fake"
-
-
-@pytest.fixture(autouse=True)
-def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
 
 
 @pytest.fixture

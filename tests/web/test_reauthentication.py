@@ -8,7 +8,6 @@ from typing import Any
 import pyotp
 import pytest
 
-from footfall.domain import log_ins
 from footfall.domain.reauthentication import FRESH_MINUTES
 from footfall.model import Caller
 from tests.conftest import Site, Sites
@@ -19,11 +18,6 @@ MARAS, TOMS = ({"current_password": each["password"]} for each in (MARA, TOM))
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 NEEDS_PASSWORD = "enter your present password as well (current_password)"
 NEEDS_CODE = "enter a code of your second factor as well (current_code)"
-
-
-@pytest.fixture(autouse=True)
-def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
 
 
 @dataclass

@@ -5,6 +5,7 @@ so none sees another's keys. fakeredis is there for speed, a real server is the 
 service speaks to is imported here from tests/support: a provider of log-ins, and a mail server.
 """
 
+import functools
 import itertools
 import os
 import tempfile
@@ -50,6 +51,9 @@ _defaults.connect = _defaults.read = _defaults.write = _defaults.pool = 60.0
 passwords.MEMORY_KIB, passwords.PASSES = 8, 1
 # Nor do log-ins in this process take half a second to fail, but for those that are timed.
 log_ins.FAILED_SECONDS = 0.0
+# Certificates of this machine are read once, and not for each client, which takes 20 ms.
+_transports: Any = httpx._transports.default
+_transports.create_ssl_context = functools.cache(httpx.create_ssl_context)
 
 # How many tests were collected, and are not left to `make test-all`.
 CHOSEN = pytest.StashKey[int]()

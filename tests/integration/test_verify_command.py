@@ -18,7 +18,7 @@ from tests.support.fake_waline import Start
 from tests.support.servers import free_port, wait_until
 from tests.support.serving import Serving, serving
 
-QUICK = ("--seconds", "0.5", "--connections", "8", "--paths", "10")
+QUICK = ("--seconds", "0.2", "--connections", "8", "--paths", "10")
 NAMESPACE = "/counted/"
 
 
@@ -80,7 +80,7 @@ def test_paths_are_of_a_namespace_of_its_own(start: Start, verify: Verify) -> No
 
 def test_a_fixed_rate_is_kept(start: Start, verify: Verify, directory: Path) -> None:
     fake = start()
-    code, output = verify(fake.url, "--rate", "100", "--json", "figures.json")
+    code, output = verify(fake.url, "--seconds", "0.5", "--rate", "100", "--json", "figures.json")
     assert code == 0, output
     figures = json.loads((directory / "figures.json").read_text())
     # The first reads find out which server it is, and the last read the final counts.

@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette import routing
 
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
@@ -54,6 +55,8 @@ log_ins.FAILED_SECONDS = 0.0
 # Certificates of this machine are read once, and not for each client, which takes 20 ms.
 _transports: Any = httpx._transports.default
 _transports.create_ssl_context = functools.cache(httpx.create_ssl_context)
+# Nor are the 300 routes of an application compiled for each site.
+routing.compile_path = functools.cache(routing.compile_path)
 
 # How many tests were collected, and are not left to `make test-all`.
 CHOSEN = pytest.StashKey[int]()

@@ -45,6 +45,7 @@ class Header:
     sections: frozenset[str]
 
 
+@cache
 def parse_header(source: str, required: frozenset[str] = REQUIRED) -> Header:
     """The header of a script's source. Raises ValueError for a row or section that is wrong or
     missing."""
@@ -170,6 +171,7 @@ def _packed(parameters: Iterable[Parameter], values: dict[str, Any]) -> list[byt
     return words
 
 
+@cache
 def sources() -> dict[str, str]:
     """Every script's source by name, with what it includes.
 

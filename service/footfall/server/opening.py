@@ -62,7 +62,10 @@ async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bo
     else:
         await store.open()
     try:
-        if creates and not is_new:
+        if is_new:
+            # There are no counters, but any group tells whether this user may count them.
+            await store.numbers.recount_one()
+        elif creates:
             # An older version has not kept the numbers, and another may have counted beside them.
             await store.numbers.recount(mends=True)
         await store.quota.read()

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from functools import cache
 
 import pytest
 from babel import Locale
@@ -35,17 +36,20 @@ def raised() -> Iterator[str]:
                     yield text
 
 
-def said() -> set[str]:
+@cache
+def said() -> frozenset[str]:
     """Every text that a reader may be told."""
     classes = {*errors.ServiceError.below()} - UNTOLD
-    return {
-        *(each.text for each in classes if each.text),
-        *raised(),
-        NOTHING,
-        *errors.FieldTooLong.FIELDS.values(),
-        str(errors.FieldTooLong("nick", 1)),
-        str(errors.Banned("tomorrow")),
-    }
+    return frozenset(
+        {
+            *(each.text for each in classes if each.text),
+            *raised(),
+            NOTHING,
+            *errors.FieldTooLong.FIELDS.values(),
+            str(errors.FieldTooLong("nick", 1)),
+            str(errors.Banned("tomorrow")),
+        }
+    )
 
 
 def forms(text: str | Mapping[str, str]) -> list[str]:

@@ -213,7 +213,8 @@ async def test_rights_that_are_taken_at_run_time_are_503_and_named(
                 assert (
                     'footfall_finding{code="refused"} 1.0' in (await site.http.get("/metrics")).text
                 )
-        assert set((await ask_everything(site, 1000 + n, root)).values()) == {200}, right
+        if right in refused:
+            assert set((await ask_everything(site, 1000 + n, root)).values()) == {200}, right
     assert {"evalsha", "hget", "mget", "hincrby", "hlen", "zadd"} <= refused
     assert not refused & SPARED
     traces = [each for each in caplog.records if each.exc_info]

@@ -35,7 +35,7 @@ from redis import Redis
 from footfall.api.counters import Read
 from footfall.api.dialects import WALINE
 from footfall.driver.scripts import parse_header, sources
-from footfall.model import PUBLIC, Account, Comment, Lookups, ShownComments, StoredComment
+from footfall.model import PUBLIC, Account, Comment, Lookups, StoredComment
 from footfall.render.markdown import render
 from footfall.render.view import DisplayOptions, View
 from footfall.store import codec
@@ -120,9 +120,7 @@ def encoders() -> dict[str, Callable[[], object]]:
     view = View(PUBLIC, look)
     comments, _ = thread(50)
     stored = [codec.body(each) for each in comments]
-    shown = ShownComments(
-        [StoredComment(comments[0].id, comments[0].path, codec.parse_body(stored[0]))]
-    )
+    first = StoredComment(comments[0].id, comments[0].path, codec.parse_body(stored[0]))
     found = [_found(comments[:1], stored[:1]), _found(comments, stored)]
     by_accounts = [
         codec.body(replace(each, account=f"{n:016d}")) for n, each in enumerate(comments)
@@ -141,7 +139,7 @@ def encoders() -> dict[str, Callable[[], object]]:
         "view.threads, 1 comment": lambda: view.threads(one, live),
         "view.threads, 10 x (1+4)": lambda: view.threads(page, live),
         "view.threads, 10 x (1+4), all by accounts": lambda: view.threads(theirs, authors),
-        "view.elsewhere, 1 comment": lambda: view.elsewhere(shown),
+        "view.elsewhere, 1 comment": lambda: view.elsewhere([first], live),
         "Read.reply, 1 count": lambda: read.reply([4]),
         "Read.reply, 50 counts": lambda: read.reply(counts),
         "codec.body": lambda: codec.body(comments[1]),

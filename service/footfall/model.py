@@ -284,14 +284,6 @@ class Lookups:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownComments:
-    """Comments of any pages, for one viewer."""
-
-    comments: Sequence[StoredComment]
-    live: Lookups = Lookups()
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """One page of an article's comments, at a version of the article.
 

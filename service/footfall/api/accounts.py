@@ -257,8 +257,8 @@ async def _ranking(site: Site, parsed: List) -> list[dict[str, object]]:
     size = parsed.size or DEFAULT_RANKED
     if size > MAX_RANKED:
         raise BadRequest({"pageSize": "pageSize need an integer under your options"})
-    numbers, showing = await ranking(site, size)
-    faces = map(orjson.loads, View(PUBLIC, site.display).elsewhere(showing))
+    numbers, comments, live = await ranking(site, size)
+    faces = map(orjson.loads, View(PUBLIC, site.display).elsewhere(comments, live))
     return [
         {
             "count": number,

@@ -271,5 +271,5 @@ class Post:
 
 
 async def post(site: Site, parsed: Post, caller: Caller) -> object:
-    showing = await comments.publish(site, parsed.draft, caller)
-    return View(caller.viewer, site.display, parsed.dialect.date).posted(showing)
+    stored, live = await comments.publish(site, parsed.draft, caller)
+    return View(caller.viewer, site.display, parsed.dialect.date).posted(stored, live)

@@ -8,7 +8,7 @@ SECURE_DOMAINS does not hold here: programs that read feeds name no page that th
 would turn all of them away. What feeds show is public.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -29,7 +29,7 @@ from ..http.client import address_of, headers_of, server_address
 from ..http.params import MAX_PATH, MAX_URL, Form, Values, parse_query
 from ..http.policy import Policy
 from ..http.response import answer_of
-from ..model import PUBLIC, Caller, ShownComments
+from ..model import PUBLIC, Caller, Lookups, StoredComment
 from ..render.feed import FORMATS, Feed, item
 from ..render.page_address import page_address
 from ..render.view import View
@@ -132,16 +132,18 @@ class Feeds:
         self, wanted: FeedRequest, ids: tuple[str, ...], today_ms: int, client: Client
     ) -> CachedAnswer:
         site = self._site
-        made_of, showing = await feeds.read(site, ids, wanted.number, wanted.account)
-        work = partial(self._written, wanted, showing, today_ms)
+        made_of, comments, live = await feeds.read(site, ids, wanted.number, wanted.account)
+        work = partial(self._written, wanted, comments, live, today_ms)
         body = await site.process.renderer.run(work, client)
         tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
         return CachedAnswer((ids, made_of, today_ms), body, tag)
 
-    def _written(self, wanted: FeedRequest, showing: ShownComments, today_ms: int) -> bytes:
+    def _written(
+        self, wanted: FeedRequest, comments: Sequence[StoredComment], live: Lookups, today_ms: int
+    ) -> bytes:
         view = View(PUBLIC, self._site.display)
         url = self._site_url or wanted.base.removesuffix("/api/comment/rss")
-        items = [item(orjson.loads(each), url) for each in view.elsewhere(showing)]
+        items = [item(orjson.loads(each), url) for each in view.elsewhere(comments, live)]
         _, write = FORMATS[wanted.format]
         home = page_address(wanted.path, url)
         return write(Feed(self._title(wanted), wanted.url, home, items, today_ms))

@@ -107,13 +107,14 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     if parsed.undo is not None:
         return await _undo(site, parsed.undo, caller)
     if parsed.like is not None:
-        showing = await comments.like(site, parsed.id, 1 if parsed.like else -1, caller)
+        changed = await comments.like(site, parsed.id, 1 if parsed.like else -1, caller)
     else:
         wanted = _wanted(parsed.fields, site, is_moderator=caller.viewer.is_administrator)
-        showing = await moderation.edit(site, parsed.id, wanted, caller)
-    if showing is None:
+        changed = await moderation.edit(site, parsed.id, wanted, caller)
+    if changed is None:
         return ""
-    return Fragment(*View(caller.viewer, site.display).elsewhere(showing))
+    comment, live = changed
+    return Fragment(*View(caller.viewer, site.display).elsewhere([comment], live))
 
 
 def _ids(request: RawRequest) -> tuple[str, ...] | None:

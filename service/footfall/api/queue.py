@@ -97,7 +97,7 @@ async def queue(site: Site, parsed: Queue, caller: Caller) -> object:
         "pageSize": size,
         "spamCount": part.spam,
         "waitingCount": part.waiting,
-        "data": [Fragment(each) for each in view.elsewhere(part.showing)],
+        "data": [Fragment(each) for each in view.elsewhere(part.comments, part.live)],
     }
     if part.after:
         answer["more"] = {"after": part.after, "searched": part.searched}

@@ -81,6 +81,6 @@ async def _common(site: Site, parsed: Recent) -> Reply:
 async def _listing(
     site: Site, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
 ) -> tuple[tuple[int, ...], list[Fragment]]:
-    versions, showing = await comments.recent(site, ids, parsed.number, viewer)
+    versions, found, live = await comments.recent(site, ids, parsed.number, viewer)
     view = View(viewer, site.display, parsed.dialect.date)
-    return versions, [Fragment(each) for each in view.elsewhere(showing)]
+    return versions, [Fragment(each) for each in view.elsewhere(found, live)]

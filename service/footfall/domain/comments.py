@@ -22,7 +22,6 @@ from ..model import (
     Lookups,
     Order,
     Page,
-    ShownComments,
     Status,
     StoredComment,
     Viewer,
@@ -45,7 +44,7 @@ RETRY_WINDOW_MS = 60_000
 TRIES = 5
 
 
-async def publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
+async def publish(site: Site, draft: Draft, caller: Caller) -> tuple[StoredComment, Lookups]:
     """Store a comment and return it as its author sees it.
 
     Raises Banned, Forbidden, Duplicate, NoSuchParent and TooFast, in that order; nothing is stored
@@ -57,7 +56,7 @@ async def publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
         return await _answer_retry(site.comments, draft, caller, stored.id, site.process.clock())
 
 
-async def _publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
+async def _publish(site: Site, draft: Draft, caller: Caller) -> tuple[StoredComment, Lookups]:
     rules = site.rules
     await site.bans.require_none(caller, draft.mail or "")
     await site.captcha.require_for_comment(Proof(draft.captcha), caller)
@@ -107,8 +106,8 @@ async def _publish(site: Site, draft: Draft, caller: Caller) -> ShownComments:
         # this raises AlreadyPublished instead.
         await site.comments.before(draft.path, "", fingerprint)
         raise
-    shown = StoredComment(comment.id, comment.path, parse_body(body(comment)), status=status)
-    return ShownComments([shown], Lookups(_accounts(caller), secrets={shown.id: secrets(comment)}))
+    stored = StoredComment(comment.id, comment.path, parse_body(body(comment)), status=status)
+    return stored, Lookups(_accounts(caller), secrets={stored.id: secrets(comment)})
 
 
 async def _before(site: Site, draft: Draft, caller: Caller, fingerprint: str) -> Preconditions:
@@ -148,7 +147,7 @@ async def cooldown(
 
 async def _answer_retry(
     comments: Comments, draft: Draft, caller: Caller, id: str, now_ms: int
-) -> ShownComments:
+) -> tuple[StoredComment, Lookups]:
     """The stored comment with these words, as in the first answer.
 
     A client that got no answer sends its comment again, and must learn that it is stored. Raises
@@ -166,8 +165,8 @@ async def _answer_retry(
     address = address_of(hidden.get(id, b"{}"))
     if not is_known and limit_key(address) != limit_key(caller.address):
         raise Duplicate()
-    shown = found[0]._replace(likes=0, is_pinned=False)
-    return ShownComments([shown], Lookups(_accounts(caller), secrets=hidden))
+    first = found[0]._replace(likes=0, is_pinned=False)
+    return first, Lookups(_accounts(caller), secrets=hidden)
 
 
 def _accounts(caller: Caller) -> dict[str, Account | None]:
@@ -250,13 +249,16 @@ async def page(
 
 async def recent(
     site: Site, ids: Sequence[str], count: int, viewer: Viewer
-) -> tuple[tuple[int, ...], ShownComments]:
-    """Up to `count` of these comments that the viewer may see, and the versions of their pages."""
+) -> tuple[tuple[int, ...], Sequence[StoredComment], Lookups]:
+    """Up to `count` of these comments that the viewer may see; first the versions of their
+    pages."""
     versions, found = await site.recent.read(ids, count, viewer)
-    return versions, await with_authors(site, found, viewer)
+    return versions, found, await lookups(site, found, viewer)
 
 
-async def like(site: Site, id: str, delta: int, caller: Caller) -> ShownComments | None:
+async def like(
+    site: Site, id: str, delta: int, caller: Caller
+) -> tuple[StoredComment, Lookups] | None:
     """Like a comment, or take a like back; None when the caller sees no comment with that id.
 
     Raises Banned, and TooMany as other counters do, whether the comment exists or not.
@@ -267,16 +269,15 @@ async def like(site: Site, id: str, delta: int, caller: Caller) -> ShownComments
     await charge(site, caller.address, 1)
     await site.bans.require_none(caller)
     liked = await site.comments.like(id, delta, site.process.clock(), caller.viewer)
-    return await with_authors(site, [liked], caller.viewer) if liked else None
+    return (liked, await lookups(site, [liked], caller.viewer)) if liked else None
 
 
-async def with_authors(
-    site: Site, comments: Sequence[StoredComment], viewer: Viewer
-) -> ShownComments:
+async def lookups(site: Site, comments: Sequence[StoredComment], viewer: Viewer) -> Lookups:
+    """Of comments of any pages."""
     ids = [each.id.encode() for each in comments]
     persons = [each.body.person for each in comments]
     tallies = [each.body.tally for each in comments]
-    return ShownComments(comments, await _live(site, ids, persons, tallies, viewer))
+    return await _live(site, ids, persons, tallies, viewer)
 
 
 async def _live(

@@ -7,7 +7,7 @@ only the newest SEARCHED_COMMENTS are looked at for an old thread or for replies
 from collections.abc import Sequence
 
 from ..driver.keys import digest
-from ..model import PUBLIC, ShownComments, StoredComment
+from ..model import PUBLIC, Lookups, StoredComment
 from ..store.codec import parent_of
 from ..store.recent import Recent
 from . import comments
@@ -30,13 +30,13 @@ async def candidates(recent: Recent, count: int, path: str, account: str) -> tup
 
 async def read(
     site: Site, ids: Sequence[str], count: int, account: str
-) -> tuple[tuple[int, ...], ShownComments]:
+) -> tuple[tuple[int, ...], Sequence[StoredComment], Lookups]:
     """The comments themselves, and the versions of their pages. Raises StoreUnavailable."""
     if not account:
         return await comments.recent(site, ids, count, PUBLIC)
     versions, found = await site.recent.read(ids, READ_COMMENTS, PUBLIC)
-    replies = await _replies_to(site.recent, account, found)
-    return versions, await comments.with_authors(site, replies[:count], PUBLIC)
+    replies = (await _replies_to(site.recent, account, found))[:count]
+    return versions, replies, await comments.lookups(site, replies, PUBLIC)
 
 
 async def _replies_to(

@@ -12,14 +12,14 @@ from typing import TypeVar
 from ..driver.keys import digest
 from ..errors import Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
 from ..markup import safe_link
-from ..model import Caller, Comment, ShownComments, Status, StoredComment
+from ..model import Caller, Comment, Lookups, Status, StoredComment
 from ..render.view import DisplayOptions
 from ..store import codec
 from ..store.comments import AlreadyPublished
 from ..store.ids import is_id
 from ..store.moderation import Actor, Moderation, Overtaken
 from ..store.site_index import SiteIndex
-from .comments import cooldown, with_authors
+from .comments import cooldown, lookups
 from .counters import charge
 from .rules import Rules, require_allowed, verdict
 from .shares import client_of
@@ -51,7 +51,9 @@ class Edit:
         return not (self.text or names or self.status) and self.is_pinned is None
 
 
-async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> ShownComments | None:
+async def edit(
+    site: Site, id: str, wanted: Edit, caller: Caller
+) -> tuple[StoredComment, Lookups] | None:
     """The comment as it is now; None when an administrator names none, or nothing was to be done.
 
     Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
@@ -67,8 +69,8 @@ async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> ShownCommen
         await _moderate(site, found, wanted, caller)
     else:
         await _rewrite(site, found, wanted.text, caller)
-    shown = await site.comments.by_ids([id])
-    return await with_authors(site, shown, caller.viewer) if shown else None
+    now = await site.comments.by_ids([id])
+    return (now[0], await lookups(site, now, caller.viewer)) if now else None
 
 
 async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredComment | None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..errors import BadRequest
-from ..model import ShownComments, Status, StoredComment, Viewer
+from ..model import Lookups, Status, StoredComment, Viewer
 from ..store.codec import source_of
 from ..store.ids import is_id
-from .comments import with_authors
+from .comments import lookups
 from .site import Site
 
 # Of a search, in one request, and in one step of it.
@@ -28,7 +28,8 @@ class QueuePage:
     `searched` is how many that were, 0 where nothing was searched for.
     """
 
-    showing: ShownComments
+    comments: Sequence[StoredComment]
+    live: Lookups
     total: int
     waiting: int
     spam: int
@@ -43,7 +44,8 @@ async def page(
     first = (number - 1) * size
     total, ids = await site.site_index.listed(statuses, first=first, size=size)
     shown = await site.comments.by_ids(ids) if ids else []
-    return QueuePage(await with_authors(site, shown, viewer), total, *await site.site_index.held())
+    live = await lookups(site, shown, viewer)
+    return QueuePage(shown, live, total, *await site.site_index.held())
 
 
 async def search(
@@ -80,8 +82,8 @@ async def search(
     waiting, spam = (0, 0)
     if viewer.is_administrator:
         waiting, spam = await site.site_index.held()
-    showing = await with_authors(site, shown, viewer)
-    return QueuePage(showing, len(found), waiting, spam, after, searched)
+    live = await lookups(site, shown, viewer)
+    return QueuePage(shown, live, len(found), waiting, spam, after, searched)
 
 
 def _matcher(words: str, account: str) -> Callable[[StoredComment], bool]:

@@ -1,12 +1,12 @@
 """Who has written most: authors by their approved comments, with an account or without."""
 
-from ..model import PUBLIC, ShownComments
+from ..model import PUBLIC, Lookups, StoredComment
 from ..store.ids import is_id
-from .comments import with_authors
+from .comments import lookups
 from .site import Site
 
 
-async def ranking(site: Site, size: int) -> tuple[list[int], ShownComments]:
+async def ranking(site: Site, size: int) -> tuple[list[int], list[StoredComment], Lookups]:
     """How many approved comments each author of most has, and one of them that says who it is.
 
     Left out is who has none that is known for approved now.
@@ -16,4 +16,4 @@ async def ranking(site: Site, size: int) -> tuple[list[int], ShownComments]:
     approved = {each.id: each for each in found if each.status == "approved"}
     numbers = [number for _, number, id in ranked if id in approved]
     faces = [approved[id] for _, _, id in ranked if id in approved]
-    return numbers, await with_authors(site, faces, PUBLIC)
+    return numbers, faces, await lookups(site, faces, PUBLIC)

@@ -25,8 +25,8 @@ from ..model import (
     Body,
     Lookups,
     More,
-    ShownComments,
     Status,
+    StoredComment,
     Threads,
     Viewer,
     account_of,
@@ -148,9 +148,8 @@ class View:
             for id, level in zip(threads.ids, levels, strict=False)
         ]
 
-    def elsewhere(self, showing: ShownComments) -> list[bytes]:
+    def elsewhere(self, comments: Iterable[StoredComment], live: Lookups) -> list[bytes]:
         """The JSON of each comment outside its article's page, so with the article's path."""
-        live = showing.live
         return [
             b'{"objectId":"%b%b%b,%b%b,"url":%b%b}'
             % (
@@ -162,12 +161,12 @@ class View:
                 orjson.dumps(safe_url(each.path)),
                 _STICKY[each.is_pinned],
             )
-            for each in showing.comments
+            for each in comments
         ]
 
-    def posted(self, showing: ShownComments) -> dict[str, Any]:
+    def posted(self, stored: StoredComment, live: Lookups) -> dict[str, Any]:
         """The answer to a new comment; fields that were not sent are left out."""
-        (comment,) = map(orjson.loads, self.elsewhere(showing))
+        (comment,) = map(orjson.loads, self.elsewhere([stored], live))
         del comment["sticky"]
         return {
             name: value for name, value in comment.items() if value is not None or name == "label"

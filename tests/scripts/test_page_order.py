@@ -11,10 +11,10 @@ from typing import NamedTuple
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from footfall.model import PUBLIC, STATUSES, Order, Status, StoredComment, Viewer
+from footfall.model import PUBLIC, STATUSES, Order, Status, Viewer
 from footfall.store import Store
 
-from .test_comments import ADMIN, BOB, LIKED, NEWEST, OLDEST, Article, body_of, rows
+from .test_comments import ADMIN, BOB, LIKED, NEWEST, OLDEST, Article, rows
 
 _paths = (f"/{n}" for n in count())
 
@@ -56,10 +56,9 @@ async def published(article: Article, mix: Sequence[Root]) -> list[Root]:
         comment = article.comment(
             "root", account=each.account, is_simultaneous=each.is_simultaneous
         )
-        stands = StoredComment(
-            comment.id, comment.path, body_of(comment), each.likes, each.status, each.is_pinned
+        await article.store.comments.publish(
+            comment, each.status, "", is_imported=True, likes=each.likes, is_pinned=each.is_pinned
         )
-        await article.store.comments.publish(comment, each.status, "", imported=stands)
         roots.append(each._replace(id=comment.id))
     return roots
 

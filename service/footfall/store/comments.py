@@ -122,10 +122,12 @@ class Comments:
         status: Status,
         fingerprint: str,
         *,
-        imported: StoredComment | None = None,
+        is_imported: bool = False,
+        likes: int = 0,
+        is_pinned: bool = False,
     ) -> None:
-        """Store a comment; one that is `imported` with its likes and pin, and even if what it
-        replies to comes later, or is gone. Raises AlreadyPublished, NoSuchParent, IdTaken."""
+        """Store a comment; an imported one may have likes and a pin, and what it replies to may
+        come later, or be gone. Raises AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
         keys = self._keys_of(
             page,
@@ -160,11 +162,11 @@ class Comments:
             status=status,
             parent=comment.parent[:SHORT],
             root=comment.root[:SHORT],
-            needs=(comment.root if imported else comment.parent)[:SHORT],
+            needs=(comment.root if is_imported else comment.parent)[:SHORT],
             fingerprint=fingerprint,
-            liking=imported.likes if imported else 0,
-            pin=imported is not None and imported.is_pinned,
-            by="import" if imported else "author",
+            liking=likes,
+            pin=is_pinned,
+            by="import" if is_imported else "author",
             actor="",
         ):
             case [b"OK", _]:

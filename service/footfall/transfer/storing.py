@@ -17,8 +17,7 @@ from ..domain.renderer import RenderedText
 from ..domain.site import Site
 from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
-from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Status, StoredComment
-from ..store import codec
+from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Status
 from ..store.accounts import Accounts
 from ..store.comments import IdTaken
 from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
@@ -176,13 +175,15 @@ async def _missing(
 
 
 async def _store(site: Site, row: CommentRow, made: RenderedText, report: Report) -> None:
-    status, comment = _status(row), _comment(site, row, made)
-    body = codec.parse_body(codec.body(comment))
-    shown = StoredComment(
-        row.id, row.path, body, row.likes, status, row.is_pinned and not row.root_id
-    )
     try:
-        await site.comments.publish(comment, status, "", imported=shown)
+        await site.comments.publish(
+            _comment(site, row, made),
+            _status(row),
+            "",
+            is_imported=True,
+            likes=row.likes,
+            is_pinned=row.is_pinned and not row.root_id,
+        )
     except IdTaken:
         report.count("comments", "there")
     except NoSuchParent:

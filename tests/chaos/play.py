@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from footfall.loadtest.verify import Plan, Report
+from footfall.loadtest.verify import Plan, VerifyReport
 
 from ..support.checking import Checking, checking
 from .faults import Fault
@@ -42,7 +42,7 @@ class Force:
 @dataclass
 class Outcome:
     fault: Fault
-    report: Report
+    report: VerifyReport
     writer: Writer
     # From the end of the fault to the next increment that is accepted, for each round.
     recoveries: list[float] = field(default_factory=list)

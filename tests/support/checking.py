@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from footfall.loadtest.ledger import Ledger
 from footfall.loadtest.target import Target
-from footfall.loadtest.verify import Checker, Plan, Report
+from footfall.loadtest.verify import Checker, Plan, VerifyReport
 
 from .servers import wait_until
 
@@ -35,7 +35,7 @@ class Checking:
         wanted = self.accepted + number
         wait_until(lambda: self.accepted >= wanted, f"{number} more increments to be accepted")
 
-    def stop(self) -> Report:
+    def stop(self) -> VerifyReport:
         self._checker.stop()
         self._thread.join()
         return self._checker.report

@@ -10,7 +10,7 @@ from footfall.store import Store
 from footfall.store.imports import Imports, Way
 from footfall.transfer.formats import guess
 from footfall.transfer.moving import Import, run
-from footfall.transfer.report import Report
+from footfall.transfer.report import ImportReport
 from footfall.transfer.source import Source
 from tests.conftest import Site
 
@@ -33,12 +33,12 @@ async def moved(
     *,
     is_dry: bool = False,
     lines: list[bytes] | None = None,
-) -> Report:
+) -> ImportReport:
     """Import a file as the command does."""
     source = Source(path)
     found = guess(source)
     assert found is not None
-    store, report = site.store, Report((lines if lines is not None else []).append)
+    store, report = site.store, ImportReport((lines if lines is not None else []).append)
     imports = Imports(store.redis, store.scripts, store.keys)
     wanted = Import(found, way, is_dry)
     await run(site.service, imports, source, wanted, report, lambda label, share: None)

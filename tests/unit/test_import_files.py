@@ -12,7 +12,7 @@ from footfall.transfer import source as sources
 from footfall.transfer import tabular
 from footfall.transfer.formats import guess, named
 from footfall.transfer.json_bytes import MAX_DEPTH
-from footfall.transfer.rows import CommentRow, Refusal, Row
+from footfall.transfer.rows import CommentRow, ImportRow, Refusal
 from footfall.transfer.source import Damaged, Source
 from footfall.transfer.values import moment, path_of, text, truth, zone_of
 from tests.support.moving_in import DATA
@@ -20,7 +20,7 @@ from tests.support.moving_in import DATA
 MB = 1 << 20
 
 
-def read(path: Path, **options: str) -> list[Row]:
+def read(path: Path, **options: str) -> list[ImportRow]:
     source = Source(path, **options)  # type: ignore[arg-type]
     found = guess(source)
     assert found is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from footfall.transfer import formats
-from footfall.transfer.rows import AccountRow, CommentRow, CounterRow, Refusal, Row
+from footfall.transfer.rows import AccountRow, CommentRow, CounterRow, ImportRow, Refusal
 from footfall.transfer.source import Damaged, Source
 from tests.support.moving_in import DATA, database
 
@@ -53,13 +53,13 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Source:
     return Source(database(tmp_path) if request.param == "isso.db" else DATA / request.param)
 
 
-def read(source: Source) -> list[Row]:
+def read(source: Source) -> list[ImportRow]:
     found = formats.guess(source)
     assert found is not None
     return list(found.read(source))
 
 
-def told(rows: list[Row]) -> Iterator[tuple[str, str, str, str, str]]:
+def told(rows: list[ImportRow]) -> Iterator[tuple[str, str, str, str, str]]:
     comments = {row.source: row for row in rows if isinstance(row, CommentRow)}
     for row in sorted(comments.values(), key=lambda row: row.at or 0):
         assert row.at is not None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from footfall.domain.rules import Rules
 from footfall.transfer import checks
 from footfall.transfer.formats import guess, named
-from footfall.transfer.rows import CommentRow, CounterRow, Refusal, Row
+from footfall.transfer.rows import CommentRow, CounterRow, ImportRow, Refusal
 from footfall.transfer.source import Source
 from footfall.transfer.values import moment, text, truth, whole
 from tests.support.moving_in import DATA
@@ -124,7 +124,7 @@ def test_what_could_be_several_dates_is_none(written: object) -> None:
     assert moment(written) is None
 
 
-def read(directory: Path, name: str, format_name: str, content: bytes) -> list[Row]:
+def read(directory: Path, name: str, format_name: str, content: bytes) -> list[ImportRow]:
     path = directory / name
     path.write_bytes(content)
     found = named(format_name) if format_name else guess(Source(path))
@@ -208,7 +208,7 @@ odd = st.one_of(
 )
 
 
-def first_comment(name: str, field: str, value: object) -> Row:
+def first_comment(name: str, field: str, value: object) -> ImportRow:
     """The first comment of a file in which a field of it has another value."""
     lines = (DATA / name).read_text().splitlines()
     is_lines = name == "remark42.json"
@@ -238,7 +238,7 @@ def guessed(name: str) -> str:
     return found.name
 
 
-def reported(row: Row) -> tuple[str, ...]:
+def reported(row: ImportRow) -> tuple[str, ...]:
     """What the report says of a comment: why it is refused, or what is changed of it."""
     if isinstance(row, Refusal):
         return (row.why,)

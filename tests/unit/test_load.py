@@ -19,7 +19,7 @@ from footfall.loadtest.exchange import (
 )
 from footfall.loadtest.histogram import Histogram, rank
 from footfall.loadtest.load import Outcome, Verdict
-from footfall.loadtest.report import Ending, Report, Row
+from footfall.loadtest.report import BenchReport, BenchRow, Ending
 from footfall.loadtest.target import ID_BYTES, NAMESPACE, Target, counts_in
 from footfall.loadtest.workload import PATHS, zipf
 
@@ -236,10 +236,10 @@ def test_zipf_prefers_the_first() -> None:
     assert set(drawn) <= set(range(100))
 
 
-def report_of(*outcomes: Outcome) -> Report:
+def report_of(*outcomes: Outcome) -> BenchReport:
     target = Target(HERE, "/api", "1.39.3", "1.0")
-    rows = [Row("a row", outcome) for outcome in outcomes]
-    return Report(target, "/x/", ["/x/0000"], 64, rows, Verdict(1, 1))
+    rows = [BenchRow("a row", outcome) for outcome in outcomes]
+    return BenchReport(target, "/x/", ["/x/0000"], 64, rows, Verdict(1, 1))
 
 
 @pytest.mark.parametrize(("busy", "is_marked"), [(0.9, False), (0.91, True)])

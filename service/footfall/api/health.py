@@ -29,7 +29,7 @@ LATE_SECONDS = 300
 
 UNTOLD = "the service cannot tell: its log says why"
 
-Report = tuple[int, Mapping[str, Any]]
+HealthReport = tuple[int, Mapping[str, Any]]
 
 
 class Health:
@@ -45,10 +45,10 @@ class Health:
         self._is_strict = is_strict
         self.is_draining = False
 
-    async def live(self) -> Report:
+    async def live(self) -> HealthReport:
         return 200, {"status": "alive"}
 
-    async def ready(self) -> Report:
+    async def ready(self) -> HealthReport:
         """200 if Redis answers, has this service's data, and is as durable as configured."""
         warnings: list[str] = []
         (trouble, took_ms), vacancy, outbox = await asyncio.gather(
@@ -105,7 +105,7 @@ class Health:
             )
         return {"outbox": {**depth._asdict(), "seconds": age_seconds}}
 
-    async def version(self) -> Report:
+    async def version(self) -> HealthReport:
         return 200, {
             "version": self._version,
             "api": API_VERSION.decode(),
@@ -114,7 +114,7 @@ class Health:
 
 
 class _Json:
-    def __init__(self, report: Callable[[], Awaitable[Report]]) -> None:
+    def __init__(self, report: Callable[[], Awaitable[HealthReport]]) -> None:
         self._report = report
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -45,7 +45,7 @@ _HELP = (
 )
 
 
-class Report(Protocol):
+class LoadTestRun(Protocol):
     """What a measurement has to say about itself."""
 
     target: Target
@@ -60,7 +60,7 @@ class Report(Protocol):
 
 
 @contextlib.contextmanager
-def counters_taken_away(report: Report, *, leave_behind: bool) -> Iterator[None]:
+def counters_taken_away(report: LoadTestRun, *, leave_behind: bool) -> Iterator[None]:
     """Around what counts: make sure before it that the counters can be taken away, and do so after
     it, also after an interruption. The report gets what became of them.
 
@@ -109,7 +109,7 @@ async def _is_same(settings: Settings, target: Target, path: str) -> bool:
             await _removed(store, [f"time {path}"])
 
 
-def _ending(report: Report, settings: Settings | None) -> Ending:
+def _ending(report: LoadTestRun, settings: Settings | None) -> Ending:
     if settings is None:
         return Ending(_left_behind(report), is_as_asked=True)
     taking_away = TakingAway(settings, report.paths, is_unsure=report.is_unsure)
@@ -127,7 +127,7 @@ def _ending(report: Report, settings: Settings | None) -> Ending:
     return Ending(f"Taken away: {removed}, {report.namespace}*", is_as_asked=True)
 
 
-def _require_none(report: Report) -> None:
+def _require_none(report: LoadTestRun) -> None:
     """Raises ClickException if the server still has counts: it may have been started again, with
     another Redis. A server that does not answer has been asked enough."""
     deadline = time.monotonic() + SEEN_SECONDS
@@ -141,7 +141,7 @@ def _require_none(report: Report) -> None:
             time.sleep(SEEN_POLL_SECONDS)
 
 
-def _left_behind(report: Report) -> str:
+def _left_behind(report: LoadTestRun) -> str:
     line = f"Left behind: counters of up to {number_of(len(report.paths), 'path')}"
     if report.target.footfall is None:
         return f"{line}, {report.namespace}*"

@@ -20,7 +20,7 @@ from ..store.imports import Imports, Way
 from ..transfer.download import CannotFetch, fetch, is_address
 from ..transfer.formats import FORMATS, Format, guess, named
 from ..transfer.moving import Import, Undated, run
-from ..transfer.report import KINDS, Report
+from ..transfer.report import KINDS, ImportReport
 from ..transfer.source import Damaged, Source
 from ..transfer.values import zone_of
 from .console import NothingToDo, aside, printable, progress
@@ -55,7 +55,7 @@ def take_over(
         )
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(_file(name))
-        report = Report(stack.enter_context(_lines(report_name)))
+        report = ImportReport(stack.enter_context(_lines(report_name)))
         on_progress = stack.enter_context(progress())
         source = _source(path, encoding, utc_offset, columns, on_progress)
         wanted = Import(_format(source, format_name), way, is_dry, undated)
@@ -71,7 +71,11 @@ def take_over(
 
 
 async def _import(
-    settings: Settings, source: Source, wanted: Import, report: Report, on_progress: OnProgress
+    settings: Settings,
+    source: Source,
+    wanted: Import,
+    report: ImportReport,
+    on_progress: OnProgress,
 ) -> None:
     async with existing_site(settings) as (store, site):
         imports = Imports(store.redis, store.scripts, store.keys)
@@ -141,7 +145,7 @@ def _format(source: Source, name: str) -> Format:
     return found
 
 
-def _show(report: Report, wanted: Import, source: Source, *, is_json: bool) -> None:
+def _show(report: ImportReport, wanted: Import, source: Source, *, is_json: bool) -> None:
     if is_json:
         about = {"format": wanted.format.name, "dry": wanted.is_dry, "misread": source.is_misread}
         click.echo(orjson.dumps({**about, **report.summary(), "reasons": report.every_reason()}))

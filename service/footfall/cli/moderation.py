@@ -34,7 +34,7 @@ MAX_LISTED = 10
 FAILURES = frozenset(("missing", "changed", "failed"))
 MAX_SHOWN_CHARACTERS = 60
 
-Change = Callable[[Site, Sequence[str]], Awaitable[bulk.BulkResult]]
+BulkAction = Callable[[Site, Sequence[str]], Awaitable[bulk.BulkResult]]
 
 _json = click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
 
@@ -187,7 +187,7 @@ def log(most: int, is_json: bool) -> None:
         click.echo("nothing was moderated yet", err=True)
 
 
-def _change(wanted: CommentFilter, is_json: bool, change: Change) -> None:
+def _change(wanted: CommentFilter, is_json: bool, change: BulkAction) -> None:
     """Do it to all selected comments, MAX_TOGETHER at a time."""
     _require_choice(wanted)
 

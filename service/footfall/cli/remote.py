@@ -156,7 +156,7 @@ def _writing() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
 
 
-class Report(Protocol):
+class LoadTestReport(Protocol):
     """The result of bench or verify; `code` is the exit code."""
 
     @property
@@ -167,7 +167,7 @@ class Report(Protocol):
     def as_json(self) -> dict[str, Any]: ...
 
 
-def _finish(report: Report, file: Path | None) -> NoReturn:
+def _finish(report: LoadTestReport, file: Path | None) -> NoReturn:
     click.echo("\n".join(report.lines()))
     if file is not None:
         with _writing():

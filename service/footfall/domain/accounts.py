@@ -16,7 +16,7 @@ from .site import Site
 
 After = tuple[Account, Credentials]
 # What an account becomes; None: it is removed.
-Change = Callable[[Account, Credentials], After | None]
+Update = Callable[[Account, Credentials], After | None]
 # How often to read again what somebody else has changed meanwhile.
 MAX_READINGS = 5
 
@@ -146,7 +146,7 @@ async def remove(site: Site, id: str) -> bool:
 async def changed(
     site: Site,
     id: str,
-    change: Change,
+    change: Update,
     *,
     held: Held | None = None,
     revokes: bool = False,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..model import OnProgress, OnShare
 from .interrupt import until_interrupted
 from .load import Generator, Outcome, Verdict
-from .report import Report, Row
+from .report import BenchReport, BenchRow
 from .target import CannotMeasure, Target, reason
 from .workload import Workload
 
@@ -58,9 +58,9 @@ class Measurement:
         self._mix = mix
         self._plan = plan
         self._generator: Generator | None = None
-        self.report = Report(target, mix.namespace, mix.paths, plan.connections)
+        self.report = BenchReport(target, mix.namespace, mix.paths, plan.connections)
 
-    def run(self, on_progress: OnProgress) -> Report:
+    def run(self, on_progress: OnProgress) -> BenchReport:
         """Measure. The first Ctrl-C or SIGTERM ends it early: what was measured is reported."""
         with until_interrupted(self._stop):
             try:
@@ -102,7 +102,7 @@ class Measurement:
 
         outcome = run(generator, progress)
         progress(1)
-        report.rows.append(Row(name, outcome))
+        report.rows.append(BenchRow(name, outcome))
 
     def _stop(self) -> None:
         self.report.is_interrupted = True

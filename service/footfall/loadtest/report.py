@@ -23,7 +23,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BenchRow:
     name: str
     outcome: Outcome
 
@@ -75,14 +75,14 @@ class Row:
 
 
 @dataclass
-class Report:
+class BenchReport:
     """`unread` is why the counts could not be read back, `ended` why rows are missing; else ""."""
 
     target: Target
     namespace: str
     paths: Sequence[str]
     connections: int
-    rows: list[Row] = field(default_factory=list)
+    rows: list[BenchRow] = field(default_factory=list)
     verdict: Verdict | None = None
     unread: str = ""
     ended: str = ""

@@ -44,7 +44,7 @@ class Plan:
 
 
 @dataclass
-class Report:
+class VerifyReport:
     target: Target
     namespace: str
     plan: Plan
@@ -170,7 +170,7 @@ class Checker:
         self, target: Target, namespace: str, plan: Plan, paths: Sequence[str] = ()
     ) -> None:
         paths = paths or [f"{namespace}{n:04d}" for n in range(plan.paths)]
-        self.report = Report(target, namespace, plan, Ledger(paths))
+        self.report = VerifyReport(target, namespace, plan, Ledger(paths))
         self._target = target
         self._plan = plan
         self._requests = {
@@ -187,7 +187,7 @@ class Checker:
         self.report.is_interrupted = True
         self._is_over = True
 
-    def run(self, on_progress: OnShare = lambda share: None) -> Report:
+    def run(self, on_progress: OnShare = lambda share: None) -> VerifyReport:
         with self._openers:
             asyncio.run(self._run(on_progress))
         self._read_back()

@@ -27,7 +27,7 @@ class Newest(NamedTuple):
     versions: tuple[int, ...]
 
 
-class _Row(NamedTuple):
+class _Candidate(NamedTuple):
     """A comment without its body; `bytes` is the body's length."""
 
     id: str
@@ -135,7 +135,7 @@ class Recent:
         ]
         return _numbers(found[:behind]), seen[:count]
 
-    async def _shown(self, rows: Sequence[_Row]) -> list[StoredComment]:
+    async def _shown(self, rows: Sequence[_Candidate]) -> list[StoredComment]:
         if not rows:
             return []
         bodies = await self._redis.ask(
@@ -161,7 +161,7 @@ def _numbers(versions: Sequence[bytes | None]) -> tuple[int, ...]:
     return tuple(int(version or 0) for version in versions)
 
 
-def _rows(ids: Sequence[str], values: Sequence[Any]) -> list[_Row]:
+def _rows(ids: Sequence[str], values: Sequence[Any]) -> list[_Candidate]:
     """A row for each comment that exists."""
     rows = []
     for id, (length, likes, held, pinned, path) in zip(
@@ -170,12 +170,12 @@ def _rows(ids: Sequence[str], values: Sequence[Any]) -> list[_Row]:
         status = status_of(held)
         if length and status != "deleted":
             rows.append(
-                _Row(id, length, int(likes or 0), status, pinned is not None, path.decode())
+                _Candidate(id, length, int(likes or 0), status, pinned is not None, path.decode())
             )
     return rows
 
 
-def _fitting(rows: Sequence[_Row], room: int) -> list[_Row]:
+def _fitting(rows: Sequence[_Candidate], room: int) -> list[_Candidate]:
     """The shortest comments that fit into `room` bytes, in their order: a long comment must not
     displace those of other authors."""
     fitting = set()

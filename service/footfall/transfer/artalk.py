@@ -2,12 +2,12 @@
 
 from .fields import Fields, Record
 from .json_rows import rows
-from .rows import CommentRow, Rows
+from .rows import CommentRow, ImportRows
 from .source import Source
 from .values import path_of
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> ImportRows:
     return rows(source, lambda where, record: [_comment(source, record)])
 
 

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 from ..model import Status
 from .fields import Fields, Record
 from .json_rows import objects, rows
-from .rows import CommentRow, Refusal, Rows
+from .rows import CommentRow, ImportRows, Refusal
 from .source import Source
 from .values import path_of
 
@@ -27,7 +27,7 @@ NOBODY = Person("", "", "")
 People = dict[str, Person]
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> ImportRows:
     people = _people(source)
     return rows(source, lambda where, record: [_comment(source, people, record)], "comments.item")
 

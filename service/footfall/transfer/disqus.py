@@ -4,13 +4,13 @@ A thread may occur twice, for two addresses of one page, and may have no address
 """
 
 from .fields import Fields, Record
-from .rows import CommentRow, Refusal, Rows
+from .rows import CommentRow, ImportRows, Refusal
 from .source import Source
 from .values import html_block, path_of
 from .xml_rows import elements
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> ImportRows:
     # Threads come before posts; a site has as many as pages.
     pages = dict[str, str]()
     for element in elements(source, ("disqus/thread", "disqus/post")):

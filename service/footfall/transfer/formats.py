@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from . import artalk, commento, disqus, isso, remark42, tabular, twikoo, valine, waline, wordpress
-from .rows import Rows
+from .rows import ImportRows
 from .source import Source
 
 
@@ -14,7 +14,7 @@ class Format(NamedTuple):
 
     name: str
     title: str
-    read: Callable[[Source], Rows]
+    read: Callable[[Source], ImportRows]
     signs: tuple[bytes, ...]
 
 

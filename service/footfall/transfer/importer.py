@@ -17,7 +17,7 @@ from ..errors import BadRequest, Unavailable
 from ..store.imports import Imports, Way
 from .formats import guess
 from .moving import Import, run
-from .report import Report
+from .report import ImportReport
 from .source import Damaged, Source
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class StoringImporter:
     async def _import(
         self, site: Site, path: Path, way: Way, state: _State, is_dry: bool
     ) -> dict[str, Any]:
-        report = Report(state.note)
+        report = ImportReport(state.note)
         source = Source(path, on_progress=lambda share: state.on_progress("file", share))
         try:
             format = await _in_a_thread(lambda: guess(source))

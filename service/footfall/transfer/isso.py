@@ -10,7 +10,7 @@ from typing import Literal
 from ..model import Status
 from .fields import Fields, Record
 from .json_rows import rows
-from .rows import CommentRow, Refusal, Rows
+from .rows import CommentRow, ImportRows, Refusal
 from .source import Damaged, Source
 from .values import path_of
 
@@ -27,7 +27,7 @@ _COMMENT = f"SELECT {', '.join('c.' + name for name in (*_NAMES, 'likes'))}, t.u
 JOIN threads t ON t.id = c.tid WHERE c.id = ?"  # noqa: S608
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> ImportRows:
     try:
         with closing(sqlite3.connect(f"{source.path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             db.execute("PRAGMA trusted_schema = OFF")
@@ -39,7 +39,7 @@ def read(source: Source) -> Rows:
         raise Damaged(f"it is no whole database of Isso: {error}") from error
 
 
-def _of_row(db: sqlite3.Connection, id: int) -> Rows:
+def _of_row(db: sqlite3.Connection, id: int) -> ImportRows:
     try:
         found = db.execute(_COMMENT, (id,)).fetchone()
     except sqlite3.DataError:
@@ -52,12 +52,12 @@ def _of_row(db: sqlite3.Connection, id: int) -> Rows:
     yield _comment(record, path_of(record["uri"]))
 
 
-def read_json(source: Source) -> Rows:
+def read_json(source: Source) -> ImportRows:
     """Threads, each with its comments; one thread at a time is in memory."""
     return rows(source, _of_thread)
 
 
-def _of_thread(where: str, thread: Record) -> Rows:
+def _of_thread(where: str, thread: Record) -> ImportRows:
     comments = thread.get("comments")
     if comments is None:
         return

@@ -11,7 +11,7 @@ import orjson
 
 from ..http.surrogates import whole_escapes
 from .json_bytes import sound
-from .rows import Refusal, Row, Rows
+from .rows import ImportRow, ImportRows, Refusal
 from .source import Damaged, Source, Stream
 
 # The objects of a list of this name, or objects that follow each other in the file.
@@ -23,17 +23,17 @@ _LONG_NUMBER = re.compile(rb"\d{19}")
 _COMMENT = re.compile(rb"#[^\n]*\n")
 
 Record = dict[str, Any]
-Found = tuple[str, Record]
-Make = Callable[[str, Record], Iterable[Row]]
+LocatedRecord = tuple[str, Record]
+Make = Callable[[str, Record], Iterable[ImportRow]]
 
 
-def rows(source: Source, make: Make, prefix: str | None = None) -> Rows:
+def rows(source: Source, make: Make, prefix: str | None = None) -> ImportRows:
     """The results of `make` for the place and the fields of each object. Raises Damaged."""
     for found in objects(source, prefix):
         yield from [found] if isinstance(found, Refusal) else make(*found)
 
 
-def objects(source: Source, prefix: str | None = None) -> Iterator[Found | Refusal]:
+def objects(source: Source, prefix: str | None = None) -> Iterator[LocatedRecord | Refusal]:
     """Each object with the words that name its place: those below `prefix`, in ijson's notation, or
     those of whatever list the file is. Raises Damaged."""
     head = _COMMENT.sub(b"", source.head(), count=1).lstrip()
@@ -62,7 +62,7 @@ def _is_one_a_line(head: bytes) -> bool:
     return True
 
 
-def _of_lines(source: Source) -> Iterator[Found | Refusal]:
+def _of_lines(source: Source) -> Iterator[LocatedRecord | Refusal]:
     for number, line in source.lines():
         if line.startswith(b"#"):
             continue
@@ -80,5 +80,5 @@ def _parsed(line: bytes) -> Any:
     )
 
 
-def _object(where: str, value: object) -> Found | Refusal:
+def _object(where: str, value: object) -> LocatedRecord | Refusal:
     return (where, value) if isinstance(value, dict) else Refusal("comments", where, "is no object")

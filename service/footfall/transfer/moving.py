@@ -14,8 +14,8 @@ from ..store.imports import Imports, Way
 from . import checks
 from .checks import DAY_MS
 from .formats import Format
-from .report import Report
-from .rows import AccountRow, CommentRow, CounterRow, Kind, Refusal, Row
+from .report import ImportReport
+from .rows import AccountRow, CommentRow, CounterRow, ImportRow, Kind, Refusal
 from .source import Source
 from .staging import Staging
 from .storing import Offload, at_once, name_comments, store_accounts, store_comments, store_counters
@@ -44,7 +44,7 @@ class _Reading:
     site: Site
     staging: Staging
     place: Callable[[str], str]
-    report: Report
+    report: ImportReport
     undated_ms: int | None
     may_administer: bool
     counters: list[tuple[str, str, int]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class _Reading:
         self.flush()
         self.staging.put_together(self.report, self.site.process.clock() + DAY_MS)
 
-    def take(self, row: Row) -> None:
+    def take(self, row: ImportRow) -> None:
         try:
             match row:
                 case Refusal():
@@ -118,7 +118,7 @@ async def run(
     imports: Imports,
     source: Source,
     wanted: Import,
-    report: Report,
+    report: ImportReport,
     on_progress: OnProgress,
     apart: Offload = at_once,
 ) -> None:
@@ -149,7 +149,7 @@ async def run(
         staging.close()
 
 
-def _named(row: Row) -> tuple[Kind, str]:
+def _named(row: ImportRow) -> tuple[Kind, str]:
     match row:
         case CommentRow():
             return "comments", row.source or row.path

@@ -4,12 +4,12 @@ Markdown.
 
 from .fields import Fields, Record
 from .json_rows import rows
-from .rows import CommentRow, Rows
+from .rows import CommentRow, ImportRows
 from .source import Source
 from .values import html_block, path_of
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> ImportRows:
     return rows(source, lambda where, record: _rows(source, record))
 
 

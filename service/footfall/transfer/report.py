@@ -18,7 +18,7 @@ KINDS: tuple[Kind, ...] = ("comments", "counters", "accounts")
 MAX_WHERE_CHARACTERS = 200
 
 
-class Report:
+class ImportReport:
     """`write` gets a line of JSON for each row that is changed or refused."""
 
     def __init__(self, write: Callable[[bytes], object] = lambda line: None) -> None:

@@ -78,5 +78,5 @@ class Refusal(NamedTuple):
     why: str
 
 
-Row = CommentRow | CounterRow | AccountRow | Refusal
-Rows = Iterator[Row]
+ImportRow = CommentRow | CounterRow | AccountRow | Refusal
+ImportRows = Iterator[ImportRow]

@@ -12,7 +12,7 @@ from typing import Literal
 import orjson
 
 from ..store.imports import Way
-from .report import Report
+from .report import ImportReport
 from .rows import AccountRow, CommentRow
 
 _TABLES = """
@@ -132,7 +132,7 @@ class Staging:
 
     # Threads.
 
-    def put_together(self, report: Report, latest_ms: int) -> None:
+    def put_together(self, report: ImportReport, latest_ms: int) -> None:
         """Find the comment that each one replies to; dates after `latest_ms` become the latest
         other date."""
         self._bound_dates(report, latest_ms)
@@ -149,7 +149,7 @@ class Staging:
             why = "replies to a comment that was deleted: it replies to what was above that"
             report.change("comments", source, why)
 
-    def _bound_dates(self, report: Report, latest_ms: int) -> None:
+    def _bound_dates(self, report: ImportReport, latest_ms: int) -> None:
         for (source,) in self._db.execute(
             "SELECT source FROM comments WHERE at > ? AND gone = 0", (latest_ms,)
         ):
@@ -163,7 +163,7 @@ class Staging:
             (latest_ms,),
         )
 
-    def _break_circle(self, source: str, report: Report) -> None:
+    def _break_circle(self, source: str, report: ImportReport) -> None:
         """Make a root of the oldest comment of a circle that is above this one."""
         seen = dict[str, int]()
         while source not in seen:

@@ -22,7 +22,7 @@ from ..store.accounts import Accounts
 from ..store.comments import IdTaken
 from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..store.imports import Imports, Merged, Way
-from .report import Report
+from .report import ImportReport
 from .rows import AccountRow, CommentRow, Refusal
 from .staging import Staging
 
@@ -74,13 +74,17 @@ def _low_bits(system: str, source: str) -> int:
 # Accounts.
 
 
-async def store_accounts(accounts: Accounts, staging: Staging, system: str, report: Report) -> None:
+async def store_accounts(
+    accounts: Accounts, staging: Staging, system: str, report: ImportReport
+) -> None:
     """An account whose mail has one here becomes that one. Raises StoreUnavailable."""
     for row in staging.accounts():
         staging.name_account(row.source, await store_account(accounts, system, row, report))
 
 
-async def store_account(accounts: Accounts, system: str, row: AccountRow, report: Report) -> str:
+async def store_account(
+    accounts: Accounts, system: str, row: AccountRow, report: ImportReport
+) -> str:
     """The id that the account has here. Raises StoreUnavailable."""
     at = row.at or 0
     is_ours = is_short(row.source) and created_ms(row.source) == at
@@ -120,7 +124,7 @@ async def store_comments(
     site: Site,
     imports: Imports,
     staging: Staging,
-    report: Report,
+    report: ImportReport,
     on_share: OnShare,
     apart: Offload = at_once,
 ) -> None:
@@ -133,7 +137,9 @@ async def store_comments(
         on_share(done / total)
 
 
-async def store_part(site: Site, imports: Imports, part: list[CommentRow], report: Report) -> None:
+async def store_part(
+    site: Site, imports: Imports, part: list[CommentRow], report: ImportReport
+) -> None:
     """Store comments that do not reply to each other. Raises StoreUnavailable."""
     missing = await _missing(site, imports, await _owned(site.accounts, part), report)
     await _prepare(site, missing)
@@ -163,7 +169,7 @@ async def _prepare(site: Site, missing: list[CommentRow]) -> None:
 
 
 async def _missing(
-    site: Site, imports: Imports, part: list[CommentRow], report: Report
+    site: Site, imports: Imports, part: list[CommentRow], report: ImportReport
 ) -> list[CommentRow]:
     """Those that are not stored yet. What was deleted a moment ago comes back by the import."""
     ids, now = [each.id for each in part], site.process.clock()
@@ -174,7 +180,7 @@ async def _missing(
     return [each for each, is_there in zip(part, are_there, strict=True) if not is_there]
 
 
-async def _store(site: Site, row: CommentRow, made: RenderedText, report: Report) -> None:
+async def _store(site: Site, row: CommentRow, made: RenderedText, report: ImportReport) -> None:
     try:
         await site.comments.publish(
             _comment(site, row, made),
@@ -223,7 +229,7 @@ async def store_counters(
     imports: Imports,
     staging: Staging,
     way: Way,
-    report: Report,
+    report: ImportReport,
     on_share: OnShare,
     apart: Offload = at_once,
 ) -> None:

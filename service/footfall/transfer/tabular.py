@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .json_rows import rows
-from .rows import Kind, Refusal, Rows
+from .rows import ImportRows, Kind, Refusal
 from .source import MAX_FIELD_BYTES, Damaged, Source
 from .values import text
 from .waline import TABLES, rows_of
@@ -19,11 +19,11 @@ from .waline import TABLES, rows_of
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
-def read_json(source: Source) -> Rows:
+def read_json(source: Source) -> ImportRows:
     return rows(source, partial(_rows, source))
 
 
-def read_csv(source: Source) -> Rows:
+def read_csv(source: Source) -> ImportRows:
     csv.field_size_limit(4 * MAX_FIELD_BYTES)
     table = csv.DictReader(_texts(source), delimiter=_delimiter(source), restval="")
     _require_columns(source, table)
@@ -53,7 +53,7 @@ def _next(table: "csv.DictReader[str]") -> dict[Any, Any] | str | None:
         return f"is no row: {error}"
 
 
-def _rows(source: Source, where: str, record: dict[str, Any]) -> Rows:
+def _rows(source: Source, where: str, record: dict[str, Any]) -> ImportRows:
     named = _renamed(record, source.columns) if source.columns else record
     kind = _kind(named)
     if kind is None:

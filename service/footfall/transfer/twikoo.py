@@ -7,17 +7,17 @@ import orjson
 
 from .fields import Fields, Record
 from .json_rows import rows
-from .rows import CommentRow, Row, Rows
+from .rows import CommentRow, ImportRow, ImportRows
 from .source import Source
 from .values import html_block
 from .waline import comment, counters
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> ImportRows:
     return rows(source, partial(_rows, source))
 
 
-def _rows(source: Source, where: str, record: Record) -> Iterable[Row]:
+def _rows(source: Source, where: str, record: Record) -> Iterable[ImportRow]:
     if "comment" in record:
         return [_comment(source, record)]
     return counters(where, {"url": record.get("url"), "time": record.get("time")})

@@ -6,17 +6,17 @@ from functools import partial
 
 from .fields import Fields, Record
 from .json_rows import rows
-from .rows import CommentRow, Row, Rows
+from .rows import CommentRow, ImportRow, ImportRows
 from .source import Source
 from .values import html_block
 from .waline import comment, counters
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> ImportRows:
     return rows(source, partial(_rows, source))
 
 
-def _rows(source: Source, where: str, record: Record) -> Iterable[Row]:
+def _rows(source: Source, where: str, record: Record) -> Iterable[ImportRow]:
     return [_comment(source, record)] if "comment" in record else counters(where, record)
 
 

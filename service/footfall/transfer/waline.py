@@ -11,7 +11,7 @@ from functools import partial
 from ..model import STATUSES, Status
 from .fields import Fields, Record
 from .json_rows import rows
-from .rows import AccountRow, CommentRow, CounterRow, Kind, Refusal, Row, Rows
+from .rows import AccountRow, CommentRow, CounterRow, ImportRow, ImportRows, Kind, Refusal
 from .source import Source
 from .values import path_of, text, whole
 
@@ -46,14 +46,14 @@ _SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "
 _ENVELOPE = re.compile(rb'\{\s*"(errno|errmsg)"')
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> ImportRows:
     around = "data.data." if _ENVELOPE.match(source.head(256)) else "data."
     for table, kind in TABLES.items():
         make = partial(rows_of, source, kind)
         yield from rows(source, make, f"{around}{table}.item")
 
 
-def rows_of(source: Source, kind: Kind, where: str, record: Record) -> Iterator[Row]:
+def rows_of(source: Source, kind: Kind, where: str, record: Record) -> Iterator[ImportRow]:
     """What a record in Waline's words says. `where` stands for it if it has no id."""
     if kind == "comments":
         return iter([comment(source, record)])
@@ -88,7 +88,7 @@ def comment(source: Source, record: Record) -> CommentRow:
     )
 
 
-def counters(where: str, record: Record) -> Iterator[Row]:
+def counters(where: str, record: Record) -> Iterator[ImportRow]:
     """A row for each count of a page, and a refusal for each that is no number."""
     path = path_of(record.get("url") or record.get("path"))
     if not path:

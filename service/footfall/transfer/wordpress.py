@@ -5,7 +5,7 @@ from typing import Literal
 
 from ..model import Status
 from .fields import Fields, Record
-from .rows import CommentRow, Refusal, Rows
+from .rows import CommentRow, ImportRows, Refusal
 from .source import Source
 from .values import html_block, path_of
 from .xml_rows import elements
@@ -22,7 +22,7 @@ _STATUSES: dict[str, Status | Literal["deleted"]] = {
 }
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> ImportRows:
     for element in elements(source, ("channel/item", "item/comment")):
         if element.name == "comment":
             yield _comment(element.fields, element.around.get("link", ""), source)

@@ -21,7 +21,7 @@ LACKED = (
 
 
 # Whose tests are run; all others are only found.
-TIERS = "(deploy or browser or test_tls or test_moving_pages)"
+TIERS = "(deploy or browser or test_tls or test_import_pages)"
 # Of these, what takes long and needs no program.
 LONG = "(makes_a_backup or test_probes or runs_on_its_valkey)"
 

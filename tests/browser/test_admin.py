@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.attacks.test_names import NICKS
-from tests.support.moving_in import DATA
+from tests.support.importing import DATA
 from tests.support.serving import Serving, serving
 
 from .blog import Blog

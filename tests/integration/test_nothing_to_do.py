@@ -11,7 +11,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from tests.support.moving_in import DATA
+from tests.support.importing import DATA
 from tests.support.serving import Serving, serving
 
 NOTHING = 3

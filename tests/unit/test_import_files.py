@@ -15,7 +15,7 @@ from footfall.transfer.json_bytes import MAX_DEPTH
 from footfall.transfer.rows import CommentRow, ImportRow, Refusal
 from footfall.transfer.source import Damaged, Source
 from footfall.transfer.values import moment, path_of, text, truth, zone_of
-from tests.support.moving_in import DATA
+from tests.support.importing import DATA
 
 MB = 1 << 20
 

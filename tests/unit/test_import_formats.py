@@ -9,7 +9,7 @@ import pytest
 from footfall.transfer import formats
 from footfall.transfer.rows import AccountRow, CommentRow, CounterRow, ImportRow, Refusal
 from footfall.transfer.source import Damaged, Source
-from tests.support.moving_in import DATA, database
+from tests.support.importing import DATA, database
 
 # nick -> text, time, parent, status
 ANN = ("Ann", "First", "12:50:15", "", "approved")

@@ -17,7 +17,7 @@ from footfall.transfer.formats import guess, named
 from footfall.transfer.rows import CommentRow, CounterRow, ImportRow, Refusal
 from footfall.transfer.source import Source
 from footfall.transfer.values import moment, text, truth, whole
-from tests.support.moving_in import DATA
+from tests.support.importing import DATA
 
 AT = 1635425415000
 

@@ -10,7 +10,7 @@ from footfall.app import data_set
 from footfall.transfer.export import TABLES, Export
 from footfall.transfer.writing import write
 from tests.conftest import ADMIN, BOB, Site, Sites
-from tests.support.moving_in import DATA, moved
+from tests.support.importing import DATA, imported
 
 
 @pytest.fixture(params=("valkey", "cluster"))
@@ -24,7 +24,7 @@ async def test_an_administrator_gets_everything_that_is_stored(
     make_site: Sites, tmp_path: Path
 ) -> None:
     site = await make_site()
-    await moved(site, DATA / "waline.json")
+    await imported(site, DATA / "waline.json")
     for target in ("/api/db", "/db"):
         response = await site.http.get(target, headers={"authorization": f"Bearer {ADMIN.id}"})
         assert (response.status_code, "content-length" in response.headers) == (200, False)
@@ -43,7 +43,7 @@ async def test_an_administrator_gets_everything_that_is_stored(
     # An import reads it as it is, and finds all of it there.
     path = tmp_path / "db.json"
     path.write_bytes(response.content)
-    assert (await moved(site, path)).numbers["comments", "there"] == 5
+    assert (await imported(site, path)).numbers["comments", "there"] == 5
 
 
 async def test_nobody_else_gets_anything(site: Site) -> None:
@@ -62,7 +62,7 @@ async def test_a_site_larger_than_a_piece_is_sent_in_pieces(site: Site, tmp_path
         for n in range(100)
     )
     rows.write_bytes(b"\n".join(map(orjson.dumps, made)))
-    await moved(site, rows)
+    await imported(site, rows)
     async with site.http.stream(
         "GET", "/api/db", headers={"authorization": f"Bearer {ADMIN.id}"}
     ) as response:

@@ -1,4 +1,4 @@
-"""Moving out: data that was exported and imported is exported the same again."""
+"""Export: data that was exported and imported is exported the same again."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from footfall.store import Store
 from footfall.transfer.export import Export
 from footfall.transfer.writing import TABLES, write
 from tests.conftest import Site, Sites
-from tests.support.moving_in import DATA, moved, problems
+from tests.support.importing import DATA, imported, problems
 from tests.support.servers import RealServer
 
 TYPES = ("time", "reaction0")
@@ -28,7 +28,7 @@ def kind() -> str:
 async def site(make_site: Sites) -> Site:
     """A site with data that is hard to write down."""
     site = make_site.without_accounts()
-    await moved(site, DATA / "waline.json")
+    await imported(site, DATA / "waline.json")
     for text in (
         "=1+1",
         "'=x",
@@ -85,7 +85,7 @@ async def test_export_import_export_is_the_same(
     there = Sites(other).without_accounts()
     for content in first:
         (tmp_path / "file").write_bytes(content)
-        await moved(there, tmp_path / "file")
+        await imported(there, tmp_path / "file")
     again = [await exported(other, form, *tables) for tables in parts]
     if form == "csv":
         # A table of accounts has no column for each service by which people log in.

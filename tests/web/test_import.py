@@ -1,4 +1,4 @@
-"""Moving in: what readers and administrators see of an imported file, once and however often."""
+"""Imports: what readers and administrators see of an imported file, once and however often."""
 
 import json
 import re
@@ -9,8 +9,8 @@ import pytest
 
 from footfall.domain.mails import canonical
 from tests.conftest import Site, Sites
+from tests.support.importing import DATA, database, imported, problems
 from tests.support.losing import lost_replies
-from tests.support.moving_in import DATA, database, moved, problems
 
 ANN_AT = 1635425415000
 FILES = (
@@ -62,11 +62,11 @@ def why(lines: list[bytes]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", FILES)
-async def test_a_thread_moves_in_once_however_often_it_is_imported(
+async def test_a_thread_is_stored_once_however_often_it_is_imported(
     site: Site, name: str, tmp_path: Path
 ) -> None:
     path = file(name, tmp_path)
-    first = (await moved(site, path)).summary()["comments"]
+    first = (await imported(site, path)).summary()["comments"]
     page = await site.page("/hello/")
     (ann,) = page["data"]
     bob, cy = ann["children"][:2]
@@ -75,14 +75,14 @@ async def test_a_thread_moves_in_once_however_often_it_is_imported(
     assert ann["time"] // 1000 == ANN_AT // 1000
     assert (bob["pid"], cy["pid"]) == (ann["objectId"], bob["objectId"])
     assert (await problems(site.store)) == []
-    again = (await moved(site, path)).summary()["comments"]
+    again = (await imported(site, path)).summary()["comments"]
     assert (again["stored"], again["there"]) == (0, first["stored"])
     assert await site.page("/hello/") == page
     assert (await problems(site.store)) == []
 
 
-async def test_walines_archive_moves_in_with_everything_in_it(site: Site) -> None:
-    report = await moved(site, DATA / "waline.json")
+async def test_walines_archive_is_imported_with_everything_in_it(site: Site) -> None:
+    report = await imported(site, DATA / "waline.json")
     (ann,) = (await site.page("/hello/"))["data"]
     assert (ann["like"], ann["sticky"], ann["type"], ann["label"]) == (
         3,
@@ -107,9 +107,9 @@ async def test_walines_archive_moves_in_with_everything_in_it(site: Site) -> Non
 
 
 async def test_a_version_rises_so_that_readers_see_it_at_once(site: Site, tmp_path: Path) -> None:
-    await moved(site, written(tmp_path, row(1)))
+    await imported(site, written(tmp_path, row(1)))
     before = await site.http.get("/api/comment", params={"path": "/p"})
-    await moved(site, written(tmp_path, row(1), row(2)))
+    await imported(site, written(tmp_path, row(1), row(2)))
     after = await site.http.get("/api/comment", params={"path": "/p"})
     assert before.headers["etag"] != after.headers["etag"]
     assert after.json()["data"]["count"] == 2
@@ -138,7 +138,7 @@ async def test_threads_stay_whole_whatever_is_wrong_with_their_rows(
         row(15, "second", pid=14, url="/q"),
         row(9, "again"),
     ]
-    await moved(site, written(tmp_path, *circle, *others), lines=lines)
+    await imported(site, written(tmp_path, *circle, *others), lines=lines)
     threads = {
         root["orig"]: [child["orig"] for child in root["children"]]
         for path in ("/p", "/q")
@@ -178,7 +178,7 @@ async def test_dates_are_bounded_and_the_same_however_often(site: Site, tmp_path
         row(4, insertedAt="3021-01-01"),
         row(5, insertedAt=0),
     )
-    await moved(site, path, lines=lines)
+    await imported(site, path, lines=lines)
     times = {each["orig"]: each["time"] for each in (await site.page())["data"]}
     found = {each["time"] for each in (await site.page())["data"]}
     assert (len(times), found) == (1, {0, ANN_AT})
@@ -189,7 +189,7 @@ async def test_dates_are_bounded_and_the_same_however_often(site: Site, tmp_path
         "5": "has no date that can be read",
     }
     site.clock.now += 86_400_000
-    assert (await moved(site, path)).numbers["comments", "there"] == 3
+    assert (await imported(site, path)).numbers["comments", "there"] == 3
 
 
 async def test_foreign_data_is_sanitised_like_new_comments(site: Site, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ async def test_foreign_data_is_sanitised_like_new_comments(site: Site, tmp_path:
         row(5, "y" * 70_000),
         row(6, nick="n" * 1000, like=-3),
     )
-    await moved(site, path, lines=lines)
+    await imported(site, path, lines=lines)
     six, five, one = (await site.page())["data"]
     assert (one["comment"], one["nick"], one["link"]) == ("<b>b</b>", "bAnn/b", None)
     assert (len(five["orig"]), len(six["nick"]), six["like"]) == (16_384, 128, 0)
@@ -230,7 +230,7 @@ async def test_foreign_data_is_sanitised_like_new_comments(site: Site, tmp_path:
 
 async def test_a_dry_run_reports_everything_and_stores_nothing(site: Site) -> None:
     lines = list[bytes]()
-    report = await moved(site, DATA / "disqus.xml", is_dry=True, lines=lines)
+    report = await imported(site, DATA / "disqus.xml", is_dry=True, lines=lines)
     assert (await site.page("/hello/"))["count"] == 0
     assert report.numbers["comments", "read"] == 7
     assert why(lines)["1007"].startswith("replies to a comment that was deleted")
@@ -247,11 +247,11 @@ async def test_counters_are_merged_as_asked_for(
     await site.count("/hello/")
     await site.count("/hello/")
     await site.count("/hello/", type="reaction0")
-    await moved(site, DATA / "waline.json", way)
+    await imported(site, DATA / "waline.json", way)
     assert await site.get("/article", path="/hello/") == (once if way != "sum" else 241)
     for _ in range(10):
         await site.count("/hello/")
-    report = await moved(site, DATA / "waline.json", way)
+    report = await imported(site, DATA / "waline.json", way)
     assert await site.get("/article", path="/hello/") == (twice if way != "sum" else 251)
     assert report.numbers["counters", "stored"] == (1 if way == "replace" else 0)
 
@@ -268,7 +268,7 @@ async def test_counters_that_readers_could_not_make_are_refused(site: Site, tmp_
         {"url": "/" + "ü" * 2000, "time": 5},
         *[{"url": "/q", "time": 1 << 53}] * 1200,
     )
-    report = await moved(site, path, "sum", lines=lines)
+    report = await imported(site, path, "sum", lines=lines)
     assert report.numbers["counters", "stored"] == 2
     assert await site.get("/article", path="/q") == 1 << 53
     assert await site.service.counters.read([f"time /{'ü' * 2000}"]) == [5]
@@ -287,7 +287,7 @@ async def test_an_account_that_exists_keeps_its_own_values(
     path = tmp_path / "waline.json"
     archive = (DATA / "waline.json").read_text()
     path.write_text(archive.replace("ann@example.com", "admin@example.com"))
-    await moved(site, path, lines=lines)
+    await imported(site, path, lines=lines)
     (ann,) = (await site.page("/hello/"))["data"]
     assert (ann["nick"], ann["user_id"]) == ("Admin", "admin")
     assert why(lines)["7"] == "has a mail that has an account here: it is that one"
@@ -318,7 +318,7 @@ async def test_hashes_of_passwords_are_kept_if_log_ins_support_them(
         for id, hash in hashes.items()
     ]
     late = {**rows[0], "objectId": "6", "createdAt": 1_700_000_000_000_000}
-    await moved(
+    await imported(
         site, written(tmp_path, *rows, late, {"table": "Users", "email": "none"}), lines=lines
     )
     for id in hashes:
@@ -334,12 +334,12 @@ async def test_an_import_is_followed_whatever_becomes_of_its_process(
 ) -> None:
     path = written(tmp_path, *(row(n, mail="a@example.com") for n in range(5)))
     with lost_replies(monkeypatch, "journal/apply", is_done=False):
-        await moved(site, path)
+        await imported(site, path)
         await site.settled()
     assert (await problems(site.store)) != []
     await site.service.journal.follow_all()
     assert (await problems(site.store)) == []
-    await moved(site, path)
+    await imported(site, path)
     (ranked,) = await site.service.site_index.ranking(10)
     assert ranked[1] == 5
 
@@ -354,7 +354,7 @@ async def test_an_identity_that_belongs_to_another_account_here_is_left_out(
     users.append(other)
     path = tmp_path / "waline.json"
     path.write_text(json.dumps(archive))
-    report = await moved(site, path)
+    report = await imported(site, path)
     assert report.numbers["accounts", "stored"] == len(users)
     owner = await site.store.accounts.by_identity("github", known["github"])
     assert owner is not None

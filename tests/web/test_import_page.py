@@ -12,7 +12,7 @@ import pytest
 from footfall.api import importing
 from footfall.transfer import importer
 from tests.conftest import ADMIN, BOB, Site
-from tests.support.moving_in import DATA, database, problems
+from tests.support.importing import DATA, database, problems
 from tests.support.own_pages import SENT
 
 SCRIPT = Path(__file__).parents[2] / "service/footfall/ui/admin/moving.js"

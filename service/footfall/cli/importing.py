@@ -19,7 +19,7 @@ from ..plurals import number_of
 from ..store.imports import Imports, Way
 from ..transfer.download import CannotFetch, fetch, is_address
 from ..transfer.formats import FORMATS, Format, guess, named
-from ..transfer.moving import Import, Undated, run
+from ..transfer.importing import Import, Undated, run
 from ..transfer.report import KINDS, ImportReport
 from ..transfer.source import Damaged, Source
 from ..transfer.values import zone_of

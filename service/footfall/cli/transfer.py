@@ -1,4 +1,4 @@
-"""`footfall import` and `footfall export`: moving in and out."""
+"""`footfall import` and `footfall export`."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -12,7 +12,7 @@ from .errors import errors_as_messages
 
 if TYPE_CHECKING:
     from ..store.imports import Way
-    from ..transfer.moving import Undated
+    from ..transfer.importing import Undated
 
 
 @click.command("import", cls=Command)

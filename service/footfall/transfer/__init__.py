@@ -1,1 +1,1 @@
-"""Moving in and out: files of other comment systems become what is stored here, and the reverse."""
+"""Import and export: files of other comment systems become what is stored here, and the reverse."""

@@ -16,7 +16,7 @@ from ..domain.site import Site
 from ..errors import BadRequest, Unavailable
 from ..store.imports import Imports, Way
 from .formats import guess
-from .moving import Import, run
+from .importing import Import, run
 from .report import ImportReport
 from .source import Damaged, Source
 

@@ -1,4 +1,4 @@
-/* The page for moving in and out: a file of another system is tried first, and then imported; and all that is stored
+/* The page for import and export: a file of another system is tried first, and then imported; and all that is stored
  * as one file.
  */
 
@@ -25,8 +25,8 @@ export async function open(main) {
   make('p', { class: 'field' }, make('label', { for: 'f-way' }, say('countersThere')), make('select', { id: 'f-way', name: 'way' }, ways)),
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('tryFile'))));
   main.append(make('h1', {}, say('page.moving')),
-    make('section', {}, make('h2', {}, say('movingIn')), make('p', { class: 'quiet' }, say('movingInHint')), form), place,
-    make('section', {}, make('h2', {}, say('movingOut')), make('p', { class: 'quiet' }, say('movingOutHint')),
+    make('section', {}, make('h2', {}, say('import')), make('p', { class: 'quiet' }, say('importHint')), form), place,
+    make('section', {}, make('h2', {}, say('exportTitle')), make('p', { class: 'quiet' }, say('exportHint')),
       make('div', { class: 'actions' }, button(say('export'), download, { class: 'button' }))));
 }
 

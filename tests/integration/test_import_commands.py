@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.moving_in import DATA
+from tests.support.importing import DATA
 from tests.support.servers import wait_until
 from tests.support.serving import Serving, serving
 
@@ -21,7 +21,7 @@ NOTHING_TO_DO = 3
 
 @pytest.fixture(scope="module")
 def served(home: Path) -> Iterator[Serving]:
-    with serving(home / "moving") as served:
+    with serving(home / "import") as served:
         yield served
 
 

@@ -1,6 +1,6 @@
-"""The pages of docs/moving-in do what they say: each is a script, which is run line by line.
+"""The pages of docs/import do what they say: each is a script, which is run line by line.
 
-Blocks of `sh` are run, with the files of tests/data/moving-in under the names that a page has for
+Blocks of `sh` are run, with the files of tests/data/import under the names that a page has for
 them; a block of `text` is what they print. With WRITE_PAGES=1 these are written, not compared.
 Blocks of `console` are for the old server, which is not here.
 """
@@ -18,12 +18,12 @@ import pytest
 
 from footfall.store import Store
 from footfall.transfer.formats import FORMATS
-from tests.support.moving_in import DATA, database
+from tests.support.importing import DATA, database
 from tests.support.requirements import give_up
 from tests.support.servers import RealServer
 from tests.support.serving import KEPT, ROOT, SOURCES
 
-PAGES = sorted((ROOT / "docs/moving-in").glob("*.md"))
+PAGES = sorted((ROOT / "docs/import").glob("*.md"))
 BLOCK = re.compile(r"```(\w+)\n(.*?)```\n", re.DOTALL)
 # What is done on the old server, page by page.
 ON_THE_OLD_SERVER = {

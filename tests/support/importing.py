@@ -1,4 +1,4 @@
-"""Files of other systems, made by hand: tests/data/moving-in."""
+"""Files of other systems, made by hand: tests/data/import."""
 
 import sqlite3
 from contextlib import closing
@@ -9,12 +9,12 @@ from footfall.maintenance.check import check
 from footfall.store import Store
 from footfall.store.imports import Imports, Way
 from footfall.transfer.formats import guess
-from footfall.transfer.moving import Import, run
+from footfall.transfer.importing import Import, run
 from footfall.transfer.report import ImportReport
 from footfall.transfer.source import Source
 from tests.conftest import Site
 
-DATA = Path(__file__).parents[1] / "data/moving-in"
+DATA = Path(__file__).parents[1] / "data/import"
 
 
 def database(directory: Path, name: str = "isso.db", statements: str = "isso.sql") -> Path:
@@ -26,7 +26,7 @@ def database(directory: Path, name: str = "isso.db", statements: str = "isso.sql
     return path
 
 
-async def moved(
+async def imported(
     site: Site,
     path: Path,
     way: Way = "max",

@@ -1,10 +1,10 @@
 """How long an import takes, in how much memory, and what readers notice of it meanwhile.
 
-    python -m bench.moving [COMMENTS COUNTERS]
+    python -m bench.importing [COMMENTS COUNTERS]
 
 It makes an archive of Waline's, starts a service with its private Redis, imports the archive beside
 it while a reader counts a view every few milliseconds, and then imports it again. The figures go to
-results/moving.json, with how busy the machine was before.
+results/importing.json, with how busy the machine was before.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from tests.support.serving import Serving, serving
 from .machine import TICK
 from .results import lines
 
-RESULTS = Path(__file__).parent / "results/moving.json"
+RESULTS = Path(__file__).parent / "results/importing.json"
 WORDS = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed")
 PAUSE_SECONDS = 0.02
 PAGES = 500

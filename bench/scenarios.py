@@ -389,7 +389,7 @@ MAIN = (
     "inc@1000",
     "read1@1000",
 )
-# The rows for whoever works on the path of a counter.
+# The rows for work on the path of a counter.
 QUICK = (
     "inc-everysec",
     "inc-browser-everysec",

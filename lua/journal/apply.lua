@@ -107,7 +107,7 @@ while at <= #entries do
     end
   end
 end
--- Written again even if nothing is new: then whoever waits for it to be durable waits for all above.
+-- Written again even if nothing is new: then a caller that waits for it to be durable waits for all above.
 if followed > 0 then
   redis.call('HSET', totals, page, string.format('%.0f %.0f', followed, shown))
 end

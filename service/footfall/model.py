@@ -83,8 +83,8 @@ class Ban:
     """Who or what may not write: `value` is an address, a network, a mail in its canonical form, or
     the id of an account.
 
-    It ends at `until_ms`, 0 for never; `reason` is for moderators; `by` is the account of whoever
-    banned, at `at_ms`.
+    It ends at `until_ms`, 0 for never; `reason` is for moderators; `by` is the account of the
+    moderator who banned, at `at_ms`.
     """
 
     value: str
@@ -116,7 +116,7 @@ class Viewer:
     """Who will see an answer, and by which session; no account means the public.
 
     `former` is the account of a session that is over: it gives no right, but a ban of that account
-    is told to whoever still has the token.
+    is told to everybody who still has the token.
     """
 
     account: Account | None = None

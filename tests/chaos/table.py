@@ -105,7 +105,7 @@ def text(force: Force, rows: Sequence[str], minutes: float) -> str:
     return f"""\
 # Faults
 
-For whoever wants to know what a failure does to the service: what `make chaos` did to Footfall
+For those who want to know what a failure does to the service: what `make chaos` did to Footfall
 {__version__} on {time.strftime("%Y-%m-%d")}. It played each fault {force.rounds} times in a row,
 under {force.rate:,.0f} requests a second of {force.connections} clients, while one more client
 wrote comments. That took {minutes:.0f} minutes; rows of other runs are named above the table.

@@ -91,7 +91,7 @@ class Template:
         await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)
 
     async def _is_vacant(self) -> bool:
-        """Would whoever registers here now be the administrator?"""
+        """Would somebody who registers here now be the administrator?"""
         if "{{vacant}}" not in self._template:
             return False
         is_open = self._site.account_rules.registration != "closed"
@@ -100,7 +100,7 @@ class Template:
     async def _services(self, opener: str) -> str:
         """By whom one may log in here, and what they are called, in JSON.
 
-        None, for a page that nobody has named in the settings: whoever comes back from another
+        None, for a page that nobody has named in the settings: somebody who comes back from another
         service would be asked about that one's page.
         """
         if opener and not self._providers.targets.may_be_told(opener):

@@ -1,7 +1,7 @@
 """The captcha on the page where people register: the only script of another site there.
 
-It is loaded by whoever registers, where an operator has set a captcha and its key; the page may
-load it, and what it shows, from the captcha's own origins alone.
+It is loaded where an operator has set a captcha and its key; the page may load it, and what it
+shows, from the captcha's own origins alone.
 """
 
 from dataclasses import dataclass

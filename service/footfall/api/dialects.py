@@ -2,7 +2,7 @@
 
 Waline's clients speak one under /api, where everything is wrapped; older ones speak another without
 prefix, where counts and comments are bare and have shapes of their own. Both are for pages of other
-sites, and whoever is logged in there sends a token. The dialect of this service's own pages is in
+sites, and who is logged in there sends a token. The dialect of this service's own pages is in
 own_pages.py; prefixes.py says which one is spoken where.
 """
 
@@ -42,7 +42,7 @@ class Dialect:
 
     # Who sends a request.
 
-    # Raises Forbidden unless whoever sends it may call.
+    # Raises Forbidden unless its sender may call.
     admit: Callable[[Scope, Headers, Policy], None]
     # What says who that is; "" for nobody.
     token: Callable[[Scope, Headers, Policy], str]

@@ -2,7 +2,7 @@
 
 The newest of the site, of an article (`path`), or those that reply to an account (`user_id`); as
 RSS, or by `format` as Atom or JSON Feed. A mail address selects nothing, unlike at the reference
-server: whoever knows one could read on who answers to it.
+server: anyone who knows one could read on who answers to it.
 
 SECURE_DOMAINS does not hold here: programs that read feeds name no page that they come from, so it
 would turn all of them away. What feeds show is public.
@@ -123,7 +123,7 @@ class Feeds:
         if found:
             return found
         make = partial(self._make, wanted, ids, today_ms, client)
-        # Whoever waits for it takes part of their own share, also if somebody else began it.
+        # A client that waits for it uses its own share, also if another one began it.
         with self._shares.room(client, 1):
             turn = self._queue.turn(client.turn)
             return await site.page_cache.find_or_make(wanted, made_of, make, turn)

@@ -167,8 +167,8 @@ def _wanted(fields: Values, site: Site, *, is_moderator: bool) -> moderation.Edi
         return moderation.Edit(found["comment"])
     names = [found[name] for name in ("nick", "mail", "link")]
     if "ua" in fields:
-        # Clients' comment boxes send the names of whoever edits, and say which browser it is; tools
-        # of administrators do not say that.
+        # Clients' comment boxes send the names of the person who edits, and say which browser it
+        # is; tools of administrators do not say that.
         names = ["", "", ""]
     return moderation.Edit(
         found["comment"],

@@ -48,7 +48,7 @@ async def _cookies(session: NewSession, headers: Headers, scope: Scope, policy: 
     kept = set_cookie(SESSION_COOKIE, session.token, headers, scope, policy, lasts_seconds=lasts)
     if session.device is None:
         return kept
-    # Whoever leaves no log-in behind leaves this only until the browser is closed, too.
+    # A log-in that is not remembered leaves this only until the browser is closed, too.
     told = set_cookie(
         DEVICE_COOKIE,
         await session.device(),

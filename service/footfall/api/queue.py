@@ -66,7 +66,7 @@ _QUEUE = Fields(
     ),
     source="query",
 )
-# A search of one's own is for whoever is logged in.
+# A search of one's own is for everybody who is logged in.
 QUEUE = Shapes(
     (replace(_QUEUE, who=READER, when=lambda request: request.query.get("owner") == "mine"), _QUEUE)
 )

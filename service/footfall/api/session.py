@@ -136,7 +136,7 @@ async def log_in(site: Site, parsed: LogIn, caller: Caller) -> Answer:
 
 
 async def log_out(site: Site, parsed: None, caller: Caller) -> Answer:
-    """For whoever is not logged in it is done already."""
+    """Without a log-in it is done already."""
     await site.sessions.end(caller.viewer)
     return Answer("", session=NewSession(""))
 

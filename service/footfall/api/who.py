@@ -43,7 +43,7 @@ def _quiet_administrator(viewer: Viewer, rules: AccountRules) -> None:
 
 
 ANYBODY = Who("anybody", _allow)
-# Under LOGIN=force whoever is logged in.
+# Under LOGIN=force everybody who is logged in.
 COMMENTER = Who("anybody; with `LOGIN=force`, a person", require_log_in, is_first=True)
 # Who has an account. The reference answers where it has these operations in one of three ways.
 PERSON = Who("a person", _logged_in(LoggedOut))

@@ -99,7 +99,7 @@ def with_site(work: Callable[[Site], Awaitable[T]], settings: Settings | None = 
         try:
             return uvloop.run(run())
         except StoreUnavailable:
-            # Whoever operates the service is told why.
+            # The operator is told why.
             raise
         except ServiceError as error:
             raise click.ClickException(translate(str(error), error.values, "en")) from error

@@ -42,7 +42,7 @@ def check(repair: bool) -> None:
 def backup(file: str, keep: int | None, has_secrets: bool) -> None:
     """Write everything that is stored to FILE or the standard output, also while the service runs.
 
-    Without secrets, whoever has an account needs a new password after a restore. In a directory the
+    Without secrets, each account needs a new password after a restore. In a directory the
     file is named by the time, and --keep removes older ones. Exit 1 if damaged entries had to be
     left out; `footfall check` says more about them.
     """

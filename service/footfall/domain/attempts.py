@@ -4,7 +4,7 @@ Only failures cost. An attempt takes its tokens before anything is compared, so 
 are no more than one after the other, and gets them back when it has succeeded.
 
 Nobody shall use up what others may do. So what a page of another site may have made a browser send
-counts apart, and whoever an account knows (domain/devices.py) needs no token of its strangers.
+counts apart, and a caller whom an account knows (domain/devices.py) needs no token of strangers.
 """
 
 from collections.abc import Sequence

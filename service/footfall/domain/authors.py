@@ -2,7 +2,7 @@
 
 An author is an account, a mail, or both: a mail stands for the account that has it, and an account
 for its mail. There is no index of mails, so all comments of the site are looked at, some at a time.
-Whoever is interrupted begins again: what was done is not found any more.
+After an interruption it is begun again: what was done is not found any more.
 
 First the account is locked out, so that nothing new comes from it; then the comments go, and last
 the account and what else remembers it. Likes are numbers, of which nobody knows who gave them.

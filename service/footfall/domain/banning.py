@@ -1,8 +1,8 @@
 """Banning and lifting bans, by administrators, and what becomes of bans that have ended.
 
 A ban of an account is its role `banned`, and an entry in the list that says why and until when. The
-account comes first, since its change may be refused, and the list follows. Whoever is listed can
-neither write nor log in, whatever their role: wherever this ends, somebody who was banned still is,
+account comes first, since its change may be refused, and the list follows. A listed account can
+neither write nor log in, whatever its role: wherever this ends, somebody who was banned still is,
 and a repetition does the rest.
 """
 
@@ -101,7 +101,7 @@ async def give_role(
     require_administrator(caller.viewer)
     if role == "banned":
         return await ban_account(site, id, caller, changes) is not None
-    # Before the account: whoever is banned anew meanwhile stays on the list.
+    # Before the account: one that is banned anew meanwhile stays on the list.
     listed = await site.bans.store.get(id)
     was = await accounts.edit(site, id, replace(changes, role=role))
     if was is None:
@@ -145,7 +145,7 @@ async def ban_account(
         return None
 
     def after(listed: Ban | None) -> Ban:
-        # Whoever was banned already keeps the reason and the end.
+        # Who was banned already keeps the reason and the end.
         if was.role == "banned" and listed and listed.holds(made.at_ms):
             return listed
         return made

@@ -79,8 +79,8 @@ class BanList:
         self._has_mails |= kind == "mail"
 
     def of(self, caller: Caller, mail: str = "") -> Iterator[Ban]:
-        """The bans, ended ones too, of somebody who gives this mail; whoever has an account has
-        its mail."""
+        """The bans, ended ones too, of somebody who gives this mail, which an account's own
+        replaces."""
         account = caller.viewer.account
         yield from self._networks.of(caller.address)
         names = [account.id if account else caller.viewer.former]
@@ -107,7 +107,7 @@ class KnownBans:
     async def require_none(self, caller: Caller, mail: str = "") -> None:
         """Raises Banned with the end of the ban that ends last; administrators are exempt.
 
-        Nobody is refused by an old list: whoever is lifted out of it may write at once. Raises
+        Nobody is refused by an old list: once a ban is lifted, they may write. Raises
         StoreUnavailable.
         """
         ban = self._longest(caller, mail)

@@ -91,7 +91,7 @@ class Captcha:
         result = altcha.verify_solution(work, await self._key())
         if not result.verified:
             raise CaptchaFailed()
-        # Once: whoever has done the work knows its number, and could use it for a thousand.
+        # Once: who has done the work knows its number, and could use it for a thousand.
         done = sha256(work.encode()).hexdigest()
         nonce = altcha.Payload.from_base64(work).challenge.parameters.nonce
         try:

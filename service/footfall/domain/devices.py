@@ -76,7 +76,7 @@ class Devices:
             )
 
     async def _place(self, id: str, caller: Caller) -> str:
-        """Keyed, since whoever knows all addresses could undo a mere digest; and another for each
+        """Keyed, since trying all addresses would undo a mere digest; and another for each
         account, so that nobody sees which of them share an address."""
         text = f"{id} {limit_key(caller.address)}"
         return hmac.digest(await self._signing_key(), text.encode(), sha256).hex()[:32]

@@ -43,7 +43,7 @@ class FairQueue:
 
     def _pass_on(self) -> None:
         """Give the turn away. It stays taken meanwhile, or a newcomer could be faster."""
-        # Whoever had it is behind all who came meanwhile.
+        # The client that had it is behind all who came meanwhile.
         if self._client in self._waiting:
             self._waiting[self._client] = self._waiting.pop(self._client)
         while self._waiting:

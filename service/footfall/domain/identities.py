@@ -4,7 +4,7 @@ A log-in is begun (a flow, bound to the browser by a cookie), comes back once, a
 a link to this service's own page, which becomes a token once, in the same browser, after a second
 factor where there is one. A mail proves nothing here, unless the other service vouches for it: then
 it is as good as confirmed, and an account with that mail which nobody has ever confirmed is handed
-over, without anything by which somebody else could log in to it. Otherwise whoever has an account
+over, without anything by which somebody else could log in to it. Otherwise somebody with an account
 logs in to it, and adds the service then.
 """
 
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 # From the click to the answer of the other service, and from there to our own page.
 FLOW_SECONDS = 600
 TICKET_SECONDS = 300
-# How long whoever logs in waits for the list of services, if nobody has asked for it before.
+# How long a log-in waits for the list of services, if nobody has asked for it before.
 LIST_SECONDS = 5.0
 MAX_NICK, MAX_LINK = 128, 2048
 
@@ -145,7 +145,7 @@ async def redeem(
     id = await site.accounts.read_link(link)
     if not id:
         raise FlowExpired()
-    # Whoever has a ticket may be guessing codes from many addresses.
+    # Somebody with a ticket may be guessing codes from many addresses.
     guess = await attempt(site.cooldown, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
         stored = await site.accounts.by_id(id)
@@ -195,7 +195,7 @@ async def _register(site: Site, identity: Identity, caller: Caller) -> None:
     shown = identity.mail if is_mail(identity.mail) else ""
     asks = bool(shown) and not identity.is_vouched and site.account_mails.confirms
     if asks:
-        # Whoever has an account with it is told so, as if it were taken.
+        # The owner of an account with it is told so, as if it were taken.
         await mail_change.is_needed(site, made.id, shown)
     # Mails are unique: who shows none gets one that leads nowhere and that nobody can guess.
     mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown
@@ -215,7 +215,7 @@ async def _register(site: Site, identity: Identity, caller: Caller) -> None:
 
 
 async def _take_over(site: Site, known: Credentials) -> None:
-    """Hand the account with the confirmed mail over to whoever is known by this, unless it was
+    """Hand the account with the confirmed mail over to the person known by this, unless it was
     confirmed before. An administrator's is never: it would be more than an address.
 
     Raises UserExists.

@@ -22,7 +22,7 @@ from .attempts import attempt
 from .mails import canonical
 from .site import Site
 
-# Of a link that a command prints, and of one that is mailed to whoever asks.
+# Of a link that a command prints, and of one that is mailed on request.
 LINK_SECONDS = 24 * 3600
 MAILED_SECONDS = 3600
 
@@ -93,7 +93,7 @@ async def set_password(site: Site, token: str, password: str, caller: Caller) ->
 
 
 async def forgotten(site: Site, mail: str, caller: Caller) -> None:
-    """Mail a link to whoever has an account with this mail. Nobody learns here whether there is
+    """Mail a link to the owner of the account with this mail. Nobody learns here whether there is
     one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
     site.bans.look()
     await attempts.mail(site.cooldown, caller)
@@ -108,7 +108,7 @@ async def _reset(site: Site, mail: str, language: str) -> Letter | None:
         await site.bans.require_none(Caller(), mail)
         if not await site.account_mails.wait_ms("reset", mail):
             token = await new_link(site.accounts, stored.id, "reset", lasts_seconds=MAILED_SECONDS)
-            # To the mail as the account has it: whoever asked may have spelled it otherwise.
+            # To the mail as the account has it: the request may have spelled it otherwise.
             return Letter("reset", stored.account.mail, language, f"/ui/forgot#{token}")
     return None
 
@@ -121,7 +121,7 @@ def _proven(account: Account, known: Credentials) -> Credentials:
 
 
 def _verified(account: Account) -> Account:
-    """Whoever has a link was sent it, so the mail is theirs. A ban stays one."""
+    """Somebody with a link was sent it, so the mail is theirs. A ban stays one."""
     return replace(account, role="guest") if account.role == "unverified" else account
 
 

@@ -1,6 +1,6 @@
 """Another mail for an account: it is confirmed by a link that is mailed to it.
 
-Whoever opens that link has the address; whether they have the account, too, a log-in or its
+Who opens that link has the address; whether they have the account, too, a log-in or its
 password says. Otherwise people would confirm out of politeness that strangers have their address.
 """
 
@@ -73,7 +73,7 @@ async def _require_owner(site: Site, link: Opened, password: str, caller: Caller
     account = caller.viewer.account
     if account and account.id == link.id:
         return
-    # Whoever has the link may be guessing from many addresses.
+    # Somebody with the link may be guessing from many addresses.
     guess = await attempt(site.cooldown, Caller(), f"link {link.id}")
     stored = await site.accounts.by_id(link.id)
     known = stored.credentials.password if stored else ""
@@ -86,7 +86,7 @@ async def _require_owner(site: Site, link: Opened, password: str, caller: Caller
 async def _tell(mails: AccountMails, was: Account, mail: str, caller: Caller) -> None:
     """Tell the address that the account had, if there was one."""
     compared = canonical(was.mail)
-    # Whoever came by a service that shows none has one that leads nowhere.
+    # Who came by a service that shows none has one that leads nowhere.
     is_none = was.mail.startswith(f"{was.id}@mail.")
     if is_none or compared == canonical(mail):
         return

@@ -1,8 +1,8 @@
 """Changing comments that are stored: their words, status and pin, and taking them away.
 
 Authors may change their words, and are judged and limited by the rules for new comments;
-administrators may do everything. Whoever may not is told so before they learn whether the comment
-exists. New words are rendered once, however often somebody else's change overtakes them.
+administrators may do everything. Others are refused before they learn whether the comment exists.
+New words are rendered once, however often somebody else's change overtakes them.
 """
 
 from collections.abc import Awaitable, Callable
@@ -214,8 +214,7 @@ def _stricter(status: Status, judged: Status) -> Status | None:
 
 
 def _renamed(display: DisplayOptions, comment: Comment, wanted: Edit) -> Comment:
-    """With another name, mail address or link, where one is given; a mail is whoever it is counted
-    for."""
+    """With another name, mail address or link, where one is given; tallies go by the new mail."""
     nick = wanted.nick or comment.nick
     mail = wanted.mail or comment.mail
     link = safe_link(wanted.link) or comment.link

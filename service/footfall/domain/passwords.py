@@ -90,7 +90,7 @@ def _nobodys() -> str:
 @cache
 def _most_used() -> frozenset[str]:
     """In lower case, as the list has them."""
-    # Here, since only whoever sets a password needs the list.
+    # Here, since only setting a password needs the list.
     from zxcvbn.frequency_lists import FREQUENCY_LISTS
 
     long_enough = (

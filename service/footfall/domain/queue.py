@@ -1,6 +1,6 @@
 """The moderation queue: comments of the whole site, newest first, for administrators.
 
-Whoever has an account may look for their own.
+Everybody with an account may look for their own.
 """
 
 from collections.abc import Callable, Sequence

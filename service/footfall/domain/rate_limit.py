@@ -43,7 +43,7 @@ class Allowance:
 
     A hash table of fixed size, so its memory is bounded. Two clients in one slot share an
     allowance; nobody outside can choose a slot. Those of a /48 have a few slots together, so that
-    whoever has all its addresses does not have as many allowances.
+    a client with all its addresses does not have as many allowances.
     """
 
     def __init__(self, rate: Rate) -> None:

@@ -1,7 +1,7 @@
 """Changes for which a log-in alone is not enough, since a token may have been copied.
 
-Whoever changes how one logs in to an account, their own or as an administrator somebody else's,
-proves again who they are: by a code, if they have a second factor; otherwise by their password; and
+People who change how one logs in to an account, their own or as an administrator somebody else's,
+prove again who they are: by a code, if they have a second factor; otherwise by their password; and
 without either by having logged in a moment ago by another service. A second factor of one's own is
 replaced or removed by a code alone.
 """
@@ -112,7 +112,7 @@ async def _require_fresh(sessions: Sessions, viewer: Viewer, now_ms: int) -> Non
 
 
 async def _attempt(cooldown: Cooldown, caller: Caller) -> Attempt:
-    # Of this session alone: whoever has copied one token keeps the owner from nothing.
+    # Of this session alone: a copied token keeps the owner from nothing.
     return await attempt(cooldown, caller, f"proof {caller.viewer.session}")
 
 

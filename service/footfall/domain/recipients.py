@@ -123,7 +123,7 @@ class Recipients:
         return bool(one) and _compared(one) == _compared(other)
 
     async def unsubscribe(self, token: str) -> bool:
-        """False for a token that is none of ours. Raises StoreUnavailable."""
+        """False for a token that this service did not make. Raises StoreUnavailable."""
         claims = tokens.claims_of(token, await self._key())
         if claims is None:
             return False

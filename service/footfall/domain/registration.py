@@ -2,7 +2,7 @@
 
 Where mails are confirmed, a registration is nothing but a link that is mailed to its address, and
 that holds all of it: until somebody opens it, it takes no address, and after a day it is forgotten.
-The link asks for the password. Whoever opens a stranger's link thus gets no account that the
+The link asks for the password. Somebody who opens a stranger's link thus gets no account that the
 stranger knows the password of.
 """
 
@@ -70,7 +70,7 @@ async def register(site: Site, applicant: Applicant, caller: Caller) -> bool:
 
 
 async def confirm(site: Site, token: str, password: str, caller: Caller) -> None:
-    """Make the account that this link holds, for whoever knows its password.
+    """Make the account that this link holds, for somebody who knows its password.
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
     UserExists, Busy.
@@ -99,7 +99,7 @@ async def held_by(accounts: Accounts, token: str) -> Held:
 
 
 async def _is_owners(site: Site, openings: Openings) -> bool:
-    """Is it the first account, of whoever knows the setup code? A mail server that does not work
+    """Is it the first account, of somebody with the setup code? A mail server that does not work
     must not lock the owner out."""
     knows_code = bool(site.account_rules.setup_code) and openings[0] is not None
     return knows_code and await _is_first(site.accounts)

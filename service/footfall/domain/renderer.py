@@ -3,7 +3,7 @@
 There is one thread only, because Python runs one at a time, and each further one would slow the
 event loop down. With one, a view waits a few milliseconds while a comment of a second is rendered.
 
-Clients take turns, a text each, and each has a share of what may wait: whoever sends many long
+Clients take turns, a text each, and each has a share of what may wait: one that sends many long
 texts at once waits for their own, and others for one of them at most.
 """
 

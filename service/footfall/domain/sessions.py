@@ -1,8 +1,8 @@
 """Who is logged in: tokens that are signed, end, and can be taken back.
 
-A token names an account and one of its sessions. A signature that is not ours is
-nobody's and costs no trip; one that is asks Redis whether the session goes on, so that whoever logs
-out, is banned or has another password is out at once. Requests without a token pay nothing.
+A token names an account and one of its sessions. One that this service did not sign is nobody's and
+costs no trip; for any other, Redis is asked whether the session goes on, so that a log-out, a ban
+or another password ends it at once. Requests without a token pay nothing.
 """
 
 import asyncio

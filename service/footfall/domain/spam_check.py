@@ -15,7 +15,7 @@ from .site import Site
 
 KIND = "judge"
 # A comment waits for judges that are away for ten to sixteen minutes, by how long each attempt
-# takes; then whoever runs the site is told, and decides.
+# takes; then the site's owner is told, and decides.
 MAX_ATTEMPTS = 8
 
 

@@ -1,4 +1,4 @@
-"""Signed tokens (RFC 7519, HS256): whoever shows one shows claims that we have made.
+"""Signed tokens (RFC 7519, HS256), whose claims nobody else can have made.
 
 The library is loaded by the first token: a process that only counts has none.
 """

@@ -94,7 +94,9 @@ class DataSetIds:
             if problem:
                 self._problems[key] = problem
         elif reply.code == "WRONGTYPE":
-            self._problems[key] = f"{key} is none of ours: nothing is counted; see KEY_PREFIX"
+            self._problems[key] = (
+                f"{key} was not written by this service: nothing is counted; see KEY_PREFIX"
+            )
         # Another error says nothing about the data: MOVED comes from a node that has not this
         # hash, and NOPERM is logged by CommandStats.
 

@@ -31,7 +31,7 @@ def sizes(data_dir: Path) -> dict[str, int]:
 def cut_off(before: Mapping[str, int], said: str) -> Iterator[str]:
     """A sentence for each file that a start has made shorter, of sizes before and its log.
 
-    Not of sizes after it: whoever waited for the server may have written since.
+    Not of sizes after it: a process that waited for the server may have written since.
     """
     for name, offset in _CUT_OFF.findall(said):
         name = name or OLDER_FILE

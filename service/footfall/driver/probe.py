@@ -18,7 +18,7 @@ from .replies import ErrorReply
 from .scripts import Scripts
 from .server_state import PROBE
 
-# How long to wait for answers, so that whoever asks /readyz gets one within two seconds.
+# How long to wait for answers, so that /readyz answers within two seconds.
 PROBE_SECONDS = 1.5
 # How much longer to wait until scripts are loaded that a server has lost.
 LOAD_SECONDS = 0.1

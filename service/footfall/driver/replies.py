@@ -1,4 +1,4 @@
-"""Replies of Redis: how they are handed to whoever waits, and which errors error replies become.
+"""Replies of Redis: how they are handed to waiting callers, and which errors error replies become.
 
 Every error reply leaves the driver as an ErrorReply, whether it came through `Connection` or
 through redis-py, which has some twenty classes for them and removes the code from the text.

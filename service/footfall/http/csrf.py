@@ -1,9 +1,9 @@
 """Against cross-site request forgery: the checks of requests whose log-in is a session cookie.
 
-A browser sends a cookie whoever's page asks. So it goes with no request that another site began
-(SameSite); each request has a CSRF header, which other origins could send after a preflight only,
-which is refused; and by the origin check, what the browser itself says of where a request comes
-from has to be this host. The host has to be one at which this service may be.
+A browser sends a cookie with requests of any page. So this one goes with no request that another
+site began (SameSite); each request has a CSRF header, which other origins could send after a
+preflight only, which is refused; and by the origin check, what the browser itself says of where a
+request comes from has to be this host. The host has to be one at which this service may be.
 """
 
 from urllib.parse import urlsplit

@@ -155,7 +155,7 @@ async def _clear(redis: RedisClient, keys: Keys) -> None:
 
 async def _lasting(redis: RedisClient, keys: Keys) -> AsyncIterator[list[bytes]]:
     """All keys under the prefix, in lists, except `format`, and when backups were made: an empty
-    data set may have that, and whoever watches it must not lose it."""
+    data set may have that, and what watches backups must not lose it."""
     kept = {keys.site(name).encode() for name in ("format", "backup")}
     async for names in redis.scan(keys.every_key):
         if lasting := [key for key in names if key not in kept]:

@@ -1,4 +1,4 @@
-"""Notifications that a backup leaves behind: whoever restores it would not know of them."""
+"""Notifications that a backup leaves behind: who restores it would not know of them."""
 
 from ..store.projections import JournalEntry, task_of
 from . import older

@@ -22,7 +22,7 @@ class Failed(Exception):
 
 
 class Dropped(Failed):
-    """Nothing was sent, and nothing will be: whoever would get it wants none, or has had enough."""
+    """Nothing was sent, and nothing will be: its recipient wants none, or has had enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Notification:
 
     @property
     def is_for_owner(self) -> bool:
-        """Is it for whoever runs the site? A new comment, or one that its author changed so that
+        """Is it for the site's owner? A new comment, or one that its author changed so that
         it is held now; spam is for nobody."""
         is_news = self.by != "moderator" and not self.seen
         return is_news and "spam" not in (self.now, self.status)

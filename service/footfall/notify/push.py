@@ -50,7 +50,7 @@ class Push:
                 )
             finally:
                 if process.returncode is None:
-                    # Whoever waits for it has waited long enough.
+                    # It was waited for long enough.
                     process.kill()
                     await process.communicate()
         if process.returncode:

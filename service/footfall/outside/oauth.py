@@ -2,7 +2,7 @@
 
 GET <address>/ lists them; <address>/<name>?redirect&state sends a browser to one, which comes back
 with a code; and <address>/<name>?code says who that was. The list is fetched in the background and
-cached, so whoever does not log in waits for nobody.
+cached, so that only people who log in wait for it.
 """
 
 import asyncio

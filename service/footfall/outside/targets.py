@@ -65,7 +65,7 @@ class Targets:
             return True
         parts = urlsplit(origin)
         host = parts.hostname or ""
-        # Whoever is between may read and change what is not encrypted.
+        # Anyone in between may read and change what is not encrypted.
         is_safe = parts.scheme == "https" or host in _LOOPBACK
         return (is_safe or self.server_url.startswith("http:")) and self._is_listed(host)
 

@@ -78,7 +78,7 @@ class Store:
         self.scripts = scripts = scripts or Scripts(redis)
         self.batches = batches_of(redis, scripts, self.packed)
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
-        # What goes on behind requests, of the store and of whoever uses it.
+        # What goes on behind requests, of the store and of its users.
         self.background = background or Background()
         self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
         self.journal = Journal(redis, scripts, self.keys, self.outbox, self.background)

@@ -1,4 +1,4 @@
-"""When the last backup was made and when one failed, for whoever watches that there are some."""
+"""When the last backup was made and when one failed, for monitoring."""
 
 from dataclasses import dataclass
 

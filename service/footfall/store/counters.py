@@ -51,7 +51,7 @@ class Counters:
 
 
 class CounterWalk:
-    """All counters, some hashes at a time, for whoever looks for some of them by their paths.
+    """All counters, some hashes at a time, for a search by their paths.
 
     There is no index by path or by count: it would take as much memory as the counters.
     """

@@ -2,8 +2,8 @@
 
 Every script that changes a comment appends an entry to its page's journal in the same step. The
 site's projections (store/projections.py) are in another slot of a Cluster, so they follow in a
-second step: at once, by whoever made the change. The site remembers how far it has followed each
-page, so an entry may come often, and has its effect once.
+second step: at once, by the process that made the change. The site remembers how far it has
+followed each page, so an entry may come often, and has its effect once.
 
 Before a change its page is noted in the site's `changing`. What a crash or a lost reply leaves
 behind is found there within seconds (`catch_up`); a walk over all journals at a service's start

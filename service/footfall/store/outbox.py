@@ -23,7 +23,7 @@ from .ids import split
 log = logging.getLogger(__name__)
 
 GROUP = "workers"
-# All workers have one name: a task belongs to no process, and whoever finds it idle takes it over.
+# All workers have one name: a task belongs to no process, and any that finds it idle takes it over.
 CONSUMER = "worker"
 # A task that nobody has ended for so long has been left by a crash: none takes longer.
 IDLE_MS = 60_000

@@ -125,7 +125,7 @@ class Applying:
         yield from (entry.version, entry.visible, len(entry.changes))
         for each in entry.changes:
             yield from self._followed(each)
-        # Whoever sweeps the page hides what is left of the thread, or lets it come back, and finds
+        # The sweep of the page hides what is left of the thread, or lets it come back, and finds
         # when something is to be removed.
         yield AT_ONCE_MS if entry.did in ("delete", "restore") else 0
         logged = [word for pair in logged_as(self._page, entry).items() for word in pair]

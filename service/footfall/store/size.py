@@ -79,8 +79,8 @@ class CounterNumbers:
         """Ask for the length of every hash, some hundred in a step; with `mends` the numbers that
         are kept are what was found.
 
-        Each group is counted in one step, so whoever does this, however often and while counters
-        begin, every number is right. Only a service of an older version, which keeps none, can
+        Each group is counted in one step, so every number is right, however often this is done and
+        while counters begin. Only a service of an older version, which keeps none, can
         begin counters that its group's number then lacks.
         """
         found = Counter[str]()

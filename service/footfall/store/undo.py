@@ -1,4 +1,4 @@
-"""What can be put back for a minute: records of what moderators changed, by names of chance."""
+"""What can be put back for a minute: records of what moderators changed, by random names."""
 
 import secrets
 from collections.abc import AsyncIterator

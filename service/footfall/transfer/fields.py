@@ -51,7 +51,7 @@ class Fields:
         return bool(found)
 
     def moment(self, *names: str) -> int | None:
-        """A time in ms; what is none is reported by whoever needs a date."""
+        """A time in ms; what is none is reported where a date is needed."""
         return moment(self._value(names)[1], self._zone)
 
     def choice(self, name: str, meanings: Mapping[str, T], otherwise: T) -> T:

@@ -71,7 +71,7 @@ class AccountRow(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A row that cannot be used; `where` names it for whoever looks into the file."""
+    """A row that cannot be used; `where` names its place in the file."""
 
     kind: Kind
     where: str

@@ -71,7 +71,7 @@ async function exchange(path, method, body) {
   return response.json();
 }
 
-/** Whoever is logged in gets the form; others get a link to log in. */
+/** People who are logged in get the form; others get a link to log in. */
 async function askWhoReads() {
   if (!mustLogIn) return;
   const account = await ask('token').catch(() => ({}));

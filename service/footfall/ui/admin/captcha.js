@@ -1,4 +1,4 @@
-/* The captcha of whoever registers, where the server asks for one. Its script is loaded by the first who needs it. */
+/* The captcha of registration, where the server asks for one. Its script is loaded by the first who needs it. */
 
 import { Refusal } from './server.js';
 import { say } from './words.js';

@@ -34,7 +34,7 @@ form.addEventListener('submit', async (event) => {
   } catch (refusal) {
     status.textContent = refusal.message;
   }
-  // Also behind a refusal: whoever has confirmed already only has to log in.
+  // Also behind a refusal: who has confirmed already only has to log in.
   document.getElementById('login').hidden = false;
   button.disabled = false;
 });

@@ -13,7 +13,7 @@ const form = byId('form');
 const status = byId('status');
 const { opener, return: back, asks, refused } = document.documentElement.dataset;
 const asked = new URLSearchParams(location.search);
-// Whoever comes from a page of ours returns to it, and nothing is handed over. A site may have this very origin.
+// Who comes from a page of ours returns to it, and nothing is handed over. A site may have this very origin.
 const isOurs = asked.has('next') || back.startsWith(new URL('./', location).href);
 const isAsked = Boolean(opener && !isOurs && (window.opener || back));
 const isRefused = Boolean(refused && (window.opener || asked.has('redirect')));
@@ -70,7 +70,7 @@ function mayHand() {
   status.textContent = '';
   byId('hand-question').textContent = say('handQuestion', { site: opener });
   byId('hand').hidden = false;
-  // Neither button: whoever was typing has not answered.
+  // Neither button: the one who was typing has not answered.
   byId('hand').focus();
   return new Promise((answer) => {
     for (const [id, isYes] of [['hand-yes', true], ['hand-no', false]]) {

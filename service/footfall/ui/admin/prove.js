@@ -9,7 +9,7 @@ const FIELDS = {
   code: () => field(say('code'), 'current_code', { required: true, maxlength: 32, autocomplete: 'one-time-code' }, say('codeHint')),
 };
 
-/** {data} of an operation, once whoever sends it has said who they are; null if they would not. Raises Refusal. */
+/** {data} of an operation, once its sender has said who they are; null if they would not. Raises Refusal. */
 export async function prove(method, path, body) {
   const { proof } = await ask('GET', 'token/sessions');
   // Only another service knows such a person, and the server knows whether it has said so lately.

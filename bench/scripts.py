@@ -135,7 +135,7 @@ def encoders() -> dict[str, Callable[[], object]]:
     (one, page), live = [each.threads(comments[0].id[SHORT:]) for each in found], Lookups()
     read, counts = Read(["/a"], ["time"], WALINE), list(range(1_000, 1_050))
     return {
-        "Found.threads, 10 x (1+4)": lambda: found[1].threads(comments[0].id[SHORT:]),
+        "PageReply.threads, 10 x (1+4)": lambda: found[1].threads(comments[0].id[SHORT:]),
         "view.threads, 1 comment": lambda: view.threads(one, live),
         "view.threads, 10 x (1+4)": lambda: view.threads(page, live),
         "view.threads, 10 x (1+4), all by accounts": lambda: view.threads(theirs, authors),

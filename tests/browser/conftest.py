@@ -8,7 +8,7 @@ A test is tried with one client and on one screen, as its name decides; with TES
 
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support import extent
+from tests.support.servers import RealServer
 from tests.support.serving import Serving, serving, started
 
 from .blog import Blog, serving_blog
@@ -29,6 +30,7 @@ HERE = Path(__file__).parent
 REPEATED = ("client", "size", "place", "attributes")
 
 _paths = (f"/post/{n}" for n in itertools.count())
+_numbers = itertools.count()
 
 
 @pytest.hookimpl(trylast=True)
@@ -61,13 +63,18 @@ def service(blog: Blog) -> Iterator[Serving]:
 
 
 @pytest.fixture
-def start(blog: Blog) -> Iterator[Start]:
-    """Starts a service for one test, with other settings."""
+def start(blog: Blog, servers: Mapping[str, RealServer]) -> Iterator[Start]:
+    """Starts a service for one test, with other settings.
+
+    It has a data set of its own in the Valkey that all share: a private one takes as long to start
+    as the service.
+    """
     with ExitStack() as stack:
 
         def start(kind: type[Serving] = Serving, **environ: str) -> Serving:
             home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ff")))
-            return stack.enter_context(started(kind(home, **{**by(blog), **environ})))
+            data = {"REDIS_URL": servers["valkey"].url, "KEY_PREFIX": f"b{next(_numbers)}"}
+            return stack.enter_context(started(kind(home, **{**data, **by(blog), **environ})))
 
         yield start
 

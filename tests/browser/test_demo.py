@@ -1,14 +1,19 @@
 """The demonstration page with mouse and keyboard, on a phone, and when things fail."""
 
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.serving import Serving
+from tests.support.serving import Serving, serving
 
 from .blog import Blog
-from .conftest import NewVisitor, Start, Writer
+from .conftest import NewVisitor, Start, Writer, by
 from .visitor import Visitor
 
 HARD_TO_SHOW = """# A heading
@@ -69,10 +74,46 @@ class Demo:
         self.page.locator("#sort-order label", has_text=name).click()
 
 
+class Keeper:
+    """An administrator, who makes the page of a service what it was before."""
+
+    def __init__(self, service: Serving, http: httpx.Client) -> None:
+        self.service = service
+        self.http = http
+        person = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+        self.ask("POST", "user", json=person)
+        token = self.ask("POST", "token", json=person)["token"]
+        http.headers["authorization"] = f"Bearer {token}"
+
+    def ask(self, method: str, path: str, **options: Any) -> Any:
+        answer = self.http.request(method, path, **options).json()
+        assert answer["errno"] == 0, answer
+        return answer["data"]
+
+    def clean(self) -> None:
+        page = self.ask("GET", "comment", params={"path": "/", "pageSize": 100})
+        if ids := [root["objectId"] for root in page["data"]]:
+            self.ask("DELETE", "comment", json={"ids": ids})
+        (reads,) = self.ask("GET", "article", params={"path": "/"})
+        for _ in range(reads["time"]):
+            self.ask("POST", "article", json={"path": "/", "action": "desc"})
+
+
+@pytest.fixture(scope="module")
+def keeper(blog: Blog) -> Iterator[Keeper]:
+    with (
+        tempfile.TemporaryDirectory(prefix="ff") as home,
+        serving(Path(home), **by(blog)) as service,
+        httpx.Client(base_url=f"{service.url}/api/") as http,
+    ):
+        yield Keeper(service, http)
+
+
 @pytest.fixture
-def served(start: Start) -> Serving:
-    """The page's path is always the same, so each test has its own service."""
-    return start()
+def served(keeper: Keeper) -> Iterator[Serving]:
+    """The page's path is always the same, so each test leaves it empty."""
+    yield keeper.service
+    keeper.clean()
 
 
 @pytest.fixture
@@ -184,10 +225,10 @@ def test_a_like_can_be_given_and_taken_back(
     expect(like).to_have_text("1")
 
 
-def test_a_like_that_fails_says_so_where_it_was_given(
-    demo: Demo, write: Writer, served: Serving
-) -> None:
-    write("likeable")
+def test_a_like_that_fails_says_so_where_it_was_given(start: Start, visitor: Visitor) -> None:
+    served = start()
+    demo = Demo(visitor, served.url)
+    Writer(served.url, "/")("likeable")
     demo.open()
     expect(demo.like("likeable")).to_have_text("0")
     served.stop()
@@ -400,9 +441,11 @@ def test_the_columns_of_a_table_are_aligned_as_written(demo: Demo, write: Writer
 
 
 def test_a_server_that_does_not_answer_is_asked_again_on_demand(
-    demo: Demo, served: Serving, write: Writer
+    start: Start, visitor: Visitor
 ) -> None:
-    write("there again")
+    served = start()
+    demo = Demo(visitor, served.url)
+    Writer(served.url, "/")("there again")
     demo.open()
     expect(demo.texts).to_have_text(["there again"])
     port = served.url.rpartition(":")[2]

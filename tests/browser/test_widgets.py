@@ -31,7 +31,8 @@ SHOWN = 10
 
 @pytest.fixture
 def own(start: Start) -> Serving:
-    return start()
+    """On a private Valkey, whose every key is this service's."""
+    return start(REDIS_URL="")
 
 
 def recent(blog: Blog, service: Serving, client: Client, visitor: Visitor, number: int) -> None:

@@ -37,10 +37,11 @@ def deselect(
     """
     if ALL:
         return
+    files = {path for path in {item.path for item in items} if tier in path.parents}
     left = {
         item
         for item in items
-        if isinstance(item, pytest.Function) and tier in item.path.parents and is_left_out(item)
+        if isinstance(item, pytest.Function) and item.path in files and is_left_out(item)
     }
     config.stash[LEFT] = config.stash.get(LEFT, 0) + len(left)
     config.hook.pytest_deselected(items=[item for item in items if item in left])
@@ -51,16 +52,16 @@ def once(items: Sequence[pytest.Item], *parameters: str) -> Callable[[pytest.Fun
     """For `deselect`: leaves a test one value of each of these parameters, by its name."""
     found: defaultdict[Hashable, list[object]] = defaultdict(list)
     for item in items:
-        for parameter in parameters:
+        for parameter in parameters_of(item).keys() & parameters:
             values = found[_but_for(parameter, item)]
-            if (value := parameters_of(item).get(parameter)) not in values:
+            if (value := parameters_of(item)[parameter]) not in values:
                 values.append(value)
 
     def is_left_out(item: pytest.Function) -> bool:
-        for parameter in parameters:
+        for parameter in parameters_of(item).keys() & parameters:
             values = found[_but_for(parameter, item)]
             chosen = zlib.crc32(f"{item.originalname} {parameter}".encode()) % len(values)
-            if values[chosen] != parameters_of(item).get(parameter):
+            if values[chosen] != parameters_of(item)[parameter]:
                 return True
         return False
 

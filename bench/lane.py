@@ -145,8 +145,8 @@ def _protocol() -> tuple[Any, Listener]:
     store = open_store(settings, open_process(settings, "redis://127.0.0.1"))
     service = site_of(settings, store, metrics=create_metrics())
     # Replies as Redis would send them, at once.
-    store.counters.fetch_counts = lambda names, done: done([1] * len(names))
-    store.counters.send_changes = lambda changes, done: done([2] * len(changes))
+    store.counters.fetch = lambda read, done: done([1] * read.size)
+    store.counters.send = lambda change, done: done([2] * change.size)
     store.batch.take_tokens = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
     (one,) = connections(1, service, protocol_of(service, policy_of(settings)))
     return one

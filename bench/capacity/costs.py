@@ -263,13 +263,13 @@ async def _batch(store: Store, size: int, *, kind: str, names: Iterator[str]) ->
         name, done = next(names), fulfil(each)
         match kind:
             case "add":
-                store.changes.add([(f"time {name}", 1)], done)
+                store.counters.send(store.counters.change([(name, "time", 1)]), done)
             case "spend":
                 store.cooldown.take_tokens(name, 1, _RATE, done)
             case "version":
                 store.comments.fetch_version(name, done)
             case _:
-                store.batch.read([f"time {name}"], done)
+                store.counters.fetch(store.counters.reading([f"time {name}"]), done)
     for each in waiting:
         await each
 

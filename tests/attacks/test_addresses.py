@@ -7,7 +7,7 @@ import pytest
 
 from footfall.domain import account_mails, attempts, log_ins
 from footfall.domain.registration import new_account
-from footfall.driver.batch_kinds import Rate
+from footfall.driver.script_calls import Rate
 from footfall.model import Account, Credentials, Role
 from footfall.notify.notification import Failed
 from tests.conftest import Site, Sites

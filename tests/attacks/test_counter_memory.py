@@ -99,7 +99,7 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
     counts as many units, so that all counters together take no more than the limit says, whatever
     their paths are."""
     limit = 30_000
-    room = CounterQuota(store.redis, store.keys, store.changes, store.numbers, limit)
+    room = store.quota = CounterQuota(store.redis, store.keys, store.numbers, limit)
     await room.read()
     with server_of(kind, servers).admin() as admin:
         before = admin.info("memory")["used_memory"]
@@ -126,7 +126,7 @@ async def test_who_flips_a_reaction_does_not_use_up_the_limit(store: Store) -> N
     """Who: somebody who takes a reaction back and gives it again, for hours. What: lets services
     believe that counters begin, so that they refuse everybody else's. Instead: before anybody is
     refused the number of all counters is read again, but at most once a second."""
-    room = CounterQuota(store.redis, store.keys, store.changes, store.numbers, 50)
+    room = store.quota = CounterQuota(store.redis, store.keys, store.numbers, 50)
     await room.read()
     for _ in range(60):
         await store.counters.add([("/a", "reaction0", 1), ("/a", "reaction0", -1)])

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from footfall.domain import attempts
-from footfall.driver.batch_kinds import Rate
+from footfall.driver.script_calls import Rate
 from footfall.outside.targets import Targets
 from tests.conftest import Site, Sites
 from tests.support.own_pages import OwnPage

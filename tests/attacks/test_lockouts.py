@@ -8,7 +8,7 @@ import pyotp
 import pytest
 
 from footfall.domain import attempts, log_ins, passwords
-from footfall.driver.batch_kinds import Rate
+from footfall.driver.script_calls import Rate
 from footfall.http.csrf import CSRF_HEADER
 from tests.conftest import Site, Sites
 

@@ -9,7 +9,7 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from footfall.domain import attempts
-from footfall.driver.batch_kinds import Rate
+from footfall.driver.script_calls import Rate
 from footfall.outside import fetch
 from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, Browser, settings, ticket_in

@@ -20,7 +20,7 @@ from footfall.app import open_process, open_store
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.domain import attempts, log_ins
-from footfall.driver.batch_kinds import Rate
+from footfall.driver.script_calls import Rate
 from tests.support.providers import Provider, provider
 from tests.support.servers import program_of, running
 from tests.support.sites import site_of

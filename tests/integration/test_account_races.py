@@ -10,7 +10,7 @@ import pytest
 
 from footfall.domain import attempts
 from footfall.domain.links import new_link
-from footfall.driver.batch_kinds import Rate
+from footfall.driver.script_calls import Rate
 from tests.conftest import EVERYWHERE, Site, Sites
 from tests.support.logging_in import Browser, settings
 from tests.support.providers import Provider, fresh, provider

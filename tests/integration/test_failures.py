@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import pytest
 
-from footfall.driver import batch
 from footfall.driver.client import connect
 from footfall.driver.connection import Connection, pack
 from footfall.driver.data_set_id import DataSetIds
@@ -225,30 +224,16 @@ async def test_a_damaged_version_is_an_error_and_no_hang(site: Site, store: Stor
     assert (page["errno"], count) == (500, 1)
 
 
-async def test_a_command_that_cannot_be_encoded_is_an_error_and_no_hang(store: Store) -> None:
-    """Such a path is refused long before; if it came this far, only its batch would fail."""
+async def test_a_name_that_cannot_be_encoded_is_an_error_of_its_request_alone(store: Store) -> None:
+    """Such a path is refused long before."""
     async with asyncio.timeout(20):
-        for _ in range(2 * batch.MAX_BATCHES_IN_FLIGHT):
-            found = await asyncio.gather(
-                store.counters.read(["time /\udc80"]),
-                store.counters.read(["time /a"]),
-                return_exceptions=True,
-            )
-            assert [type(each) for each in found] == [UnicodeEncodeError] * 2
+        found = await asyncio.gather(
+            store.counters.read(["time /\udc80"]),
+            store.counters.read(["time /a"]),
+            return_exceptions=True,
+        )
+        assert [type(each) for each in found] == [UnicodeEncodeError, list]
         assert await store.counters.add([("/a", "time", 1)]) == [1]
-
-
-async def test_when_too_many_wait_the_next_is_refused_at_once(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch, "MAX_WAITING_REQUESTS", 10)
-    answers = await asyncio.gather(*(site.count("/a") for _ in range(30)))
-    refused = [each for each in answers if isinstance(each, dict)]
-    counted = [each for each in answers if isinstance(each, int)]
-    assert refused
-    assert all(each["errno"] == 503 for each in refused)
-    assert sorted(counted) == list(range(1, len(counted) + 1))
-    assert await site.get("/article", path="/a") == len(counted)
 
 
 class Proxy:

@@ -107,23 +107,21 @@ async def test_workers_that_have_read_the_numbers_keep_to_the_limit_together(sto
     """Until one reads them, as it does every minute, it knows of no new counters but its own."""
     other = Store(store.redis, prefix=store.keys.prefix, buckets=256)
     await other.open()
-    rooms = [
-        CounterQuota(each.redis, each.keys, each.changes, each.numbers, 100)
-        for each in (store, other)
-    ]
+    for each in (store, other):
+        each.quota = CounterQuota(each.redis, each.keys, each.numbers, 100)
     refused = 0
     for n in range(20):
-        each, room = (store, other)[n % 2], rooms[n % 2]
-        await room.read()
+        each = (store, other)[n % 2]
+        await each.quota.read()
         paths = [f"/{n}/{i}" for i in range(10)]
-        if await room.allows([f"time {path}" for path in paths]):
+        if await each.quota.allows([f"time {path}" for path in paths]):
             await each.counters.add([(path, "time", 1) for path in paths])
         else:
             refused += 1
     assert (refused, await agreed(store)) == (10, await store.numbers.total())
     assert (await store.numbers.total()).weight == 100
-    assert await rooms[0].allows(["time /0/0", "time /1/9"])
-    assert not await rooms[1].allows(["time /0/0", "time /new"])
+    assert await store.quota.allows(["time /0/0", "time /1/9"])
+    assert not await other.quota.allows(["time /0/0", "time /new"])
 
 
 async def stored(store: Store, names: Sequence[str], count: int) -> None:

@@ -14,12 +14,12 @@ import orjson
 from footfall.api import routes
 from footfall.api.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from footfall.api.endpoint import Row
-from footfall.api.fast import Done, FastRequest
+from footfall.api.fast import FastRequest, changing, reading
 from footfall.api.fields import Fields, Text
 from footfall.api.prefixes import Prefix
 from footfall.api.schemas import AnswerSchema
 from footfall.api.who import ANYBODY
-from footfall.domain.counters import VIEWS, change
+from footfall.domain.counters import VIEWS
 from footfall.domain.site import Site
 from footfall.errors import BadRequest, ServiceError
 from footfall.http.envelope import NO_ENVELOPE
@@ -37,21 +37,16 @@ HIT = Fields(lambda found, request, site: Hit(found["page"]), (_PAGE,), source="
 
 
 def count(site: Site, parsed: Hit) -> FastRequest:
-    changes = site.counters.changes([(parsed.page, VIEWS, 1)])
-    return FastRequest(_number, partial(change, site, changes), changes=changes)
+    return changing(site, [(parsed.page, VIEWS, 1)], _number)
 
 
 def badge(site: Site, parsed: Hit) -> FastRequest:
-    return replace(count(site, parsed), answer=_picture)
+    return changing(site, [(parsed.page, VIEWS, 1)], _picture)
 
 
 def value(site: Site, parsed: Hit) -> FastRequest:
     names = site.counters.names([parsed.page], [VIEWS])
-
-    def send(client_key: str, done: Done) -> None:
-        site.counters.fetch_counts(names, done)
-
-    return FastRequest(lambda counts: {"value": counts[0]}, send, names=names)
+    return reading(site, names, lambda counts: {"value": counts[0]})
 
 
 def _number(counts: Sequence[int]) -> Reply:

@@ -33,7 +33,7 @@ PROTOCOL = {
     "connection_lost": "ends the cycle, and forgets the connection",
     "data_received": "is replaced: it feeds the parser, and bounds what a head may take",
     "eof_received": "is replaced: who half-closes is answered still",
-    "on_message_begin": "begins a request that is passed on; the parser does not call it",
+    "on_message_begin": "begins a request that is passed on",
     "on_url": "is replaced: the URL is held",
     "on_header": "takes each header of a request that is passed on",
     "on_headers_complete": "makes the cycle of a request that is passed on",

@@ -10,7 +10,7 @@ from footfall.config import BadSettings, Settings
 from footfall.domain import account_mails, attempts
 from footfall.domain.links import new_link
 from footfall.domain.registration import new_account
-from footfall.driver.batch_kinds import Rate
+from footfall.driver.script_calls import Rate
 from footfall.model import Account, Credentials
 from footfall.notify.account_mail import language_of
 from tests.conftest import Site, Sites

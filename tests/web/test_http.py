@@ -224,7 +224,7 @@ async def test_a_bug_is_a_500_that_does_not_show_the_error(
     def broken(*args: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(site.store.counters, "fetch_counts", broken)
+    monkeypatch.setattr(site.store.counters, "fetch", broken)
     # No description has a bug's answer.
     site.http.event_hooks = {}
     response = await site.http.get("/api/article?path=/a")

@@ -56,7 +56,8 @@ def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtoc
         _refused: Request | None = None
 
         def refuse(self, error: ServiceError) -> None:
-            if not self.is_between:
+            # Before its URL, nothing of a request is known.
+            if not self.is_between and self.url:
                 self._refused = _read_by(self)
             super().refuse(error)
 
@@ -83,7 +84,9 @@ def _logged_cycle(base: type[FastCycle], log: AccessLog) -> type[FastCycle]:
             status: int = super().answer(reply)
             body = reply.body if isinstance(reply, Response) else reply[0]
             size = 0 if status in (0, 304) else len(body)
-            answer = Answer(self.request.route.name, status, size, monotonic() - self.since)
+            answer = Answer(
+                self.request.operation.route.name, status, size, monotonic() - self.since
+            )
             log.write(self._asked, answer)
             return status
 

@@ -5,19 +5,18 @@ Their dialect says what a count looks like: a number, or an object for each path
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 
 import orjson
 
 from ..domain.counters import VIEWS, lowers_views
-from ..domain.counters import change as apply
 from ..domain.rules import require_administrator
 from ..domain.site import Site
 from ..http.params import MAX_PATH, MAX_PATHS, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 from .dialects import Dialect
-from .fast import Done, FastRequest, answered
+from .fast import FastRequest, answered, changing, reading
 from .fields import COUNTER_TYPES, Choice, Fields, Found, ListOf, Paths, Shapes, Text, Words
 
 ACTIONS = {"inc": 1, "desc": -1}
@@ -30,23 +29,27 @@ class Read:
     paths: Sequence[str] | None
     types: Sequence[str]
     dialect: Dialect
-    # A template of the answer when it has one count, with %d for it.
-    one: bytes = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "one", _one(self.types[0], self.dialect))
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Read":
         paths = found["paths"] if "paths" in found else found["path"]
         return cls(paths, found["type"], request.dialect)
 
-    def reply(self, counts: Sequence[int]) -> Reply:
-        """`counts` has each path's types in order."""
+
+class CountsReply:
+    """Makes the answer of counts: of each path, its counters of these types in order."""
+
+    def __init__(self, types: Sequence[str], dialect: Dialect) -> None:
+        self._types = types
+        self._dialect = dialect
+        # A template of the answer when it has one count, with %d for it.
+        self._one = _one(types[0], dialect)
+
+    def __call__(self, counts: Sequence[int]) -> Reply:
         if len(counts) == 1:
             # Most requests read one counter, and its count is a sufficient ETag.
-            return self.one % counts[0], b'"%d"' % counts[0]
-        dialect, types = self.dialect, self.types
+            return self._one % counts[0], b'"%d"' % counts[0]
+        dialect, types = self._dialect, self._types
         if len(counts) == len(types):
             json = dialect.single(orjson.dumps(dict(zip(types, counts, strict=True))))
         elif len(types) > 1 or not counts:
@@ -78,11 +81,8 @@ def read(site: Site, parsed: Read) -> FastRequest:
     if parsed.paths is None:
         return FastRequest(lambda numbers: 0)
     names = site.counters.names(parsed.paths, parsed.types)
-
-    def send(client_key: str, done: Done) -> None:
-        site.counters.fetch_counts(names, done)
-
-    return FastRequest(parsed.reply, send, names=names)
+    # Not a method of `parsed`, since prepared requests are cached, and need not keep the paths.
+    return reading(site, names, CountsReply(parsed.types, parsed.dialect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,5 +163,4 @@ async def change(site: Site, parsed: Change | Read, caller: Caller) -> object:
 def _asked(site: Site, parsed: Change | Read) -> FastRequest:
     if isinstance(parsed, Read):
         return read(site, parsed)
-    changes = site.counters.changes(parsed.changes)
-    return FastRequest(parsed.reply, partial(apply, site, changes), changes=changes)
+    return changing(site, parsed.changes, parsed.reply)

@@ -100,8 +100,8 @@ class Row:
 
     def fast_request(self, site: Site, parsed: Any) -> FastRequest | None:
         fast = self.fast(site, parsed) if self.fast else None
-        changes = bool(fast and fast.changes)
-        assert not changes or self.method not in READING or self.is_unsafe, f"{self.route} counts"
+        is_change = fast is not None and fast.is_change
+        assert not is_change or self.method not in READING or self.is_unsafe, f"{self.route} counts"
         return fast
 
     def headers(self, dialect: Dialect) -> Lines:
@@ -219,7 +219,7 @@ class Resource:
         if row.run is None or caller.viewer.account is None:
             fast = row.fast_request(site, parsed)
             if fast:
-                key = site.rate_limits.client_key(caller.address) if fast.changes else ""
+                key = site.rate_limits.client_key(caller.address) if fast.is_change else ""
                 return await answered(fast, key)
         assert row.run is not None, f"{row.route} has nothing that answers this request"
         return await row.run(site, parsed, caller)

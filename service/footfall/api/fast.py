@@ -11,12 +11,17 @@ from functools import partial
 from typing import Any
 
 from ..callbacks import awaited
+from ..domain.counters import change
+from ..domain.site import Site
 
 # A callback that gets Redis's numbers in the order of the request, or what went wrong.
 Done = Callable[[list[int] | Exception], None]
 # Sends what a client wants of Redis with the next batch; the client is known by its key for the
 # rate limit, which is "" if it has none.
 Send = Callable[[str, Done], None]
+# Makes the answer of these numbers: a finished Reply, plain data, or a coroutine that will return
+# one of them.
+Answering = Callable[[list[int]], Any]
 
 
 def send_nothing(client_key: str, done: Done) -> None:
@@ -28,14 +33,27 @@ def send_nothing(client_key: str, done: Done) -> None:
 class FastRequest:
     """A parsed request, without what depends on the visitor."""
 
-    # Makes the answer of these numbers: a finished Reply, plain data, or a coroutine that will
-    # return one of them.
-    answer: Callable[[list[int]], Any]
+    answer: Answering
     send: Send = send_nothing
-    # The counters that it reads, and (name, delta) of those that it changes. Only for changes is
-    # the client's key made out.
-    names: Sequence[str] = ()
-    changes: Sequence[tuple[str, int]] = ()
+    # How many counters it reads or changes; only for a change is the client's key made out.
+    size: int = 0
+    is_change: bool = False
+
+
+def reading(site: Site, names: Sequence[str], answer: Answering) -> FastRequest:
+    """Reads these counters, and answers their counts."""
+    read = site.counters.reading(names)
+
+    def send(client_key: str, done: Done) -> None:
+        site.counters.fetch(read, done)
+
+    return FastRequest(answer, send, read.size)
+
+
+def changing(site: Site, changes: Sequence[tuple[str, str, int]], answer: Answering) -> FastRequest:
+    """Makes these (path, type, delta) changes as anybody may, and answers the new counts."""
+    packed = site.counters.change(changes)
+    return FastRequest(answer, partial(change, site, packed), packed.size, is_change=True)
 
 
 async def answered(request: FastRequest, client_key: str) -> Any:

@@ -70,14 +70,15 @@ class FastCycle:
         self.keep_alive = self.response_complete = True
 
     def take(self, request: PreparedRequest, headers: Headers) -> None:
-        self._client_key = self._peer_key if request.is_limited else ""
-        if request.is_limited:
+        self.request = request
+        self._client_key = ""
+        if request.is_limited and self.site.rate_limits.are_on:
+            self._client_key = self._peer_key
             forwarded = headers.get(b"x-forwarded-for")
             if forwarded is not None and self._is_proxy:
                 trusted = self.connection.policy.trusted_proxies
                 address = forwarded_address(self._peer, forwarded, trusted)
                 self._client_key = self.site.rate_limits.client_key(address)
-        self.request = request
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
         self.since = self.connection.since
@@ -92,20 +93,17 @@ class FastCycle:
 
     def arrived(self, numbers: list[int] | Exception) -> None:
         """Make the answer of Redis's numbers, and write it."""
-        reply: Reply | Response
+        reply: Reply | Response | None
         try:
             if isinstance(numbers, Exception):
                 raise numbers
-            answer = self.request.answer(numbers)
-            if isinstance(answer, Coroutine):
-                # The event loop keeps only a weak reference to a task.
-                self._making = self.connection.loop.create_task(answer)
-                self._making.add_done_callback(self._made)
-                return
-            reply = self._reply(answer)
+            reply = self.request.answer(numbers)
+            if type(reply) is not tuple or not self.request.operation.is_common:
+                reply = self._reply(reply)
         except Exception as error:
             reply = self._failed(error)
-        self.answer(reply)
+        if reply is not None:
+            self.answer(reply)
 
     def _made(self, making: "asyncio.Task[Any]") -> None:
         if making.cancelled():
@@ -113,13 +111,22 @@ class FastCycle:
         elif error := making.exception():
             self.answer(self._failed(error))
         else:
-            self.answer(self._reply(making.result()))
+            self.answer(self._finished(making.result()))
 
-    def _reply(self, answer: Any) -> Reply | Response:
-        if isinstance(answer, (tuple, Response)) and self.request.is_common:
+    def _reply(self, answer: Any) -> Reply | Response | None:
+        """None if it takes a coroutine to make it."""
+        if isinstance(answer, Coroutine):
+            # The event loop keeps only a weak reference to a task.
+            self._making = self.connection.loop.create_task(answer)
+            self._making.add_done_callback(self._made)
+            return None
+        return self._finished(answer)
+
+    def _finished(self, answer: Any) -> Reply | Response:
+        if isinstance(answer, (tuple, Response)) and self.request.operation.is_common:
             return answer
         try:
-            return self.request.finish(answer)
+            return self.request.operation.finish(answer)
         except Exception as error:
             # Nobody would answer the request if this were raised behind a task.
             return self._failed(error)
@@ -127,22 +134,17 @@ class FastCycle:
     def _failed(self, error: BaseException) -> Response:
         self.site.process.metrics.refused.add(type(error).__name__)
         with named_request(self._id):
-            return self.request.refuse(error, self.request.language, self.request.route.name)
+            return self.request.operation.refuse(error, self.request.language)
 
     def answer(self, reply: Reply | Response) -> int:
         """Write the answer; returns its status, or 0 if the client is gone."""
         self.response_complete = True
-        connection, route = self.connection, self.request.route
+        connection, route = self.connection, self.request.operation.route
         transport = connection.transport
         if transport.is_closing():
             return 0
         status = 200
-        if isinstance(reply, Response) or self._known or not self.keep_alive:
-            answer = answer_of(reply, self._known)
-            close = () if self.keep_alive else ((b"connection", b"close"),)
-            transport.write(connection.plain(answer, close))
-            status = answer.status
-        else:
+        if type(reply) is tuple and self.keep_alive and not self._known:
             body, tag = reply
             first = connection.first_lines()
             if not tag:
@@ -151,6 +153,11 @@ class FastCycle:
                 transport.writelines((_WITH_TAG % (first, len(body), tag, b""), body))
             else:
                 transport.write(_WITH_TAG % (first, len(body), tag, body))
+        else:
+            answer = answer_of(reply, self._known)
+            close = () if self.keep_alive else ((b"connection", b"close"),)
+            transport.write(connection.plain(answer, close))
+            status = answer.status
         now = connection.since = monotonic()
         seconds = now - self.since
         route.took(seconds, status)

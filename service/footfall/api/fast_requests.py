@@ -4,10 +4,7 @@ What to do follows from method, URL and body alone, which most visitors of a pag
 prepared requests are cached by these. Headers differ by visitor and are read for each request.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from sys import getsizeof
 from typing import Any
 
 from ..domain.site import Site
@@ -18,7 +15,7 @@ from ..http.response import COMMON, JSON_TYPE, Reply, Response, answer_of, faile
 from ..telemetry.metrics import Route
 from .dialects import Dialect
 from .endpoint import Row, reply_of
-from .fast import FastRequest, Send
+from .fast import Answering, FastRequest, Send
 from .fast_paths import FastPaths
 
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
@@ -26,42 +23,49 @@ MAX_KEPT_BYTES = 32 * 1024 * 1024
 MAX_REQUEST_BYTES = MAX_KEPT_BYTES // 512
 # What a cached request takes besides its text: its objects, and its entry in the dictionary.
 REQUEST_OVERHEAD_BYTES = 600
+# And for each counter, besides its path.
+COUNTER_BYTES = 120
+
+
+@dataclass(frozen=True, slots=True)
+class FastOperation:
+    """An operation in a dialect, with what the protocol class needs to answer it."""
+
+    row: Row
+    dialect: Dialect
+    # Its metrics.
+    route: Route
+    # Is it answered in JSON with the common headers, which the connection has ready as bytes? Then
+    # an operation's Reply or Response is sent as it is.
+    is_common: bool
+
+    def finish(self, data: Any) -> Reply | Response:
+        """What is sent of an answer that is not sent as it is."""
+        reply = data if isinstance(data, Response) else reply_of(self.row, self.dialect, data)
+        if self.is_common:
+            return reply
+        return answer_of(reply, b"").under(self.row.headers(self.dialect))
+
+    def refuse(self, error: BaseException, language: str) -> Response:
+        """The answer that tells of an error."""
+        answer = failed(error, language, self.route.name, self.dialect.refusals.answer)
+        return answer.under(self.row.headers(self.dialect))
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
-    """A FastRequest with what the protocol class needs to answer it.
+    """A FastRequest of an operation.
 
     A dataclass with slots, since the fields of a named tuple take longer to look up.
     """
 
-    # Its metrics.
-    route: Route
+    operation: FastOperation
     send: Send
-    answer: Callable[[list[int]], Any]
-    # Is it answered in JSON with the common headers, which the connection has ready as bytes? Then
-    # an operation's Reply or Response is sent as it is.
-    is_common: bool
-    # Makes what is sent of any other answer.
-    finish: Callable[[Any], Reply | Response]
-    # The answer that tells of an error, in a language, to the request of this name.
-    refuse: Callable[[BaseException, str, str], Response]
+    answer: Answering
     # Does it take tokens of the client's?
     is_limited: bool
     # In which a refusal is worded: `lang` of the query.
     language: str
-
-
-def _whole(row: Row, dialect: Dialect, data: Any) -> Response:
-    reply = data if isinstance(data, Response) else reply_of(row, dialect, data)
-    return answer_of(reply, b"").under(row.headers(dialect))
-
-
-def _refused(
-    row: Row, dialect: Dialect, error: BaseException, language: str, request: str
-) -> Response:
-    answer = failed(error, language, request, dialect.refusals.answer)
-    return answer.under(row.headers(dialect))
 
 
 class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
@@ -73,6 +77,7 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
     def __init__(self, site: Site, *, is_on: bool = True) -> None:
         self._site = site
         self._paths = FastPaths() if is_on else None
+        self._operations: dict[tuple[int, int], FastOperation] = {}
         self._bytes = 0
 
     def may_have(self, method: bytes, url: bytes) -> bool:
@@ -109,27 +114,25 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
         fast = row.fast_request(self._site, parsed)
         if fast is None:
             return None
-        is_common = row.answer.type == JSON_TYPE and row.headers(dialect) is COMMON
-        prepared = PreparedRequest(
-            self._site.process.metrics.routes[row.route],
-            fast.send,
-            fast.answer,
-            is_common,
-            partial(reply_of if is_common else _whole, row, dialect),
-            partial(_refused, row, dialect),
-            bool(fast.changes),
-            str(values.get("lang", "")).lower(),
-        )
+        language = str(values.get("lang", "")).lower()
+        operation = self._operation(row, dialect)
+        prepared = PreparedRequest(operation, fast.send, fast.answer, fast.is_change, language)
         self._keep(words, fast, prepared)
         return prepared
+
+    def _operation(self, row: Row, dialect: Dialect) -> FastOperation:
+        key = id(row), id(dialect)
+        if key not in self._operations:
+            route = self._site.process.metrics.routes[row.route]
+            is_common = row.answer.type == JSON_TYPE and row.headers(dialect) is COMMON
+            self._operations[key] = FastOperation(row, dialect, route, is_common)
+        return self._operations[key]
 
     def _keep(
         self, words: tuple[bytes, bytes, bytes], fast: FastRequest, prepared: PreparedRequest
     ) -> None:
-        # The path is stored again in each counter's name and in the parsed request.
-        names = [*fast.names, *(name for name, _ in fast.changes)]
-        size = REQUEST_OVERHEAD_BYTES + 4 * sum(map(len, words))
-        size += 150 * len(names) + 2 * sum(map(getsizeof, names))
+        # The paths are stored again, packed for Redis with the keys of their hashes.
+        size = REQUEST_OVERHEAD_BYTES + 2 * sum(map(len, words)) + COUNTER_BYTES * fast.size
         if size > MAX_REQUEST_BYTES:
             return
         self._bytes += size

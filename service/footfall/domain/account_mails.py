@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from ..driver.background import Background
-from ..driver.batch_kinds import Rate
 from ..driver.replies import ErrorReply
+from ..driver.script_calls import Rate
 from ..errors import Busy, StoreUnavailable, TooManyAttempts
 from ..notify.account_mail import Kind, Letter, message_of
 from ..notify.mail import Smtp

@@ -10,7 +10,7 @@ counts apart, and a caller whom an account knows (domain/devices.py) needs no to
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..driver.batch_kinds import Rate
+from ..driver.script_calls import Rate
 from ..errors import TooManyAttempts
 from ..model import Caller
 from ..netaddr import limit_key, network_key

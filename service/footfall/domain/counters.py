@@ -9,32 +9,35 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..callbacks import awaited
-from ..driver.batch_kinds import CountsCallback
+from ..driver.packed import PackedChange
+from ..driver.script_calls import CountsCallback
 from ..errors import NoRoom, TooMany
 from .site import Site
 
 VIEWS = "time"
 
 
-def change(
-    site: Site, changes: Sequence[tuple[str, int]], client_key: str, done: CountsCallback
-) -> None:
-    """Apply (name, delta) changes, all or none; `done` gets the new counts, in order.
+def change(site: Site, change: PackedChange, client_key: str, done: CountsCallback) -> None:
+    """Apply changes, all or none; `done` gets the new counts, in order.
 
     Or it gets TooMany if the client makes too many changes or too many new counters, NoRoom if
     there is no room for a new counter, StoreUnavailable. A client without a key has no limit.
     """
+    limits = site.rate_limits
     if client_key:
-        done = partial(_counted, site, changes, client_key, done)
-        if not site.rate_limits.covers(client_key, len(changes)):
-            paid = partial(_paid, site, changes, client_key, done)
-            return _pay(site, client_key, len(changes), paid)
-    _apply(site, changes, client_key, done)
+        done = partial(_counted, site, change, client_key, done)
+        if not limits.covers(client_key, change.size):
+            paid = partial(_paid, site, change, client_key, done)
+            return _pay(site, client_key, change.size, paid)
+    if site.quota.is_full or client_key in limits.owing:
+        site.process.background.start(_change_known(site, change, client_key, done))
+    else:
+        site.counters.send(change, done)
 
 
 def _paid(
     site: Site,
-    changes: Sequence[tuple[str, int]],
+    change: PackedChange,
     client_key: str,
     done: CountsCallback,
     waits: list[int] | Exception,
@@ -42,43 +45,34 @@ def _paid(
     if isinstance(waits, Exception):
         done(waits)
     else:
-        _apply(site, changes, client_key, done)
+        site.process.background.start(_change_known(site, change, client_key, done))
 
 
-def _apply(
-    site: Site, changes: Sequence[tuple[str, int]], client_key: str, done: CountsCallback
+async def _change_known(
+    site: Site, change: PackedChange, client_key: str, done: CountsCallback
 ) -> None:
-    if client_key in site.rate_limits.owing or site.quota.is_full:
-        site.process.background.start(_apply_to_known(site, changes, client_key, done))
-    else:
-        site.counters.send_changes(changes, done)
-
-
-async def _apply_to_known(
-    site: Site, changes: Sequence[tuple[str, int]], client_key: str, done: CountsCallback
-) -> None:
-    """The same where new counters may not be made: Redis is asked first which these are."""
-    names = [name for name, _ in changes]
+    """The same where new counters may be refused: Redis is asked first which these are."""
+    names = [name for name, _ in change.changes]
     wait_ms = site.rate_limits.wait_ms(client_key)
     try:
         if wait_ms and not await site.quota.are_known(names):
             raise TooMany(wait_ms, "New pages are counted too fast from this address")
         if not await site.quota.allows(names):
             raise NoRoom()
-        site.counters.send_changes(changes, done)
+        site.counters.send(change, done)
     except Exception as error:
         done(error)
 
 
 def _counted(
     site: Site,
-    changes: Sequence[tuple[str, int]],
+    change: PackedChange,
     client_key: str,
     done: CountsCallback,
     counts: list[int] | Exception,
 ) -> None:
     if isinstance(counts, list) and 1 in counts:
-        _charge_new(site, client_key, changes, counts)
+        _charge_new(site, client_key, change.changes, counts)
     done(counts)
 
 

@@ -113,11 +113,12 @@ class RateLimits:
         # (client, tokens) -> may the client make so many changes without taking tokens in Redis?
         self.covers = self.changes.covers if self.changes else _covers_all
         self.owing: dict[str, float] = {}
+        self.are_on = self.changes is not None or self.new is not None
         self._exempt = exempt
 
     def client_key(self, address: str) -> str:
         """The client whose tokens an address takes; "" if it needs none."""
-        if not address or (self.changes is None and self.new is None):
+        if not address or not self.are_on:
             return ""
         return self._exempt.limit_key_outside(address)
 

@@ -11,8 +11,8 @@ import secrets
 from collections.abc import Callable
 from unicodedata import normalize
 
-from ..driver.batch_kinds import Rate
 from ..driver.keys import digest
+from ..driver.script_calls import Rate
 from ..notify.mail import Unsubscribing, address_of
 from ..notify.notification import Failed
 from ..plurals import number_of

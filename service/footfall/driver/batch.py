@@ -2,7 +2,8 @@
 
 To send a command of its own for each request would cost Redis and this process far more than the
 work itself. So requests join the batch that is forming; it is sent at the end of the turn, and the
-next one forms meanwhile. Without load a batch has one request, and is sent at once.
+next one forms meanwhile. Without load a batch has one request, and is sent at once. Requests that
+ask the same are sent once.
 
 Every request gets its own answer, or StoreUnavailable with all others of its batch. A batch is
 never sent twice, and when too many requests wait, further ones fail at once.
@@ -11,17 +12,21 @@ A Cluster has a batch for each node (node_batches.py), so that a slow node delay
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from ..errors import StoreUnavailable
-from .batch_kinds import Call, CountsCallback, IncrBatch, PackedNames, Rate, ReadBatch, TokenBatch
 from .client import RedisClient
+from .cluster import slot_of_key
 from .connection import Command, Done
-from .replies import deliver
+from .packed import PackedChange, PackedRead
+from .replies import UNDELIVERED, deliver, failure, is_unknown_script
+from .script_calls import ChangeCall, CountsCallback, Rate, ScriptCall, Taking, TokenCall
 from .scripts import Scripts
+
+log = logging.getLogger(__name__)
 
 # While so many batches are in flight, the next one goes on growing: a slow Redis gets larger ones.
 MAX_BATCHES_IN_FLIGHT = 4
@@ -30,43 +35,37 @@ MAX_BATCHES_IN_FLIGHT = 4
 MAX_NODE_BATCHES_IN_FLIGHT = 1
 # Requests that may wait for the next batch; more are answered 503 at once.
 MAX_WAITING_REQUESTS = 20_000
-# Counters in one script call, at which a batch is sent however many are in flight: the call blocks
+# Changes at which a batch is sent however many are in flight: a script call with so many blocks
 # Redis for about a millisecond.
-MAX_BATCH_COUNTERS = 1_000
-
+MAX_BATCH_CHANGES = 1_000
 
 # CommandSender.ask, or the same for one node of a Cluster.
 Ask = Callable[[Sequence[Command], Done, float], None]
+# Is told of the weight of counters that have begun.
+Began = Callable[[int], None]
+# What is asked, and who waits for it.
+Changes = dict[PackedChange, list[CountsCallback]]
+Reads = dict[PackedRead, list[CountsCallback]]
 
 
 class Batcher(Protocol):
-    """Joins requests to batches; calls `done` once, with the numbers in order or an exception.
-
-    `new_weight` is the weight of all counters that its changes have begun.
-    """
-
-    @property
-    def new_weight(self) -> int: ...
+    """Joins requests to batches; calls `done` once, with the numbers in order or an exception."""
 
     @property
     def waiting(self) -> int:
         """How many requests wait for the next batch."""
         ...
 
-    def read(self, names: Sequence[str], done: CountsCallback) -> None:
-        """`done` gets the counts of these counters; a batch reads each counter once."""
+    def read(self, read: PackedRead, done: CountsCallback) -> None:
+        """`done` gets the numbers, 0 for one that is not stored."""
         ...
 
-    def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
-        """Apply (name, delta) changes; `done` gets the new counts."""
+    def add(self, change: PackedChange, done: CountsCallback) -> None:
+        """Change counters; `done` gets the new counts."""
         ...
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens from the bucket with this key; `done` gets [0], or [ms to wait for them]."""
-        ...
-
-    def version(self, path: str, done: CountsCallback) -> None:
-        """`done` gets the version of an article's comments."""
         ...
 
 
@@ -77,178 +76,186 @@ class Batch:
         self,
         redis: RedisClient,
         scripts: Scripts,
-        packed: PackedNames,
+        began: Began,
         ask: Ask,
         most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
     ) -> None:
         self._redis = redis
-        self._scripts = scripts
-        self._packed = packed
-        self._ask = ask
-        self._forming = _Forming(self._scripts)
-        self._is_leaving = False
-        self._in_flight = 0
+        self._add = scripts["counters/add"]
+        self._take_tokens = scripts["rate_limit/take_tokens"]
+        self.began = began
+        self.ask = ask
         self._most_in_flight = most_in_flight
-        self.new_weight = 0
-
-    @property
-    def waiting(self) -> int:
-        return self._forming.size
+        self._in_flight = 0
+        # What has been asked since the last batch was sent.
+        self._changes: Changes = defaultdict(list)
+        self._reads: Reads = defaultdict(list)
+        self._takings: list[Taking] = []
+        self.waiting = 0
+        # How many changes they make.
+        self._number = 0
+        self._is_leaving = False
+        # By the event loop's clock, the deadline of the first request; it counts for all.
+        self._deadline = 0.0
 
     @property
     def is_idle(self) -> bool:
-        return not self._forming.size and not self._in_flight
+        return not self.waiting and not self._in_flight
 
-    def read(self, names: Sequence[str], done: CountsCallback) -> None:
-        forming = self._forming
-        if forming.size >= MAX_WAITING_REQUESTS:
-            return _refuse(done)
-        forming.reads.want(names, done)
-        self._joined(len(forming.reads.places))
+    def read(self, read: PackedRead, done: CountsCallback) -> None:
+        if self._is_leaving or self._may_join(done):
+            self._reads[read].append(done)
+            self.waiting += 1
 
-    def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
-        forming = self._forming
-        if forming.size >= MAX_WAITING_REQUESTS:
-            return _refuse(done)
-        wanted = forming.increments.wanted
-        first = len(wanted)
-        wanted += changes
-        forming.increments.waiting.append((slice(first, len(wanted)), done))
-        self._joined(len(wanted))
+    def add(self, change: PackedChange, done: CountsCallback) -> None:
+        if self._is_leaving or self._may_join(done):
+            self._changes[change].append(done)
+            self.waiting += 1
+            self._number += change.size
+            if self._number >= MAX_BATCH_CHANGES:
+                self._leave()
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
-        forming = self._forming
-        if forming.size >= MAX_WAITING_REQUESTS:
-            return _refuse(done)
-        wanted = forming.takings.wanted
-        forming.takings.waiting.append((slice(len(wanted), len(wanted) + 1), done))
-        wanted.append((bucket, tokens, rate))
-        self._joined(len(wanted))
+        if self._is_leaving or self._may_join(done):
+            self._takings.append((bucket, tokens, rate, done))
+            self.waiting += 1
 
-    def version(self, path: str, done: CountsCallback) -> None:
-        self.numbers((self._packed.versions[path],), done)
-
-    def numbers(self, keys: Sequence[bytes], done: CountsCallback) -> None:
-        """`done` gets the numbers under these packed keys, 0 for a key that does not exist."""
-        forming = self._forming
-        if forming.size >= MAX_WAITING_REQUESTS:
-            return _refuse(done)
-        forming.numbers.want(keys, done)
-        self._joined()
-
-    def _joined(self, counters: int = 0) -> None:
-        """Note that a request has joined the batch, which wants so many counters now."""
-        forming = self._forming
-        if not forming.size:
-            forming.deadline = self._redis.deadline()
-        forming.size += 1
-        if counters >= MAX_BATCH_COUNTERS:
-            self._leave()
-        elif not self._is_leaving and self._in_flight < self._most_in_flight:
+    def _may_join(self, done: CountsCallback) -> bool:
+        """May a request join a batch that nothing lets leave yet? If not, it is refused."""
+        if self.waiting >= MAX_WAITING_REQUESTS:
+            deliver(done, StoreUnavailable())
+            return False
+        if not self.waiting:
+            self._deadline = self._redis.deadline()
+        if self._in_flight < self._most_in_flight:
             self._is_leaving = True
             asyncio.get_running_loop().call_soon(self._leave)
+        return True
 
     def _leave(self) -> None:
         self._is_leaving = False
-        batch = self._forming
-        if not batch.size:
+        if not self.waiting:
             return
-        self._forming = _Forming(self._scripts)
+        self._redis.stats.batched(self.waiting)
+        self.waiting = self._number = 0
         self._in_flight += 1
-        self._redis.stats.batched(batch.size)
+        sent = _Sent(self, self._calls(), self._deadline)
+        if self._reads:
+            sent.reads, self._reads = self._reads, defaultdict(list)
         try:
-            self._send(batch)
+            self._redis.data_set_ids.check()
+            sent.send()
         except Exception as error:
             # Not raised: that would end the loop that hands out the replies of other batches.
             self._in_flight -= 1
-            batch.fail(error)
+            sent.fail(error)
 
-    def _send(self, batch: "_Forming") -> None:
-        self._redis.data_set_ids.check()
-        is_cluster = self._redis.is_cluster
-        # Changes go before reads, so that a read sees the changes of its own batch.
-        calls = batch.increments.calls(self._packed, is_cluster)
-        calls += batch.takings.calls(self._packed, is_cluster)
-        commands = [call.command() for call in calls]
-        commands += map(self._packed.reads.__getitem__, batch.reads.places)
-        commands += batch.number_commands(is_cluster)
-        if not commands:
-            self._arrived(batch, calls, [])
-            return
-        self._ask(commands, partial(self._arrived, batch, calls), batch.deadline)
+    def _calls(self) -> list[ScriptCall]:
+        """What scripts are asked since the last batch. Changes go before reads, so that a read
+        sees the changes of its own batch."""
+        calls: list[ScriptCall] = []
+        if self._changes:
+            changes, self._changes = self._changes, defaultdict(list)
+            for some in _by_slot(changes) if self._redis.is_cluster else (changes,):
+                calls.append(ChangeCall(self._add, some))
+        if self._takings:
+            takings, self._takings = self._takings, []
+            for few in _takings_by_slot(takings) if self._redis.is_cluster else (takings,):
+                calls.append(TokenCall(self._take_tokens, few))
+        return calls
 
-    def _arrived(
-        self, batch: "_Forming", calls: list[Call], replies: list[Any] | StoreUnavailable
-    ) -> None:
+    def landed(self) -> None:
+        """A batch has its replies. The next one is sent before those are answered, so that Redis
+        and this process work at once."""
         self._in_flight -= 1
-        if self._forming.size and not self._is_leaving:
-            # Sent before the answers of this one, so that Redis and this process work at once.
+        if self.waiting and not self._is_leaving:
             self._leave()
-        if isinstance(replies, StoreUnavailable):
-            batch.fail(replies)
+
+
+class _Sent:
+    """A batch in flight."""
+
+    __slots__ = ("_batch", "_calls", "_deadline", "reads")
+
+    def __init__(self, batch: Batch, calls: list[ScriptCall], deadline: float) -> None:
+        self._batch = batch
+        self._calls = calls
+        self._deadline = deadline
+        self.reads: Reads = {}
+
+    def send(self) -> None:
+        commands = [call.command() for call in self._calls]
+        for read in self.reads:
+            commands += read.commands
+        if not commands:
+            self._arrived([])
             return
-        with _failing_on_error(batch):
-            first, behind = len(calls), len(calls) + len(batch.reads.places)
-            batch.reads.take(replies[first:behind])
-            batch.numbers.take(replies[behind:])
-            self._take(batch, calls, replies)
-
-    def _take(self, batch: "_Forming", calls: list[Call], replies: list[Any]) -> None:
-        """Answer what scripts did. Calls that Redis did not run, as it has not the script (any
-        more), are sent once more in full: nothing is done twice by that."""
-        unknown = [call for call, reply in zip(calls, replies, strict=False) if call.take(reply)]
-        if unknown:
-            self._ask_again(batch, unknown)
-            return
-        self.new_weight += batch.increments.new_weight()
-        batch.increments.answer()
-        batch.takings.answer()
-
-    def _ask_again(self, batch: "_Forming", calls: list[Call]) -> None:
-        def arrived(replies: list[Any] | StoreUnavailable) -> None:
-            with _failing_on_error(batch):
-                if isinstance(replies, StoreUnavailable):
-                    replies = [replies] * len(calls)
-                self._take(batch, calls, replies)
-
-        commands = [call.command(in_full=True) for call in calls]
-        self._ask(commands, arrived, batch.deadline)
-
-
-class _Forming:
-    """The requests that have joined since the last batch was sent."""
-
-    def __init__(self, scripts: Scripts) -> None:
-        self.size = 0
-        # The deadline of the first request, by the clock of the event loop; it counts for all.
-        self.deadline = 0.0
-        self.increments = IncrBatch(scripts["counters/add"])
-        self.takings = TokenBatch(scripts["rate_limit/take_tokens"])
-        # Annotated, since a call of ReadBatch[str] would take twice as long.
-        self.reads: ReadBatch[str] = ReadBatch()
-        self.numbers: ReadBatch[bytes] = ReadBatch()
-
-    def number_commands(self, is_cluster: bool) -> list[Command]:
-        keys = self.numbers.places
-        if is_cluster or len(keys) < 2:
-            return [b"*2\r\n$3\r\nGET\r\n" + key for key in keys]
-        return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(keys), b"".join(keys))]
+        self._batch.ask(commands, self._arrived, self._deadline)
 
     def fail(self, error: Exception) -> None:
-        for kind in (self.increments, self.takings, self.reads, self.numbers):
-            for _, done in kind.waiting:
+        for waiting in self.reads.values():
+            for done in waiting:
                 deliver(done, error)
+        for call in self._calls:
+            call.fail(error)
+
+    def _arrived(self, replies: list[Any] | StoreUnavailable) -> None:
+        self._batch.landed()
+        if isinstance(replies, StoreUnavailable):
+            self.fail(replies)
+            return
+        place = len(self._calls)
+        for read, waiting in self.reads.items():
+            numbers = _numbers(replies[place : place + read.size])
+            place += read.size
+            for done in waiting:
+                try:
+                    done(numbers)
+                except Exception:
+                    log.exception(UNDELIVERED)
+        if self._calls:
+            self._take(self._calls, replies)
+
+    def _take(self, calls: list[ScriptCall], replies: list[Any]) -> None:
+        """Answer what scripts did. Calls that Redis did not run, as it has not the script (any
+        more), are sent once more in full: nothing is done twice by that."""
+        unknown = []
+        for call, reply in zip(calls, replies, strict=False):
+            if isinstance(reply, list) and len(reply) == call.size:
+                if begun := call.answer(reply):
+                    self._batch.began(begun)
+            elif is_unknown_script(reply):
+                unknown.append(call)
+            else:
+                call.fail(failure(reply) if isinstance(reply, Exception) else TypeError(reply))
+        if unknown:
+            self._ask_again(unknown)
+
+    def _ask_again(self, calls: list[ScriptCall]) -> None:
+        def arrived(replies: list[Any] | StoreUnavailable) -> None:
+            if isinstance(replies, StoreUnavailable):
+                replies = [replies] * len(calls)
+            self._take(calls, replies)
+
+        self._batch.ask([call.command(in_full=True) for call in calls], arrived, self._deadline)
 
 
-def _refuse(done: CountsCallback) -> None:
-    deliver(done, StoreUnavailable())
-
-
-@contextmanager
-def _failing_on_error(batch: _Forming) -> Iterator[None]:
-    """If one reply cannot be understood, no other request of the batch waits for ever."""
+def _numbers(replies: list[Any]) -> list[int] | Exception:
     try:
-        yield
-    except Exception as error:
-        batch.fail(error)
-        raise
+        return [0 if each is None else int(each) for each in replies]
+    except (TypeError, ValueError) as error:
+        return next((failure(each) for each in replies if isinstance(each, Exception)), error)
+
+
+def _by_slot(changes: Changes) -> Iterable[Changes]:
+    slots: defaultdict[int, Changes] = defaultdict(dict)
+    for change, waiting in changes.items():
+        slots[change.slot][change] = waiting
+    return slots.values()
+
+
+def _takings_by_slot(takings: list[Taking]) -> Iterable[list[Taking]]:
+    slots: defaultdict[int, list[Taking]] = defaultdict(list)
+    for taking in takings:
+        slots[slot_of_key(taking[0].encode())].append(taking)
+    return slots.values()

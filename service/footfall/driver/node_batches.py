@@ -7,81 +7,61 @@ all of them have answered. So a slow node delays only requests for its own keys.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
 
-from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher
-from .batch_kinds import CountsCallback, PackedNames, Rate
+from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher, Began
 from .client import RedisClient
 from .cluster import Cluster, slot_of_key
 from .connection import CommandSender
+from .packed import PackedChange, PackedRead
 from .replies import deliver
+from .script_calls import CountsCallback, Rate
 from .scripts import Scripts
-
-T = TypeVar("T")
 
 
 class NodeBatches:
     """A `Batcher`; `make` makes a Batch of the function that sends to a node."""
 
-    def __init__(self, cluster: Cluster, packed: PackedNames, make: Callable[[Ask], Batch]) -> None:
+    def __init__(self, cluster: Cluster, make: Callable[[Ask], Batch]) -> None:
         self._cluster = cluster
-        self._packed = packed
         self._make = make
         self._batches: dict[str, Batch] = {}
-        # The new weight of batches that were removed.
-        self._new_weight = 0
-
-    @property
-    def new_weight(self) -> int:
-        return self._new_weight + sum(each.new_weight for each in self._batches.values())
 
     @property
     def waiting(self) -> int:
         return sum(each.waiting for each in self._batches.values())
 
-    def read(self, names: Sequence[str], done: CountsCallback) -> None:
-        self._share(names, names, Batch.read, done)
+    def read(self, read: PackedRead, done: CountsCallback) -> None:
+        nodes = list(map(self._cluster.node_of, read.slots))
+        if not nodes:
+            return deliver(done, [])
+        if nodes.count(nodes[0]) == len(nodes):
+            return self._batch(nodes[0]).read(read, done)
+        if read.split[0] != nodes:
+            read.split = nodes, _parts(read, nodes)
+        joint = _Joint(read.size, len(read.split[1]), done)
+        for node, places, part in read.split[1]:
+            self._batch(node).read(part, partial(joint.received, places))
 
-    def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
-        self._share([name for name, _ in changes], changes, Batch.add, done)
+    def add(self, change: PackedChange, done: CountsCallback) -> None:
+        if len(change.parts) == 1:
+            return self._batch_at(change.slot).add(change, done)
+        joint = _Joint(change.size, len(change.parts), done)
+        for places, part in change.parts:
+            self._batch_at(part.slot).add(part, partial(joint.received, places))
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
-        slot = slot_of_key(bucket.encode())
-        self._batch(self._cluster.node_of(slot)).take_tokens(bucket, tokens, rate, done)
+        batch = self._batch_at(slot_of_key(bucket.encode()))
+        batch.take_tokens(bucket, tokens, rate, done)
 
-    def version(self, path: str, done: CountsCallback) -> None:
-        slot = slot_of_key(self._packed.versions[path])
-        self._batch(self._cluster.node_of(slot)).version(path, done)
-
-    def _share(
-        self,
-        names: Sequence[str],
-        items: Sequence[T],
-        join: Callable[[Batch, Sequence[T], CountsCallback], None],
-        done: CountsCallback,
-    ) -> None:
-        """Join each of the items, which belong to these counters, to the batch of its node."""
-        node_of, slots = self._cluster.node_of, self._packed.slots
-        nodes = [node_of(slots[name]) for name in names]
-        if not nodes:
-            deliver(done, [])
-            return
-        if nodes.count(nodes[0]) == len(nodes):
-            join(self._batch(nodes[0]), items, done)
-            return
-        places: defaultdict[str, list[int]] = defaultdict(list)
-        for place, node in enumerate(nodes):
-            places[node].append(place)
-        joint = _Joint(len(names), len(places), done)
-        for node, there in places.items():
-            join(self._batch(node), [items[i] for i in there], partial(joint.received, there))
+    def _batch_at(self, slot: int) -> Batch:
+        return self._batch(self._cluster.node_of(slot))
 
     def _batch(self, node: str) -> Batch:
         if node not in self._batches:
             # Batches of nodes that have left the Cluster would stay for ever.
             for name, batch in [*self._batches.items()]:
                 if batch.is_idle:
-                    self._new_weight += self._batches.pop(name).new_weight
+                    del self._batches[name]
             self._batches[node] = self._make(partial(self._cluster.ask_node, node))
         return self._batches[node]
 
@@ -108,23 +88,32 @@ class _Joint:
             deliver(self._done, self._counts)
 
 
+def _parts(read: PackedRead, nodes: list[str]) -> list[tuple[str, list[int], PackedRead]]:
+    """Of a read for several nodes, what is for each, and its places in the whole."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, node in enumerate(nodes):
+        places[node].append(place)
+    return [
+        (node, there, PackedRead([read.commands[i] for i in there]))
+        for node, there in places.items()
+    ]
+
+
 def batcher_of(
-    sender: CommandSender, redis: RedisClient, scripts: Scripts, packed: PackedNames
+    sender: CommandSender, redis: RedisClient, scripts: Scripts, began: Began
 ) -> Batcher:
     """The Batcher for this sender: a Batch, or a Batch for each node of a Cluster."""
-    make = partial(Batch, redis, scripts, packed)
+    make = partial(Batch, redis, scripts, began)
     if isinstance(sender, Cluster):
         make = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
-        return NodeBatches(sender, packed, make)
+        return NodeBatches(sender, make)
     return make(sender.ask)
 
 
-def batches_of(
-    redis: RedisClient, scripts: Scripts, packed: PackedNames
-) -> dict[CommandSender, Batcher]:
+def batches_of(redis: RedisClient, scripts: Scripts, began: Began) -> dict[CommandSender, Batcher]:
     """A Batcher for each sender: changes may wait for the disk or for replicas, and reads must not
     wait behind them."""
     return {
-        sender: batcher_of(sender, redis, scripts, packed)
+        sender: batcher_of(sender, redis, scripts, began)
         for sender in (redis.sender, redis.prompt, redis.changes)
     }

@@ -119,13 +119,13 @@ class Script:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
         keys, args = _packed(self.header.keys, values), _packed(self.header.args, values)
         try:
-            return await send(self.call(keys, args))
+            return await send(self.call(len(keys), len(args), keys + args))
         except ErrorReply as error:
             if not is_unknown_script(error):
                 raise
         # Redis was restarted or got SCRIPT FLUSH. It has not run the script, so this call is the
         # first.
-        return await send(self.call(keys, args, in_full=True))
+        return await send(self.call(len(keys), len(args), keys + args, in_full=True))
 
     def _sender(self) -> CommandSender:
         if "no-writes" in self.header.flags:
@@ -133,26 +133,17 @@ class Script:
         return self._redis.prompt if "no-promise" in self.header.flags else self._redis.changes
 
     def call(
-        self,
-        keys: Sequence[bytes],
-        args: Sequence[bytes],
-        *,
-        keys_each: int = 1,
-        args_each: int = 1,
-        in_full: bool = False,
+        self, keys: int, args: int, words: Sequence[bytes], *, in_full: bool = False
     ) -> Command:
-        """A packed call, of packed keys and arguments; each of `keys` has `keys_each` keys, and
-        each of `args` has `args_each` arguments.
+        """A call with so many keys and arguments, of packed words; a word may have several of them.
 
         It is an EVALSHA, or `in_full` an EVAL with the source.
         """
-        number = keys_each * len(keys)
-        return b"*%d\r\n%b%b%b%b" % (
-            3 + number + args_each * len(args),
+        return b"*%d\r\n%b%b%b" % (
+            3 + keys + args,
             self._in_full if in_full else self._by_digest,
-            pack_word(number),
-            b"".join(keys),
-            b"".join(args),
+            pack_word(keys),
+            b"".join(words),
         )
 
 

@@ -5,6 +5,9 @@ So a request is held until the parser has all of it. If it may take the fast pat
 own answers it (api/fast_cycle.py). Any request that is unusual, long or has no fast path is
 replayed to uvicorn's callbacks and becomes an ASGI request.
 
+A browser sends a dozen headers, of which hardly one changes the answer: only those that might are
+kept. For a replay, which is rare, the request's bytes are parsed once more.
+
 uvicorn sets no limit to the headers of a request; here they may be as long as in the reference
 server.
 """
@@ -21,6 +24,7 @@ from ..errors import TooLong, Unavailable, Unreadable
 from .body import AS_JSON, JSON, kind_of
 from .client import Headers, headers_of, is_allowed
 from .connection import Connection
+from .head import DecidingHeaders, all_headers
 
 # URL and headers together: the limit of Node.js, and so of the reference server.
 MAX_HEAD_BYTES = 16 * 1024
@@ -32,6 +36,7 @@ MAX_PIPELINED = 100
 UNREADABLE = "Invalid HTTP request received."
 # Two readers of a request without one Host could take it to be for two services.
 NO_HOST = "Host: HTTP/1.1 needs exactly one line of it, with a name or an address"
+_VERSION_11 = b" HTTP/1.1\r\n"
 _HOST = re.compile(rb"([\w.~%-]+|\[[\da-fA-F:.]+\])(:\d{0,5})?")
 
 
@@ -61,25 +66,25 @@ class HttpProtocol(Connection):
     requests: ClassVar[Requests]
     cycle_type: ClassVar[type[Cycle]]
 
-    # The parser calls nothing at a request's first byte: on_url comes early enough.
-    on_message_begin: ClassVar[None] = None  # type: ignore[assignment]
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # The Host that was found to be one, since a connection's requests have the same; no header
         # has this byte.
         self._host = b"\0"
-        # The headers that were read so far, by name, and further lines of names that are repeated.
-        self.head: dict[bytes, bytes] = {}
-        self._repeated: list[tuple[bytes, bytes]] = []
-        self._collect_headers()
+        # Those of the request that is read: the first of each name, and further ones.
+        self._headers = DecidingHeaders(with_pages=bool(self.policy.domains))
+        self.head, self._repeated = self._headers.first, self._headers.repeated
+        self._unusual = self._headers.unusual
+        # The parser calls it for each header.
+        self.on_header = self._headers.collector()  # type: ignore[method-assign, assignment]
         super().__init__(*args, **kwargs)
-        self._is_chunked = False
+        # The bytes just received, if they began between requests, and how many requests were
+        # complete in them before this one.
+        self._received = b""
+        self._completed = 0
         # True while uvicorn does not know the request.
         self._is_held = False
         self._body = b""
-        # True if the bytes just received cannot complete a head that is too long.
-        self._is_short = True
-        # True if these bytes began a head or continued a body.
+        # True if the bytes just received began a head or continued a body.
         self._has_moved = False
         # Bytes received since, which the parser may be keeping.
         self._loose_bytes = 0
@@ -93,35 +98,22 @@ class HttpProtocol(Connection):
         # Without reference cycles, memory is freed at once and not by the garbage collector.
         del self._fast_cycle
 
-    def _collect_headers(self) -> None:
-        """Make on_header a closure: a method, called for a dozen headers, takes twice as long."""
-        head, repeated = self.head, self._repeated
-        are_trailers = False
-
-        def on_header(name: bytes, value: bytes) -> None:
-            if are_trailers:
-                return
-            name = name.lower()
-            if name in head:
-                repeated.append((name, value))
-            else:
-                head[name] = value
-
-        def ignore_trailers(is_chunked: bool) -> None:
-            nonlocal are_trailers
-            are_trailers = is_chunked
-
-        self.on_header = on_header  # type: ignore[method-assign]
-        self._ignore_trailers = ignore_trailers
-
     def data_received(self, data: bytes) -> None:
         if self.is_discarding:
             self.note_unread(data)
             return
-        self._has_moved = False
-        self._is_short = len(data) <= MAX_HEAD_BYTES and not self.is_in_head
+        if len(data) > MAX_HEAD_BYTES:
+            # In pieces: so a head that is complete in the piece that it began in is no longer.
+            for start in range(0, len(data), MAX_HEAD_BYTES):
+                self.data_received(data[start : start + MAX_HEAD_BYTES])
+            return
         if self.timeout_keep_alive_task is not None:
             self._unset_keepalive_if_required()
+        if self.is_between:
+            self._received = data
+            self._completed = 0
+            if self._headers.are_all:
+                self._headers.collect_deciding()
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError:
@@ -131,13 +123,16 @@ class HttpProtocol(Connection):
             self._unsupported_upgrade_warning()
         if not (self.is_between or self.is_discarding):
             self._check_unfinished(data)
+        self._received = b""
 
     def _check_unfinished(self, data: bytes) -> None:
         """Bound what a request that is not complete may take, or pass it on."""
+        self._collect_all()
         if self._has_moved:
             # The bytes in which a head begins may also contain the end of the body before it, so
             # only the headers that the parser has read count.
             self._loose_bytes = self._bytes_in_head() if self.is_in_head else 0
+            self._has_moved = False
         else:
             # More of a head or of trailers; the parser keeps each header until it is complete.
             self._loose_bytes += len(data)
@@ -151,24 +146,20 @@ class HttpProtocol(Connection):
 
     # The parser's callbacks.
 
-    def on_url(self, url: bytes) -> None:
-        if self.is_in_head:
-            # The URL came in pieces.
-            self.url += url
-            return
+    def on_message_begin(self) -> None:
         if self.is_refused:
             return
         self.is_between = False
         self.is_in_head = self._has_moved = True
         self.since = monotonic()
-        self.url = url
-        self._body = b""
+        self.url = self._body = b""
         self.head.clear()
-        if self._is_chunked:
-            self._is_chunked = False
-            self._ignore_trailers(False)
-        if self._repeated:
-            self._repeated.clear()
+        if self._unusual or self._repeated or self._headers.are_all:
+            self._headers.clear()
+
+    def on_url(self, url: bytes) -> None:
+        # It may come in pieces.
+        self.url += url
 
     def on_headers_complete(self) -> None:
         if self.is_refused:
@@ -178,10 +169,10 @@ class HttpProtocol(Connection):
             self.refuse(Unreadable(NO_HOST))
             return
         self._is_held = True
-        if b"transfer-encoding" in self.head:
+        if self._unusual and b"transfer-encoding" in self.head:
+            self._collect_all()
             # Headers that the parser finds from now on are trailers, which the service ignores.
-            self._is_chunked = True
-            self._ignore_trailers(True)
+            self._headers.ignore()
             self._pass_on()
 
     def _has_one_host(self) -> bool:
@@ -209,27 +200,29 @@ class HttpProtocol(Connection):
         if self.is_refused:
             return
         if self._is_held:
-            request = self.requests[self.parser.get_method(), self.url, self._body]
-            if request is not None and self._is_usual():
-                headers = headers_of(self.all_headers()) if self._repeated else self.head
-                if self._may_call(headers):
-                    self._answer_fast(request, headers)
-                    return
+            method = self.parser.get_method()
+            request = self.requests[method, self.url, self._body]
+            if request is not None and self._answers_fast(request, method):
+                self._completed += 1
+                return
             self._pass_on()
         if not self.is_refused:
             self.is_in_body = False
             self.is_between = not self.is_discarding
             super().on_message_complete()
+            self._completed += 1
 
     # Requests that ASGI answers.
 
     def all_headers(self) -> list[tuple[bytes, bytes]]:
         """Those of the request that was read last, as far as they have come."""
+        self._collect_all()
         return [*self.head.items(), *self._repeated]
 
-    @property
-    def _is_head_too_long(self) -> bool:
-        return self._bytes_in_head() > MAX_HEAD_BYTES
+    def _collect_all(self) -> None:
+        """From now on all headers are kept, also those of this request that were dropped."""
+        if not self._headers.are_all:
+            self._headers.collect_all(all_headers(self._received, self._completed))
 
     def _bytes_in_head(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.all_headers())
@@ -237,7 +230,8 @@ class HttpProtocol(Connection):
     def _pass_on(self) -> None:
         """Replay the request to uvicorn's callbacks, as far as it has been read."""
         self._is_held = False
-        if not self._is_short and self._is_head_too_long:
+        headers = self.all_headers()
+        if self._bytes_in_head() > MAX_HEAD_BYTES:
             self.refuse(TooLong())
         elif len(self.pipeline) >= MAX_PIPELINED:
             self.refuse(Unavailable())
@@ -245,7 +239,7 @@ class HttpProtocol(Connection):
             url = self.url
             HttpToolsProtocol.on_message_begin(self)
             self.url = url
-            for name, value in self.all_headers():
+            for name, value in headers:
                 HttpToolsProtocol.on_header(self, name, value)
             # Raises if the URL is malformed.
             super().on_headers_complete()
@@ -263,49 +257,49 @@ class HttpProtocol(Connection):
 
     # Requests that take the fast path.
 
-    def _is_usual(self) -> bool:
-        """Is there nothing about the request that only ASGI handles?"""
+    def _answers_fast(self, request: Any, method: bytes) -> bool:
+        """Let a cycle of the fast path answer, unless only ASGI can; a pipelined one waits for its
+        turn."""
         head = self.head
-        return not (
-            (not self._is_short and self._is_head_too_long)
+        if (
+            self._unusual
             or not self.parser.should_keep_alive()
-            or b"authorization" in head
-            or b"upgrade" in head
-            or b"expect" in head
-            # HTTP/1.0 keeps a connection open only with one of these headers.
-            or (
-                (b"connection" in head or b"proxy-connection" in head)
-                and self.parser.get_http_version() != "1.1"
-            )
+            # HTTP/1.0 keeps a connection open only with this header.
+            or (b"connection" in head and not self._is_version_11(method))
             or self.is_closing_soon
             or self.flow.write_paused
-            or len(self.pipeline) >= MAX_PIPELINED
-        )
-
-    def _may_call(self, headers: Headers) -> bool:
-        """May the page that sent these headers call, with a body that can be read as JSON?"""
-        if self._body and (
-            b"content-encoding" in headers
-            or (headers.get(b"content-type") != JSON and kind_of(headers) not in AS_JSON)
+            or (self.pipeline and len(self.pipeline) >= MAX_PIPELINED)
+            or (self._headers.are_all and self._bytes_in_head() > MAX_HEAD_BYTES)
         ):
             return False
-        return not self.policy.domains or is_allowed(headers, self.policy.domains)
-
-    def _answer_fast(self, request: Any, headers: Headers) -> None:
-        """Let a cycle of the fast path answer; a pipelined request waits for its turn."""
-        before = self.cycle
-        is_free = before is None or before.response_complete
-        # One cycle answers the requests of a connection one after the other.
-        cycle = self._fast_cycle if is_free else self.cycle_type(self)
-        cycle.take(request, headers)
-        self.cycle = cycle  # type: ignore[assignment]
+        headers = headers_of(self.all_headers()) if self._repeated else head
+        if self._body and headers.get(b"content-type") != JSON and kind_of(headers) not in AS_JSON:
+            return False
+        if self.policy.domains and not is_allowed(headers, self.policy.domains):
+            return False
         self._is_held = False
         self.is_between = True
-        if is_free:
+        before = self.cycle
+        if before is None or before.response_complete:
+            # One cycle answers the requests of a connection one after the other.
+            cycle = self._fast_cycle
+            self.cycle = cycle  # type: ignore[assignment]
+            cycle.take(request, headers)
             cycle.start()
         else:
+            cycle = self.cycle_type(self)
+            cycle.take(request, headers)
+            self.cycle = cycle  # type: ignore[assignment]
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, None))  # type: ignore[arg-type]
+        return True
+
+    def _is_version_11(self, method: bytes) -> bool:
+        # Where the request is the first in these bytes, its version is found at once; the parser
+        # makes a text of it, which takes as long as reading the whole request.
+        at = len(method) + 1 + len(self.url)
+        is_first = not self._completed and self._received.startswith(_VERSION_11, at)
+        return is_first or self.parser.get_http_version() == "1.1"
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         if app is None:

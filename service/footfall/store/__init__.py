@@ -8,10 +8,11 @@ failures of Redis into StoreUnavailable (driver/client.py).
 from secrets import token_hex
 
 from ..driver.background import Background
-from ..driver.batch_kinds import PackedNames, Rate
 from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.node_batches import batches_of
+from ..driver.packed import PackedNames
+from ..driver.script_calls import Rate
 from ..driver.scripts import Scripts
 from .accounts import Accounts
 from .backups import Backups
@@ -76,7 +77,7 @@ class Store:
         self.keys = Keys(prefix, buckets)
         self.packed = PackedNames(self.keys)
         self.scripts = scripts = scripts or Scripts(redis)
-        self.batches = batches_of(redis, scripts, self.packed)
+        self.batches = batches_of(redis, scripts, lambda weight: self.quota.began(weight))
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         # What goes on behind requests, of the store and of its users.
         self.background = background or Background()
@@ -86,16 +87,16 @@ class Store:
 
     def _make_nouns(self, counter_limit: int) -> None:
         redis, scripts = self.redis, self.scripts
-        self.counters = Counters(self.batch, self.changes)
+        self.counters = Counters(self.batch, self.changes, self.packed)
         self.counter_walk = CounterWalk(redis, self.keys)
-        self.comments = Comments(redis, scripts, self.keys, self.batch, self.journal)
+        self.comments = Comments(redis, scripts, self.keys, self.packed, self.batch, self.journal)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
         self.deletions = Deletions(redis, scripts, self.keys, self.journal)
         self.undo_records = UndoRecords(redis, self.keys)
         self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.numbers = CounterNumbers(redis, scripts, self.keys)
-        self.quota = CounterQuota(redis, self.keys, self.changes, self.numbers, counter_limit)
+        self.quota = CounterQuota(redis, self.keys, self.numbers, counter_limit)
         self.site = SiteIndex(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from ..callbacks import awaited
 from ..driver.batch import Batcher
-from ..driver.batch_kinds import CountsCallback, Memo
 from ..driver.client import RedisClient
 from ..driver.keys import Keys, digest
+from ..driver.packed import Memo, PackedNames
 from ..driver.pipeline import Pipeline
+from ..driver.script_calls import CountsCallback
 from ..driver.scripts import Scripts
 from ..errors import NoSuchParent
 from ..model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
@@ -77,10 +78,17 @@ class Step(NamedTuple):
 
 class Comments:
     def __init__(
-        self, redis: RedisClient, scripts: Scripts, keys: Keys, batch: Batcher, journal: Journal
+        self,
+        redis: RedisClient,
+        scripts: Scripts,
+        keys: Keys,
+        packed: PackedNames,
+        batch: Batcher,
+        journal: Journal,
     ) -> None:
         self._journal = journal
         self._redis = redis
+        self._packed = packed
         self._batch = batch
         self._keys = keys
         self.pipeline = Pipeline(redis)
@@ -219,7 +227,7 @@ class Comments:
         return versions[0]
 
     def fetch_version(self, path: str, done: CountsCallback) -> None:
-        self._batch.version(path, done)
+        self._batch.read(self._packed.version(path), done)
 
     async def touch(self, page: str, now_ms: int) -> None:
         """Raise a page's version: what is looked up for it has changed."""

@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 
 from ..callbacks import awaited
 from ..driver.batch import Batcher
-from ..driver.batch_kinds import CountsCallback, Rate
 from ..driver.keys import Keys
+from ..driver.script_calls import CountsCallback, Rate
 from ..driver.scripts import Scripts
 from ..errors import TooFast
 from ..netaddr import network_key

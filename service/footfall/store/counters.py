@@ -12,6 +12,7 @@ from ..callbacks import awaited
 from ..driver.batch import Batcher
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
+from ..driver.packed import PackedChange, PackedNames, PackedRead
 
 # A step of a walk reads so many hashes, and so many fields of a large one: 8 MB at worst.
 MAX_STEP_HASHES = 32
@@ -23,31 +24,35 @@ STEP_HASHES = 512
 class Counters:
     """Counters by name, which is `<type> <path>`.
 
-    `fetch_counts(names, done)` and `send_changes([(name, delta), …], done)` join the next batch;
-    `done` gets the counts in order, or an exception.
+    `fetch(reading, done)` and `send(change, done)` join the next batch; `done` gets the counts in
+    order, or an exception.
     """
 
-    def __init__(self, reads: Batcher, changes: Batcher) -> None:
-        self.fetch_counts = reads.read
-        self.send_changes = changes.add
+    def __init__(self, reads: Batcher, changes: Batcher, packed: PackedNames) -> None:
+        self.fetch = reads.read
+        self.send = changes.add
+        self._packed = packed
 
     @staticmethod
     def names(paths: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
         """The counters of all types of the first path, then of the second, and so on."""
         return tuple([f"{type} {path}" for path in paths for type in types])
 
+    def reading(self, names: Sequence[str]) -> PackedRead:
+        """What `fetch` takes."""
+        return self._packed.read(names)
+
+    def change(self, changes: Sequence[tuple[str, str, int]]) -> PackedChange:
+        """What `send` takes, of (path, type, delta) each."""
+        return self._packed.change([(f"{type} {path}", delta) for path, type, delta in changes])
+
     async def read(self, names: Sequence[str]) -> list[int]:
         """The counts of these counters; 0 for a counter that does not exist."""
-        return await awaited(partial(self.fetch_counts, names))
-
-    @staticmethod
-    def changes(changes: Sequence[tuple[str, str, int]]) -> list[tuple[str, int]]:
-        """(path, type, delta) each as (name, delta)."""
-        return [(f"{type} {path}", delta) for path, type, delta in changes]
+        return await awaited(partial(self.fetch, self.reading(names)))
 
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; returns the new counts, in order, none below 0."""
-        return await awaited(partial(self.send_changes, self.changes(changes)))
+        return await awaited(partial(self.send, self.change(changes)))
 
 
 class CounterWalk:

@@ -18,7 +18,6 @@ from itertools import islice
 from random import randrange
 from typing import NamedTuple
 
-from ..driver.batch import Batcher
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, WEIGHTS, Keys
 from ..driver.replies import ErrorReply
@@ -119,23 +118,22 @@ class CounterQuota:
     may have used up the rest.
     """
 
-    def __init__(
-        self, redis: RedisClient, keys: Keys, batch: Batcher, numbers: CounterNumbers, limit: int
-    ) -> None:
+    def __init__(self, redis: RedisClient, keys: Keys, numbers: CounterNumbers, limit: int) -> None:
         self._redis = redis
         self._keys = keys
-        self._batch = batch
         self._numbers = numbers
         self._limit = limit
-        # When it was read last: the weight that was left, and the batch's `new_weight`.
+        # When it was read last: the weight that was left, and what began since.
         self._left = limit
         self._new_weight = 0
         self._read_at = -math.inf
+        # True if the quota may be used up, by what this process knows; `allows` makes sure.
+        self.is_full = False
 
-    @property
-    def is_full(self) -> bool:
-        """True if the quota may be used up, by what this process knows; `allows` makes sure."""
-        return self._limit > 0 and self._batch.new_weight - self._new_weight >= self._left
+    def began(self, weight: int) -> None:
+        """Note that this process has made new counters of this weight."""
+        self._new_weight += weight
+        self.is_full = self._limit > 0 and self._left <= self._new_weight
 
     async def allows(self, names: Sequence[str]) -> bool:
         """Is there room for these counters, or do all exist already? Raises StoreUnavailable."""
@@ -158,9 +156,10 @@ class CounterQuota:
             return
         self._read_at = asyncio.get_running_loop().time()
         # Before the numbers: counters that begin meanwhile may count twice, but none is missed.
-        new_weight = self._batch.new_weight
+        before = self._new_weight
         counted = await self._numbers.total()
-        self._new_weight, self._left = new_weight, self._limit - counted.weight
+        self._left = self._limit - counted.weight
+        self.began(-before)
 
 
 class Kind(NamedTuple):

@@ -113,11 +113,11 @@ class Counter:
 class Histogram:
     def __init__(self, numbers: Numbers, bounds: Sequence[float]) -> None:
         self._numbers = numbers
-        self._own = numbers.own
+        self.own = numbers.own
         self._bounds = bounds
 
     def observe(self, value: float) -> None:
-        own = self._own
+        own = self.own
         own[bisect_left(self._bounds, value)] += 1
         own[-1] += value
 
@@ -138,12 +138,16 @@ class Route:
     def __init__(self, name: str, well: Histogram, others: Counter, otherwise: Histogram) -> None:
         self.name = name
         self._well = well
+        self._own = well.own
         self._others = others
         self._otherwise = otherwise
 
     def took(self, seconds: float, status: int) -> None:
         if status == 200:
-            self._well.observe(seconds)
+            # As `observe` does, since most requests come here.
+            own = self._own
+            own[bisect_left(SECONDS, seconds)] += 1
+            own[-1] += seconds
             return
         self.count(status)
         self._otherwise.observe(seconds)

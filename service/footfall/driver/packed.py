@@ -1,0 +1,130 @@
+"""What requests ask of a batch, in RESP, Redis's protocol.
+
+Busy sites ask for the same few counters again and again, so a prepared request keeps what it asks
+(api/fast_requests.py), and requests of one batch that ask the same are sent to Redis once.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from .cluster import slot_of_key
+from .connection import Command, pack_word
+from .keys import Keys, digest
+
+# Names that are cached in their packed form, and how long they may be: some megabytes at most.
+MAX_KEPT_WORDS = 16_384
+MAX_KEPT_CHARACTERS = 256
+
+_GET = b"*2\r\n$3\r\nGET\r\n"
+_HGET = b"*3\r\n$4\r\nHGET\r\n"
+_ONE = pack_word(1)
+
+T = TypeVar("T")
+
+
+class Memo(dict[str, T]):
+    """A cache: name -> `make(name)`. When it is full, all of it is dropped."""
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        self._make = make
+
+    def __missing__(self, name: str) -> T:
+        made = self._make(name)
+        if len(name) <= MAX_KEPT_CHARACTERS:
+            if len(self) >= MAX_KEPT_WORDS:
+                self.clear()
+            self[name] = made
+        return made
+
+
+class PackedRead:
+    """Commands that read one number each."""
+
+    __slots__ = ("_slots", "commands", "size", "split")
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        self.commands = commands
+        self.size = len(commands)
+        self._slots: list[int] = []
+        # On a Cluster, the nodes of the commands and this read in parts, as it was split last.
+        self.split: tuple[list[str], list[tuple[str, list[int], PackedRead]]] = ([], [])
+
+    @property
+    def slots(self) -> list[int]:
+        """The slot of each command, which only a Cluster has."""
+        self._slots = self._slots or [slot_of_key(each) for each in self.commands]
+        return self._slots
+
+
+class PackedChange:
+    """(name, delta) changes of counters. For each, its two keys in one piece, and its field."""
+
+    __slots__ = ("_parts", "args", "changes", "fields", "is_rise", "keys", "size")
+
+    def __init__(
+        self, changes: Sequence[tuple[str, int]], packed: Sequence[tuple[bytes, bytes]]
+    ) -> None:
+        self.changes = changes
+        self.size = len(changes)
+        self.keys = [keys for keys, _ in packed]
+        self.fields = [field for _, field in packed]
+        # For each, its field and delta in one piece.
+        self.args = [
+            field + (_ONE if delta == 1 else pack_word(delta))
+            for field, (_, delta) in zip(self.fields, changes, strict=True)
+        ]
+        # Several of the same rise are made at once, and each still gets the count of its own.
+        self.is_rise = self.size == 1 and changes[0][1] == 1
+        self._parts: list[tuple[list[int], PackedChange]] = []
+
+    @property
+    def slot(self) -> int:
+        """The slot of its first counter, which only a Cluster has."""
+        return slot_of_key(self.keys[0])
+
+    @property
+    def parts(self) -> "list[tuple[list[int], PackedChange]]":
+        """The same for one slot each, and the places of their counters in this one."""
+        if not self._parts:
+            slots: dict[int, list[int]] = {}
+            for place, key in enumerate(self.keys):
+                slots.setdefault(slot_of_key(key), []).append(place)
+            self._parts = [(there, self._part(there)) for there in slots.values()]
+        return self._parts
+
+    def _part(self, places: list[int]) -> "PackedChange":
+        if len(places) == self.size:
+            return self
+        packed = [(self.keys[i], self.fields[i]) for i in places]
+        return PackedChange([self.changes[i] for i in places], packed)
+
+
+class PackedNames:
+    """Packs what is asked of counters and of pages by their names."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._counters = Memo(lambda name: _packed_counter(keys.counts(name), name))
+        self._reads = Memo(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))
+        self._versions = Memo(
+            lambda path: PackedRead((_GET + pack_word(keys.page(digest(path), "version")),))
+        )
+
+    def read(self, names: Sequence[str]) -> PackedRead:
+        """The counts of these counters."""
+        return PackedRead(tuple(map(self._reads.__getitem__, names)))
+
+    def version(self, path: str) -> PackedRead:
+        """The version of an article's comments."""
+        return self._versions[path]
+
+    def change(self, changes: Sequence[tuple[str, int]]) -> PackedChange:
+        return PackedChange(changes, [self._counters[name] for name, _ in changes])
+
+    def clear(self) -> None:
+        """Forget counters' keys, since the seed or the number of buckets has changed."""
+        self._counters.clear()
+        self._reads.clear()
+
+
+def _packed_counter(key: str, name: str) -> tuple[bytes, bytes]:
+    return pack_word(key) + pack_word(Keys.numbers_beside(key)), pack_word(name)

@@ -1,0 +1,149 @@
+"""The script calls of a batch: one for all changes of counters and one for all tokens that are
+taken; on a Cluster one for each slot.
+"""
+
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from .connection import Command, pack_word
+from .keys import weight
+from .packed import PackedChange
+from .replies import UNDELIVERED, deliver, failure
+from .scripts import Script
+
+log = logging.getLogger(__name__)
+
+# Called with the numbers in the order of the request, or with what went wrong.
+CountsCallback = Callable[[list[int] | Exception], None]
+
+
+class Rate:
+    """A token bucket's rate: it gets `a_second` tokens and holds `at_once`."""
+
+    def __init__(self, a_second: float, at_once: int) -> None:
+        self.a_second = a_second
+        self.at_once = at_once
+        each = round(1_000_000 / a_second)
+        # The script's arguments, packed: µs for one token, and µs for a full bucket.
+        self.packed = pack_word(each) + pack_word(each * at_once)
+
+
+# (key of a bucket, tokens, rate, callback)
+Taking = tuple[str, int, Rate, CountsCallback]
+
+
+class ScriptCall(ABC):
+    """A call of a script that returns so many numbers: `size`."""
+
+    size: int
+
+    @abstractmethod
+    def command(self, *, in_full: bool = False) -> Command: ...
+
+    @abstractmethod
+    def answer(self, replies: list[Any]) -> int:
+        """Answer all requests; returns the weight of the counters that have begun."""
+
+    @abstractmethod
+    def fail(self, error: Exception) -> None: ...
+
+
+class ChangeCall(ScriptCall):
+    """Changes of counters, and who waits for each."""
+
+    def __init__(
+        self, script: Script, changes: Mapping[PackedChange, Sequence[CountsCallback]]
+    ) -> None:
+        self._script = script
+        self._changes = changes
+        self.size = 0
+
+    def command(self, *, in_full: bool = False) -> Command:
+        keys, args = [], []
+        for change, waiting in self._changes.items():
+            times = len(waiting)
+            if times == 1:
+                keys += change.keys
+                args += change.args
+            elif change.is_rise:
+                keys += change.keys
+                args.append(change.fields[0] + pack_word(times))
+            else:
+                keys += change.keys * times
+                args += change.args * times
+        self.size = len(keys)
+        return self._script.call(2 * self.size, 2 * self.size, keys + args, in_full=in_full)
+
+    def answer(self, replies: list[Any]) -> int:
+        is_sound = set(map(type, replies)) <= {int}
+        new_weight = place = 0
+        for change, waiting in self._changes.items():
+            if change.is_rise:
+                count = replies[place]
+                place += 1
+                if is_sound or isinstance(count, int):
+                    first = count - len(waiting)
+                    if not first:
+                        new_weight += weight(change.changes[0][0])
+                    for done in waiting:
+                        first += 1
+                        try:
+                            done([first])
+                        except Exception:
+                            log.exception(UNDELIVERED)
+                else:
+                    _answer(waiting, failure(count))
+                continue
+            for done in waiting:
+                counts = replies[place : place + change.size]
+                place += change.size
+                new_weight += _new_weight(change, counts)
+                deliver(done, counts if is_sound else _sound(counts))
+        return new_weight
+
+    def fail(self, error: Exception) -> None:
+        for waiting in self._changes.values():
+            _answer(waiting, error)
+
+
+def _new_weight(change: PackedChange, counts: Sequence[Any]) -> int:
+    each = zip(change.changes, counts, strict=True)
+    return sum(weight(name) for (name, delta), count in each if count == 1 and delta == 1)
+
+
+class TokenCall(ScriptCall):
+    """Tokens that are taken from buckets."""
+
+    def __init__(self, script: Script, takings: Sequence[Taking]) -> None:
+        self._script = script
+        self._takings = takings
+        self.size = len(takings)
+
+    def command(self, *, in_full: bool = False) -> Command:
+        now = pack_word(time.time_ns() // 1000)
+        words = [pack_word(bucket) for bucket, _, _, _ in self._takings]
+        words += [now + pack_word(tokens) + rate.packed for _, tokens, rate, _ in self._takings]
+        return self._script.call(self.size, 4 * self.size, words, in_full=in_full)
+
+    def answer(self, replies: list[Any]) -> int:
+        for (_, _, _, done), wait in zip(self._takings, replies, strict=True):
+            deliver(done, _sound([wait]))
+        return 0
+
+    def fail(self, error: Exception) -> None:
+        for _, _, _, done in self._takings:
+            deliver(done, error)
+
+
+def _answer(waiting: Iterable[CountsCallback], answer: list[int] | Exception) -> None:
+    for done in waiting:
+        deliver(done, answer)
+
+
+def _sound(numbers: list[Any]) -> list[int] | Exception:
+    """The numbers, or what the first of them stands for that is an error."""
+    wrong = next((each for each in numbers if isinstance(each, Exception)), None)
+    return failure(wrong) if wrong else numbers

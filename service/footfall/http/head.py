@@ -1,0 +1,153 @@
+"""The headers of a request, as the parser finds them: those that may change the answer, or all."""
+
+from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
+
+import httptools
+
+# With one of these only an endpoint can answer.
+UNUSUAL = frozenset(
+    {
+        b"transfer-encoding",
+        b"content-encoding",
+        b"proxy-connection",
+        b"upgrade",
+        b"expect",
+        b"authorization",
+    }
+)
+DECIDING = UNUSUAL | {
+    b"host",
+    b"connection",
+    b"content-type",
+    b"if-none-match",
+    b"x-forwarded-for",
+    b"x-request-id",
+}
+# These decide, too, where only some sites may call.
+OF_PAGES = frozenset({b"referer", b"origin"})
+# What browsers and proxies send with most requests, which is dropped where the parser finds it.
+# That is only faster: any other name is compared in lower case.
+_COMMON = """
+    Accept Accept-Encoding Accept-Language Cache-Control Content-Length Cookie DNT Pragma Priority
+    Sec-CH-UA Sec-CH-UA-Mobile Sec-CH-UA-Platform Sec-Fetch-Dest Sec-Fetch-Mode Sec-Fetch-Site
+    Sec-Fetch-Storage-Access Sec-GPC Save-Data User-Agent Via X-Forwarded-Host X-Forwarded-Port
+    X-Forwarded-Proto X-Real-IP CF-Connecting-IP CF-IPCountry CF-Ray CF-Visitor CDN-Loop
+"""
+
+
+def _spellings(names: Iterable[str]) -> frozenset[bytes]:
+    return frozenset(each.encode() for name in names for each in (name, name.lower()))
+
+
+_DROPPED = _spellings([*_COMMON.split(), "Referer", "Origin"])
+_DROPPED_OF_PAGES = _spellings(_COMMON.split())
+_NONE: frozenset[bytes] = frozenset()
+
+
+class _Every:
+    """Contains every name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+class DecidingHeaders:
+    """Collects headers by their names in lower case: `first` has the first line of each name, and
+    `repeated` the others. It has all of them once `are_all`.
+
+    `unusual` has the names of those with which only an endpoint can answer.
+    """
+
+    def __init__(self, *, with_pages: bool) -> None:
+        self._names = DECIDING | OF_PAGES if with_pages else DECIDING
+        self._dropped = _DROPPED_OF_PAGES if with_pages else _DROPPED
+        self.first: dict[bytes, bytes] = {}
+        self.repeated: list[tuple[bytes, bytes]] = []
+        self.unusual: list[bytes] = []
+        self.are_all = False
+        self._want: Callable[[Container[bytes], frozenset[bytes]], None]
+
+    def collector(self) -> Callable[[bytes, bytes], None]:
+        """A closure: a method, called for a dozen headers, takes twice as long."""
+        first, repeated, unusual = self.first, self.repeated, self.unusual
+        wanted: Container[bytes] = self._names
+        dropped = self._dropped
+
+        def on_header(name: bytes, value: bytes) -> None:
+            if name in dropped:
+                return
+            name = name.lower()
+            if name in wanted:
+                if name in first:
+                    repeated.append((name, value))
+                else:
+                    first[name] = value
+                if name in UNUSUAL:
+                    unusual.append(name)
+
+        def want(names: Container[bytes], never: frozenset[bytes]) -> None:
+            nonlocal wanted, dropped
+            wanted, dropped = names, never
+
+        self._want = want
+        return on_header
+
+    def clear(self) -> None:
+        """Begin the next request."""
+        self.first.clear()
+        self.repeated.clear()
+        self.unusual.clear()
+        if self.are_all:
+            self._want(_Every(), _NONE)
+
+    def collect_deciding(self) -> None:
+        self.are_all = False
+        self._want(self._names, self._dropped)
+
+    def collect_all(self, lines: Iterable[tuple[bytes, bytes]]) -> None:
+        """From now on; `lines` are all headers of the request up to here."""
+        self.are_all = True
+        self.clear()
+        for name, value in lines:
+            if name in self.first:
+                self.repeated.append((name, value))
+            else:
+                self.first[name] = value
+            if name in UNUSUAL:
+                self.unusual.append(name)
+
+    def ignore(self) -> None:
+        """What follows are trailers, until the next request."""
+        self._want((), _NONE)
+
+
+class _Lines:
+    """Has the headers of each request that the parser finds, without trailers."""
+
+    def __init__(self) -> None:
+        self.requests: list[list[tuple[bytes, bytes]]] = []
+        self._is_in_head = False
+
+    def on_message_begin(self) -> None:
+        self.requests.append([])
+        self._is_in_head = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._is_in_head:
+            self.requests[-1].append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        self._is_in_head = False
+
+
+def all_headers(received: bytes, number: int) -> list[tuple[bytes, bytes]]:
+    """The headers of the request with this number, from 0, in bytes that begin with a request."""
+    lines = _Lines()
+    parser = httptools.HttpRequestParser(lines)
+    # As uvicorn's parser is.
+    parser.set_dangerous_leniencies(lenient_data_after_close=True)
+    # The connection's own parser meets the same errors.
+    with suppress(httptools.HttpParserError, httptools.HttpParserUpgrade):
+        parser.feed_data(received)
+    return lines.requests[number] if number < len(lines.requests) else []

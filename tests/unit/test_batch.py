@@ -1,0 +1,248 @@
+"""What a batch sends of what requests ask, and which numbers each of them gets."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from footfall.driver import batch as batch_module
+from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT, Batch
+from footfall.driver.client import RedisClient
+from footfall.driver.connection import Done
+from footfall.driver.keys import Keys
+from footfall.driver.packed import PackedChange, PackedNames
+from footfall.driver.replies import ErrorReply
+from footfall.driver.script_calls import Rate
+from footfall.driver.scripts import Script, Scripts, sources
+from footfall.errors import StoreUnavailable
+
+Answer = list[int] | Exception
+NOSCRIPT = ErrorReply("NOSCRIPT No matching script")
+RATE = Rate(1, 10)
+
+
+class Redis:
+    """As much of a RedisClient as a batch needs; answers when it is told to."""
+
+    is_cluster = False
+
+    def __init__(self) -> None:
+        self.stats = self.data_set_ids = self
+        self.sent: list[Sequence[bytes]] = []
+        self.done: Done
+        self.begun = 0
+
+    def deadline(self) -> float:
+        return 0.0
+
+    def batched(self, requests: int) -> None: ...
+
+    def check(self) -> None: ...
+
+    def began(self, weight: int) -> None:
+        self.begun += weight
+
+    def ask(self, commands: Sequence[bytes], done: Done, deadline: float) -> None:
+        self.sent.append(commands)
+        self.done = done
+
+    async def reply(self, *replies: Any) -> Sequence[bytes]:
+        """Let the batch leave, and answer it; returns its commands."""
+        await asyncio.sleep(0)
+        self.done(list(replies))
+        return self.sent[-1]
+
+
+@pytest.fixture
+def redis() -> Redis:
+    return Redis()
+
+
+@pytest.fixture
+def batch(redis: Redis) -> Batch:
+    client = cast(RedisClient, redis)
+    names = ("counters/add", "rate_limit/take_tokens")
+    scripts = {name: Script(name, sources()[name], client) for name in names}
+    return Batch(client, cast(Scripts, scripts), redis.began, redis.ask)
+
+
+PACKED = PackedNames(Keys("t", 256))
+
+
+def rise(path: str, *, by: int = 1) -> PackedChange:
+    return PACKED.change([(f"time {path}", by)])
+
+
+async def test_what_several_requests_ask_alike_is_read_once(batch: Batch, redis: Redis) -> None:
+    front, other = PACKED.read(["time /a", "time /b"]), PACKED.read(["time /c"])
+    answers: list[Answer] = []
+    for each in (front, other, front, other):
+        batch.read(each, answers.append)
+    assert batch.waiting == 4
+    commands = await redis.reply(b"1", b"2", None)
+    assert commands == [*front.commands, *other.commands]
+    assert answers == [[1, 2], [1, 2], [0], [0]]
+
+
+async def test_each_of_several_equal_rises_gets_the_count_of_its_own(
+    batch: Batch, redis: Redis
+) -> None:
+    a, b = rise("/a"), rise("/b")
+    answers: dict[str, Answer] = {}
+    for n, change in enumerate([a, b, a, a]):
+        batch.add(change, lambda counts, n=n: answers.update({str(n): counts}))  # type: ignore[misc]
+    (command,) = await redis.reply([12, 7])
+    assert command.count(b"time /a") == command.count(b"time /b") == 1
+    assert answers == {"0": [10], "2": [11], "3": [12], "1": [7]}
+    assert redis.begun == 0
+
+
+async def test_a_counter_that_several_requests_began_is_one_new_counter(
+    batch: Batch, redis: Redis
+) -> None:
+    answers: list[Answer] = []
+    change = rise("/a")
+    for _ in range(3):
+        batch.add(change, answers.append)
+    await redis.reply([3])
+    assert answers == [[1], [2], [3]]
+    assert redis.begun == 1
+
+
+async def test_falls_are_made_one_by_one_since_none_goes_below_zero(
+    batch: Batch, redis: Redis
+) -> None:
+    answers: list[Answer] = []
+    fall = rise("/a", by=-1)
+    for _ in range(3):
+        batch.add(fall, answers.append)
+    (command,) = await redis.reply([1, 0, 0])
+    assert command.count(b"time /a") == 3
+    assert answers == [[1], [0], [0]]
+
+
+async def test_several_changes_of_one_request_are_answered_together(
+    batch: Batch, redis: Redis
+) -> None:
+    both = PACKED.change([("time /a", 1), ("reaction0 /a", -1)])
+    answers: list[Answer] = []
+    batch.add(both, answers.append)
+    batch.add(rise("/b"), answers.append)
+    batch.add(both, answers.append)
+    await redis.reply([1, 0, 2, 0, 9])
+    assert answers == [[1, 0], [2, 0], [9]]
+    assert redis.begun == 1
+
+
+async def test_a_damaged_counter_fails_its_own_requests_alone(batch: Batch, redis: Redis) -> None:
+    wrong = ErrorReply("ERR hash value is not an integer")
+    answers: list[Answer] = []
+    for path in ("/a", "/a", "/b"):
+        batch.add(PACKED.change([(f"time {path}", 1)]), answers.append)
+    batch.read(PACKED.read(["time /a"]), answers.append)
+    batch.read(PACKED.read(["time /b"]), answers.append)
+    await redis.reply([wrong, wrong, 4], b"no number", b"4")
+    damaged, *others = answers
+    assert isinstance(damaged, ValueError)
+    assert others == [[4], wrong, wrong, [4]]
+
+
+async def test_a_callback_that_fails_keeps_no_answer_from_the_others(
+    batch: Batch, redis: Redis
+) -> None:
+    def fail(numbers: object) -> None:
+        raise RuntimeError
+
+    answers: list[Answer] = []
+    change, read = rise("/a"), PACKED.read(["time /a"])
+    for done in (answers.append, fail, answers.append):
+        batch.add(change, done)
+        batch.read(read, done)
+    batch.take_tokens("t:{x}:tokens", 1, RATE, fail)
+    batch.take_tokens("t:{x}:tokens", 1, RATE, answers.append)
+    await redis.reply([3], [0, 250], b"3")
+    assert answers == [[3], [3], [1], [3], [250]]
+
+
+async def test_a_script_that_redis_does_not_know_is_sent_in_full_and_nothing_else_is(
+    batch: Batch, redis: Redis
+) -> None:
+    answers: list[Answer] = []
+    batch.add(rise("/a"), answers.append)
+    batch.take_tokens("t:{x}:tokens", 1, RATE, answers.append)
+    batch.read(PACKED.read(["time /b"]), answers.append)
+    await redis.reply(NOSCRIPT, [0], b"5")
+    assert answers == [[5], [0]]
+    (again,) = redis.sent[-1]
+    assert b"EVAL\r\n" in again
+    assert again.count(b"time /a") == 1
+    redis.done([[1]])
+    assert answers == [[5], [0], [1]]
+
+
+@pytest.mark.parametrize("reply", [[], [1, 2], b"OK", ErrorReply("ERR what?")])
+async def test_a_reply_that_cannot_be_understood_fails_those_who_wait_for_it(
+    batch: Batch, redis: Redis, reply: object
+) -> None:
+    answers: list[Answer] = []
+    batch.add(rise("/a"), answers.append)
+    batch.read(PACKED.read(["time /b"]), answers.append)
+    await redis.reply(reply, b"5")
+    read, changed = answers
+    assert read == [5]
+    assert isinstance(changed, Exception)
+
+
+async def test_all_of_a_batch_fail_if_it_is_lost(batch: Batch, redis: Redis) -> None:
+    answers: list[Answer] = []
+    change = rise("/a")
+    for _ in range(2):
+        batch.add(change, answers.append)
+    batch.read(PACKED.read(["time /a"]), answers.append)
+    batch.take_tokens("t:{x}:tokens", 1, RATE, answers.append)
+    await asyncio.sleep(0)
+    redis.done(StoreUnavailable())
+    assert [type(each) for each in answers] == [StoreUnavailable] * 4
+    assert batch.is_idle
+
+
+async def test_while_enough_batches_are_in_flight_the_next_grows_and_leaves_with_a_reply(
+    batch: Batch, redis: Redis
+) -> None:
+    answers: list[Answer] = []
+    for _ in range(MAX_BATCHES_IN_FLIGHT):
+        batch.read(PACKED.read(["time /a"]), answers.append)
+        await asyncio.sleep(0)
+    for n in range(3):
+        batch.read(PACKED.read([f"time /{n}"]), answers.append)
+        await asyncio.sleep(0)
+    assert (len(redis.sent), batch.waiting) == (MAX_BATCHES_IN_FLIGHT, 3)
+    redis.done([b"1"])
+    assert (len(redis.sent), batch.waiting) == (MAX_BATCHES_IN_FLIGHT + 1, 0)
+    assert len(redis.sent[-1]) == 3
+
+
+async def test_when_too_many_wait_the_next_is_refused_at_once(
+    batch: Batch, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_module, "MAX_WAITING_REQUESTS", 5)
+    answers: list[Answer] = []
+    for _ in range(MAX_BATCHES_IN_FLIGHT):
+        batch.add(rise("/a"), answers.append)
+        await asyncio.sleep(0)
+    for _ in range(7):
+        batch.add(rise("/b"), answers.append)
+    assert [type(each) for each in answers] == [StoreUnavailable] * 2
+    assert batch.waiting == 5
+
+
+async def test_many_changes_leave_at_once_whatever_is_in_flight(
+    batch: Batch, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_module, "MAX_BATCH_CHANGES", 10)
+    many = PACKED.change([(f"time /{n}", 1) for n in range(6)])
+    for _ in range(2 * MAX_BATCHES_IN_FLIGHT):
+        batch.add(many, lambda counts: None)
+    assert len(redis.sent) == MAX_BATCHES_IN_FLIGHT
+    assert batch.waiting == 0

@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Request,
 
 from tests.support.requirements import give_up
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The first has no windows, which cost a browser half of its work.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--disable-gpu",
     # Each test has its own context, and few need two processes for pages.

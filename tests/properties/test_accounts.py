@@ -4,7 +4,6 @@ The model knows the roles of accounts, the bans, and the authors of comments. Wh
 posts or is moderated has to get the model's answer, and `check` must find nothing.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -18,10 +17,8 @@ from footfall.domain.bans import value_of
 from footfall.domain.mails import canonical
 from footfall.errors import UserExists
 from footfall.model import MAY_LOG_IN, ROLES, Account, Caller, Credentials, Role, Viewer
-from tests.conftest import server_of
 from tests.support.accounts import save_account
 from tests.support.backups import report
-from tests.support.servers import RealServer
 
 from .machines import SiteMachine, play
 
@@ -304,7 +301,5 @@ class Accounts(SiteMachine):
 
 # Not on fakeredis, where a check cannot ask which server it is.
 @pytest.mark.parametrize(("server", "examples"), [("valkey", 40), ("redis", 10)])
-def test_no_sequence_of_changes_disagrees_with_the_model(
-    server: str, examples: int, servers: Mapping[str, RealServer]
-) -> None:
-    play(Accounts, server_of(server, servers), examples)
+def test_no_sequence_of_changes_disagrees_with_the_model(server: str, examples: int) -> None:
+    play(Accounts, server, examples)

@@ -25,11 +25,9 @@ from footfall.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_in
 from footfall.store.moderation import Actor, Overtaken
 from footfall.store.projections import UNDO_MS, JournalEntry, logged_as, task_of
 from footfall.store.status import status_of
-from tests.conftest import server_of
-from tests.support.servers import RealServer
 from tests.support.stepping import Call, Fate, Stepping
 
-from .machines import SiteMachine, new_prefix, play
+from .machines import PREFIX, SiteMachine, play
 
 NOW = 1_700_000_000_000
 PATHS = ("/a", "/b")
@@ -61,7 +59,8 @@ class Journals(SiteMachine):
     @initialize(target=comments)
     def open(self) -> Any:
         """Two threads of a page, in one of which a reply has replies."""
-        self.prefix, self.now, self.mint = new_prefix(), NOW, IdGenerator()
+        self.empty()
+        self.now, self.mint = NOW, IdGenerator()
         self.patch = pytest.MonkeyPatch()
         for module, name, value in (
             (journal, "LEFT_MS", -1),
@@ -91,7 +90,7 @@ class Journals(SiteMachine):
         return multiple(root, reply, *others, other)
 
     async def _store(self) -> Store:
-        store = Store(self.redis, prefix=self.prefix, buckets=256, tells=True)
+        store = Store(self.redis, prefix=PREFIX, buckets=256, tells=True)
         await store.create()
         return store
 
@@ -429,7 +428,5 @@ async def found_in(store: Store) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("server", "examples"), [("valkey", 100), ("redis", 30)])
-def test_the_site_follows_whatever_is_lost_and_whoever_ends(
-    server: str, examples: int, servers: Mapping[str, RealServer]
-) -> None:
-    play(Journals, server_of(server, servers), examples)
+def test_the_site_follows_whatever_is_lost_and_whoever_ends(server: str, examples: int) -> None:
+    play(Journals, server, examples)

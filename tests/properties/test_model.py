@@ -6,7 +6,6 @@ keys agree with each other.
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +16,9 @@ from hypothesis.stateful import Bundle, initialize, invariant, multiple, rule
 from footfall.driver.keys import digest
 from footfall.errors import Duplicate
 from footfall.model import Account
-from tests.conftest import ADMIN, BOB, EVE, known_viewers, server_of
+from tests.conftest import ADMIN, BOB, EVE, known_viewers
 from tests.support.accounts import save_account
 from tests.support.backups import report
-from tests.support.servers import RealServer
 
 from .machines import SiteMachine, play
 
@@ -376,7 +374,5 @@ class Comments(SiteMachine):
 
 # Not on fakeredis, where a check cannot ask which server it is.
 @pytest.mark.parametrize(("server", "examples"), [("valkey", 100), ("redis", 30)])
-def test_no_sequence_of_operations_disagrees_with_the_model(
-    server: str, examples: int, servers: Mapping[str, RealServer]
-) -> None:
-    play(Comments, server_of(server, servers), examples)
+def test_no_sequence_of_operations_disagrees_with_the_model(server: str, examples: int) -> None:
+    play(Comments, server, examples)

@@ -32,6 +32,8 @@ FRESH_SECONDS = 60.0
 FULL_FRESH_SECONDS = 1.0
 # Commands in one round trip: a request may have to wait for them for a millisecond or two.
 MAX_COMMANDS_A_TRIP = 1_024
+# So many groups are counted in one round trip: Redis needs a moment for each.
+GROUPS_AT_ONCE = 16
 # The sample: so many hashes of counters of each kind, found in so many steps of a SCAN; so many
 # pages, and so many entries in them.
 MAX_SAMPLED_HASHES = 128
@@ -40,6 +42,9 @@ MAX_WEIGHED_PAGES = 128
 MAX_WALKED_ENTRIES = 10_000
 # Entries of a key that MEMORY USAGE samples: with 0, all of them, a long page would block Redis.
 SAMPLED_ENTRIES = 1_000
+
+# Of a group by kind: the number of counters that is kept, and the true one.
+Rows = list[tuple[str, bytes, int]]
 
 
 class CounterTotals(NamedTuple):
@@ -83,8 +88,8 @@ class CounterNumbers:
         begin counters that its group's number then lacks.
         """
         found = Counter[str]()
-        for group in range(GROUPS):
-            for kind, _, number in await self._group(group, mends=mends):
+        async for _, rows in self._groups(mends=mends):
+            for kind, _, number in rows:
                 found[kind] += number
         return CounterTotals(found)
 
@@ -95,14 +100,21 @@ class CounterNumbers:
     async def problems(self, *, repair: bool) -> AsyncIterator[str]:
         """A line for each number that is wrong, for `footfall check`."""
         repaired = " (repaired)" if repair else ""
-        for group in range(GROUPS):
-            for kind, kept, number in await self._group(group, mends=repair):
+        async for group, rows in self._groups(mends=repair):
+            for kind, kept, number in rows:
                 if kept != b"%d" % number:
                     key, shown = self._keys.numbers(group), kept.decode(errors="replace")
                     yield f"{key} has {shown} for {kind} instead of {number}{repaired}"
 
-    async def _group(self, group: int, *, mends: bool) -> list[tuple[str, bytes, int]]:
-        """By kind the number of counters that was kept, and the true one."""
+    async def _groups(self, *, mends: bool) -> AsyncIterator[tuple[int, Rows]]:
+        """Each group with its rows."""
+        for first in range(0, GROUPS, GROUPS_AT_ONCE):
+            groups = range(first, first + GROUPS_AT_ONCE)
+            asked = (self._group(group, mends=mends) for group in groups)
+            for each in zip(groups, await asyncio.gather(*asked), strict=True):
+                yield each
+
+    async def _group(self, group: int, *, mends: bool) -> Rows:
         words = await self._recount(
             numbers=self._keys.numbers(group), counts=self._keys.counts_in(group), mends=mends
         )

@@ -14,7 +14,7 @@ import orjson
 from footfall.api import routes
 from footfall.api.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from footfall.api.endpoint import Row
-from footfall.api.fast import FastRequest, changing, reading
+from footfall.api.fast import CounterChange, CounterRead, FastRequest
 from footfall.api.fields import Fields, Text
 from footfall.api.prefixes import Prefix
 from footfall.api.schemas import AnswerSchema
@@ -37,16 +37,16 @@ HIT = Fields(lambda found, request, site: Hit(found["page"]), (_PAGE,), source="
 
 
 def count(site: Site, parsed: Hit) -> FastRequest:
-    return changing(site, [(parsed.page, VIEWS, 1)], _number)
+    return CounterChange(site, [(parsed.page, VIEWS, 1)], _number)
 
 
 def badge(site: Site, parsed: Hit) -> FastRequest:
-    return changing(site, [(parsed.page, VIEWS, 1)], _picture)
+    return CounterChange(site, [(parsed.page, VIEWS, 1)], _picture)
 
 
 def value(site: Site, parsed: Hit) -> FastRequest:
     names = site.counters.names([parsed.page], [VIEWS])
-    return reading(site, names, lambda counts: {"value": counts[0]})
+    return CounterRead(site, names, lambda counts: {"value": counts[0]})
 
 
 def _number(counts: Sequence[int]) -> Reply:

@@ -16,8 +16,8 @@ from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response
 from ..telemetry.access_log import AccessLog, Answer, Request
 from ..telemetry.metrics import OTHER
+from .fast import FastRequest
 from .fast_cycle import FastCycle
-from .fast_requests import PreparedRequest
 from .middleware import route_of
 
 
@@ -75,7 +75,7 @@ def _logged_cycle(base: type[FastCycle], log: AccessLog) -> type[FastCycle]:
     class LoggedCycle(base):  # type: ignore[misc, valid-type]
         __slots__ = ("_asked",)
 
-        def take(self, request: PreparedRequest, headers: Headers) -> None:
+        def take(self, request: FastRequest, headers: Headers) -> None:
             super().take(request, headers)
             # Now, since the connection may read its next request before this one is answered.
             self._asked = _read_by(self.connection)

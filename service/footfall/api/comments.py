@@ -34,7 +34,7 @@ from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
 from .dialects import Dialect
-from .fast import Done, FastRequest
+from .fast import Answering, Done, FastRequest
 from .fields import COMMENT_LENGTH, Choice, Field, Fields, Found, Integer, Paths, Shapes, Text
 
 NO_TEXT = "comment can not be blank"
@@ -95,19 +95,28 @@ def page(site: Site, parsed: List) -> FastRequest | None:
     if site.display.levels:
         return None
 
-    def send(client_key: str, done: Done) -> None:
-        if site.page_cache.has(parsed):
-            site.comments.fetch_version(parsed.path, done)
-        else:
-            # Then the version need not be read first.
-            done([])
-
     def answer(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
         if not version:
             return first_page(site, parsed)
         return kept_page(site.page_cache, parsed, *version) or common_page(site, parsed, *version)
 
-    return FastRequest(answer, send)
+    return _PageRequest(site, parsed, answer)
+
+
+class _PageRequest(FastRequest):
+    __slots__ = ("_parsed", "_site")
+
+    def __init__(self, site: Site, parsed: List, answer: Answering) -> None:
+        super().__init__(answer)
+        self._site = site
+        self._parsed = parsed
+
+    def send(self, client_key: str, done: Done) -> None:
+        if self._site.page_cache.has(self._parsed):
+            self._site.comments.fetch_version(self._parsed.path, done)
+        else:
+            # Then the version need not be read first.
+            done([])
 
 
 async def common_page(site: Site, parsed: List, version: int) -> Reply:

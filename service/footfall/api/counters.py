@@ -4,8 +4,8 @@ Their dialect says what a count looks like: a number, or an object for each path
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import orjson
 
@@ -16,9 +16,11 @@ from ..http.params import MAX_PATH, MAX_PATHS, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 from .dialects import Dialect
-from .fast import FastRequest, answered, changing, reading
+from .fast import CounterChange, CounterRead, FastRequest, answered
 from .fields import COUNTER_TYPES, Choice, Fields, Found, ListOf, Paths, Shapes, Text, Words
 
+# Answers are made by the types that were asked for, which strangers choose.
+MAX_SHARED_REPLIES = 256
 ACTIONS = {"inc": 1, "desc": -1}
 
 
@@ -81,8 +83,7 @@ def read(site: Site, parsed: Read) -> FastRequest:
     if parsed.paths is None:
         return FastRequest(lambda numbers: 0)
     names = site.counters.names(parsed.paths, parsed.types)
-    # Not a method of `parsed`, since prepared requests are cached, and need not keep the paths.
-    return reading(site, names, CountsReply(parsed.types, parsed.dialect))
+    return CounterRead(site, names, _counts_reply(tuple(parsed.types), parsed.dialect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +93,6 @@ class Change:
     changes: Sequence[tuple[str, str, int]]
     is_list: bool
     dialect: Dialect
-    # A template of the answer when it has one count, with %d for it.
-    one: bytes = field(init=False)
-
-    def __post_init__(self) -> None:
-        one = _one(self.changes[0][1], self.dialect, is_list=self.is_list)
-        object.__setattr__(self, "one", one)
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Change":
@@ -107,13 +102,27 @@ class Change:
     def of_list(cls, found: Sequence[Found], request: RawRequest, site: Site) -> "Change":
         return cls([_change(each) for each in found], True, request.dialect)
 
-    def reply(self, counts: Sequence[int]) -> Reply:
-        """`counts` has the new count of each change."""
+
+class ChangeReply:
+    """Makes the answer of the new counts of changes of these types."""
+
+    def __init__(self, types: Sequence[str], dialect: Dialect, *, is_list: bool) -> None:
+        self._types = types
+        self._dialect = dialect
+        # A template of the answer when it has one count, with %d for it.
+        self._one = _one(types[0], dialect, is_list=is_list)
+
+    def __call__(self, counts: Sequence[int]) -> Reply:
         if len(counts) == 1:
-            return self.one % counts[0], b""
-        dialect, named = self.dialect, zip(self.changes, counts, strict=True)
-        listed = b",".join([dialect.count(type) % count for (_, type, _), count in named])
+            return self._one % counts[0], b""
+        dialect, named = self._dialect, zip(self._types, counts, strict=True)
+        listed = b",".join([dialect.count(type) % count for type, count in named])
         return dialect.content_envelope.around(b"[" + listed + b"]"), b""
+
+
+# Prepared requests share these, so that they are few objects, and need not keep the paths.
+_counts_reply = lru_cache(MAX_SHARED_REPLIES)(CountsReply)
+_change_reply = lru_cache(MAX_SHARED_REPLIES)(ChangeReply)
 
 
 def _change(found: Found) -> tuple[str, str, int]:
@@ -163,4 +172,6 @@ async def change(site: Site, parsed: Change | Read, caller: Caller) -> object:
 def _asked(site: Site, parsed: Change | Read) -> FastRequest:
     if isinstance(parsed, Read):
         return read(site, parsed)
-    return changing(site, parsed.changes, parsed.reply)
+    types = tuple(type for _, type, _ in parsed.changes)
+    reply = _change_reply(types, parsed.dialect, is_list=parsed.is_list)
+    return CounterChange(site, parsed.changes, reply)

@@ -16,7 +16,8 @@ from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response, answer_of, lines, tagged
 from ..telemetry.logs import SlowLog, named_request
-from .fast_requests import FastRequests, PreparedRequest
+from .fast import FastRequest
+from .fast_requests import FastRequests
 
 # To join head and body costs a copy of the body: for longer ones writelines is cheaper.
 MAX_COPIED_BYTES = 4096
@@ -69,10 +70,10 @@ class FastCycle:
         self._peer_key = self.site.rate_limits.client_key(peer)
         self.keep_alive = self.response_complete = True
 
-    def take(self, request: PreparedRequest, headers: Headers) -> None:
+    def take(self, request: FastRequest, headers: Headers) -> None:
         self.request = request
         self._client_key = ""
-        if request.is_limited and self.site.rate_limits.are_on:
+        if request.is_change and self.site.rate_limits.are_on:
             self._client_key = self._peer_key
             forwarded = headers.get(b"x-forwarded-for")
             if forwarded is not None and self._is_proxy:
@@ -166,7 +167,10 @@ class FastCycle:
                 self.slow.write(route.name, seconds, route=route.name, status=status)
         if not self.keep_alive:
             connection.close_gently()
-        elif connection.pipeline or connection.last_error is not None:
+        elif (
+            connection.cycle is not self  # type: ignore[comparison-overlap]
+            or connection.last_error is not None
+        ):
             connection.on_response_complete()
         return status
 

@@ -15,7 +15,7 @@ from ..http.response import COMMON, JSON_TYPE, Reply, Response, answer_of, faile
 from ..telemetry.metrics import Route
 from .dialects import Dialect
 from .endpoint import Row, reply_of
-from .fast import Answering, FastRequest, Send
+from .fast import FastRequest
 from .fast_paths import FastPaths
 
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
@@ -52,23 +52,7 @@ class FastOperation:
         return answer.under(self.row.headers(self.dialect))
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedRequest:
-    """A FastRequest of an operation.
-
-    A dataclass with slots, since the fields of a named tuple take longer to look up.
-    """
-
-    operation: FastOperation
-    send: Send
-    answer: Answering
-    # Does it take tokens of the client's?
-    is_limited: bool
-    # In which a refusal is worded: `lang` of the query.
-    language: str
-
-
-class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
+class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
     """(method, URL, body) -> the prepared request; None if an endpoint must answer, as for errors.
 
     A cache: when it is full all of it is dropped, since to find the oldest costs at every hit.
@@ -84,14 +68,14 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
         """Could a request with this method and URL take the fast path, whatever its body is?"""
         return self._paths is not None and method in self._paths.find(url.partition(b"?")[0])[0]
 
-    def __missing__(self, words: tuple[bytes, bytes, bytes]) -> PreparedRequest | None:
+    def __missing__(self, words: tuple[bytes, bytes, bytes]) -> FastRequest | None:
         try:
             return self._prepared(words)
         except ServiceError:
             # The endpoint finds the same error and answers it.
             return None
 
-    def _prepared(self, words: tuple[bytes, bytes, bytes]) -> PreparedRequest | None:
+    def _prepared(self, words: tuple[bytes, bytes, bytes]) -> FastRequest | None:
         method, url, body = words
         path, _, query = url.partition(b"?")
         # A GET with a body is rare, and the endpoints handle it.
@@ -114,11 +98,10 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
         fast = row.fast_request(self._site, parsed)
         if fast is None:
             return None
-        language = str(values.get("lang", "")).lower()
-        operation = self._operation(row, dialect)
-        prepared = PreparedRequest(operation, fast.send, fast.answer, fast.is_change, language)
-        self._keep(words, fast, prepared)
-        return prepared
+        fast.operation = self._operation(row, dialect)
+        fast.language = str(values.get("lang", "")).lower()
+        self._keep(words, fast)
+        return fast
 
     def _operation(self, row: Row, dialect: Dialect) -> FastOperation:
         key = id(row), id(dialect)
@@ -128,9 +111,7 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
             self._operations[key] = FastOperation(row, dialect, route, is_common)
         return self._operations[key]
 
-    def _keep(
-        self, words: tuple[bytes, bytes, bytes], fast: FastRequest, prepared: PreparedRequest
-    ) -> None:
+    def _keep(self, words: tuple[bytes, bytes, bytes], fast: FastRequest) -> None:
         # The paths are stored again, packed for Redis with the keys of their hashes.
         size = REQUEST_OVERHEAD_BYTES + 2 * sum(map(len, words)) + COUNTER_BYTES * fast.size
         if size > MAX_REQUEST_BYTES:
@@ -139,4 +120,4 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], PreparedRequest | None]):
         if self._bytes > MAX_KEPT_BYTES:
             self.clear()
             self._bytes = size
-        self[words] = prepared
+        self[words] = fast

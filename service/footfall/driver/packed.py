@@ -57,37 +57,45 @@ class PackedRead:
 
 
 class PackedChange:
-    """(name, delta) changes of counters. For each, its two keys in one piece, and its field."""
+    """(name, delta) changes of counters."""
 
-    __slots__ = ("_parts", "args", "changes", "fields", "is_rise", "keys", "size")
+    # Few objects, since thousands of prepared requests are colder than any cache.
+    __slots__ = ("_each", "_parts", "args", "changes", "is_rise", "keys", "size")
 
     def __init__(
         self, changes: Sequence[tuple[str, int]], packed: Sequence[tuple[bytes, bytes]]
     ) -> None:
+        """`packed` has for each its two keys in one piece, and its field."""
         self.changes = changes
         self.size = len(changes)
-        self.keys = [keys for keys, _ in packed]
-        self.fields = [field for _, field in packed]
-        # For each, its field and delta in one piece.
-        self.args = [
-            field + (_ONE if delta == 1 else pack_word(delta))
-            for field, (_, delta) in zip(self.fields, changes, strict=True)
-        ]
+        self.keys = b"".join([keys for keys, _ in packed])
+        # Fields and deltas in turn.
+        self.args = b"".join(
+            [
+                field + (_ONE if delta == 1 else pack_word(delta))
+                for (_, field), (_, delta) in zip(packed, changes, strict=True)
+            ]
+        )
         # Several of the same rise are made at once, and each still gets the count of its own.
         self.is_rise = self.size == 1 and changes[0][1] == 1
+        self._each = packed if self.size > 1 else ()
         self._parts: list[tuple[list[int], PackedChange]] = []
+
+    def rise_by(self, number: int) -> bytes:
+        """The arguments of several of this rise."""
+        return self.args.removesuffix(_ONE) + pack_word(number)
 
     @property
     def slot(self) -> int:
         """The slot of its first counter, which only a Cluster has."""
-        return slot_of_key(self.keys[0])
+        return slot_of_key(self.keys)
 
     @property
     def parts(self) -> "list[tuple[list[int], PackedChange]]":
         """The same for one slot each, and the places of their counters in this one."""
         if not self._parts:
             slots: dict[int, list[int]] = {}
-            for place, key in enumerate(self.keys):
+            for place, (key, _) in enumerate(self._each or [(self.keys, b"")]):
                 slots.setdefault(slot_of_key(key), []).append(place)
             self._parts = [(there, self._part(there)) for there in slots.values()]
         return self._parts
@@ -95,8 +103,7 @@ class PackedChange:
     def _part(self, places: list[int]) -> "PackedChange":
         if len(places) == self.size:
             return self
-        packed = [(self.keys[i], self.fields[i]) for i in places]
-        return PackedChange([self.changes[i] for i in places], packed)
+        return PackedChange([self.changes[i] for i in places], [self._each[i] for i in places])
 
 
 class PackedNames:

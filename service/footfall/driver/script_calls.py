@@ -62,20 +62,23 @@ class ChangeCall(ScriptCall):
         self.size = 0
 
     def command(self, *, in_full: bool = False) -> Command:
-        keys, args = [], []
+        keys, args, number = [], [], 0
         for change, waiting in self._changes.items():
             times = len(waiting)
             if times == 1:
-                keys += change.keys
-                args += change.args
+                keys.append(change.keys)
+                args.append(change.args)
+                number += change.size
             elif change.is_rise:
-                keys += change.keys
-                args.append(change.fields[0] + pack_word(times))
+                keys.append(change.keys)
+                args.append(change.rise_by(times))
+                number += 1
             else:
-                keys += change.keys * times
-                args += change.args * times
-        self.size = len(keys)
-        return self._script.call(2 * self.size, 2 * self.size, keys + args, in_full=in_full)
+                keys.append(change.keys * times)
+                args.append(change.args * times)
+                number += change.size * times
+        self.size = number
+        return self._script.call(2 * number, 2 * number, keys + args, in_full=in_full)
 
     def answer(self, replies: list[Any]) -> int:
         is_sound = set(map(type, replies)) <= {int}

@@ -39,6 +39,25 @@ LINGER_SECONDS = 20
 class Connection(HttpToolsProtocol):
     """The states of a connection; the subclass in protocol.py reads its requests."""
 
+    # Only uvicorn's attributes are in the instance's dictionary: more of them would no longer share
+    # their names with other connections, and thousands of connections are colder than any cache.
+    __slots__ = (
+        "_answers_to",
+        "_body_error",
+        "_lingers_until",
+        "_made_at",
+        "_stuck_at",
+        "_unread_bytes",
+        "is_between",
+        "is_closing_soon",
+        "is_discarding",
+        "is_in_body",
+        "is_in_head",
+        "is_refused",
+        "last_error",
+        "since",
+    )
+
     metrics: ClassVar[Metrics]
     policy: ClassVar[Policy]
 

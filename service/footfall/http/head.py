@@ -52,11 +52,14 @@ class _Every:
         return True
 
 
+_EVERY = _Every()
+
+
 class DecidingHeaders:
     """Collects headers by their names in lower case: `first` has the first line of each name, and
-    `repeated` the others. It has all of them once `are_all`.
+    `repeated` the others.
 
-    `unusual` has the names of those with which only an endpoint can answer.
+    `peculiar` has the names of those that are repeated, or with which only an endpoint can answer.
     """
 
     def __init__(self, *, with_pages: bool) -> None:
@@ -64,13 +67,12 @@ class DecidingHeaders:
         self._dropped = _DROPPED_OF_PAGES if with_pages else _DROPPED
         self.first: dict[bytes, bytes] = {}
         self.repeated: list[tuple[bytes, bytes]] = []
-        self.unusual: list[bytes] = []
-        self.are_all = False
+        self.peculiar: list[bytes] = []
         self._want: Callable[[Container[bytes], frozenset[bytes]], None]
 
     def collector(self) -> Callable[[bytes, bytes], None]:
         """A closure: a method, called for a dozen headers, takes twice as long."""
-        first, repeated, unusual = self.first, self.repeated, self.unusual
+        first, repeated, peculiar = self.first, self.repeated, self.peculiar
         wanted: Container[bytes] = self._names
         dropped = self._dropped
 
@@ -78,13 +80,15 @@ class DecidingHeaders:
             if name in dropped:
                 return
             name = name.lower()
-            if name in wanted:
-                if name in first:
-                    repeated.append((name, value))
-                else:
-                    first[name] = value
+            if name not in wanted:
+                return
+            if name in first:
+                repeated.append((name, value))
+                peculiar.append(name)
+            else:
+                first[name] = value
                 if name in UNUSUAL:
-                    unusual.append(name)
+                    peculiar.append(name)
 
         def want(names: Container[bytes], never: frozenset[bytes]) -> None:
             nonlocal wanted, dropped
@@ -97,25 +101,23 @@ class DecidingHeaders:
         """Begin the next request."""
         self.first.clear()
         self.repeated.clear()
-        self.unusual.clear()
-        if self.are_all:
-            self._want(_Every(), _NONE)
+        self.peculiar.clear()
 
     def collect_deciding(self) -> None:
-        self.are_all = False
         self._want(self._names, self._dropped)
 
-    def collect_all(self, lines: Iterable[tuple[bytes, bytes]]) -> None:
+    def collect_all(self, lines: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """From now on; `lines` are all headers of the request up to here."""
-        self.are_all = True
         self.clear()
         for name, value in lines:
             if name in self.first:
                 self.repeated.append((name, value))
+                self.peculiar.append(name)
             else:
                 self.first[name] = value
-            if name in UNUSUAL:
-                self.unusual.append(name)
+                if name in UNUSUAL:
+                    self.peculiar.append(name)
+        self._want(_EVERY, _NONE)
 
     def ignore(self) -> None:
         """What follows are trailers, until the next request."""

@@ -13,6 +13,7 @@ server.
 """
 
 import asyncio
+import math
 import re
 from time import monotonic
 from typing import Any, ClassVar, Protocol
@@ -24,7 +25,7 @@ from ..errors import TooLong, Unavailable, Unreadable
 from .body import AS_JSON, JSON, kind_of
 from .client import Headers, headers_of, is_allowed
 from .connection import Connection
-from .head import DecidingHeaders, all_headers
+from .head import UNUSUAL, DecidingHeaders, all_headers
 
 # URL and headers together: the limit of Node.js, and so of the reference server.
 MAX_HEAD_BYTES = 16 * 1024
@@ -63,6 +64,22 @@ class Cycle(Protocol):
 class HttpProtocol(Connection):
     """Reads a connection's requests: each takes the fast path, or is passed on to uvicorn."""
 
+    __slots__ = (
+        "_body",
+        "_completed",
+        "_fast_cycle",
+        "_has_all",
+        "_has_moved",
+        "_headers",
+        "_host",
+        "_is_held",
+        "_loose_bytes",
+        "_received",
+        "_peculiar",
+        "head",
+        "on_header",
+    )
+
     requests: ClassVar[Requests]
     cycle_type: ClassVar[type[Cycle]]
 
@@ -72,8 +89,9 @@ class HttpProtocol(Connection):
         self._host = b"\0"
         # Those of the request that is read: the first of each name, and further ones.
         self._headers = DecidingHeaders(with_pages=bool(self.policy.domains))
-        self.head, self._repeated = self._headers.first, self._headers.repeated
-        self._unusual = self._headers.unusual
+        self.head, self._peculiar = self._headers.first, self._headers.peculiar
+        # True while all headers are collected.
+        self._has_all = False
         # The parser calls it for each header.
         self.on_header = self._headers.collector()  # type: ignore[method-assign, assignment]
         super().__init__(*args, **kwargs)
@@ -112,7 +130,8 @@ class HttpProtocol(Connection):
         if self.is_between:
             self._received = data
             self._completed = 0
-            if self._headers.are_all:
+            if self._has_all:
+                self._has_all = False
                 self._headers.collect_deciding()
         try:
             self.parser.feed_data(data)
@@ -154,7 +173,9 @@ class HttpProtocol(Connection):
         self.since = monotonic()
         self.url = self._body = b""
         self.head.clear()
-        if self._unusual or self._repeated or self._headers.are_all:
+        if self._has_all:
+            self._headers.collect_all()
+        elif self._peculiar:
             self._headers.clear()
 
     def on_url(self, url: bytes) -> None:
@@ -165,11 +186,11 @@ class HttpProtocol(Connection):
         if self.is_refused:
             return
         self.is_in_head = False
-        if (self._repeated or self.head.get(b"host") != self._host) and not self._has_one_host():
+        if (self._peculiar or self.head.get(b"host") != self._host) and not self._has_one_host():
             self.refuse(Unreadable(NO_HOST))
             return
         self._is_held = True
-        if self._unusual and b"transfer-encoding" in self.head:
+        if self._peculiar and b"transfer-encoding" in self.head:
             self._collect_all()
             # Headers that the parser finds from now on are trailers, which the service ignores.
             self._headers.ignore()
@@ -180,7 +201,7 @@ class HttpProtocol(Connection):
         host = self.head.get(b"host")
         if host is None:
             return self.parser.get_http_version() == "1.0"
-        if not _HOST.fullmatch(host) or any(name == b"host" for name, _ in self._repeated):
+        if not _HOST.fullmatch(host) or b"host" in self._peculiar:
             return False
         self._host = host
         return True
@@ -204,6 +225,9 @@ class HttpProtocol(Connection):
             request = self.requests[method, self.url, self._body]
             if request is not None and self._answers_fast(request, method):
                 self._completed += 1
+                # What a connection keeps until its next request is cold by then.
+                self.url = self._body = b""
+                self.head.clear()
                 return
             self._pass_on()
         if not self.is_refused:
@@ -217,11 +241,12 @@ class HttpProtocol(Connection):
     def all_headers(self) -> list[tuple[bytes, bytes]]:
         """Those of the request that was read last, as far as they have come."""
         self._collect_all()
-        return [*self.head.items(), *self._repeated]
+        return [*self.head.items(), *self._headers.repeated]
 
     def _collect_all(self) -> None:
         """From now on all headers are kept, also those of this request that were dropped."""
-        if not self._headers.are_all:
+        if not self._has_all:
+            self._has_all = True
             self._headers.collect_all(all_headers(self._received, self._completed))
 
     def _bytes_in_head(self) -> int:
@@ -262,34 +287,34 @@ class HttpProtocol(Connection):
         turn."""
         head = self.head
         if (
-            self._unusual
+            (self._peculiar and not UNUSUAL.isdisjoint(self._peculiar))
             or not self.parser.should_keep_alive()
             # HTTP/1.0 keeps a connection open only with this header.
             or (b"connection" in head and not self._is_version_11(method))
             or self.is_closing_soon
-            or self.flow.write_paused
-            or (self.pipeline and len(self.pipeline) >= MAX_PIPELINED)
-            or (self._headers.are_all and self._bytes_in_head() > MAX_HEAD_BYTES)
+            or self._stuck_at < math.inf
+            or (self._has_all and self._bytes_in_head() > MAX_HEAD_BYTES)
         ):
             return False
-        headers = headers_of(self.all_headers()) if self._repeated else head
+        headers = headers_of(self.all_headers()) if self._peculiar else head
         if self._body and headers.get(b"content-type") != JSON and kind_of(headers) not in AS_JSON:
             return False
         if self.policy.domains and not is_allowed(headers, self.policy.domains):
             return False
+        before, cycle = self.cycle, self._fast_cycle
+        is_free = before is None or before.response_complete
+        if not is_free:
+            if len(self.pipeline) >= MAX_PIPELINED:
+                return False
+            # One cycle answers the requests of a connection one after the other.
+            cycle = self.cycle_type(self)
         self._is_held = False
         self.is_between = True
-        before = self.cycle
-        if before is None or before.response_complete:
-            # One cycle answers the requests of a connection one after the other.
-            cycle = self._fast_cycle
-            self.cycle = cycle  # type: ignore[assignment]
-            cycle.take(request, headers)
+        self.cycle = cycle  # type: ignore[assignment]
+        cycle.take(request, headers)
+        if is_free:
             cycle.start()
         else:
-            cycle = self.cycle_type(self)
-            cycle.take(request, headers)
-            self.cycle = cycle  # type: ignore[assignment]
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, None))  # type: ignore[arg-type]
         return True

@@ -226,7 +226,7 @@ async def test_rights_that_are_taken_at_run_time_are_503_and_named(
 async def test_refused_reads_of_versions_are_errors_and_no_hang(
     server: RealServer, store: Store
 ) -> None:
-    with taken(server, "mget"):
+    with taken(server, "get"):
         asked = (store.comments.version(f"/{n}") for n in range(3))
         async with asyncio.timeout(20):
             found = await asyncio.gather(*asked, return_exceptions=True)

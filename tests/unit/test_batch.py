@@ -33,8 +33,7 @@ class Redis:
         self.done: Done
         self.begun = 0
 
-    def deadline(self) -> float:
-        return 0.0
+    timeout = 5.0
 
     def batched(self, requests: int) -> None: ...
 

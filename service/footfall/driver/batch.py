@@ -56,6 +56,11 @@ class Batcher(Protocol):
         """How many requests wait for the next batch."""
         ...
 
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing waits, and nothing is in flight."""
+        ...
+
     def read(self, read: PackedRead, done: CountsCallback) -> None:
         """`done` gets the numbers, 0 for one that is not stored."""
         ...
@@ -81,6 +86,7 @@ class Batch:
         most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
     ) -> None:
         self._redis = redis
+        self._is_cluster = redis.is_cluster
         self._add = scripts["counters/add"]
         self._take_tokens = scripts["rate_limit/take_tokens"]
         self.began = began
@@ -125,11 +131,12 @@ class Batch:
         if self.waiting >= MAX_WAITING_REQUESTS:
             deliver(done, StoreUnavailable())
             return False
+        loop = asyncio.get_running_loop()
         if not self.waiting:
-            self._deadline = self._redis.deadline()
+            self._deadline = loop.time() + self._redis.timeout
         if self._in_flight < self._most_in_flight:
             self._is_leaving = True
-            asyncio.get_running_loop().call_soon(self._leave)
+            loop.call_soon(self._leave)
         return True
 
     def _leave(self) -> None:
@@ -156,11 +163,11 @@ class Batch:
         calls: list[ScriptCall] = []
         if self._changes:
             changes, self._changes = self._changes, defaultdict(list)
-            for some in _by_slot(changes) if self._redis.is_cluster else (changes,):
+            for some in _by_slot(changes) if self._is_cluster else (changes,):
                 calls.append(ChangeCall(self._add, some))
         if self._takings:
             takings, self._takings = self._takings, []
-            for few in _takings_by_slot(takings) if self._redis.is_cluster else (takings,):
+            for few in _takings_by_slot(takings) if self._is_cluster else (takings,):
                 calls.append(TokenCall(self._take_tokens, few))
         return calls
 
@@ -242,11 +249,9 @@ class _Sent:
 
 
 def _numbers(replies: list[Any]) -> list[int] | Exception:
-    try:
-        # Most reads are of one number, and none is missing: what a loop would take twice as long.
-        return [int(replies[0])] if len(replies) == 1 else list(map(int, replies))
-    except TypeError:
-        pass
+    if len(replies) == 1 and type(replies[0]) is bytes and replies[0].isdigit():
+        # As nearly every read is.
+        return [int(replies[0])]
     try:
         return [0 if each is None else int(each) for each in replies]
     except (TypeError, ValueError) as error:

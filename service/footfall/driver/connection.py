@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
             self._stats.failed()
             deliver(done, unavailable(CLOSED if self._is_closed else LATE))
             return
-        sent = b"".join(commands)
+        sent = b"".join(commands) if len(commands) > 1 else commands[0]
         give_up_at = max(deadline, now + self._timeout)
         pending = _Pending([], len(commands), deadline, give_up_at, done, monotonic(), commands[0])
         if self.is_open:

@@ -30,6 +30,10 @@ class NodeBatches:
     def waiting(self) -> int:
         return sum(each.waiting for each in self._batches.values())
 
+    @property
+    def is_idle(self) -> bool:
+        return all(each.is_idle for each in self._batches.values())
+
     def read(self, read: PackedRead, done: CountsCallback) -> None:
         nodes = list(map(self._cluster.node_of, read.slots))
         if not nodes:

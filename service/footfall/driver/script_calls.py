@@ -81,30 +81,29 @@ class ChangeCall(ScriptCall):
         return self._script.call(2 * number, 2 * number, keys + args, in_full=in_full)
 
     def answer(self, replies: list[Any]) -> int:
-        is_sound = set(map(type, replies)) <= {int}
         new_weight = place = 0
         for change, waiting in self._changes.items():
             if change.is_rise:
                 count = replies[place]
                 place += 1
-                if is_sound or isinstance(count, int):
-                    first = count - len(waiting)
-                    if not first:
-                        new_weight += weight(change.changes[0][0])
-                    for done in waiting:
-                        first += 1
-                        try:
-                            done([first])
-                        except Exception:
-                            log.exception(UNDELIVERED)
-                else:
+                if type(count) is not int:
                     _answer(waiting, failure(count))
+                    continue
+                count -= len(waiting)
+                if not count:
+                    new_weight += weight(change.changes[0][0])
+                for done in waiting:
+                    count += 1
+                    try:
+                        done([count])
+                    except Exception:
+                        log.exception(UNDELIVERED)
                 continue
             for done in waiting:
                 counts = replies[place : place + change.size]
                 place += change.size
                 new_weight += _new_weight(change, counts)
-                deliver(done, counts if is_sound else _sound(counts))
+                deliver(done, _sound(counts))
         return new_weight
 
     def fail(self, error: Exception) -> None:

@@ -7,7 +7,7 @@ count positions, and a wrong name is a TypeError before anything is sent.
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ Send = Callable[[Command], Awaitable[Any]]
 PACKAGED = Path(__file__).parents[1] / "lua"
 CHECKOUT = Path(__file__).parents[3] / "lua"
 INCLUDES = "includes/"
+
+# Numbers of keys that are remembered in their packed form.
+MAX_KEPT_NUMBERS = 1_024
 
 _SECTION = re.compile(r"-- (KEYS|ARGV|RETURNS|INCLUDE|FLAGS|COST)\s+(.*)")
 REQUIRED = frozenset({"KEYS", "RETURNS", "COST"})
@@ -139,12 +142,13 @@ class Script:
 
         It is an EVALSHA, or `in_full` an EVAL with the source.
         """
-        return b"*%d\r\n%b%b%b" % (
-            3 + keys + args,
-            self._in_full if in_full else self._by_digest,
-            pack_word(keys),
-            b"".join(words),
-        )
+        head = self._in_full if in_full else self._by_digest
+        return b"*%d\r\n%b%b%b" % (3 + keys + args, head, _number(keys), b"".join(words))
+
+
+@lru_cache(maxsize=MAX_KEPT_NUMBERS)
+def _number(number: int) -> bytes:
+    return pack_word(number)
 
 
 def _head(command: str, script: str) -> bytes:

@@ -60,6 +60,8 @@ class CommandStats:
         self.logs_outages = False
         self.servers: dict[str, ServerState] = {}
         self.metrics = metrics
+        # How many requests a batch has.
+        self.batched = metrics.batch_requests.observe
         self._slow = SlowLog(logging.getLogger(__name__), slow_seconds)
         self._outages: dict[str, Outage] = {}
 
@@ -70,9 +72,6 @@ class CommandStats:
         if took > self._slow.seconds:
             name = self.name(command)
             self._slow.write(f"Redis's {name}", took, command=name)
-
-    def batched(self, requests: int) -> None:
-        self.metrics.batch_requests.observe(requests)
 
     def failed(self) -> None:
         self.metrics.redis_failures.add()

@@ -9,8 +9,8 @@ fast path and the tasks that wait for the reply are left out.
 """
 
 import asyncio
-from collections.abc import Callable
-from itertools import cycle
+from collections.abc import Callable, Iterable
+from itertools import cycle, islice
 from random import Random
 from typing import Any
 
@@ -72,10 +72,13 @@ def encoders() -> dict[str, Callable[[], object]]:
     return found
 
 
-def requests_of(op: Callable[[str], Op], headers: Headers) -> list[bytes]:
+def requests_of(
+    op: Callable[[str], Op], headers: Headers, ranks: Iterable[int] | None = None
+) -> list[bytes]:
+    """For these pages by their ranks, or as visitors of a site would ask for them."""
     peer = Peer("lane", "", "http://127.0.0.1:8360", 0, "")
-    ranks = zipf(Random("lane"), PATHS)
-    ops = [op(path(next(ranks))) for _ in range(REQUESTS)]
+    found = islice(ranks or zipf(Random("lane"), PATHS), REQUESTS)
+    ops = [op(path(rank)) for rank in found]
     mark = ADDRESS_MARK.encode()
     return [
         numbered(each, n).replace(mark, b"%d" % (100 + n % 156))

@@ -1,0 +1,120 @@
+"""What a request on the fast path costs, in calls and in blocks of memory: counted, not timed.
+
+Sockets and Redis are left out. Who makes one of these numbers larger should know why, and who makes
+it smaller writes the smaller one here.
+"""
+
+import asyncio
+import gc
+import sys
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from bench.lane import Listener, connections, packed, requests_of
+from bench.scenarios import Headers, Increment, Op, Read
+from footfall.api.fast_cycle import protocol_of
+from footfall.app import open_process, open_store
+from footfall.asgi import create_metrics, policy_of
+from footfall.config import Settings
+from tests.support.sites import site_of
+
+# Requests of one turn of the event loop, each on a connection of its own.
+TURN = 16
+
+
+class Redis(asyncio.Transport):
+    """A connection to Redis that is open, and answers when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commands: list[bytes] = []
+
+    def write(self, data: Any) -> None:
+        self.commands.append(data)
+
+
+class Server:
+    """Connections to a service, and its connection to Redis."""
+
+    def __init__(self, **environ: str) -> None:
+        settings = Settings.from_env({"DURABILITY": "memory", **environ})
+        store = open_store(settings, open_process(settings, "redis://127.0.0.1"))
+        site = site_of(settings, store, metrics=create_metrics())
+        self.clients = connections(TURN, site, protocol_of(site, policy_of(settings)))
+        self._redis = cast(Any, store.redis.sender)
+        self._sent = Redis()
+        self._redis._transport, self._redis.is_open = self._sent, True
+
+    async def answer(self, sent: Sequence[bytes], op: type[Op]) -> None:
+        """Answer these requests, which one batch asks Redis for."""
+        for (protocol, _), each in zip(self.clients, sent, strict=False):
+            protocol.data_received(each)
+        await asyncio.sleep(0)
+        assert len(self._sent.commands) == 1
+        self._sent.commands.clear()
+        counts = [7] * len(sent)
+        self._redis.data_received(
+            packed(counts) if op is Increment else b"".join(packed(b"7") for _ in counts)
+        )
+
+
+def calls_in(events: list[str]) -> int:
+    return sum(event in {"call", "c_call"} for event in events)
+
+
+def distinct(kind: type[Op], headers: Headers) -> list[bytes]:
+    """Requests for one counter each, no two for the same."""
+    op = Increment if kind is Increment else lambda name: Read((name,))
+    return requests_of(op, headers, range(40 * TURN))
+
+
+async def counted(kind: type[Op], headers: Headers, size: int, **environ: str) -> float:
+    """The calls of a request, when so many share a batch."""
+    server = Server(**environ)
+    sent = distinct(kind, headers)[:size]
+    # The first time a request is prepared, and a connection's Host is checked.
+    for _ in range(2):
+        await server.answer(sent, kind)
+    events: list[str] = []
+    sys.setprofile(lambda frame, event, argument: events.append(event))
+    try:
+        await server.answer(sent, kind)
+    finally:
+        sys.setprofile(None)
+    answered: list[Listener] = [listener for _, listener in server.clients[:size]]
+    assert all(each.received.startswith(b"HTTP/1.1 200 OK\r\n") for each in answered)
+    return calls_in(events) / size
+
+
+@pytest.mark.parametrize(
+    ("kind", "headers", "size", "most"),
+    [
+        (Increment, "plain", TURN, 53),
+        (Increment, "browser", TURN, 71),
+        (Increment, "proxied", TURN, 94),
+        (Increment, "browser", 1, 164),
+        (Read, "plain", TURN, 49),
+        (Read, "browser", TURN, 67),
+        (Read, "browser", 1, 147),
+    ],
+)
+async def test_a_request_makes_no_more_calls_than_it_did(
+    kind: type[Op], headers: Headers, size: int, most: int
+) -> None:
+    assert await counted(kind, headers, size) <= most
+
+
+@pytest.mark.parametrize(("kind", "most"), [(Increment, 14), (Read, 12)])
+async def test_a_prepared_request_keeps_few_blocks(kind: type[Op], most: int) -> None:
+    server = Server()
+    found = distinct(kind, "browser")
+    await server.answer(found[:TURN], kind)
+    gc.collect()
+    before, number = sys.getallocatedblocks(), 0
+    for first in range(TURN, 33 * TURN, TURN):
+        await server.answer(found[first : first + TURN], kind)
+        number += TURN
+    gc.collect()
+    assert (sys.getallocatedblocks() - before) / number <= most

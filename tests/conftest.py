@@ -64,6 +64,11 @@ CHOSEN = pytest.StashKey[int]()
 _prefixes = (f"t{n}" for n in itertools.count())
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    extent.deselect(config, items, Path(__file__).parent, extent.is_rare)
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     # A process that only hands tests out has collected none: its workers say how many there were.
     session.config.stash.setdefault(CHOSEN, session.testscollected)
@@ -75,8 +80,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores, since tests wait for servers for a third of their time."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Twice as many as there are cores, since tests wait for servers for half of their time."""
+    return 2 * len(os.sched_getaffinity(0))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -46,6 +46,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
     return output
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("reason", LACKED)
 def test_what_needs_a_program_is_skipped_and_says_so(said: str, reason: str) -> None:
     assert reason in said

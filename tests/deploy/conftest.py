@@ -8,16 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import extent
-
 from .image import Build, Stage
-
-HERE = Path(__file__).parent
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    extent.deselect(config, items, HERE, extent.is_rare)
 
 
 @pytest.fixture(scope="package")

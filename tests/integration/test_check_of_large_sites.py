@@ -115,6 +115,7 @@ def server(own: Path) -> Iterator[RealServer]:
         yield server
 
 
+@pytest.mark.rare
 def test_a_check_of_a_hundred_thousand_comments_on_a_page_delays_nobody(
     server: RealServer, own: Path
 ) -> None:

@@ -200,7 +200,7 @@ def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads(text("pyproject.toml"))["project"]
     for requirement in project["dependencies"]:
         name = re.split(r"[\[><=]", requirement)[0]
-        assert f"**{name}**" in text("docs/architecture.md"), name
+        assert f"**{name}**" in text("docs/dependencies.md"), name
 
 
 def test_every_folder_is_in_the_architecture() -> None:

@@ -101,7 +101,7 @@ def _captcha_without_key(settings: Settings) -> Iterator[str]:
 def _dangerous(settings: Settings) -> Iterator[str]:
     if any(network.prefixlen == 0 for network in settings.trusted_proxies):
         yield (
-            "TRUSTED_PROXIES is everybody: whoever asks may say who they are, and no limit for an "
+            "TRUSTED_PROXIES is everybody: anybody may say who they are, and no limit for an "
             "address holds"
         )
     host = urlsplit(settings.site_url).hostname

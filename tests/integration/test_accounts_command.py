@@ -51,7 +51,7 @@ def test_the_first_administrator_is_made_on_the_server(served: Serving) -> None:
         "there are no accounts: `footfall accounts add MAIL --administrator` makes one"
     ]
     warnings = httpx.get(f"{served.url}/readyz").json()["warnings"]
-    assert "there is no administrator yet: whoever registers first becomes it" in warnings
+    assert "there is no administrator yet: the first to register becomes it" in warnings
     said = ask(served, "add", "mara@example.com", "--administrator", "--nick", "Mara")
     assert httpx.get(f"{served.url}/readyz").json()["warnings"] == []
     assert log_in(served, "mara@example.com", "") == {"errno": 1000}

@@ -207,7 +207,7 @@ def _nobody(who: str) -> click.ClickException:
 def _say_link(settings: Settings, token: str) -> None:
     address = settings.server_url or f"http://{settings.host}:{settings.port}"
     hours = LINK_SECONDS // 3600
-    click.echo(f"Whoever opens this link sets the password; once, within {hours} hours:", err=True)
+    click.echo(f"This link sets the password; once, within {hours} hours:", err=True)
     if not settings.server_url:
         click.echo("(SERVER_URL is not set: put in the address that browsers know)", err=True)
     # After the sign #, which browsers do not send, so that the token is in no log on the way.

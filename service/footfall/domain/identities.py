@@ -232,7 +232,7 @@ async def _take_over(site: Site, known: Credentials) -> None:
         return replace(account, role="guest"), known
 
     await accounts.changed(site, stored.id, change, revokes=True)
-    log.info("account %s belongs to whoever was vouched for by another service", stored.id)
+    log.info("account %s belongs to the person that another service vouched for", stored.id)
 
 
 def _link(text: str) -> str:

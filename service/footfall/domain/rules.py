@@ -28,7 +28,7 @@ class AccountRules:
         if self.registration == "closed":
             return "there is no administrator yet: `footfall accounts add` makes one"
         knowing = " and knows SETUP_CODE" if self.setup_code else ""
-        return f"there is no administrator yet: whoever registers first{knowing} becomes it"
+        return f"there is no administrator yet: the first to register{knowing} becomes it"
 
     def openings(self, account: Account, setup_code: str) -> tuple[Account | None, Account | None]:
         """What this account may become as the first of all, and as any other; None: nothing."""

@@ -225,7 +225,7 @@ class ReaderMail:
         to, thread = notification.parent.mail or "", notification.about.root
         found = await self._recipients.ask(to, thread, notification.attempts > 0)
         if not found.may_get:
-            raise Dropped("whoever would get it wants no mails, or had as many as MAIL_RATE allows")
+            raise Dropped("the recipient wants no mails, or had as many as MAIL_RATE allows")
         message = await self._words.message(to, notification)
         if found.of_thread:
             # RFC 8058: mail programs post to this address when somebody presses their button.

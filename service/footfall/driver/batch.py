@@ -249,9 +249,12 @@ class _Sent:
 
 
 def _numbers(replies: list[Any]) -> list[int] | Exception:
-    if len(replies) == 1 and type(replies[0]) is bytes and replies[0].isdigit():
-        # As nearly every read is.
-        return [int(replies[0])]
+    """0 for what is not stored."""
+    try:
+        # Most counters that are asked for exist.
+        return list(map(int, replies))
+    except (TypeError, ValueError):
+        pass
     try:
         return [0 if each is None else int(each) for each in replies]
     except (TypeError, ValueError) as error:

@@ -81,7 +81,7 @@ def requests_of(
     ops = [op(path(rank)) for rank in found]
     mark = ADDRESS_MARK.encode()
     return [
-        numbered(each, n).replace(mark, b"%d" % (100 + n % 156))
+        numbered(each, n).replace(mark, b"11.0.%d.%d" % divmod(n, 256))
         for n, each in enumerate(peer.templates(ops, headers))
     ]
 

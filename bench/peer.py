@@ -11,7 +11,17 @@ from urllib.parse import quote, urlsplit
 from footfall.loadtest.exchange import MARK, request
 
 from . import machine
-from .scenarios import Headers, Increment, Like, Op, Page, Read, Submit, browser_headers, visitor
+from .scenarios import (
+    ADDRESS_MARK,
+    Headers,
+    Increment,
+    Like,
+    Op,
+    Page,
+    Read,
+    Submit,
+    browser_headers,
+)
 
 # In every peer a request line has room for so many of our paths.
 PATHS_AT_ONCE = 100
@@ -73,7 +83,7 @@ class Peer:
             page = op.paths[0] if isinstance(op, Read) else getattr(op, "path", "/")
             extra = [] if headers == "plain" else browser_headers(random, page)
             if headers == "proxied":
-                extra.append(("X-Forwarded-For", visitor(random)))
+                extra.append(("X-Forwarded-For", ADDRESS_MARK))
             made.append(request(method, target, self.host, extra, body))
         return made
 

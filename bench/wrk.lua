@@ -1,9 +1,9 @@
 -- Plays prepared requests in turn, and reports exact numbers.
 --
 -- Arguments after `--`: a file of requests and the first number. Requests end in \0; a \1 in one
--- becomes a number that no other request has, ten digits wide, and a \2 the last byte of an
--- address, another one each time that all requests have been played. There is one thread, so the
--- order of the file is the order of sending.
+-- becomes a number that no other request has, ten digits wide, and a \2 the address of a visitor,
+-- another one in each request. There is one thread, so the order of the file is the order of
+-- sending.
 
 local threads = {}
 
@@ -38,24 +38,33 @@ function request()
   -- The first is only for wrk to look at, not to send.
   if not is_seen then
     is_seen = true
-    return whole[1] or filled(parts[1], '0000000000', '100')
+    return whole[1] or filled(parts[1], 0)
   end
   local i = issued % total + 1
   issued = issued + 1
   local all = whole[i]
   if all then return all end
-  local number = string.format('%010d', first + issued)
-  return filled(parts[i], number, 100 + math.floor(issued / total) % 156)
+  return filled(parts[i], first + issued)
 end
 
-function filled(p, number, byte)
-  if #p == 3 then return p[1] .. number .. p[3] end
-  if #p == 5 and p[4] == '\2' then return p[1] .. number .. p[3] .. byte .. p[5] end
+function filled(p, n)
+  local number = string.format('%010d', n)
+  if #p == 3 and p[2] == '\1' then return p[1] .. number .. p[3] end
+  local address = visitor(n)
+  if #p == 5 and p[4] == '\2' then return p[1] .. number .. p[3] .. address .. p[5] end
   local text = p[1]
   for i = 2, #p, 2 do
-    text = text .. (p[i] == '\1' and number or byte) .. p[i + 1]
+    text = text .. (p[i] == '\1' and number or address) .. p[i + 1]
   end
   return text
+end
+
+-- The step is odd, so each address of 11.0.0.0/8 comes once before the first comes back; and it is
+-- wide, so visitors who follow each other are no neighbours.
+function visitor(n)
+  local host = n * 1234567 % 16777216
+  return string.format(
+    '11.%d.%d.%d', math.floor(host / 65536), math.floor(host / 256) % 256, host % 256)
 end
 
 function done(summary, latency)

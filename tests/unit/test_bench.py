@@ -17,7 +17,7 @@ from bench.peers import checkout
 from bench.report import GOALS, MEASURES, Goal, markdown
 from bench.results import Results, lines
 from bench.run import Plan
-from bench.scenarios import QUICK, SCENARIOS, Increment, browser_headers, visitor
+from bench.scenarios import ADDRESS_MARK, QUICK, SCENARIOS, Increment, browser_headers
 from bench.scripts import worse
 from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
 from footfall.loadtest.exchange import MARK
@@ -82,18 +82,31 @@ def test_the_rows_for_every_number_of_connections_do_the_same_work() -> None:
     assert all(isinstance(op, Increment) for op in by_name["inc"].ops())
 
 
-def test_visitors_behind_a_proxy_differ_each_time_the_requests_are_repeated(tmp_path: Path) -> None:
-    requests = tmp_path / "requests"
-    random = Random(1)
-    requests.write_text("".join(f"{visitor(random)} \x01\0" for _ in range(3)))
+def wrk_lua() -> LuaRuntime:
     lua = LuaRuntime()
     lua.execute((ROOT / "bench/wrk.lua").read_text())
+    return lua
+
+
+def test_every_request_behind_a_proxy_has_another_number_and_another_visitor(
+    tmp_path: Path,
+) -> None:
+    requests = tmp_path / "requests"
+    requests.write_text(f"\x01 for {ADDRESS_MARK}\0" * 3)
+    lua = wrk_lua()
     lua.globals().init(lua.table(str(requests), "7"))
     # wrk makes one more request than it sends.
     sent = [lua.globals().request() for _ in range(1 + 3 * 156)][1:]
-    addresses, numbers = zip(*(each.split() for each in sent), strict=True)
+    numbers, addresses = zip(*(each.split(" for ") for each in sent), strict=True)
     assert numbers == tuple(f"{8 + n:010d}" for n in range(3 * 156))
     assert len({ip_address(each) for each in addresses}) == 3 * 156
+
+
+def test_a_visitor_returns_when_all_the_others_have_been_there() -> None:
+    visitor = wrk_lua().globals().visitor
+    assert visitor(7) == visitor(7 + 2**24)
+    for numbers in (range(4096), range(0, 2**24, 4096)):
+        assert len({ip_address(visitor(n)) for n in numbers}) == 4096
 
 
 def test_cpu_time_is_that_of_own_code_and_of_the_kernel(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version as version_of
@@ -403,6 +403,30 @@ def plain(environment: Environment) -> Iterator[Peer]:
             yield _on_redis("plain", "plain Starlette", port, child, version, redis_pid, socket)
 
 
+class LeastPeer(Peer):
+    """Reads one counter a request, so their sum is taken from Redis."""
+
+    def views(self, paths: Sequence[str]) -> int:
+        with closing(Redis.from_url(self.redis_url)) as redis:
+            asked = redis.pipeline(transaction=False)
+            for key in redis.scan_iter("{*}:counts", count=10_000):
+                asked.hvals(key)
+            return sum(int(count) for counts in asked.execute() for count in counts)
+
+
+@contextmanager
+def least(environment: Environment) -> Iterator[Peer]:
+    folder, port = environment.directory("least"), machine.free_port()
+    with redis_server(environment, folder) as (redis_pid, socket):
+        command = [sys.executable, str(PROGRAMS.parent / "least.py"), str(port), socket]
+        with started(command, directory=folder, cores=environment.cores.server) as child:
+            _wait(port, child)
+            title, url = "the least that Python needs", f"http://127.0.0.1:{port}"
+            peer = LeastPeer("least", title, url, child.pid, f"uvicorn {version_of('uvicorn')}")
+            peer.redis_pid, peer.redis_url = redis_pid, f"unix://{socket}"
+            yield peer
+
+
 @contextmanager
 def floor(environment: Environment) -> Iterator[Peer]:
     folder, port = environment.directory("floor"), machine.free_port()
@@ -613,6 +637,7 @@ KINDS: dict[str, Kind] = {
     "webdis": Kind("webdis HINCRBY/HGET", webdis),
     "plain": Kind("plain Starlette", plain),
     "ioredis": Kind("Node + ioredis", ioredis),
+    "least": Kind("the least that Python needs", least),
     "floor": Kind("a constant answer from uvloop", floor, stores_in_redis=False),
     "waline": Kind("Waline on SQLite", waline, stores_in_redis=False),
     "waline-pg": Kind("Waline on PostgreSQL", waline_on_postgres, stores_in_redis=False),

@@ -18,6 +18,7 @@ COLOURS = {
     "plain": "#a8a29e",
     "waline": "#334155",
     "waline-pg": "#94a3b8",
+    "least": "#f472b6",
     "floor": "#facc15",
 }
 

@@ -65,7 +65,7 @@ class Plan:
     def parse(cls, words: Sequence[str]) -> "Plan":
         parser = argparse.ArgumentParser(prog="bench", description=__doc__.partition("\n")[0])
         parser.add_argument(
-            "--quick", action="store_true", help="counters against nginx, three minutes, no files"
+            "--quick", action="store_true", help="counters beside nginx, five minutes, no files"
         )
         parser.add_argument(
             "--also",

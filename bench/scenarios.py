@@ -185,9 +185,11 @@ HAS_ARTICLES = frozenset({"articles"})
 HAS_DEEP = frozenset({"deep"})
 HAS_DEEPER = frozenset({"deeper"})
 # Peers for the main rows; the slow ones run once for each kind of work.
-FRONT = ("footfall", "nginx")
 SWIFT = ("footfall", "nginx", "webdis", "ioredis")
-EVERY = (*SWIFT, "plain", "waline", "waline-pg")
+# Those for one counter a request.
+FRONT = ("footfall", "nginx", "least")
+COUNTERS = (*SWIFT, "least")
+EVERY = (*COUNTERS, "plain", "waline", "waline-pg")
 PAGERS = ("footfall", "nginx", "nginx-joined")
 WRITERS = ("footfall", "waline", "waline-pg")
 
@@ -212,7 +214,7 @@ INCREMENTS = (
         name="inc-browser",
         title=f"{INC.title}, browser headers",
         headers="browser",
-        peers=(*SWIFT, "plain"),
+        peers=(*COUNTERS, "plain"),
     ),
     replace(
         INC,
@@ -229,7 +231,7 @@ INC_256 = replace(
     name="inc@256",
     title=f"{INC.title}, 256 connections",
     connections=256,
-    peers=(*SWIFT, "plain"),
+    peers=(*COUNTERS, "plain"),
 )
 
 
@@ -241,7 +243,7 @@ def _stored(durability: Durability, scenario: Scenario) -> Scenario:
         name=f"{scenario.name}-{durability}",
         title=f"{scenario.title}, {when}",
         durability=durability,
-        peers=tuple(peer for peer in scenario.peers if peer in SWIFT),
+        peers=tuple(peer for peer in scenario.peers if peer in COUNTERS),
     )
 
 
@@ -256,7 +258,7 @@ SCENARIOS = (
         name="read1-browser",
         title=f"{READ1.title}, browser headers",
         headers="browser",
-        peers=SWIFT,
+        peers=COUNTERS,
     ),
     replace(
         READ1,
@@ -343,17 +345,17 @@ SCENARIOS = (
         needs=HAS_ARTICLES,
         peers=WRITERS,
     ),
-    replace(INC, name="inc@1", title=f"{INC.title}, 1 connection", connections=1, peers=SWIFT),
+    replace(INC, name="inc@1", title=f"{INC.title}, 1 connection", connections=1, peers=COUNTERS),
     INC_256,
     replace(
         INC,
         name="inc@1000",
         title=f"{INC.title}, 1,000 connections",
         connections=1000,
-        peers=(*SWIFT, "plain"),
+        peers=(*COUNTERS, "plain"),
     ),
     replace(
-        READ1, name="read1@1", title=f"{READ1.title}, 1 connection", connections=1, peers=SWIFT
+        READ1, name="read1@1", title=f"{READ1.title}, 1 connection", connections=1, peers=COUNTERS
     ),
     replace(
         READ1,

@@ -17,7 +17,7 @@ from bench.peers import checkout
 from bench.report import GOALS, MEASURES, Goal, markdown
 from bench.results import Results, lines
 from bench.run import Plan
-from bench.scenarios import ADDRESS_MARK, QUICK, SCENARIOS, Increment, browser_headers
+from bench.scenarios import ADDRESS_MARK, QUICK, SCENARIOS, Increment, Read, browser_headers
 from bench.scripts import worse
 from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
 from footfall.loadtest.exchange import MARK
@@ -109,6 +109,13 @@ def test_a_visitor_returns_when_all_the_others_have_been_there() -> None:
         assert len({ip_address(visitor(n)) for n in numbers}) == 4096
 
 
+def test_the_least_is_asked_for_one_counter_a_request() -> None:
+    for scenario in SCENARIOS:
+        if scenario.is_for("least"):
+            for op in replace(scenario, pool=64).ops():
+                assert isinstance(op, Increment) or (isinstance(op, Read) and len(op.paths) == 1)
+
+
 def test_cpu_time_is_that_of_own_code_and_of_the_kernel(tmp_path: Path) -> None:
     def used() -> machine.Process:
         return machine.processes()[os.getpid()]
@@ -128,10 +135,10 @@ async def test_the_hot_path_gives_the_answers_that_are_measured() -> None:
         call()
 
 
-def test_a_quick_run_measures_counters_beside_nginx_and_another_checkout() -> None:
+def test_a_quick_run_measures_counters_beside_nginx_the_least_and_another_checkout() -> None:
     plan = Plan.parse(["--quick", "--also", str(ROOT)])
     other = f"footfall:{ROOT.name}"
-    assert plan.peers == ("footfall", other, "nginx")
+    assert plan.peers == ("footfall", other, "nginx", "least")
     assert {each.name for each in plan.scenarios} == set(QUICK)
     assert all(each.is_for(peer) for each in plan.scenarios for peer in plan.peers)
     assert plan.kinds[other].title == f"Footfall in {ROOT.name}"

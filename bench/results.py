@@ -13,6 +13,7 @@ from typing import Any
 from .stats import Spread, ratios
 
 OURS = "footfall"
+LEAST = "least"
 DIRECTORY = Path(__file__).parent / "results"
 
 
@@ -85,6 +86,14 @@ class Results:
     ) -> Spread | None:
         """Ours divided by the peer's, pair by pair."""
         return ratios(self.by_round(scenario, ours, what), self.by_round(scenario, peer, what))
+
+    @property
+    def has_least(self) -> bool:
+        return any(run["peer"] == LEAST for run in self.runs)
+
+    def user_to_least(self, scenario: str, peer: str = OURS) -> Spread | None:
+        """A server's time in its own code, divided by that of the least that Python needs."""
+        return self.ratio(scenario, LEAST, what="user_us", ours=peer)
 
     def _of(self, scenario: str) -> Iterable[dict[str, Any]]:
         return (run for run in self.runs if run["scenario"] == scenario)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from .report import TO_LEAST
 from .results import DIRECTORY, OURS, Results
 from .scenarios import MAIN
 
@@ -59,12 +60,19 @@ def headline(results: Results) -> Iterator[str]:
 
 
 def numbers(results: Results) -> Iterator[str]:
-    columns = ("Work", "Requests/s", "p99 ms", "CPU µs", "of it Python")
-    yield f"| {' | '.join((*columns, *(f'÷ {name}' for name in COLUMNS)))} |"
-    yield "|---" * (len(columns) + len(COLUMNS)) + "|"
+    columns = ["Work", "Requests/s", "p99 ms", "CPU µs", "of it Python"]
+    at = len(columns)
+    columns += [f"÷ {name}" for name in COLUMNS]
+    if results.has_least:
+        columns.insert(at, TO_LEAST)
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
     for scenario in MAIN:
         if scenario in results.titles:
-            cells = (results.titles[scenario], *_cells(results, scenario))
+            cells = [results.titles[scenario], *_cells(results, scenario)]
+            if results.has_least:
+                to_least = results.user_to_least(scenario)
+                cells.insert(at, f"{to_least.median:.2f}" if to_least else "")
             yield f"| {' | '.join(cells)} |"
 
 

@@ -155,7 +155,15 @@ def run_of(peer: str, round: int, rate: float, **fields: object) -> dict[str, ob
         "peer": peer,
         "round": round,
         "rate": rate,
+        "p50_us": 1.0,
+        "p99_us": 9.0,
         "server_us": 10.0,
+        "user_us": 6.5,
+        "system_us": 7.0,
+        "redis_us": 3.0,
+        "refused": 0,
+        "broken": 0,
+        "stale": None,
         "is_discarded": False,
         "is_exact": True,
         "verdict": "",
@@ -168,6 +176,16 @@ def results(ours: float, **fields: object) -> Results:
     runs += [run_of("nginx", n, 100.0) for n in range(3)]
     runs.append(run_of("footfall", 0, 1.0, is_discarded=True))
     return Results(runs=runs)
+
+
+def reported(scenario: str) -> Results:
+    """With all that a table says of where it was measured."""
+    found = results(170.0)
+    found.runs = [run | {"scenario": scenario} for run in found.runs]
+    found.titles = {scenario: "POST article"}
+    found.machine = {"cpu": "", "cores": 2, "system": "", "python": "", "fsync_us": 9}
+    found.settings = {"cores": "", "rounds": 3, "seconds": 2, "noise": NOISE}
+    return found
 
 
 def test_discarded_runs_are_in_no_figure() -> None:
@@ -191,24 +209,27 @@ def test_every_goal_names_a_row_and_peers_that_run_it() -> None:
         assert goal.what in MEASURES
 
 
+def test_a_servers_own_code_is_compared_with_that_of_the_least_round_by_round() -> None:
+    # In the second round the machine was half as fast for both.
+    costs = (("footfall", 0, 13.0), ("least", 0, 5.2), ("footfall", 1, 26.0), ("least", 1, 10.4))
+    found = Results(runs=[run_of(peer, n, 100.0, user_us=us) for peer, n, us in costs])
+    assert found.user_to_least("inc") == Spread(2.5, 2.5, 2.5, 2)
+
+
+def test_tables_compare_own_code_where_the_least_took_part() -> None:
+    found = reported("read1")
+    assert "÷ least" not in markdown(found) + "".join(summary.numbers(found))
+    found.runs += [run_of("least", n, 100.0, scenario="read1", user_us=2.6) for n in range(3)]
+    assert "| its own code | user ÷ least | its kernel |" in markdown(found)
+    assert "| 6.5 | 2.50 (2.50 to 2.50) | 7.0 |" in markdown(found)
+    assert "| 2.6 |  | 7.0 |" in markdown(found)
+    head, _, row = summary.numbers(found)
+    assert "| of it Python | user ÷ least | ÷ nginx + Lua |" in head
+    assert "| 6.5 | 2.50 | 1.70 |" in row
+
+
 def test_a_report_says_whether_each_goal_was_reached() -> None:
-    found = results(170.0)
-    for run in found.runs:
-        run |= {
-            "p50_us": 1.0,
-            "p99_us": 9.0,
-            "user_us": 6.5,
-            "system_us": 7.0,
-            "redis_us": 3.0,
-            "refused": 0,
-            "broken": 0,
-            "stale": None,
-            "scenario": "inc-everysec",
-        }
-    found.titles = {"inc-everysec": "POST article"}
-    found.machine = {"cpu": "", "cores": 2, "system": "", "python": "", "fsync_us": 9}
-    found.settings = {"cores": "", "rounds": 3, "seconds": 2, "noise": NOISE}
-    text = markdown(found)
+    text = markdown(reported("inc-everysec"))
     assert (
         "| inc-everysec | requests/s | nginx | 1.70 (1.70 to 1.70) | ≥ 1.8 | **not met** |" in text
     )

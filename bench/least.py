@@ -196,6 +196,9 @@ class Least(HttpToolsProtocol):
         self.redis.ask(prepared, self._answer)
 
     def _answer(self, reply: int | bytes | None) -> None:
+        # uvloop raises for a closed connection, and would then close the one to Redis.
+        if self.transport.is_closing():
+            return
         # uvicorn makes it once a second.
         date = self.server_state.default_headers[0][1]
         count = int(reply or 0)

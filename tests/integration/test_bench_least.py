@@ -2,9 +2,11 @@
 
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -31,7 +33,7 @@ def answer(peer: Peer, asked: tuple[str, str, bytes], **headers: str) -> Answer:
     method, target, body = asked
     if body:
         headers["Content-Type"] = "application/json"
-    with closing(http.client.HTTPConnection(peer.host, timeout=30)) as connection:
+    with closing(http.client.HTTPConnection(peer.host, timeout=10)) as connection:
         connection.request(method, target, body or None, headers)
         found = connection.getresponse()
         # The date may differ by a second.
@@ -63,6 +65,16 @@ def test_the_least_lets_no_count_fall_below_zero(peer: Peer) -> None:
     for action in (b"inc", b"desc", b"desc"):
         _, _, count = answer(peer, (method, target, body.replace(b"inc", action)))
     assert json.loads(count)["data"] == [{"time": 0}]
+
+
+def test_visitors_who_leave_before_their_answer_take_nothing_from_the_others(peer: Peer) -> None:
+    address = urlsplit(peer.url)
+    (asked,) = peer.templates([Read(("/a",))], "plain")
+    for _ in range(100):
+        with socket.create_connection((str(address.hostname), address.port or 0)) as connection:
+            connection.sendall(asked)
+    status, _, _ = answer(peer, peer.ask(Read(("/a",))))
+    assert status == 200
 
 
 def test_the_sum_of_the_counts_of_the_least_is_what_was_counted(peer: Peer) -> None:

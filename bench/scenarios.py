@@ -109,9 +109,14 @@ def _increments(random: Random) -> Iterator[Op]:
     return (Increment(path(n)) for n in zipf(random, PATHS))
 
 
-def _hot_path(random: Random) -> Iterator[Op]:
+def _one_path_raised(random: Random) -> Iterator[Op]:
     while True:
         yield Increment(path(0))
+
+
+def _one_path_read(random: Random) -> Iterator[Op]:
+    while True:
+        yield Read((path(0),))
 
 
 def _reads(size: int) -> Draw:
@@ -234,6 +239,31 @@ INC_256 = replace(
     peers=(*COUNTERS, "plain"),
 )
 
+# All visitors are on one article, so each batch has the same counter many times.
+INC_HOT = replace(
+    INC,
+    name="inc-hot",
+    title="POST article, all on one path",
+    draw=_one_path_raised,
+    peers=COUNTERS,
+)
+READ1_HOT = replace(
+    READ1,
+    name="read1-hot",
+    title="GET article, all on one path",
+    draw=_one_path_read,
+    peers=COUNTERS,
+)
+
+
+def _at_1000(scenario: Scenario) -> Scenario:
+    return replace(
+        scenario,
+        name=f"{scenario.name}@1000",
+        title=f"{scenario.title}, 1,000 connections",
+        connections=1000,
+    )
+
 
 def _stored(durability: Durability, scenario: Scenario) -> Scenario:
     """The same where the server's core is the limit, and not the disk."""
@@ -251,7 +281,12 @@ SCENARIOS = (
     *INCREMENTS,
     *(_stored("everysec", each) for each in (*INCREMENTS, INC_256)),
     *(_stored("none", each) for each in (INC, INC_256)),
-    Scenario("inc-hot", "POST article, one hot path", _hot_path, counted="views", peers=SWIFT),
+    INC_HOT,
+    _at_1000(INC_HOT),
+    _stored("everysec", INC_HOT),
+    _stored("everysec", _at_1000(INC_HOT)),
+    READ1_HOT,
+    _at_1000(READ1_HOT),
     READ1,
     replace(
         READ1,
@@ -347,23 +382,11 @@ SCENARIOS = (
     ),
     replace(INC, name="inc@1", title=f"{INC.title}, 1 connection", connections=1, peers=COUNTERS),
     INC_256,
-    replace(
-        INC,
-        name="inc@1000",
-        title=f"{INC.title}, 1,000 connections",
-        connections=1000,
-        peers=(*COUNTERS, "plain"),
-    ),
+    replace(_at_1000(INC), peers=(*COUNTERS, "plain")),
     replace(
         READ1, name="read1@1", title=f"{READ1.title}, 1 connection", connections=1, peers=COUNTERS
     ),
-    replace(
-        READ1,
-        name="read1@1000",
-        title=f"{READ1.title}, 1,000 connections",
-        connections=1000,
-        peers=FRONT,
-    ),
+    replace(_at_1000(READ1), peers=FRONT),
 )
 
 # What a release has to be measured by, in the order of docs/benchmarks.md; the others show how that
@@ -390,6 +413,10 @@ MAIN = (
     "inc@256",
     "inc@1000",
     "read1@1000",
+    "inc-hot",
+    "inc-hot@1000",
+    "read1-hot",
+    "read1-hot@1000",
 )
 # The rows for work on the path of a counter.
 QUICK = (

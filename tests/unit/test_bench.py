@@ -17,7 +17,7 @@ from bench.peers import checkout
 from bench.report import GOALS, MEASURES, Goal, markdown
 from bench.results import Results, lines
 from bench.run import Plan
-from bench.scenarios import ADDRESS_MARK, QUICK, SCENARIOS, Increment, Read, browser_headers
+from bench.scenarios import ADDRESS_MARK, QUICK, SCENARIOS, Increment, Read, browser_headers, path
 from bench.scripts import worse
 from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
 from footfall.loadtest.exchange import MARK
@@ -80,6 +80,8 @@ def test_the_rows_for_every_number_of_connections_do_the_same_work() -> None:
     by_name = {scenario.name: scenario for scenario in SCENARIOS}
     assert by_name["inc"].ops() == by_name["inc@256"].ops()
     assert all(isinstance(op, Increment) for op in by_name["inc"].ops())
+    for name, op in (("inc-hot", Increment(path(0))), ("read1-hot", Read((path(0),)))):
+        assert set(by_name[name].ops()) == set(by_name[f"{name}@1000"].ops()) == {op}
 
 
 def wrk_lua() -> LuaRuntime:

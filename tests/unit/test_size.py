@@ -1,8 +1,11 @@
-"""What is stored, as the banner says it."""
+"""What is stored, as the banner says it, and what the quota knows of it."""
+
+import asyncio
+from typing import Any, cast
 
 import pytest
 
-from footfall.store.size import Kind, Size
+from footfall.store.size import CounterNumbers, CounterQuota, CounterTotals, Kind, Size
 
 NONE = Kind(0, 0)
 
@@ -25,3 +28,28 @@ def test_the_banner_is_as_exact_as_what_is_known(
     counters: Kind, comments: Kind, words: str
 ) -> None:
     assert str(Size(counters, comments)) == words
+
+
+class SlowNumbers:
+    """Numbers of counters; who asks for them waits for `is_known`."""
+
+    def __init__(self) -> None:
+        self.is_known = asyncio.Event()
+
+    async def total(self) -> CounterTotals:
+        await self.is_known.wait()
+        return CounterTotals({"counts": 90})
+
+
+async def test_what_began_before_two_readings_at_once_is_not_taken_off_twice() -> None:
+    numbers, unused = SlowNumbers(), cast(Any, None)
+    quota = CounterQuota(unused, unused, cast(CounterNumbers, numbers), 100)
+    quota.began(90)
+    readings = [asyncio.create_task(quota.read()) for _ in range(2)]
+    await asyncio.sleep(0)
+    numbers.is_known.set()
+    await asyncio.gather(*readings)
+    quota.began(9)
+    assert not quota.is_full
+    quota.began(1)
+    assert quota.is_full

@@ -135,17 +135,17 @@ class CounterQuota:
         self._keys = keys
         self._numbers = numbers
         self._limit = limit
-        # When it was read last: the weight that was left, and what began since.
-        self._left = limit
-        self._new_weight = 0
+        # The weight that this process has begun, and with how much of it the quota is used up.
+        self._begun = 0
+        self._most = limit
         self._read_at = -math.inf
         # True if the quota may be used up, by what this process knows; `allows` makes sure.
         self.is_full = False
 
     def began(self, weight: int) -> None:
         """Note that this process has made new counters of this weight."""
-        self._new_weight += weight
-        self.is_full = self._limit > 0 and self._left <= self._new_weight
+        self._begun += weight
+        self.is_full = self._limit > 0 and self._most <= self._begun
 
     async def allows(self, names: Sequence[str]) -> bool:
         """Is there room for these counters, or do all exist already? Raises StoreUnavailable."""
@@ -168,10 +168,10 @@ class CounterQuota:
             return
         self._read_at = asyncio.get_running_loop().time()
         # Before the numbers: counters that begin meanwhile may count twice, but none is missed.
-        before = self._new_weight
+        begun = self._begun
         counted = await self._numbers.total()
-        self._left = self._limit - counted.weight
-        self.began(-before)
+        self._most = begun + self._limit - counted.weight
+        self.began(0)
 
 
 class Kind(NamedTuple):

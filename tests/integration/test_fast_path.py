@@ -547,6 +547,18 @@ async def test_a_body_does_not_count_as_headers_of_the_next_request(url: str, ho
         assert answer.count(b"HTTP/1.1 200 OK\r\n") == 2
 
 
+@pytest.mark.parametrize("target", ["http://x:y/", "http://x"])
+async def test_a_malformed_url_is_refused_wherever_its_request_is_cut(
+    url: str, home: Path, caplog: pytest.LogCaptureFixture, target: str
+) -> None:
+    async with pair(url, home) as both:
+        sent = request("POST", target, b'{"path":"/a"}', JSON)
+        for cut in (len(sent) - 13, len(sent) - 1, len(sent)):
+            answer = await both.agree([sent[:cut], sent[cut:]])
+            assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert {each.name for each in caplog.records} == {"uvicorn.error"}
+
+
 async def test_silent_and_half_sent_connections_are_closed(url: str, home: Path) -> None:
     async with pair(url, home) as both:
         for served in (both.hot, both.cold):

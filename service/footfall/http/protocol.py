@@ -15,6 +15,7 @@ server.
 import asyncio
 import math
 import re
+from contextlib import suppress
 from time import monotonic
 from typing import Any, ClassVar, Protocol
 
@@ -136,8 +137,7 @@ class HttpProtocol(Connection):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError:
-            self.logger.warning(UNREADABLE)
-            self.refuse(Unreadable(UNREADABLE))
+            self._refuse_unreadable()
         except httptools.HttpParserUpgrade:
             self._unsupported_upgrade_warning()
         if not (self.is_between or self.is_discarding):
@@ -162,6 +162,10 @@ class HttpProtocol(Connection):
         ):
             # It cannot take the fast path, and its endpoint reads the rest.
             self._pass_on()
+
+    def _refuse_unreadable(self) -> None:
+        self.logger.warning(UNREADABLE)
+        self.refuse(Unreadable(UNREADABLE))
 
     # The parser's callbacks.
 
@@ -260,13 +264,15 @@ class HttpProtocol(Connection):
             self.refuse(TooLong())
         elif len(self.pipeline) >= MAX_PIPELINED:
             self.refuse(Unavailable())
+        elif not _has_path(self.url):
+            # uvicorn would raise, and the parser, which catches that, does not always call this.
+            self._refuse_unreadable()
         else:
             url = self.url
             HttpToolsProtocol.on_message_begin(self)
             self.url = url
             for name, value in headers:
                 HttpToolsProtocol.on_header(self, name, value)
-            # Raises if the URL is malformed.
             super().on_headers_complete()
             self._note_asgi()
 
@@ -332,3 +338,9 @@ class HttpProtocol(Connection):
             self.loop.call_soon(cycle.start)
         else:
             super()._start_asgi_task(cycle, app)
+
+
+def _has_path(url: bytes) -> bool:
+    with suppress(httptools.HttpParserInvalidURLError):
+        return httptools.parse_url(url).path is not None
+    return False

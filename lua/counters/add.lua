@@ -21,14 +21,21 @@ for i = 1, #counts / 2 do
   else
     -- pcall, because a damaged counter or number must not stop the changes after it.
     local count = redis.pcall('HINCRBY', counts[at], field, delta)
-    if type(count) == 'number' and count <= 0 then
-      -- A count of zero is not stored. So one that equals its step has just begun, and the common
-      -- change of a counter that exists asks for nothing else.
-      redis.pcall('HDEL', counts[at], field)
-      redis.pcall('HINCRBY', counts[at + 1], kind_of(counts[at]), -1)
-      count = 0
-    elseif count == step then
-      redis.pcall('HINCRBY', counts[at + 1], kind_of(counts[at]), 1)
+    if type(count) == 'number' then
+      if count <= 0 and step < 1 then
+        -- A count of zero is not stored. So one that equals its step has just begun, and the common
+        -- change of a counter that exists asks for nothing else.
+        redis.pcall('HDEL', counts[at], field)
+        redis.pcall('HINCRBY', counts[at + 1], kind_of(counts[at]), -1)
+        count = 0
+      elseif count == step then
+        redis.pcall('HINCRBY', counts[at + 1], kind_of(counts[at]), 1)
+      elseif count < step then
+        -- It was below zero, which only damage brings about. Several visitors' rises may be one
+        -- step, and each gets a count of its own from it.
+        redis.pcall('HSET', counts[at], field, delta)
+        count = step
+      end
     end
     answers[i] = count
   end

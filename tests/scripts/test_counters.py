@@ -1,5 +1,9 @@
 import asyncio
+from functools import partial
 
+import pytest
+
+from footfall.callbacks import awaited
 from footfall.store import Store
 from footfall.store.counters import Counters
 
@@ -21,6 +25,17 @@ async def test_no_counter_falls_below_zero(store: Store) -> None:
     await store.counters.add([("/a", "reaction0", 1)])
     assert await store.counters.add([("/a", "reaction0", -1)] * 2) == [0, 0]
     assert await store.counters.add([("/a", "reaction0", 1)]) == [1]
+
+
+@pytest.mark.parametrize("damaged", [-2, -3, -9])
+async def test_a_count_that_was_damaged_and_is_below_zero_begins_anew(
+    store: Store, damaged: int
+) -> None:
+    key = store.keys.counts("time /a")
+    await store.redis.change(("HSET", key, "time /a", damaged))
+    rise = partial(store.counters.send, store.counters.change([("/a", "time", 1)]))
+    assert await asyncio.gather(*(awaited(rise) for _ in range(3))) == [[1], [2], [3]]
+    assert await store.counters.read(["time /a"]) == [3]
 
 
 async def test_a_counter_that_never_rose_takes_no_memory(store: Store) -> None:

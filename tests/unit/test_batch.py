@@ -147,6 +147,19 @@ async def test_a_damaged_counter_fails_its_own_requests_alone(batch: Batch, redi
     assert others == [[4], wrong, wrong, [4]]
 
 
+@pytest.mark.parametrize("damaged", [b"", b"no number", b"9" * 5000])
+async def test_a_damaged_count_keeps_no_answer_from_the_other_reads(
+    batch: Batch, redis: Redis, damaged: bytes
+) -> None:
+    answers: list[Answer] = []
+    for path in ("/a", "/b"):
+        batch.read(PACKED.read([f"time {path}"]), answers.append)
+    await redis.reply(damaged, b"4")
+    wrong, sound = answers
+    assert isinstance(wrong, ValueError)
+    assert sound == [4]
+
+
 async def test_a_callback_that_fails_keeps_no_answer_from_the_others(
     batch: Batch, redis: Redis
 ) -> None:

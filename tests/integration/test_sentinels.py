@@ -22,7 +22,7 @@ from tests.support.servers import free_port, program_of
 from tests.support.serving import serving
 from tests.support.sites import safety_of
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @pytest.fixture

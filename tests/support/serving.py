@@ -106,7 +106,9 @@ class Serving:
         found = None
         while found is None:
             line = self.process.stdout.readline()
-            assert line, self.output
+            if not line:
+                self.process.communicate()
+                raise AssertionError(self.output)
             self.output += line
             found = re.search(r"listens on (\S+)", line)
         self.url = found[1]

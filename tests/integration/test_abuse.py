@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from tests.support.sites import site_of
 
 from .test_fast_path import COUNT, JSON, LAST, READ, Served, pair, request, serve
 
+TYPES = ",".join(["time", *(f"reaction{n}" for n in range(9))])
+LONG = "x" * 2000
 BOTH = pytest.mark.parametrize("is_fast", [True, False])
 
 
@@ -68,15 +71,41 @@ def test_the_cache_of_requests_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPat
     most = 8 * 1024 * 1024
     monkeypatch.setattr(fast_requests, "MAX_KEPT_BYTES", most)
     requests = requests_of_a_site()
-    types = ",".join(["time", *(f"reaction{n}" for n in range(9))])
     before = resident()
     # Without a bound these would take 45 MB.
     for n in range(2_000):
-        many = f"/article?type={types}&path=" + ",".join(f"/{n}/{m}" for m in range(20))
+        many = f"/article?type={TYPES}&path=" + ",".join(f"/{n}/{m}" for m in range(20))
         assert requests[b"GET", many.encode(), b""] is not None
         assert requests[b"GET", f"/article?path={n}".encode(), b""] is not None
         assert requests[b"POST", b"/article", b'{"path":"/%d"}' % n] is not None
     assert resident() - before < 2 * most
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "body"),
+    [
+        (b"GET", f"/article?type={TYPES}&path=/{{n}}{LONG}", ""),
+        (b"POST", "/article", f'{{"path":"/{{n}}{LONG}\N{GRINNING FACE}"}}'),
+        (b"GET", f"/comment?path=/{{n}}{LONG}%F0%9F%98%80", ""),
+        (b"GET", "/comment?type=count" + "&url=/{n}" * 150, ""),
+    ],
+    ids=["many types", "a wide character", "a page", "many short paths"],
+)
+def test_no_request_takes_much_more_of_the_cache_than_is_estimated(
+    monkeypatch: pytest.MonkeyPatch, method: bytes, url: str, body: str
+) -> None:
+    most = 1024 * 1024
+    monkeypatch.setattr(fast_requests, "MAX_KEPT_BYTES", most)
+    requests = requests_of_a_site()
+    tracemalloc.start()
+    try:
+        for n in range(300):
+            sent = [each.replace("{n}", f"{n}").encode() for each in (url, body)]
+            assert requests[method, sent[0], sent[1]] is not None
+        assert requests
+        assert tracemalloc.get_traced_memory()[1] < 1.6 * most
+    finally:
+        tracemalloc.stop()
 
 
 def test_pages_that_nobody_commented_on_fill_no_memory() -> None:

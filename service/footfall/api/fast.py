@@ -44,8 +44,7 @@ class FastRequest:
 
     __slots__ = ("answer", "language", "operation")
 
-    # How many counters it reads or changes; only for a change is the client's key made out.
-    size = 0
+    # Only for a change is the client's key made out.
     is_change = False
     # Set where it is prepared; `lang` of the query says in which language a refusal is.
     operation: Operation
@@ -59,26 +58,33 @@ class FastRequest:
         is "" if it has none. Here nothing is asked, as for what takes several round trips."""
         done([])
 
+    def kept_bytes(self, text_bytes: int) -> int:
+        """About how much memory it takes besides these objects, if it was parsed of so much text.
+        Of a byte, a string with a wide character makes four, and one of many short strings more."""
+        return 6 * text_bytes
+
 
 class CounterRead(FastRequest):
     """Reads these counters, and answers their counts."""
 
-    __slots__ = ("_read", "_site", "size")
+    __slots__ = ("_read", "_site")
 
     def __init__(self, site: Site, names: Sequence[str], answer: Answering) -> None:
         super().__init__(answer)
         self._site = site
         self._read = site.counters.reading(names)
-        self.size = self._read.size
 
     def send(self, client_key: str, done: Done) -> None:
         self._site.counters.fetch(self._read, done)
+
+    def kept_bytes(self, text_bytes: int) -> int:
+        return self._read.kept_bytes
 
 
 class CounterChange(FastRequest):
     """Makes these (path, type, delta) changes as anybody may, and answers the new counts."""
 
-    __slots__ = ("_change", "_site", "size")
+    __slots__ = ("_change", "_site")
 
     is_change = True
 
@@ -88,10 +94,12 @@ class CounterChange(FastRequest):
         super().__init__(answer)
         self._site = site
         self._change = site.counters.change(changes)
-        self.size = self._change.size
 
     def send(self, client_key: str, done: Done) -> None:
         change(self._site, self._change, client_key, done)
+
+    def kept_bytes(self, text_bytes: int) -> int:
+        return self._change.kept_bytes
 
 
 async def answered(request: FastRequest, client_key: str) -> Any:

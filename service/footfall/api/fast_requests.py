@@ -21,10 +21,9 @@ from .fast_paths import FastPaths
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
 MAX_KEPT_BYTES = 32 * 1024 * 1024
 MAX_REQUEST_BYTES = MAX_KEPT_BYTES // 512
-# What a cached request takes besides its text: its objects, and its entry in the dictionary.
+# What a cached request takes besides its text and what was made of it: its objects, and its entry
+# in the dictionary.
 REQUEST_OVERHEAD_BYTES = 600
-# And for each counter, besides its path.
-COUNTER_BYTES = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +111,8 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
         return self._operations[key]
 
     def _keep(self, words: tuple[bytes, bytes, bytes], fast: FastRequest) -> None:
-        # The paths are stored again, packed for Redis with the keys of their hashes.
-        size = REQUEST_OVERHEAD_BYTES + 2 * sum(map(len, words)) + COUNTER_BYTES * fast.size
+        text_bytes = sum(map(len, words))
+        size = REQUEST_OVERHEAD_BYTES + text_bytes + fast.kept_bytes(text_bytes)
         if size > MAX_REQUEST_BYTES:
             return
         self._bytes += size

@@ -5,6 +5,7 @@ Busy sites ask for the same few counters again and again, so a prepared request 
 """
 
 from collections.abc import Callable, Sequence
+from sys import getsizeof
 from typing import TypeVar
 
 from .cluster import slot_of_key
@@ -14,6 +15,8 @@ from .keys import Keys, digest
 # Names that are cached in their packed form, and how long they may be: some megabytes at most.
 MAX_KEPT_WORDS = 16_384
 MAX_KEPT_CHARACTERS = 256
+# What each of several changes takes besides its name and bytes.
+CHANGE_OVERHEAD_BYTES = 130
 
 _GET = b"*2\r\n$3\r\nGET\r\n"
 _HGET = b"*3\r\n$4\r\nHGET\r\n"
@@ -50,6 +53,11 @@ class PackedRead:
         self.split: tuple[list[str], list[tuple[str, list[int], PackedRead]]] = ([], [])
 
     @property
+    def kept_bytes(self) -> int:
+        """About how much memory it takes."""
+        return sum(map(getsizeof, self.commands))
+
+    @property
     def slots(self) -> list[int]:
         """The slot of each command, which only a Cluster has."""
         self._slots = self._slots or [slot_of_key(each) for each in self.commands]
@@ -80,6 +88,14 @@ class PackedChange:
         self.is_rise = self.size == 1 and changes[0][1] == 1
         self._each = packed if self.size > 1 else ()
         self._parts: list[tuple[list[int], PackedChange]] = []
+
+    @property
+    def kept_bytes(self) -> int:
+        """About how much memory it takes."""
+        packed = len(self.keys) + len(self.args)
+        names = sum(getsizeof(name) for name, _ in self.changes)
+        each = packed + CHANGE_OVERHEAD_BYTES * self.size if self._each else 0
+        return packed + names + each
 
     def rise_by(self, number: int) -> bytes:
         """The arguments of several of this rise."""

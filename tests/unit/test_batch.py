@@ -11,7 +11,7 @@ from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT, Batch
 from footfall.driver.client import RedisClient
 from footfall.driver.connection import Done
 from footfall.driver.keys import Keys
-from footfall.driver.packed import PackedChange, PackedNames
+from footfall.driver.packed import Memo, PackedChange, PackedNames
 from footfall.driver.replies import ErrorReply
 from footfall.driver.script_calls import Rate
 from footfall.driver.scripts import Script, Scripts, sources
@@ -71,6 +71,13 @@ PACKED = PackedNames(Keys("t", 256))
 
 def rise(path: str, *, by: int = 1) -> PackedChange:
     return PACKED.change([(f"time {path}", by)])
+
+
+def test_names_are_cached_by_the_memory_that_they_take() -> None:
+    words = Memo(str.upper)
+    for name in ("x" * 256, "\u4e2d" * 100, "\N{GRINNING FACE}" * 100, "x" * 300):
+        assert words[name] == name.upper()
+    assert list(words) == ["x" * 256, "\u4e2d" * 100]
 
 
 async def test_what_several_requests_ask_alike_is_read_once(batch: Batch, redis: Redis) -> None:

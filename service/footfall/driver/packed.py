@@ -12,9 +12,10 @@ from .cluster import slot_of_key
 from .connection import Command, pack_word
 from .keys import Keys, digest
 
-# Names that are cached in their packed form, and how long they may be: some megabytes at most.
+# Names that are cached in their packed form, and how much memory one may take: some megabytes at
+# most. By their characters it would be far more, since a wide one makes four bytes of each.
 MAX_KEPT_WORDS = 16_384
-MAX_KEPT_CHARACTERS = 256
+MAX_KEPT_NAME_BYTES = 320
 # What each of several changes takes besides its name and bytes.
 CHANGE_OVERHEAD_BYTES = 130
 
@@ -33,7 +34,7 @@ class Memo(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         made = self._make(name)
-        if len(name) <= MAX_KEPT_CHARACTERS:
+        if getsizeof(name) <= MAX_KEPT_NAME_BYTES:
             if len(self) >= MAX_KEPT_WORDS:
                 self.clear()
             self[name] = made

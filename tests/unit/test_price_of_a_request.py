@@ -95,9 +95,9 @@ async def counted(kind: type[Op], headers: Headers, size: int, **environ: str) -
         (Increment, "browser", TURN, 71),
         (Increment, "proxied", TURN, 94),
         (Increment, "browser", 1, 164),
-        (Read, "plain", TURN, 49),
-        (Read, "browser", TURN, 67),
-        (Read, "browser", 1, 147),
+        (Read, "plain", TURN, 46),
+        (Read, "browser", TURN, 64),
+        (Read, "browser", 1, 144),
     ],
 )
 async def test_a_request_makes_no_more_calls_than_it_did(

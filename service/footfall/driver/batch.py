@@ -214,7 +214,13 @@ class _Sent:
         place = len(self._calls)
         for read, waiting in self.reads.items():
             behind = place + read.size
-            numbers = _numbers(replies[place:behind])
+            try:
+                # As nearly every read is.
+                numbers = (
+                    [int(replies[place])] if read.size == 1 else _numbers(replies[place:behind])
+                )
+            except (TypeError, ValueError):
+                numbers = _numbers(replies[place:behind])
             place = behind
             for done in waiting:
                 try:

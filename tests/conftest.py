@@ -80,8 +80,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Twice as many as there are cores, since tests wait for servers for half of their time."""
-    return 2 * len(os.sched_getaffinity(0))
+    """Two more than there are cores, since tests wait for servers for half of their time."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -24,8 +24,8 @@ DECIDING = UNUSUAL | {
     b"x-forwarded-for",
     b"x-request-id",
 }
-# These decide, too, where only some sites may call.
-OF_PAGES = frozenset({b"referer", b"origin"})
+# Where only some sites may call, the page decides, too.
+_DECIDING_OF_PAGES = DECIDING | {b"referer", b"origin"}
 # What browsers and proxies send with most requests, which is dropped where the parser finds it.
 # That is only faster: any other name is compared in lower case.
 _COMMON = """
@@ -43,6 +43,11 @@ def _spellings(names: Iterable[str]) -> frozenset[bytes]:
 _DROPPED = _spellings([*_COMMON.split(), "Referer", "Origin"])
 _DROPPED_OF_PAGES = _spellings(_COMMON.split())
 _NONE: frozenset[bytes] = frozenset()
+
+# Takes a header's name and value.
+Collect = Callable[[bytes, bytes], None]
+# Names in lower case that are wanted, and spellings that never are.
+Want = Callable[[Container[bytes], frozenset[bytes]], None]
 
 
 class _Every:
@@ -63,15 +68,18 @@ class DecidingHeaders:
     """
 
     def __init__(self, *, with_pages: bool) -> None:
-        self._names = DECIDING | OF_PAGES if with_pages else DECIDING
+        self._names = _DECIDING_OF_PAGES if with_pages else DECIDING
         self._dropped = _DROPPED_OF_PAGES if with_pages else _DROPPED
         self.first: dict[bytes, bytes] = {}
         self.repeated: list[tuple[bytes, bytes]] = []
         self.peculiar: list[bytes] = []
-        self._want: Callable[[Container[bytes], frozenset[bytes]], None]
+        self.collect, self._want = self._collector()
 
-    def collector(self) -> Callable[[bytes, bytes], None]:
-        """A closure: a method, called for a dozen headers, takes twice as long."""
+    def _collector(self) -> tuple[Collect, Want]:
+        """What takes a header, and what says which are wanted, and which never are.
+
+        Closures: a method, called for a dozen headers, takes twice as long.
+        """
         first, repeated, peculiar = self.first, self.repeated, self.peculiar
         wanted: Container[bytes] = self._names
         dropped = self._dropped
@@ -94,8 +102,7 @@ class DecidingHeaders:
             nonlocal wanted, dropped
             wanted, dropped = names, never
 
-        self._want = want
-        return on_header
+        return on_header, want
 
     def clear(self) -> None:
         """Begin the next request."""
@@ -109,15 +116,9 @@ class DecidingHeaders:
     def collect_all(self, lines: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """From now on; `lines` are all headers of the request up to here."""
         self.clear()
-        for name, value in lines:
-            if name in self.first:
-                self.repeated.append((name, value))
-                self.peculiar.append(name)
-            else:
-                self.first[name] = value
-                if name in UNUSUAL:
-                    self.peculiar.append(name)
         self._want(_EVERY, _NONE)
+        for name, value in lines:
+            self.collect(name, value)
 
     def ignore(self) -> None:
         """What follows are trailers, until the next request."""

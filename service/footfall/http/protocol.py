@@ -94,7 +94,7 @@ class HttpProtocol(Connection):
         # True while all headers are collected.
         self._has_all = False
         # The parser calls it for each header.
-        self.on_header = self._headers.collector()  # type: ignore[method-assign, assignment]
+        self.on_header = self._headers.collect  # type: ignore[method-assign, assignment]
         super().__init__(*args, **kwargs)
         # The bytes just received, if they began between requests, and how many requests were
         # complete in them before this one.

@@ -99,7 +99,12 @@ def receiver() -> Iterator[Receiver]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            length = int(self.headers.get("content-length", 0))
+            body = self.rfile.read(length)
+            if len(body) < length:
+                # A sender that was killed amid a request has not made one.
+                self.close_connection = True
+                return
             headers = {name.lower(): value for name, value in self.headers.items()}
             found.came.append((self.path, headers, body))
             status, said = found.answer(self.path, body)

@@ -6,6 +6,7 @@ service speaks to is imported here from tests/support: a provider of log-ins, an
 """
 
 import functools
+import gc
 import itertools
 import os
 import tempfile
@@ -67,6 +68,15 @@ _prefixes = (f"t{n}" for n in itertools.count())
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     extent.deselect(config, items, Path(__file__).parent, extent.is_rare)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    # What is there now, ten thousand tests, stays: to look for garbage in it takes an eighth of the
+    # time of all tests.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

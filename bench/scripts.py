@@ -32,7 +32,7 @@ from typing import Any
 
 from redis import Redis
 
-from footfall.api.counters import CountsReply
+from footfall.api.counters import counts_reply
 from footfall.api.dialects import WALINE
 from footfall.driver.scripts import parse_header, sources
 from footfall.model import PUBLIC, Account, Comment, Lookups, StoredComment
@@ -133,15 +133,15 @@ def encoders() -> dict[str, Callable[[], object]]:
     )
     theirs = _found(comments, by_accounts).threads(comments[0].id[SHORT:])
     (one, page), live = [each.threads(comments[0].id[SHORT:]) for each in found], Lookups()
-    reply, counts = CountsReply(["time"], WALINE), list(range(1_000, 1_050))
+    reply, counts = counts_reply(("time",), WALINE), list(range(1_000, 1_050))
     return {
         "PageReply.threads, 10 x (1+4)": lambda: found[1].threads(comments[0].id[SHORT:]),
         "view.threads, 1 comment": lambda: view.threads(one, live),
         "view.threads, 10 x (1+4)": lambda: view.threads(page, live),
         "view.threads, 10 x (1+4), all by accounts": lambda: view.threads(theirs, authors),
         "view.elsewhere, 1 comment": lambda: view.elsewhere([first], live),
-        "CountsReply, 1 count": lambda: reply([4]),
-        "CountsReply, 50 counts": lambda: reply(counts),
+        "answer of 1 count": lambda: reply([4]),
+        "answer of 50 counts": lambda: reply(counts),
         "codec.body": lambda: codec.body(comments[1]),
         "codec.parse_body": lambda: codec.parse_body(stored[1]),
         "markdown.render, a sentence": lambda: render(comments[0].source),

@@ -16,7 +16,7 @@ from ..http.params import MAX_PATH, MAX_PATHS, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 from .dialects import Dialect
-from .fast import CounterChange, CounterRead, FastRequest, answered
+from .fast import Answering, CounterChange, CounterRead, FastRequest, answered
 from .fields import COUNTER_TYPES, Choice, Fields, Found, ListOf, Paths, Shapes, Text, Words
 
 # Answers are made by the types that were asked for, which strangers choose.
@@ -38,20 +38,18 @@ class Read:
         return cls(paths, found["type"], request.dialect)
 
 
-class CountsReply:
-    """Makes the answer of counts: of each path, its counters of these types in order."""
+@lru_cache(MAX_SHARED_REPLIES)
+def counts_reply(types: tuple[str, ...], dialect: Dialect) -> Answering:
+    """Makes the answer of counts: of each path, its counters of these types in order.
 
-    def __init__(self, types: Sequence[str], dialect: Dialect) -> None:
-        self._types = types
-        self._dialect = dialect
-        # A template of the answer when it has one count, with %d for it.
-        self._one = _one(types[0], dialect)
+    Prepared requests share it, so that they are few objects, and need not keep the paths.
+    """
+    one = _one(types[0], dialect)
 
-    def __call__(self, counts: Sequence[int]) -> Reply:
+    def reply(counts: Sequence[int]) -> Reply:
         if len(counts) == 1:
             # Most requests read one counter, and its count is a sufficient ETag.
-            return self._one % counts[0], b'"%d"' % counts[0]
-        dialect, types = self._dialect, self._types
+            return one % counts[0], b'"%d"' % counts[0]
         if len(counts) == len(types):
             json = dialect.single(orjson.dumps(dict(zip(types, counts, strict=True))))
         elif len(types) > 1 or not counts:
@@ -63,6 +61,8 @@ class CountsReply:
             numbers = orjson.dumps(counts)[1:-1].replace(b",", after + b"," + before)
             json = b"[" + before + numbers + after + b"]"
         return tagged_by_body(dialect.content_envelope.around(json))
+
+    return reply
 
 
 @cache
@@ -83,7 +83,7 @@ def read(site: Site, parsed: Read) -> FastRequest:
     if parsed.paths is None:
         return FastRequest(lambda numbers: 0)
     names = site.counters.names(parsed.paths, parsed.types)
-    return CounterRead(site, names, _counts_reply(tuple(parsed.types), parsed.dialect))
+    return CounterRead(site, names, counts_reply(tuple(parsed.types), parsed.dialect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +103,19 @@ class Change:
         return cls([_change(each) for each in found], True, request.dialect)
 
 
-class ChangeReply:
-    """Makes the answer of the new counts of changes of these types."""
+@lru_cache(MAX_SHARED_REPLIES)
+def _change_reply(types: tuple[str, ...], dialect: Dialect, *, is_list: bool) -> Answering:
+    """Makes the answer of the new counts of changes of these types; shared like the other."""
+    one = _one(types[0], dialect, is_list=is_list)
 
-    def __init__(self, types: Sequence[str], dialect: Dialect, *, is_list: bool) -> None:
-        self._types = types
-        self._dialect = dialect
-        # A template of the answer when it has one count, with %d for it.
-        self._one = _one(types[0], dialect, is_list=is_list)
-
-    def __call__(self, counts: Sequence[int]) -> Reply:
+    def reply(counts: Sequence[int]) -> Reply:
         if len(counts) == 1:
-            return self._one % counts[0], b""
-        dialect, named = self._dialect, zip(self._types, counts, strict=True)
+            return one % counts[0], b""
+        named = zip(types, counts, strict=True)
         listed = b",".join([dialect.count(type) % count for type, count in named])
         return dialect.content_envelope.around(b"[" + listed + b"]"), b""
 
-
-# Prepared requests share these, so that they are few objects, and need not keep the paths.
-_counts_reply = lru_cache(MAX_SHARED_REPLIES)(CountsReply)
-_change_reply = lru_cache(MAX_SHARED_REPLIES)(ChangeReply)
+    return reply
 
 
 def _change(found: Found) -> tuple[str, str, int]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from ..domain.site import Site
 from ..http.client import Headers, forwarded_address, is_proxy
+from ..http.connection import FirstLines
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response, answer_of, lines, tagged
@@ -47,10 +48,11 @@ class FastCycle:
 
     __slots__ = (
         "_client_key",
+        "_first_lines",
         "_id",
-        "_is_proxy",
         "_known",
         "_making",
+        "_may_forward",
         "_peer",
         "_peer_key",
         "connection",
@@ -63,23 +65,23 @@ class FastCycle:
 
     def __init__(self, connection: HttpProtocol) -> None:
         self.connection = connection
+        self._first_lines = connection.first_lines
         peer = connection.client[0] if connection.client else ""
         self._peer = peer
-        self._is_proxy = is_proxy(peer, connection.policy.trusted_proxies)
+        limits = self.site.rate_limits
+        # True if the peer may name another client whose tokens changes take.
+        self._may_forward = limits.are_on and is_proxy(peer, connection.policy.trusted_proxies)
         # Names the client whose tokens changes of the peer itself take; empty if they need none.
-        self._peer_key = self.site.rate_limits.client_key(peer)
+        self._peer_key = limits.client_key(peer)
         self.keep_alive = self.response_complete = True
 
     def take(self, request: FastRequest, headers: Headers) -> None:
         self.request = request
-        self._client_key = ""
-        if request.is_change and self.site.rate_limits.are_on:
-            self._client_key = self._peer_key
-            forwarded = headers.get(b"x-forwarded-for")
-            if forwarded is not None and self._is_proxy:
-                trusted = self.connection.policy.trusted_proxies
-                address = forwarded_address(self._peer, forwarded, trusted)
-                self._client_key = self.site.rate_limits.client_key(address)
+        self._client_key = self._peer_key
+        if self._may_forward and b"x-forwarded-for" in headers and request.is_change:
+            trusted = self.connection.policy.trusted_proxies
+            address = forwarded_address(self._peer, headers[b"x-forwarded-for"], trusted)
+            self._client_key = self.site.rate_limits.client_key(address)
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
         self.since = self.connection.since
@@ -96,7 +98,7 @@ class FastCycle:
         """Make the answer of Redis's numbers, and write it."""
         reply: Reply | Response | None
         try:
-            if isinstance(numbers, Exception):
+            if not isinstance(numbers, list):
                 raise numbers
             reply = self.request.answer(numbers)
             if type(reply) is not tuple or not self.request.operation.is_common:
@@ -147,13 +149,15 @@ class FastCycle:
         status = 200
         if type(reply) is tuple and self.keep_alive and not self._known:
             body, tag = reply
-            first = connection.first_lines()
+            first = self._first_lines
+            if first.defaults is not connection.server_state.default_headers:
+                first.renew(connection.server_state.default_headers)
             if not tag:
-                transport.write(_WITHOUT_TAG % (first, len(body), body))
+                transport.write(_WITHOUT_TAG % (first.text, len(body), body))
             elif len(body) > MAX_COPIED_BYTES:
-                transport.writelines((_WITH_TAG % (first, len(body), tag, b""), body))
+                transport.writelines((_WITH_TAG % (first.text, len(body), tag, b""), body))
             else:
-                transport.write(_WITH_TAG % (first, len(body), tag, body))
+                transport.write(_WITH_TAG % (first.text, len(body), tag, body))
         else:
             answer = answer_of(reply, self._known)
             close = () if self.keep_alive else ((b"connection", b"close"),)
@@ -188,6 +192,7 @@ def protocol_of(
         "slow": SlowLog(logging.getLogger(__name__), policy.slow_seconds),
     }
     values = {
+        "first_lines": FirstLines(),
         "metrics": site.process.metrics,
         "policy": policy,
         "requests": FastRequests(site, is_on=is_fast),

@@ -36,6 +36,22 @@ MAX_UNREAD_BYTES = 16 * 1024 * 1024
 LINGER_SECONDS = 20
 
 
+class FirstLines:
+    """Status line and common headers of a 200 as uvicorn would send them: `text`, which is made
+    anew for each other `defaults`. uvicorn makes those once a second, with the date."""
+
+    __slots__ = ("defaults", "text")
+
+    def __init__(self) -> None:
+        self.defaults: Headers = ()
+        self.text = b""
+
+    def renew(self, defaults: Headers) -> None:
+        self.defaults = defaults
+        common = [*defaults, (b"content-type", JSON_TYPE), *COMMON]
+        self.text = STATUS_LINE[200] + lines(common)
+
+
 class Connection(HttpToolsProtocol):
     """The states of a connection; the subclass in protocol.py reads its requests."""
 
@@ -60,6 +76,7 @@ class Connection(HttpToolsProtocol):
 
     metrics: ClassVar[Metrics]
     policy: ClassVar[Policy]
+    first_lines: ClassVar["FirstLines"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -248,21 +265,6 @@ class Connection(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         self.transport.write_eof()
         self.transport.resume_reading()
-
-    # The first bytes of a 200, and the default headers that they were made of. Those change once a
-    # second, with the date.
-    _first_lines: ClassVar[bytes] = b""
-    _defaults: ClassVar[list[tuple[bytes, bytes]] | None] = None
-
-    def first_lines(self) -> bytes:
-        """Status line and common headers of a 200, as uvicorn would send them."""
-        defaults = self.server_state.default_headers
-        if defaults is not self._defaults:
-            type(self)._defaults = defaults
-            type(self)._first_lines = STATUS_LINE[200] + lines(
-                [*defaults, (b"content-type", JSON_TYPE), *COMMON]
-            )
-        return self._first_lines
 
     def plain(self, answer: Response, more: Headers = ()) -> bytes:
         """A whole answer as bytes, with the headers that uvicorn would send."""

@@ -94,13 +94,13 @@ async def counted(kind: type[Op], headers: Headers, size: int, **environ: str) -
 @pytest.mark.parametrize(
     ("kind", "headers", "size", "most"),
     [
-        (Increment, "plain", TURN, 53),
-        (Increment, "browser", TURN, 71),
-        (Increment, "proxied", TURN, 94),
-        (Increment, "browser", 1, 164),
-        (Read, "plain", TURN, 46),
-        (Read, "browser", TURN, 64),
-        (Read, "browser", 1, 144),
+        (Increment, "plain", TURN, 50),
+        (Increment, "browser", TURN, 68),
+        (Increment, "proxied", TURN, 91),
+        (Increment, "browser", 1, 160),
+        (Read, "plain", TURN, 44),
+        (Read, "browser", TURN, 62),
+        (Read, "browser", 1, 141),
     ],
 )
 async def test_a_request_makes_no_more_calls_than_it_did(

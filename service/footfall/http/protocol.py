@@ -68,6 +68,7 @@ class HttpProtocol(Connection):
     __slots__ = (
         "_body",
         "_completed",
+        "_domains",
         "_fast_cycle",
         "_has_all",
         "_has_moved",
@@ -77,6 +78,7 @@ class HttpProtocol(Connection):
         "_loose_bytes",
         "_received",
         "_peculiar",
+        "_prepared",
         "head",
         "on_header",
     )
@@ -88,8 +90,10 @@ class HttpProtocol(Connection):
         # The Host that was found to be one, since a connection's requests have the same; no header
         # has this byte.
         self._host = b"\0"
+        # Found faster here than in the class.
+        self._prepared, self._domains = self.requests, self.policy.domains
         # Those of the request that is read: the first of each name, and further ones.
-        self._headers = DecidingHeaders(with_pages=bool(self.policy.domains))
+        self._headers = DecidingHeaders(with_pages=bool(self._domains))
         self.head, self._peculiar = self._headers.first, self._headers.peculiar
         # True while all headers are collected.
         self._has_all = False
@@ -102,7 +106,7 @@ class HttpProtocol(Connection):
         self._completed = 0
         # True while uvicorn does not know the request.
         self._is_held = False
-        self._body = b""
+        self.url = self._body = b""
         # True if the bytes just received began a head or continued a body.
         self._has_moved = False
         # Bytes received since, which the parser may be keeping.
@@ -175,8 +179,6 @@ class HttpProtocol(Connection):
         self.is_between = False
         self.is_in_head = self._has_moved = True
         self.since = monotonic()
-        self.url = self._body = b""
-        self.head.clear()
         if self._has_all:
             self._headers.collect_all()
         elif self._peculiar:
@@ -190,11 +192,16 @@ class HttpProtocol(Connection):
         if self.is_refused:
             return
         self.is_in_head = False
-        if (self._peculiar or self.head.get(b"host") != self._host) and not self._has_one_host():
-            self.refuse(Unreadable(NO_HOST))
-            return
         self._is_held = True
-        if self._peculiar and b"transfer-encoding" in self.head:
+        if self._peculiar or self.head.get(b"host") != self._host:
+            self._check_head()
+
+    def _check_head(self) -> None:
+        """Refuse a request that does not say for whom it is, and pass on a chunked one."""
+        if not self._has_one_host():
+            self._is_held = False
+            self.refuse(Unreadable(NO_HOST))
+        elif b"transfer-encoding" in self.head:
             self._collect_all()
             # Headers that the parser finds from now on are trailers, which the service ignores.
             self._headers.ignore()
@@ -226,19 +233,17 @@ class HttpProtocol(Connection):
             return
         if self._is_held:
             method = self.parser.get_method()
-            request = self.requests[method, self.url, self._body]
-            if request is not None and self._answers_fast(request, method):
-                self._completed += 1
-                # What a connection keeps until its next request is cold by then.
-                self.url = self._body = b""
-                self.head.clear()
-                return
-            self._pass_on()
-        if not self.is_refused:
+            request = self._prepared[method, self.url, self._body]
+            if request is None or not self._answers_fast(request, method):
+                self._pass_on()
+        if not (self.is_between or self.is_refused):
             self.is_in_body = False
             self.is_between = not self.is_discarding
             super().on_message_complete()
-            self._completed += 1
+        self._completed += 1
+        # What a connection keeps until its next request is cold by then.
+        self.url = self._body = b""
+        self.head.clear()
 
     # Requests that ASGI answers.
 
@@ -296,7 +301,7 @@ class HttpProtocol(Connection):
             (self._peculiar and not UNUSUAL.isdisjoint(self._peculiar))
             or not self.parser.should_keep_alive()
             # HTTP/1.0 keeps a connection open only with this header.
-            or (b"connection" in head and not self._is_version_11(method))
+            or (b"connection" in head and not self._is_version_11(len(method) + 1 + len(self.url)))
             or self.is_closing_soon
             or self._stuck_at < math.inf
             or (self._has_all and self._bytes_in_head() > MAX_HEAD_BYTES)
@@ -305,7 +310,7 @@ class HttpProtocol(Connection):
         headers = headers_of(self.all_headers()) if self._peculiar else head
         if self._body and headers.get(b"content-type") != JSON and kind_of(headers) not in AS_JSON:
             return False
-        if self.policy.domains and not is_allowed(headers, self.policy.domains):
+        if self._domains and not is_allowed(headers, self._domains):
             return False
         before, cycle = self.cycle, self._fast_cycle
         is_free = before is None or before.response_complete
@@ -325,10 +330,9 @@ class HttpProtocol(Connection):
             self.pipeline.appendleft((cycle, None))  # type: ignore[arg-type]
         return True
 
-    def _is_version_11(self, method: bytes) -> bool:
-        # Where the request is the first in these bytes, its version is found at once; the parser
-        # makes a text of it, which takes as long as reading the whole request.
-        at = len(method) + 1 + len(self.url)
+    def _is_version_11(self, at: int) -> bool:
+        # Where the request is the first in these bytes, its version is found at once, behind the
+        # URL; the parser makes a text of it, which takes as long as reading the whole request.
         is_first = not self._completed and self._received.startswith(_VERSION_11, at)
         return is_first or self.parser.get_http_version() == "1.1"
 

@@ -94,12 +94,12 @@ async def counted(kind: type[Op], headers: Headers, size: int, **environ: str) -
 @pytest.mark.parametrize(
     ("kind", "headers", "size", "most"),
     [
-        (Increment, "plain", TURN, 50),
-        (Increment, "browser", TURN, 68),
-        (Increment, "proxied", TURN, 91),
+        (Increment, "plain", TURN, 51),
+        (Increment, "browser", TURN, 69),
+        (Increment, "proxied", TURN, 92),
         (Increment, "browser", 1, 160),
-        (Read, "plain", TURN, 44),
-        (Read, "browser", TURN, 62),
+        (Read, "plain", TURN, 45),
+        (Read, "browser", TURN, 63),
         (Read, "browser", 1, 141),
     ],
 )

@@ -94,8 +94,8 @@ class Batch:
         self._most_in_flight = most_in_flight
         self._in_flight = 0
         # What has been asked since the last batch was sent.
-        self._changes: Changes = defaultdict(list)
-        self._reads: Reads = defaultdict(list)
+        self._changes: Changes = {}
+        self._reads: Reads = {}
         self._takings: list[Taking] = []
         self.waiting = 0
         # How many changes they make.
@@ -110,12 +110,12 @@ class Batch:
 
     def read(self, read: PackedRead, done: CountsCallback) -> None:
         if self._is_leaving or self._may_join(done):
-            self._reads[read].append(done)
+            self._reads.setdefault(read, []).append(done)
             self.waiting += 1
 
     def add(self, change: PackedChange, done: CountsCallback) -> None:
         if self._is_leaving or self._may_join(done):
-            self._changes[change].append(done)
+            self._changes.setdefault(change, []).append(done)
             self.waiting += 1
             self._number += change.size
             if self._number >= MAX_BATCH_CHANGES:
@@ -146,9 +146,8 @@ class Batch:
         self._redis.stats.batched(self.waiting)
         self.waiting = self._number = 0
         self._in_flight += 1
-        sent = _Sent(self, self._calls(), self._deadline)
-        if self._reads:
-            sent.reads, self._reads = self._reads, defaultdict(list)
+        sent = _Sent(self, self._calls(), self._reads, self._deadline)
+        self._reads = {}
         try:
             self._redis.data_set_ids.check()
             sent.send()
@@ -162,7 +161,7 @@ class Batch:
         sees the changes of its own batch."""
         calls: list[ScriptCall] = []
         if self._changes:
-            changes, self._changes = self._changes, defaultdict(list)
+            changes, self._changes = self._changes, {}
             for some in _by_slot(changes) if self._is_cluster else (changes,):
                 calls.append(ChangeCall(self._add, some))
         if self._takings:
@@ -182,17 +181,19 @@ class Batch:
 class _Sent:
     """A batch in flight."""
 
-    __slots__ = ("_batch", "_calls", "_deadline", "reads")
+    __slots__ = ("_batch", "_calls", "_deadline", "_reads")
 
-    def __init__(self, batch: Batch, calls: list[ScriptCall], deadline: float) -> None:
+    def __init__(
+        self, batch: Batch, calls: list[ScriptCall], reads: Reads, deadline: float
+    ) -> None:
         self._batch = batch
         self._calls = calls
+        self._reads = reads
         self._deadline = deadline
-        self.reads: Reads = {}
 
     def send(self) -> None:
         commands = [call.command() for call in self._calls]
-        for read in self.reads:
+        for read in self._reads:
             commands += read.commands
         if not commands:
             self._arrived([])
@@ -200,7 +201,7 @@ class _Sent:
         self._batch.ask(commands, self._arrived, self._deadline)
 
     def fail(self, error: Exception) -> None:
-        for waiting in self.reads.values():
+        for waiting in self._reads.values():
             for done in waiting:
                 deliver(done, error)
         for call in self._calls:
@@ -212,7 +213,7 @@ class _Sent:
             self.fail(replies)
             return
         place = len(self._calls)
-        for read, waiting in self.reads.items():
+        for read, waiting in self._reads.items():
             behind = place + read.size
             try:
                 # As nearly every read is.

@@ -133,7 +133,9 @@ class Connection(asyncio.Protocol):
             deliver(done, unavailable(CLOSED if self._is_closed else LATE))
             return
         sent = b"".join(commands) if len(commands) > 1 else commands[0]
-        give_up_at = max(deadline, now + self._timeout)
+        give_up_at = now + self._timeout
+        if give_up_at < deadline:
+            give_up_at = deadline
         pending = _Pending([], len(commands), deadline, give_up_at, done, monotonic(), commands[0])
         if self.is_open:
             self._send(sent, pending)
@@ -155,7 +157,8 @@ class Connection(asyncio.Protocol):
     def _send(self, sent: bytes, pending: _Pending) -> None:
         assert self._transport is not None
         self._in_flight.append(pending)
-        self._watch(pending.deadline)
+        if pending.deadline < self._due:
+            self._watch(pending.deadline)
         self._transport.write(sent)
 
     async def _open(self) -> None:

@@ -108,9 +108,6 @@ def clustered(program: str, home: Path) -> Iterator[RealCluster]:
                     str(TIMEOUT_MS),
                     "--cluster-replica-no-failover",
                     "no",
-                    # Six that look as often as one server does take a tenth of a core.
-                    "--hz",
-                    "20",
                     "--repl-diskless-sync-delay",
                     "0",
                     # As docs/operations.md advises: a failed node does not stop the others.

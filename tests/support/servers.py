@@ -124,7 +124,7 @@ class RealServer:
             # It looks ten times a second by default whether a file was flushed: so long, or twice,
             # a service that asks with WAITAOF would wait for each change.
             "--hz",
-            "50",
+            "100" if "--cluster-enabled" in self.options else "50",
             "--user",
             "footfall",
             *rights(),

@@ -147,6 +147,7 @@ def test_a_check_of_a_hundred_thousand_comments_on_a_page_delays_nobody(
     assert memory - before < MOST_MORE_BYTES
 
 
+@pytest.mark.rare
 async def test_a_check_of_a_busy_page_finds_nothing_wrong(make_site: Sites) -> None:
     site = await make_site()
     store = site.store

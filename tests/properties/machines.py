@@ -22,7 +22,7 @@ from tests.support.sites import site_of
 
 STEPS = 25
 # Of so many examples one is run without TEST_ALL=1.
-EXAMPLES = 1 if extent.ALL else 5
+EXAMPLES = 1 if extent.ALL else 10
 PREFIX = "p"
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -33,13 +34,13 @@ def _command(pid: int) -> bytes:
 
 def worker_of(served: Serving, connection: HTTPConnection) -> int:
     """The pid of the worker that has accepted this connection."""
+    # The worker's end of it: its own address and then the other's.
     ends = [connection.sock.getpeername()[1], connection.sock.getsockname()[1]]
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    sockets = {
-        f"socket:[{row[9]}]"
-        for row in rows
-        if [int(address.rpartition(":")[2], 16) for address in row[1:3]] == ends
-    }
+    of_both = re.compile(r":{:04X} \w+:{:04X} .*".format(*ends))
+    # Searched as text, since thousands of connections of other tests are still listed.
+    rows = [line.split() for line in of_both.findall(Path("/proc/net/tcp").read_text())]
+    # Without the number and the address, the socket is the ninth word behind the first port.
+    sockets = {f"socket:[{row[8]}]" for row in rows}
     (worker,) = (pid for pid in workers(served) if sockets & files(pid))
     return worker
 

@@ -1,18 +1,22 @@
-"""Operators' regular expressions, searched by RE2 in linear time.
+"""Regular expressions of operators and of lists, searched by RE2 in linear time.
 
 Python's own engine backtracks: `buy.*viagra` takes quadratic time. RE2 has no lookaround and no
 backreferences; a pattern that needs them stops the start.
 
-Patterns are written in JavaScript's syntax, as for the reference server, and translated; `\\w`,
-`\\d` and `\\b` mean ASCII, and case is ignored.
+Operators' patterns are written in JavaScript's syntax, as for the reference server, and
+translated; `\\w`, `\\d` and `\\b` mean ASCII, and case is ignored.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 # RE2's limit for one setting's patterns and their cache.
 MAX_PATTERN_BYTES = 32 * 1024 * 1024
+# RE2's limit for a list's patterns and their cache. Texts that are made to overflow the cache take
+# 0.13 ms for 256 bytes; with half of this 0.16 ms, with twice of it 0.07 ms.
+MAX_SET_BYTES = 16 * 1024 * 1024
 # A pattern that matches all of these matches every comment, and is a mistake.
 PROBES = ("x", "7", "\N{CJK UNIFIED IDEOGRAPH-8BCD}", "?!")
 
@@ -61,6 +65,36 @@ class Patterns:
         """Does one of them match? RE2 releases the GIL, so other threads go on meanwhile."""
         found = self._compiled.search(text.encode(errors="replace"))
         return found is not None
+
+
+class PatternSet:
+    """Many regular expressions that are searched for at once, in bytes, and case matters.
+
+    They come from lists of others: one that RE2 cannot use is left out.
+    """
+
+    def __init__(self, sources: Iterable[str]) -> None:
+        # Imported here, because few sites have such lists.
+        import re2
+
+        options = re2.Options()
+        options.encoding = re2.Options.Encoding.LATIN1
+        options.never_capture = True
+        options.log_errors = False
+        options.max_mem = MAX_SET_BYTES
+        self._set = re2.Set.SearchSet(options)
+        self.sources: list[str] = []
+        for source in sources:
+            try:
+                self._set.Add(source)
+            except re2.error:
+                continue
+            self.sources.append(source)
+        self._set.Compile()
+
+    def found(self, text: bytes) -> list[str]:
+        """Those of the expressions that match somewhere, in no order."""
+        return [self.sources[number] for number in self._set.Match(text) or ()]
 
 
 # A host name, or patterns to search in one.

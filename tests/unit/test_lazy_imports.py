@@ -13,7 +13,7 @@ UNNEEDED = {
     *("httpx2", "authlib", "joserfc"),
     *("markdown_it", "nh3", "pygments", "emoji", "latex2mathml", "linkify_it", "ua_parser"),
     *("jinja2", "re2", "email_validator", "babel", "argon2", "bcrypt", "zxcvbn"),
-    *("ijson", "sqlite3", "xml"),
+    *("ijson", "sqlite3", "xml", "crawleruseragents"),
 }
 
 

@@ -1,0 +1,54 @@
+"""Who a visitor is: a number that is the same all day, and another one tomorrow.
+
+It is a keyed hash of what a request has of its sender. The key is the day's salt, which is random
+and deleted after the day: then nobody can tell any more which number an address had, nor which
+numbers of two days are one visitor's. Whoever has the salt can try addresses: it must not be logged
+or backed up.
+"""
+
+from functools import lru_cache
+from hashlib import blake2b
+
+from ..netaddr import limit_key
+
+# The first because 128 bits cannot be guessed, the second because BLAKE2b takes no longer key.
+MIN_SALT_BYTES, MAX_SALT_BYTES = 16, 64
+# What follows tells no more visitors apart.
+MAX_AGENT_BYTES = 512
+MAX_ADDRESS_CHARACTERS = 64
+# With the longest user agents, they are 3 MB. One who is known takes 0.2 µs instead of 2 to 3.
+MAX_CACHED_VISITORS = 4_096
+# So that no other hash with this salt, of whatever, is taken for a visitor's.
+_PURPOSE = b"visitor"
+
+
+def visitor_hash(salt: bytes, site: str, address: str, user_agent: bytes) -> int:
+    """From -2**63 to 2**63 - 1: Redis keeps small sets of such numbers in eight bytes each.
+
+    One home has an IPv6 /64, so its addresses are one. Raises ValueError for a salt that is too
+    short or too long.
+    """
+    return _hash(salt, site, address[:MAX_ADDRESS_CHARACTERS], user_agent[:MAX_AGENT_BYTES])
+
+
+def forget() -> None:
+    """Forget the last visitors, when the day's salt is deleted."""
+    _hash.cache_clear()
+
+
+@lru_cache(maxsize=MAX_CACHED_VISITORS)
+def _hash(salt: bytes, site: str, address: str, user_agent: bytes) -> int:
+    if len(salt) < MIN_SALT_BYTES:
+        raise ValueError(f"a salt has at least {MIN_SALT_BYTES} bytes")
+    hashed = blake2b(
+        _joined(site.encode(), limit_key(address).encode(errors="replace"), user_agent),
+        digest_size=8,
+        key=salt,
+        person=_PURPOSE,
+    )
+    return int.from_bytes(hashed.digest(), signed=True)
+
+
+def _joined(*parts: bytes) -> bytes:
+    """The parts, each behind its length, so that no other parts give the same."""
+    return b"".join(b"%d:%b" % (len(part), part) for part in parts)

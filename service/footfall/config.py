@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import Field, dataclass
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from .environment import BadSettings as BadSettings
 from .environment import FromEnvironment
@@ -44,6 +45,7 @@ from .values import (
     scopes,
     seconds,
     template,
+    time_zone,
     timeout,
     web_address,
 )
@@ -340,6 +342,9 @@ class SiteSettings(OutboxSettings):
     )
     disable_region: bool = env(
         "DISABLE_REGION", "false", flag, "Do not show the region of a comment"
+    )
+    timezone: ZoneInfo = env(
+        "TIMEZONE", "UTC", time_zone, "Time zone of the days and hours in statistics"
     )
     levels: tuple[int, ...] = env(
         "LEVELS", "", levels, "Approved comments needed for each level, rising; false: no levels"

@@ -10,6 +10,7 @@ from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from .model import Durability
 from .netaddr import Network
@@ -304,6 +305,17 @@ def region_file(text: str) -> str:
     if text:
         open_regions(text)
     return text
+
+
+def time_zone(text: str) -> ZoneInfo:
+    """A zone by its name in the tz database, which the package tzdata has where the system has
+    none."""
+    name = text.strip() or "UTC"
+    try:
+        return ZoneInfo(name)
+    # What it raises depends on what lies at that name: nothing, a folder, or another file.
+    except (KeyError, OSError, ValueError):
+        raise ValueError(f"{name!r} is no time zone, such as UTC or Europe/Berlin") from None
 
 
 def mail_address(text: str) -> str:

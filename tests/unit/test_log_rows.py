@@ -90,6 +90,8 @@ def test_the_time_is_what_the_line_says() -> None:
         ("cafe.de:80 " + LINE, ROW),
         (LINE.replace("192.0.2.7", "host.example.net"), ROW._replace(address="host.example.net")),
         (LINE.replace(" ann ", " Ann Smith "), ROW),
+        (LINE.replace(" ann ", r" [] \x22[ "), ROW),
+        (LINE.replace(" ann ", " [01/Jan/2000:00:00:00 +0000] "), ROW),
         (LINE.replace("https://example.com/?q=b", "-"), ROW._replace(referer="")),
         (LINE.replace(AGENT, "-"), ROW._replace(user_agent=b"")),
         (LINE.replace(AGENT, ""), ROW._replace(user_agent=b"")),
@@ -228,11 +230,12 @@ def test_a_quote_that_never_ends_takes_no_longer_than_its_line(path: Path) -> No
         LINE[:46] + '" ' * (MAX_LINE_BYTES // 2 - 50),
         "a b " + " " * (MAX_LINE_BYTES - 10),
         "1.2.3.4 " * (MAX_LINE_BYTES // 8),
+        "a b " + "[" * 300 + "a] " * 300,
     ]
     path.write_text("\n".join(hostile * 50))
     start = thread_time()
     found = [row for _, row in read(log_source(Source(path)))]
-    assert found == [NO_LINE] * 200
+    assert found == [NO_LINE] * 250
     # It takes 0.1 s, and minutes where every way is tried.
     assert thread_time() - start < 10
 

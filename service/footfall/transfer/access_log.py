@@ -39,8 +39,9 @@ _MONTHS = {
 }
 # Possessive: what is in quotes is read once, whatever follows.
 _QUOTED = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
+# The time is the last of brackets before the request: anybody may send a user's name with others.
 _COMBINED = re.compile(
-    rb"(\S{1,255}) (\S{1,255}) [^\[\"]{0,255}+\[([^\]]{1,40})\] "
+    rb"(\S{1,255}) (\S{1,255}) [^\"]{0,255}\[([^\]]{1,40})\] "
     rb"%b (\d{3}) [\d-]{1,20}(?: %b %b|\s*$)" % (_QUOTED, _QUOTED, _QUOTED),
     re.DOTALL,
 )

@@ -2,22 +2,25 @@
 --
 -- KEYS    done       string  {c}:imported:<import>  how many batches of this sum were added here
 --         numbers    hash    {c}:numbers  kind of hash -> how many counters the group has in those
---         counts...  hash    {c}:counts or {c}:long  "<counter> <path>" -> count
+--         counts...  hash    {c}:counts or {c}:long  "<counter> <path>" -> count;
+--                            behind those {c}:days:<page>:<month>, the page's views, as count.lua keeps them
 -- ARGV    way        text    max | sum | replace
 --         number     int     of the batch in its group, from 1
 --         kept       int     seconds for which `done` is kept
---         merged...  text    of each counter in turn: its place in counts, its name, its count
+--         days_ms    int     for which the month is kept
+--         merged...  text    of each counter in turn: its place in counts, its name, its count, and the
+--                            place of its page's views in counts, or 0
 -- RETURNS OK changed  how many counters have a new count
 --         DONE        this batch was added before
 --         GAP         an earlier batch was not added
--- INCLUDE kind_of
+-- INCLUDE kind_of note_day
 -- COST    O(counters)
 
 local done, numbers, counts = KEYS[1], KEYS[2], KEYS
-local way, number, kept, merged = ARGV[1], ARGV[2], ARGV[3], ARGV
+local way, number, kept, days_ms, merged = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
 
 -- Keys before the first hash, and arguments before the first counter.
-local KEYS_BEFORE, FIRST, WIDTH = 2, 4, 3
+local KEYS_BEFORE, FIRST, WIDTH = 2, 5, 4
 local MOST = 9007199254740992
 
 if way == 'sum' then
@@ -48,6 +51,9 @@ for i = FIRST, #merged, WIDTH do
       if more > 0 then
         redis.pcall('HINCRBY', numbers, kind_of(counts[at]), more)
       end
+    end
+    if merged[i + 3] ~= '0' then
+      note_day(counts[KEYS_BEFORE + merged[i + 3]], 'undated', after, after - before)
     end
     changed = changed + 1
   end

@@ -13,16 +13,19 @@ from .config import BadSettings, ProcessSettings, Settings, SiteSettings
 from .domain import notification_test
 from .domain.account_mails import AccountMails, Sender
 from .domain.bans import KnownBans
+from .domain.calendar import Calendar
 from .domain.captcha import Captcha
 from .domain.delivery import Delivery
 from .domain.devices import Devices
 from .domain.importer import Importer
+from .domain.moments import Moments
 from .domain.process import About, Process, now_ms, nowhere
 from .domain.rate_limit import RateLimits
 from .domain.recipients import Recipients
 from .domain.rules import AccountRules, Rules
 from .domain.sessions import Sessions
 from .domain.site import Site
+from .domain.statistics import Statistics
 from .driver.client import connect
 from .driver.keys import Keys, digest
 from .driver.private_server import CannotStart, private_server, url_of
@@ -103,7 +106,14 @@ def open_store(settings: SiteSettings, process: Process) -> Store:
         buckets=settings.counter_buckets,
         counter_limit=settings.counter_limit,
         tells=settings.tells,
+        moment=_moments_of(settings, process),
     )
+
+
+def _moments_of(settings: SiteSettings, process: Process) -> Moments | None:
+    if settings.statistics == "off":
+        return None
+    return Moments(Calendar(settings.timezone), process.clock, settings.statistics_months)
 
 
 def own_redis(settings: Settings) -> str:
@@ -142,6 +152,7 @@ def data_set(store: Store) -> DataSet:
         store.journal,
         store.mending,
         store.numbers,
+        store.views,
         store.format,
     )
 
@@ -180,6 +191,9 @@ def create_site(
         devices=Devices(store.accounts, clock),
         viewer_of=viewer_of or sessions.viewer,
         account_rules=account_rules_of(settings),
+        statistics=Statistics(
+            store.views, Calendar(settings.timezone), clock, settings.statistics_months
+        ),
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),
         export=_export_of(store, clock),
@@ -191,7 +205,7 @@ def _importer_of(store: Store) -> Importer[Site]:
     # Loaded here, as the export is.
     from .transfer.importer import StoringImporter
 
-    return StoringImporter(Imports(store.redis, store.scripts, store.keys))
+    return StoringImporter(Imports(store.redis, store.scripts, store.keys, store.moment))
 
 
 def _export_of(store: Store, clock: Callable[[], int]) -> Callable[[], AsyncGenerator[bytes]]:

@@ -343,6 +343,15 @@ class SiteSettings(OutboxSettings):
     disable_region: bool = env(
         "DISABLE_REGION", "false", flag, "Do not show the region of a comment"
     )
+    statistics: str = env(
+        "STATISTICS", "off", one_of("off", "views"), "What is kept of when pages are viewed"
+    )
+    statistics_months: int = env(
+        "STATISTICS_MONTHS",
+        "25",
+        number(1, 120),
+        "Months for which the views of each day are kept, besides the current one",
+    )
     timezone: ZoneInfo = env(
         "TIMEZONE", "UTC", time_zone, "Time zone of the days and hours in statistics"
     )

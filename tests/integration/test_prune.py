@@ -10,6 +10,7 @@ from footfall.driver.scripts import Scripts
 from footfall.maintenance import prune
 from footfall.maintenance.prune import CounterFilter, MatchingCounters, find, remove, remove_named
 from footfall.store import Store
+from footfall.store.views import Views
 from tests.conftest import EVERYWHERE
 from tests.support.serving import Serving, serving
 
@@ -115,7 +116,7 @@ async def test_a_counter_that_rose_since_it_was_judged_stays(store: Store) -> No
     await store.counters.add([(path, "time", 1) for path in rising])
     removed = 0
     for part in parts:
-        removed += await remove(store.scripts, part)
+        removed += await remove(store.scripts, store.views, part)
     assert removed == len(paths) - len(rising)
     expected = [2 if path in rising else 0 for path in paths]
     assert await store.counters.read([f"time {path}" for path in paths]) == expected
@@ -130,12 +131,15 @@ async def test_counters_are_removed_by_name_also_if_they_rise_meanwhile(
     await store.counters.add([(path, "time", 1) for path in [*paths, "/other"]])
     rising = iter(paths[:5])
 
-    async def removed(scripts: Scripts, part: MatchingCounters) -> int:
+    async def removed(scripts: Scripts, views: Views, part: MatchingCounters) -> int:
         for path in rising:
             await store.counters.add([(path, "time", 1)])
-        return await remove(scripts, part)
+        return await remove(scripts, views, part)
 
     monkeypatch.setattr(prune, "remove", removed)
     unknown = ["time /unknown"]
-    assert await remove_named(store.redis, store.scripts, store.keys, names + unknown) == 600
+    assert (
+        await remove_named(store.redis, store.scripts, store.keys, store.views, names + unknown)
+        == 600
+    )
     assert await store.counters.read([*names, "time /other"]) == [0] * 600 + [1]

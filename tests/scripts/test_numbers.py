@@ -82,7 +82,9 @@ async def test_what_an_operator_removes_is_no_longer_counted(store: Store) -> No
     await store.counters.add([("/a", "time", 5), (LONG, "time", 1), ("/b", "time", 2)])
     for name, count in ((f"time {LONG}", b"1"), ("time /a", b"5"), ("time /b", b"7")):
         found = {name.encode(): count}
-        await remove(store.scripts, MatchingCounters(store.keys.counts(name), found, 1))
+        await remove(
+            store.scripts, store.views, MatchingCounters(store.keys.counts(name), found, 1)
+        )
     # Of the last one another count was read.
     assert (await agreed(store)).number == 1
 

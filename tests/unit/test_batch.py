@@ -63,7 +63,7 @@ def batch(redis: Redis) -> Batch:
     client = cast(RedisClient, redis)
     names = ("counters/add", "rate_limit/take_tokens")
     scripts = {name: Script(name, sources()[name], client) for name in names}
-    return Batch(client, cast(Scripts, scripts), redis.began, redis.ask)
+    return Batch(client, cast(Scripts, scripts), redis.began, None, redis.ask)
 
 
 PACKED = PackedNames(Keys("t", 256))

@@ -178,7 +178,7 @@ class TakingAway:
 
 
 async def _removed(store: Store, names: Sequence[str]) -> int:
-    return await remove_named(store.redis, store.scripts, store.keys, names)
+    return await remove_named(store.redis, store.scripts, store.keys, store.views, names)
 
 
 def _run(work: Coroutine[Any, Any, Any]) -> Any:

@@ -156,4 +156,4 @@ async def _walk(settings: Settings, wanted: CounterFilter, is_meant: bool, tally
             for name, count in part.counters.items():
                 tally.add(name.decode(errors="replace"), int(count))
             if is_meant:
-                tally.removed += await remove(store.scripts, part)
+                tally.removed += await remove(store.scripts, store.views, part)

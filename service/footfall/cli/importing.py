@@ -78,7 +78,7 @@ async def _import(
     on_progress: OnProgress,
 ) -> None:
     async with existing_site(settings) as (store, site):
-        imports = Imports(store.redis, store.scripts, store.keys)
+        imports = Imports(store.redis, store.scripts, store.keys, store.moment)
         await run(site, imports, source, wanted, report, on_progress)
 
 

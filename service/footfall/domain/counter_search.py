@@ -66,5 +66,4 @@ async def correct(
     await log.add(
         by=account.id, did="correct", id=f"{type} {path}", was=str(was), now=f"{now}: {reason}"
     )
-    (count,) = await counters.add([(path, type, now - was)])
-    return count
+    return await counters.correct(path, type, now - was)

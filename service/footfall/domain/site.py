@@ -36,6 +36,7 @@ from .rate_limit import RateLimits
 from .recipients import Recipients
 from .rules import AccountRules, Rules
 from .sessions import Sessions
+from .statistics import Statistics
 
 
 async def nothing() -> AsyncGenerator[bytes]:
@@ -74,6 +75,7 @@ class Site:
     test_notifications: Callable[["Site", str], Awaitable[dict[str, str]]]
     captcha: Captcha
     cooldown: Cooldown
+    statistics: Statistics
     # How much Redis stores of it, and how many requests wait for the next batches.
     scale: Scale
     waiting: Callable[[], int]

@@ -21,7 +21,7 @@ from ..errors import StoreUnavailable
 from .client import RedisClient
 from .cluster import slot_of_key
 from .connection import Command, Done
-from .packed import PackedChange, PackedRead
+from .packed import Moment, PackedChange, PackedRead
 from .replies import UNDELIVERED, deliver, failure, is_unknown_script
 from .script_calls import ChangeCall, CountsCallback, Rate, ScriptCall, Taking, TokenCall
 from .scripts import Scripts
@@ -41,6 +41,8 @@ MAX_BATCH_CHANGES = 1_000
 
 # CommandSender.ask, or the same for one node of a Cluster.
 Ask = Callable[[Sequence[Command], Done, float], None]
+# Says when views are counted.
+Clock = Callable[[], Moment]
 # Is told of the weight of counters that have begun.
 Began = Callable[[int], None]
 # What is asked, and who waits for it.
@@ -82,12 +84,14 @@ class Batch:
         redis: RedisClient,
         scripts: Scripts,
         began: Began,
+        moment: Clock | None,
         ask: Ask,
         most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
     ) -> None:
         self._redis = redis
         self._is_cluster = redis.is_cluster
-        self._add = scripts["counters/add"]
+        self._add = scripts["counters/count" if moment else "counters/add"]
+        self._moment = moment
         self._take_tokens = scripts["rate_limit/take_tokens"]
         self.began = began
         self.ask = ask
@@ -162,8 +166,9 @@ class Batch:
         calls: list[ScriptCall] = []
         if self._changes:
             changes, self._changes = self._changes, {}
+            moment = self._moment() if self._moment else None
             for some in _by_slot(changes) if self._is_cluster else (changes,):
-                calls.append(ChangeCall(self._add, some))
+                calls.append(ChangeCall(self._add, some, moment))
         if self._takings:
             takings, self._takings = self._takings, []
             for few in _takings_by_slot(takings) if self._is_cluster else (takings,):

@@ -97,9 +97,34 @@ class Keys:
         return f"{self._group(group)}:numbers"
 
     @staticmethod
+    def hours_beside(key: bytes) -> bytes:
+        """The views of the last hours of the group that a key belongs to."""
+        return key.partition(b"}")[0] + b"}:hours"
+
+    @staticmethod
     def numbers_beside(counts_key: str) -> str:
         """The same of the group that this hash belongs to."""
         return f"{counts_key.partition('}')[0]}}}:numbers"
+
+    def days(self, path: str, month: int) -> str:
+        """A page's views of each day of a month such as 202611."""
+        return f"{self._beside(path)}:days:{digest(path)}:{month}"
+
+    def hours(self, path: str) -> str:
+        """A page's views of the last hours."""
+        return f"{self._beside(path)}:hours:{digest(path)}"
+
+    def hours_in(self, group: int) -> str:
+        """Views of the last hours of all pages in a group, of GROUPS."""
+        return f"{self._group(group)}:hours"
+
+    def site_hours(self, month: int) -> str:
+        """Views of the site in each hour of a month that is over."""
+        return self.site(f"hours:{month}")
+
+    def _beside(self, path: str) -> str:
+        """What the keys of a page's views begin with, so that one script changes all of them."""
+        return self._group(self._number(path) % GROUPS)
 
     def _number(self, text: str) -> int:
         packed = blake2b(text.encode(), digest_size=8, key=self.seed).digest()

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher, Began
+from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher, Began, Clock
 from .client import RedisClient
 from .cluster import Cluster, slot_of_key
 from .connection import CommandSender
@@ -104,20 +104,26 @@ def _parts(read: PackedRead, nodes: list[str]) -> list[tuple[str, list[int], Pac
 
 
 def batcher_of(
-    sender: CommandSender, redis: RedisClient, scripts: Scripts, began: Began
+    sender: CommandSender,
+    redis: RedisClient,
+    scripts: Scripts,
+    began: Began,
+    moment: Clock | None = None,
 ) -> Batcher:
     """The Batcher for this sender: a Batch, or a Batch for each node of a Cluster."""
-    make = partial(Batch, redis, scripts, began)
+    make = partial(Batch, redis, scripts, began, moment)
     if isinstance(sender, Cluster):
         make = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
         return NodeBatches(sender, make)
     return make(sender.ask)
 
 
-def batches_of(redis: RedisClient, scripts: Scripts, began: Began) -> dict[CommandSender, Batcher]:
+def batches_of(
+    redis: RedisClient, scripts: Scripts, began: Began, moment: Clock | None
+) -> dict[CommandSender, Batcher]:
     """A Batcher for each sender: changes may wait for the disk or for replicas, and reads must not
-    wait behind them."""
+    wait behind them. With `moment` views are dated."""
     return {
-        sender: batcher_of(sender, redis, scripts, began)
+        sender: batcher_of(sender, redis, scripts, began, moment)
         for sender in (redis.sender, redis.prompt, redis.changes)
     }

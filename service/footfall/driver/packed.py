@@ -6,7 +6,7 @@ Busy sites ask for the same few counters again and again, so a prepared request 
 
 from collections.abc import Callable, Sequence
 from sys import getsizeof
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from .cluster import slot_of_key
 from .connection import Command, pack_word
@@ -65,16 +65,39 @@ class PackedRead:
         return self._slots
 
 
+class Moment(NamedTuple):
+    """When views are counted, for lua/counters/count.lua: a month such as 202611, and packed day,
+    hour, oldest hour, and for how many ms hours and the month are kept; the last also as it is."""
+
+    month: int
+    packed: bytes
+    days_ms: int
+
+
 class PackedChange:
     """(name, delta) changes of counters."""
 
     # Few objects, since thousands of prepared requests are colder than any cache.
-    __slots__ = ("_each", "_parts", "args", "changes", "is_rise", "keys", "size")
+    __slots__ = (
+        "_dated",
+        "_each",
+        "_names",
+        "_parts",
+        "args",
+        "changes",
+        "is_rise",
+        "keys",
+        "size",
+    )
 
     def __init__(
-        self, changes: Sequence[tuple[str, int]], packed: Sequence[tuple[bytes, bytes]]
+        self,
+        names: "PackedNames",
+        changes: Sequence[tuple[str, int]],
+        packed: Sequence[tuple[bytes, bytes]],
     ) -> None:
         """`packed` has for each its two keys in one piece, and its field."""
+        self._names = names
         self.changes = changes
         self.size = len(changes)
         self.keys = b"".join([keys for keys, _ in packed])
@@ -89,11 +112,25 @@ class PackedChange:
         self.is_rise = self.size == 1 and changes[0][1] == 1
         self._each = packed if self.size > 1 else ()
         self._parts: list[tuple[list[int], PackedChange]] = []
+        self._dated = 0, b""
+
+    def keys_in(self, month: int) -> bytes:
+        """The keys of each change, with those that tell when its page was viewed."""
+        if self._dated[0] != month:
+            each = zip(self._each or [(self.keys, b"")], self.changes, strict=True)
+            keys = [keys + self._names.dated(name, month) for (keys, _), (name, _) in each]
+            self._dated = month, b"".join(keys)
+        return self._dated[1]
+
+    @property
+    def hours_of_group(self) -> bytes:
+        """The key of the views of all pages of a group, that of the first change."""
+        return pack_word(Keys.hours_beside(self.keys.partition(b"\r\n")[2]))
 
     @property
     def kept_bytes(self) -> int:
         """About how much memory it takes."""
-        packed = len(self.keys) + len(self.args)
+        packed = 4 * len(self.keys) + len(self.args)
         names = sum(getsizeof(name) for name, _ in self.changes)
         each = packed + CHANGE_OVERHEAD_BYTES * self.size if self._each else 0
         return packed + names + each
@@ -120,13 +157,15 @@ class PackedChange:
     def _part(self, places: list[int]) -> "PackedChange":
         if len(places) == self.size:
             return self
-        return PackedChange([self.changes[i] for i in places], [self._each[i] for i in places])
+        changes, packed = zip(*((self.changes[i], self._each[i]) for i in places), strict=True)
+        return PackedChange(self._names, changes, packed)
 
 
 class PackedNames:
     """Packs what is asked of counters and of pages by their names."""
 
     def __init__(self, keys: Keys) -> None:
+        self._keys = keys
         self._counters = Memo(lambda name: _packed_counter(keys.counts(name), name))
         self._reads = Memo(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))
         self._versions = Memo(
@@ -142,7 +181,12 @@ class PackedNames:
         return self._versions[path]
 
     def change(self, changes: Sequence[tuple[str, int]]) -> PackedChange:
-        return PackedChange(changes, [self._counters[name] for name, _ in changes])
+        return PackedChange(self, changes, [self._counters[name] for name, _ in changes])
+
+    def dated(self, name: str, month: int) -> bytes:
+        """The keys of a page's views, by hours and by the days of this month."""
+        path = name.partition(" ")[2]
+        return pack_word(self._keys.hours(path)) + pack_word(self._keys.days(path, month))
 
     def clear(self) -> None:
         """Forget counters' keys, since the seed or the number of buckets has changed."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from .connection import Command, pack_word
 from .keys import weight
-from .packed import PackedChange
+from .packed import Moment, PackedChange
 from .replies import UNDELIVERED, deliver, failure
 from .scripts import Script
 
@@ -52,33 +52,43 @@ class ScriptCall(ABC):
 
 
 class ChangeCall(ScriptCall):
-    """Changes of counters, and who waits for each."""
+    """Changes of counters, and who waits for each. With a moment, views are dated by it."""
 
     def __init__(
-        self, script: Script, changes: Mapping[PackedChange, Sequence[CountsCallback]]
+        self,
+        script: Script,
+        changes: Mapping[PackedChange, Sequence[CountsCallback]],
+        moment: Moment | None = None,
     ) -> None:
         self._script = script
         self._changes = changes
+        self._moment = moment
         self.size = 0
 
     def command(self, *, in_full: bool = False) -> Command:
         keys, args, number = [], [], 0
+        moment = self._moment
         for change, waiting in self._changes.items():
             times = len(waiting)
+            own = change.keys if moment is None else change.keys_in(moment.month)
             if times == 1:
-                keys.append(change.keys)
+                keys.append(own)
                 args.append(change.args)
                 number += change.size
             elif change.is_rise:
-                keys.append(change.keys)
+                keys.append(own)
                 args.append(change.rise_by(times))
                 number += 1
             else:
-                keys.append(change.keys * times)
+                keys.append(own * times)
                 args.append(change.args * times)
                 number += change.size * times
         self.size = number
-        return self._script.call(2 * number, 2 * number, keys + args, in_full=in_full)
+        if moment is None:
+            return self._script.call(2 * number, 2 * number, keys + args, in_full=in_full)
+        site = next(iter(self._changes)).hours_of_group
+        words = [site, *keys, moment.packed, *args]
+        return self._script.call(1 + 4 * number, 5 + 2 * number, words, in_full=in_full)
 
     def answer(self, replies: list[Any]) -> int:
         new_weight = place = 0

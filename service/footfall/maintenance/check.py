@@ -18,6 +18,7 @@ from .check_accounts import AccountCheck
 from .check_journals import journal_problems
 from .check_page import PageCheck
 from .check_site import SiteCheck
+from .check_views import ViewsCheck
 from .dataset import DataSet
 
 
@@ -76,11 +77,16 @@ async def _pages(
 
 
 async def _counters(data: DataSet, found: Findings, *, repair: bool) -> AsyncIterator[str]:
+    views = ViewsCheck(data, repair=repair)
+    has_views = await views.is_needed()
     async for names in data.redis.scan(data.keys.every_counter_key, type="hash"):
         async for key, counts in walked(data.redis, map(bytes.decode, set(names))):
             found.counters += len(counts)
             for text in _counter_problems(data.keys, key, counts):
                 yield f"counters {key}: {text}"
+            if has_views:
+                async for text in views.problems(counts):
+                    yield text
     async for text in data.numbers.problems(repair=repair):
         yield f"counters: {text}"
 

@@ -9,12 +9,14 @@ from ..store.comments import Comments
 from ..store.journal import Journal
 from ..store.mending import Mending
 from ..store.size import CounterNumbers
+from ..store.views import Views
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
     """A data set's Redis, its keys' names, the comments of its pages, its bans, the journals,
-    corrections of pages, how many counters there are, and the format that it was opened with.
+    corrections of pages, how many counters there are, when pages were viewed, and the format
+    that it was opened with.
 
     `app.data_set` makes one of a store. What an operation needs besides is an argument of its own.
     """
@@ -26,4 +28,5 @@ class DataSet:
     journal: Journal
     mending: Mending
     numbers: CounterNumbers
+    views: Views
     format: int

@@ -15,6 +15,7 @@ from ..driver.client import RedisClient
 from ..driver.keys import Keys, bytes_of
 from ..driver.scripts import Scripts
 from ..store.counters import walked
+from ..store.views import Views
 
 # Counters that one script call removes: half a millisecond.
 MAX_REMOVED_A_STEP = 250
@@ -70,19 +71,25 @@ async def find(
         yield MatchingCounters(key, found, len(counts))
 
 
-async def remove(scripts: Scripts, part: MatchingCounters) -> int:
-    """Remove counters that have not changed; returns how many. Raises StoreUnavailable."""
+async def remove(scripts: Scripts, views: Views, part: MatchingCounters) -> int:
+    """Remove counters that have not changed, and when their pages were viewed; returns how many.
+
+    Raises StoreUnavailable.
+    """
     removed, all = 0, list(part.counters.items())
     for at in range(0, len(all), MAX_REMOVED_A_STEP):
-        judged = [word for pair in all[at : at + MAX_REMOVED_A_STEP] for word in pair]
+        some = all[at : at + MAX_REMOVED_A_STEP]
         removed += await scripts["counters/remove"](
-            numbers=Keys.numbers_beside(part.key), counts=part.key, judged=judged
+            numbers=Keys.numbers_beside(part.key),
+            counts=part.key,
+            judged=[word for pair in some for word in pair],
         )
+        await views.forget([name.decode(errors="replace") for name, _ in some])
     return removed
 
 
 async def remove_named(
-    redis: RedisClient, scripts: Scripts, keys: Keys, names: Sequence[str]
+    redis: RedisClient, scripts: Scripts, keys: Keys, views: Views, names: Sequence[str]
 ) -> int:
     """Remove the counters with these names, also those that change meanwhile; returns how many.
 
@@ -94,7 +101,7 @@ async def remove_named(
         if not parts:
             break
         for part in parts:
-            removed += await remove(scripts, part)
+            removed += await remove(scripts, views, part)
     return removed
 
 

@@ -5,9 +5,11 @@ headers (driver/scripts.py), joins what many requests send at once (driver/batch
 failures of Redis into StoreUnavailable (driver/client.py).
 """
 
+from collections.abc import Awaitable, Callable
 from secrets import token_hex
 
 from ..driver.background import Background
+from ..driver.batch import Clock
 from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.node_batches import batches_of
@@ -32,6 +34,7 @@ from .site_index import SiteIndex
 from .size import CounterNumbers, CounterQuota, Scale
 from .undo import UndoRecords
 from .unsubscribed import Unsubscribed
+from .views import Views
 
 __all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
 
@@ -55,7 +58,7 @@ class Store:
     The scripts and what goes on behind requests may be shared with other data sets on this Redis.
     `prefix` is KEY_PREFIX; `buckets` counts the hashes that counters lie in, unless the data set
     says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; with `tells` what
-    happens to comments is written into the outbox.
+    happens to comments is written into the outbox. Views are dated by `moment`, if there is one.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Store:
         buckets: int,
         counter_limit: int = 0,
         tells: bool = False,
+        moment: Clock | None = None,
     ) -> None:
         self.redis = redis
         # A random id that tells this data set from one that replaces it; known after `open`.
@@ -75,9 +79,10 @@ class Store:
         # A data set of an older format can only be backed up.
         self.format = FORMAT
         self.keys = Keys(prefix, buckets)
+        self.moment = moment
         self.packed = PackedNames(self.keys)
         self.scripts = scripts = scripts or Scripts(redis)
-        self.batches = batches_of(redis, scripts, lambda weight: self.quota.began(weight))
+        self.batches = batches_of(redis, scripts, lambda weight: self.quota.began(weight), moment)
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         # What goes on behind requests, of the store and of its users.
         self.background = background or Background()
@@ -87,7 +92,8 @@ class Store:
 
     def _make_nouns(self, counter_limit: int) -> None:
         redis, scripts = self.redis, self.scripts
-        self.counters = Counters(self.batch, self.changes, self.packed)
+        self.views = Views(redis, scripts, self.keys)
+        self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
         self.counter_walk = CounterWalk(redis, self.keys)
         self.comments = Comments(redis, scripts, self.keys, self.packed, self.batch, self.journal)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
@@ -106,6 +112,10 @@ class Store:
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.numbers)
+
+    def _corrected(self) -> Callable[[str, int], Awaitable[int]] | None:
+        moment = self.moment
+        return moment and (lambda name, delta: self.views.correct(name, delta, moment()))
 
     def waiting(self) -> int:
         """How many requests wait for the next batches."""

@@ -4,7 +4,7 @@ A counter is not a key of its own, because in a small hash it takes half the mem
 changes of one turn of the event loop go to Redis together (driver/batch.py).
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
@@ -28,10 +28,18 @@ class Counters:
     order, or an exception.
     """
 
-    def __init__(self, reads: Batcher, changes: Batcher, packed: PackedNames) -> None:
+    def __init__(
+        self,
+        reads: Batcher,
+        changes: Batcher,
+        packed: PackedNames,
+        undated: Callable[[str, int], Awaitable[int]] | None = None,
+    ) -> None:
+        """With `undated` corrections are told apart from views, which have a day (views.py)."""
         self.fetch = reads.read
         self.send = changes.add
         self._packed = packed
+        self._undated = undated
 
     @staticmethod
     def names(paths: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
@@ -53,6 +61,13 @@ class Counters:
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; returns the new counts, in order, none below 0."""
         return await awaited(partial(self.send, self.change(changes)))
+
+    async def correct(self, path: str, type: str, delta: int) -> int:
+        """Change a counter by a difference, which nobody has viewed; the new count, 0 at least."""
+        if self._undated:
+            return await self._undated(f"{type} {path}", delta)
+        (count,) = await self.add([(path, type, delta)])
+        return count
 
 
 class CounterWalk:

@@ -7,8 +7,10 @@ hashes remembers how many batches of an import it has, for as long as one is lik
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..driver.batch import Clock
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
+from ..driver.packed import Moment
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from .ids import split
@@ -22,10 +24,15 @@ REMEMBERED_SECONDS = 30 * 24 * 3600
 
 
 class Imports:
-    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
+    """With `moment`, counts that come from elsewhere are views without a day."""
+
+    def __init__(
+        self, redis: RedisClient, scripts: Scripts, keys: Keys, moment: Clock | None = None
+    ) -> None:
         self._redis = redis
         self._merge = scripts["counters/import"]
         self._keys = keys
+        self._moment = moment
 
     async def are_there(self, ids: Sequence[str]) -> list[bool]:
         """Which of these comments are stored."""
@@ -54,8 +61,12 @@ class Imports:
     async def merge(self, counters: Sequence[Merged], way: Way, *, of: str, number: int) -> int:
         """Merge a batch, the `number`th of its group in the import `of`; returns how many counters
         have changed. The batches of a group come in order."""
-        places = list(dict.fromkeys(place for place, _, _ in counters))
-        index = {place: at for at, place in enumerate(places, 1)}
+        moment = self._moment() if self._moment else None
+        days = {name: self._days(name, moment) for _, name, _ in counters}
+        places = list(
+            dict.fromkeys([place for place, _, _ in counters] + [*filter(None, days.values())])
+        )
+        index = {place: at for at, place in enumerate(places, 1)} | {"": 0}
         match await self._merge(
             done=self._keys.imported(places[0], of),
             numbers=Keys.numbers_beside(places[0]),
@@ -63,7 +74,12 @@ class Imports:
             way=way,
             number=number,
             kept=REMEMBERED_SECONDS,
-            merged=[word for place, name, n in counters for word in (index[place], name, n)],
+            days_ms=moment.days_ms if moment else 0,
+            merged=[
+                word
+                for place, name, n in counters
+                for word in (index[place], name, n, index[days[name]])
+            ],
         ):
             case [b"OK", changed]:
                 return int(changed)
@@ -71,3 +87,8 @@ class Imports:
                 return 0
         # The one before it was lost: all of them are sent again when the import is repeated.
         raise StoreUnavailable()
+
+    def _days(self, name: str, moment: Moment | None) -> str:
+        """The key of the views of this month, for a counter of views; "" if none are kept."""
+        type, _, path = name.partition(" ")
+        return self._keys.days(path, moment.month) if moment and type == "time" else ""

@@ -1,0 +1,30 @@
+-- Change a counter, not below zero. Its new value, and what was added; or the error of a damaged one.
+-- INCLUDE kind_of
+
+local function change(counts, numbers, field, delta)
+  local step = tonumber(delta)
+  -- Only a rise may create a field, or strangers could fill the memory with zeros.
+  if step < 1 and redis.pcall('HEXISTS', counts, field) == 0 then
+    return 0, 0
+  end
+  -- pcall, because a damaged counter or number must not stop the changes after it.
+  local count = redis.pcall('HINCRBY', counts, field, delta)
+  if type(count) ~= 'number' then
+    return count, 0
+  end
+  if count <= 0 and step < 1 then
+    -- A count of zero is not stored. So one that equals its step has just begun, and the common
+    -- change of a counter that exists asks for nothing else.
+    redis.pcall('HDEL', counts, field)
+    redis.pcall('HINCRBY', numbers, kind_of(counts), -1)
+    return 0, step - count
+  elseif count == step then
+    redis.pcall('HINCRBY', numbers, kind_of(counts), 1)
+  elseif count < step then
+    -- It was below zero, which only damage brings about. Several visitors' rises may be one step,
+    -- and each gets a count of its own from it.
+    redis.pcall('HSET', counts, field, delta)
+    return step, step
+  end
+  return count, step
+end

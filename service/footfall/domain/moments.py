@@ -1,0 +1,54 @@
+"""When views are counted, as Redis is told with each batch."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from ..driver.connection import pack_word
+from ..driver.packed import Moment
+from .calendar import Calendar, LocalHour, date_of, month_of
+
+HOUR_MS = 3_600_000
+# How long a page's hours are kept, and how much longer the key that has them.
+KEPT_HOURS = 72
+SPARE_HOURS = 2
+
+
+class Moments:
+    """Says it in the time zone of a calendar. Days are kept for so many months besides their own.
+
+    Most batches are of the same hour as the one before.
+    """
+
+    def __init__(self, calendar: Calendar, clock: Callable[[], int], months: int) -> None:
+        """`clock` returns Unix time in ms."""
+        self._calendar = calendar
+        self._clock = clock
+        self._months = months
+        self._hour = LocalHour(0, 0)
+        self._moment = Moment(0, b"", 0)
+
+    def __call__(self) -> Moment:
+        now_ms = self._clock()
+        hour = self._calendar.hour_of(now_ms)
+        if hour != self._hour:
+            self._moment = self._moment_of(hour, now_ms)
+            self._hour = hour
+        return self._moment
+
+    def _moment_of(self, hour: LocalHour, now_ms: int) -> Moment:
+        oldest = self._calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS)
+        hours_ms = (KEPT_HOURS + SPARE_HOURS) * HOUR_MS
+        days_ms = self._end_of(month_of(hour.day)) - now_ms
+        words = (hour.day % 100, hour_number(hour), hour_number(oldest), hours_ms, days_ms)
+        return Moment(month_of(hour.day), b"".join(map(pack_word, words)), days_ms)
+
+    def _end_of(self, month: int) -> int:
+        """Until when a month is kept, as Unix time in ms."""
+        first = date_of(100 * month + 1)
+        years, index = divmod(first.month + self._months, 12)
+        return int(datetime(first.year + years, index + 1, 1, tzinfo=UTC).timestamp()) * 1000
+
+
+def hour_number(hour: LocalHour) -> int:
+    """Such as 2026112316."""
+    return 100 * hour.day + hour.hour

@@ -1,0 +1,73 @@
+"""Do the days of a page add up to its counter, as lua/counters/count.lua keeps them?
+
+Looked at is the newest month of a page, if that is this one or the last: it begins with the count
+that there was, so the months before have no part in the sum.
+"""
+
+import time
+from collections.abc import AsyncIterator, Iterable
+from datetime import UTC, datetime
+
+from ..driver.keys import GROUPS
+from ..plurals import number_of
+from ..store.views import Month
+from .dataset import DataSet
+
+VIEWS = b"time "
+DAY_SECONDS = 86_400
+# How often a page that is viewed while it is read is read again.
+MAX_TRIES = 20
+PAGES_A_TRIP = 100
+
+
+class ViewsCheck:
+    """With `repair`, views that have no day are noted as such."""
+
+    def __init__(self, data: DataSet, *, repair: bool) -> None:
+        self._data = data
+        self._repair = repair
+        self._months = _months_around(time.time())
+
+    async def is_needed(self) -> bool:
+        """Was anything kept lately? If not, no page has to be looked at."""
+        keys = self._data.keys
+        hours = [keys.hours_in(group) for group in range(GROUPS)]
+        hours += [keys.site_hours(month) for month in self._months]
+        return any(await self._data.redis.ask_masters(*(("HLEN", key) for key in hours)))
+
+    async def problems(self, counters: Iterable[bytes]) -> AsyncIterator[str]:
+        """Of the pages that have these counters."""
+        views = (name.removeprefix(VIEWS) for name in counters if name.startswith(VIEWS))
+        paths = [path.decode(errors="replace") for path in views]
+        for first in range(0, len(paths), PAGES_A_TRIP):
+            async for text in self._problems(paths[first : first + PAGES_A_TRIP]):
+                yield text
+
+    async def _problems(self, paths: list[str]) -> AsyncIterator[str]:
+        for _ in range(MAX_TRIES):
+            viewed = []
+            found = await self._data.views.newest(paths, self._months)
+            for path, (before, month, after) in zip(paths, found, strict=True):
+                if before != after:
+                    viewed.append(path)
+                elif month and month.end != before:
+                    yield await self._told(path, month, before - month.end)
+            if not viewed:
+                return
+            paths = viewed
+
+    async def _told(self, path: str, month: Month, more: int) -> str:
+        repaired = ""
+        if self._repair:
+            await self._data.views.undate(path, month.number, more)
+            repaired = " (repaired)"
+        views = number_of(abs(more), "view")
+        what = f"{views} have no day" if more > 0 else f"the days have {views} too many"
+        return f"views of {path!r}: {what}{repaired}"
+
+
+def _months_around(now: float) -> tuple[int, ...]:
+    """This month in any time zone, and the last one, such as 202611."""
+    at = (now + days * DAY_SECONDS for days in (1, -1, -32))
+    found = (datetime.fromtimestamp(each, UTC) for each in at)
+    return tuple({each.year * 100 + each.month: None for each in found})

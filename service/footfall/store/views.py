@@ -1,0 +1,188 @@
+"""When pages were viewed: a page's views by day, and by hour for three days; the site's by hour.
+
+The script that counts a view notes it in the same step (lua/counters/count.lua), so that the days
+of a page add up to its counter. The site's hours are kept in a part for each group of counters,
+since a script reaches one slot; once an hour is over, the sum of its parts is kept.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from ..driver.client import RedisClient
+from ..driver.keys import GROUPS, Keys
+from ..driver.packed import Moment
+from ..driver.replies import failure
+from ..driver.scripts import Scripts
+
+# More than any of these hashes has: one step reads it whole, unless Redis does not keep it packed.
+MOST_FIELDS = 1_000
+# An hour such as 2026112316 divided by this is its month.
+MONTH = 10_000
+# As many as may be kept, the current one, and one that has begun in another time zone.
+MOST_MONTHS = 122
+BASE, UNDATED = b"base", b"undated"
+
+
+class Month(NamedTuple):
+    """A page's views in a month: the count before, by day of the month, and what else was added to
+    the counter or taken from it."""
+
+    number: int
+    base: int
+    days: Mapping[int, int]
+    undated: int
+
+    @property
+    def end(self) -> int:
+        """The count at its end."""
+        return self.base + sum(self.days.values()) + self.undated
+
+
+class Views:
+    """All methods raise StoreUnavailable, and ErrorReply for a damaged key."""
+
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
+        self._count = scripts["counters/count"]
+        self._keep = scripts["views/keep"]
+        self._keys = keys
+
+    async def months(self, path: str, months: Sequence[int]) -> dict[int, Month]:
+        """Those of these months, such as 202611, in which the page was viewed."""
+        found = await self._hashes([self._keys.days(path, month) for month in months])
+        return {
+            month: _month_of(month, fields)
+            for month, fields in zip(months, found, strict=True)
+            if fields
+        }
+
+    async def newest(
+        self, paths: Sequence[str], months: Sequence[int]
+    ) -> list[tuple[int, Month | None, int]]:
+        """For each page its count, the last of these months in which it was viewed, and its count
+        once more: if they differ, it was viewed meanwhile."""
+        order = sorted(months, reverse=True)
+        commands: list[Sequence[object]] = []
+        for path in paths:
+            name = f"time {path}"
+            count = ("HGET", self._keys.counts(name), name)
+            keys = (self._keys.days(path, month) for month in order)
+            commands += [count, *(("HSCAN", key, 0, "COUNT", MOST_FIELDS) for key in keys), count]
+        replies = iter(await self._redis.ask_masters(*commands))
+        found = []
+        for _ in paths:
+            before = _number(next(replies))
+            # All of a page's replies are taken, whichever month is the last.
+            each = [(month, next(replies)[1]) for month in order]
+            month = next((_month_of(month, _fields(words)) for month, words in each if words), None)
+            found.append((before, month, _number(next(replies))))
+        return found
+
+    async def correct(self, name: str, delta: int, moment: Moment) -> int:
+        """Change a counter by what nobody has viewed; the new count, 0 at least."""
+        path = name.partition(" ")[2]
+        counts = self._keys.counts(name)
+        keys = (counts, self._keys.numbers_beside(counts), self._keys.hours(path))
+        (count,) = await self._count(
+            site=self._keys.hours_beside(counts.encode()).decode(),
+            counts=[*keys, self._keys.days(path, moment.month)],
+            day="undated",
+            hour=0,
+            oldest=0,
+            hours_ms=0,
+            days_ms=moment.days_ms,
+            changes=[name, delta],
+        )
+        if isinstance(count, Exception):
+            raise failure(count)
+        return int(count)
+
+    async def undate(self, path: str, month: int, views: int) -> None:
+        """Note that so many views of a page have no day."""
+        await self._redis.change(("HINCRBY", self._keys.days(path, month), UNDATED, views))
+
+    async def forget(self, names: Sequence[str]) -> None:
+        """Remove what is kept of the pages with these counters of views that are no more."""
+        names = [name for name in names if name.startswith("time ")]
+        counts = await self._redis.ask_masters(*(("HGET", self._keys.counts(n), n) for n in names))
+        paths = [name[5:] for name, count in zip(names, counts, strict=True) if count is None]
+        if paths:
+            await self._redis.change(*(("DEL", *self._every_key(path)) for path in paths))
+
+    def _every_key(self, path: str) -> list[str]:
+        """All that a page may have, in one slot."""
+        months = last_months(MOST_MONTHS)
+        return [self._keys.hours(path), *(self._keys.days(path, month) for month in months)]
+
+    async def hours(self, path: str) -> dict[int, int]:
+        """Views by hour, such as 2026112316, of the last three days."""
+        (fields,) = await self._hashes([self._keys.hours(path)])
+        return _numbers(fields)
+
+    async def hours_of_site(self) -> Counter[int]:
+        """The same of all pages together."""
+        total = Counter[int]()
+        for fields in await self._hashes([*map(self._keys.hours_in, range(GROUPS))]):
+            total.update(_numbers(fields))
+        return total
+
+    async def kept_hours(self, months: Sequence[int]) -> dict[int, int]:
+        """Views of the site by hour, of these months, as far as `keep` has come."""
+        found = await self._hashes([self._keys.site_hours(month) for month in months])
+        return {hour: views for fields in found for hour, views in _numbers(fields).items()}
+
+    async def keep(self, hours: Mapping[int, int], kept_ms: int) -> None:
+        """Keep the site's views of hours that are over. It may be done often, and by several."""
+        for month in {hour // MONTH for hour in hours}:
+            counted = [word for each in hours.items() if each[0] // MONTH == month for word in each]
+            await self._keep(hours=self._keys.site_hours(month), kept_ms=kept_ms, counted=counted)
+
+    async def drop(self, hours: Sequence[int]) -> None:
+        """Remove the parts of hours whose sums are kept."""
+        if hours:
+            parts = map(self._keys.hours_in, range(GROUPS))
+            await self._redis.change(*(("HDEL", part, *hours) for part in parts))
+
+    async def _hashes(self, keys: Sequence[str]) -> list[dict[bytes, bytes]]:
+        """Each of these hashes, whole."""
+        found: list[dict[bytes, bytes]] = [{} for _ in keys]
+        cursors = dict.fromkeys(range(len(keys)), b"0")
+        while cursors:
+            steps = (("HSCAN", keys[at], cursors[at], "COUNT", MOST_FIELDS) for at in cursors)
+            replies = zip(list(cursors), await self._redis.ask(*steps), strict=True)
+            cursors = {}
+            for at, (cursor, words) in replies:
+                found[at] |= _fields(words)
+                if cursor != b"0":
+                    cursors[at] = cursor
+        return found
+
+
+def _fields(words: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _month_of(month: int, fields: Mapping[bytes, bytes]) -> Month:
+    days = _numbers(fields)
+    return Month(month, _number(fields.get(BASE)), days, _number(fields.get(UNDATED)))
+
+
+def _numbers(fields: Mapping[bytes, bytes]) -> dict[int, int]:
+    """What is counted by a number. Damaged fields are left out, and `footfall check` names them."""
+    return {int(at): int(n) for at, n in fields.items() if at.isdigit() and n.isdigit()}
+
+
+def _number(word: bytes | None) -> int:
+    try:
+        return int(word or 0)
+    except ValueError:
+        return 0
+
+
+def last_months(number: int) -> list[int]:
+    """The next month and those before it, such as 202612."""
+    now = datetime.now(UTC)
+    first = 12 * now.year + now.month
+    return [100 * (each // 12) + each % 12 + 1 for each in range(first, first - number, -1)]

@@ -1,0 +1,241 @@
+"""lua/counters/count.lua: what is kept of when pages are viewed adds up to their counters."""
+
+import asyncio
+from datetime import UTC, datetime
+from functools import partial
+from time import time_ns
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from footfall.callbacks import awaited
+from footfall.domain.calendar import Calendar
+from footfall.domain.moments import Moments
+from footfall.domain.statistics import Statistics
+from footfall.maintenance.prune import CounterFilter, find, remove
+from footfall.store import Store
+from footfall.store.imports import Imports
+from footfall.store.views import last_months
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = int(datetime(2026, 11, 23, 16, 30, tzinfo=UTC).timestamp()) * 1000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def dated(store: Store, clock: Clock) -> Store:
+    """The same data set, whose views are dated in Berlin."""
+    moments = Moments(Calendar(ZoneInfo("Europe/Berlin")), clock, 25)
+    keys = store.keys
+    dated = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
+    await dated.open()
+    return dated
+
+
+async def view(store: Store, *paths: str) -> None:
+    """Each in a request of its own, all in one batch."""
+    changes = (store.counters.change([(path, "time", 1)]) for path in paths)
+    sent = (awaited(partial(store.counters.send, change)) for change in changes)
+    await asyncio.gather(*sent)
+
+
+async def hash_of(store: Store, *keys: str) -> list[dict[str, int]]:
+    """What each of these hashes has."""
+    replies = await store.redis.ask_masters(*(("HSCAN", key, 0, "COUNT", 1000) for key in keys))
+    pairs = (zip(words[::2], words[1::2], strict=True) for _, words in replies)
+    return [{field.decode(): int(number) for field, number in each} for each in pairs]
+
+
+async def days(store: Store, path: str, month: int = 202611) -> dict[str, int]:
+    (found,) = await hash_of(store, store.keys.days(path, month))
+    return found
+
+
+async def hours(store: Store, path: str) -> dict[str, int]:
+    (found,) = await hash_of(store, store.keys.hours(path))
+    return found
+
+
+async def site_hours(store: Store) -> dict[str, int]:
+    return {str(hour): views for hour, views in (await store.views.hours_of_site()).items()}
+
+
+async def count(store: Store, path: str) -> int:
+    (number,) = await store.counters.read([f"time {path}"])
+    return number
+
+
+async def test_a_view_is_one_of_its_day_and_hour_and_of_the_sites(dated: Store) -> None:
+    await view(dated, "/a", "/b", "/a", "/a")
+    await view(dated, "/a")
+    assert await days(dated, "/a") == {"23": 4, "base": 0}
+    assert await hours(dated, "/a") == {"2026112317": 4}
+    assert await days(dated, "/b") == {"23": 1, "base": 0}
+    assert await site_hours(dated) == {"2026112317": 5}
+
+
+async def test_a_day_ends_at_midnight_in_the_sites_time_zone(dated: Store, clock: Clock) -> None:
+    await view(dated, "/a")
+    clock.now = int(datetime(2026, 11, 23, 22, 59, 59, 999_000, tzinfo=UTC).timestamp() * 1000)
+    await view(dated, "/a", "/a")
+    clock.now += 1
+    await view(dated, "/a", "/a", "/a")
+    assert await days(dated, "/a") == {"23": 3, "24": 3, "base": 0}
+    assert await hours(dated, "/a") == {"2026112317": 1, "2026112323": 2, "2026112400": 3}
+
+
+async def test_a_month_begins_with_what_was_counted_before(dated: Store, clock: Clock) -> None:
+    await view(dated, "/a", "/a")
+    clock.now += 10 * DAY_MS
+    await view(dated, "/a")
+    assert await days(dated, "/a") == {"23": 2, "base": 0}
+    assert await days(dated, "/a", 202612) == {"3": 1, "base": 2}
+    keys = (dated.keys.days("/a", month) for month in (202611, 202612))
+    kept = await dated.redis.ask_masters(*(("PTTL", key) for key in keys))
+    ends = [datetime(2029, month, 1, tzinfo=UTC).timestamp() * 1000 for month in (1, 2)]
+    days_off = [(end - clock.now - left) / DAY_MS for end, left in zip(ends, kept, strict=True)]
+    assert days_off == pytest.approx([-10, 0], abs=0.01)
+
+
+async def test_what_was_counted_without_a_date_is_the_base(store: Store, dated: Store) -> None:
+    await view(store, "/a", "/a", "/a")
+    assert await days(dated, "/a") == {}
+    await view(dated, "/a", "/a")
+    assert await days(dated, "/a") == {"23": 2, "base": 3}
+
+
+async def test_views_that_are_taken_back_are_undated(dated: Store) -> None:
+    await view(dated, "/a", "/a", "/a")
+    lower = dated.counters.change([("/a", "time", -1)])
+    assert await awaited(partial(dated.counters.send, lower)) == [2]
+    assert await days(dated, "/a") == {"23": 3, "base": 0, "undated": -1}
+    for _ in range(4):
+        await awaited(partial(dated.counters.send, lower))
+    # No count falls below zero, and nothing is taken from one that is.
+    assert await days(dated, "/a") == {"23": 3, "base": 0, "undated": -3}
+    await view(dated, "/a")
+    assert (await days(dated, "/a"), await count(dated, "/a")) == (
+        {"23": 4, "base": 0, "undated": -3},
+        1,
+    )
+
+
+async def test_reactions_are_not_dated(dated: Store) -> None:
+    change = dated.counters.change([("/a", "reaction0", 1), ("/a", "time", 1)])
+    assert await awaited(partial(dated.counters.send, change)) == [1, 1]
+    assert (await days(dated, "/a"))["23"] == 1
+    assert await site_hours(dated) == {"2026112317": 1}
+
+
+async def test_hours_are_kept_for_three_days(dated: Store, clock: Clock) -> None:
+    for _ in range(80):
+        await view(dated, "/a")
+        clock.now += HOUR_MS
+    found = await hours(dated, "/a")
+    assert (len(found), sum(found.values())) == (73, 73)
+    (ttl,) = await dated.redis.ask_masters(("PTTL", dated.keys.hours("/a")))
+    assert 73 * HOUR_MS < ttl <= 74 * HOUR_MS
+
+
+@pytest.mark.parametrize("what", ["days", "hours", "site"])
+async def test_damaged_statistics_stop_no_counter(dated: Store, what: str) -> None:
+    group = int(dated.keys.hours("/a").partition("c:")[2][:2], 16)
+    key = {
+        "days": dated.keys.days("/a", 202611),
+        "hours": dated.keys.hours("/a"),
+        "site": dated.keys.hours_in(group),
+    }[what]
+    await dated.redis.change(("SET", key, "text"))
+    await view(dated, "/a", "/a")
+    assert await count(dated, "/a") == 2
+
+
+async def test_a_correction_is_no_view(dated: Store) -> None:
+    await view(dated, "/a")
+    assert await dated.counters.correct("/a", "time", 1000) == 1001
+    assert await dated.counters.correct("/a", "reaction0", 5) == 5
+    assert await dated.counters.correct("/a", "time", -5000) == 0
+    assert await days(dated, "/a") == {"23": 1, "base": 0, "undated": -1}
+    assert await site_hours(dated) == {"2026112317": 1}
+
+
+async def test_an_imported_count_is_no_view(dated: Store) -> None:
+    await view(dated, "/a", "/a")
+    imports = Imports(dated.redis, dated.scripts, dated.keys, dated.moment)
+    batch = [(imports.place("time /a"), "time /a", 40)]
+    for number, way in enumerate(("max", "sum", "replace", "replace"), 1):
+        await imports.merge(batch, way, of="x", number=number - 1)  # type: ignore[arg-type]
+    assert await count(dated, "/a") == 40
+    assert await days(dated, "/a") == {"23": 2, "base": 0, "undated": 38}
+
+
+async def test_a_removed_counter_leaves_nothing(dated: Store, clock: Clock) -> None:
+    clock.now = time_ns() // 1_000_000 - 70 * DAY_MS
+    for _ in range(3):
+        await view(dated, "/a", "/b")
+        clock.now += 32 * DAY_MS
+    months = last_months(6)
+    async for part in find(dated.redis, dated.keys, CounterFilter(["/a"])):
+        await remove(dated.scripts, dated.views, part)
+    assert [len(await days(dated, "/b", month)) for month in months].count(2) == 3
+    assert [await days(dated, "/a", month) for month in months] == [{}] * 6
+    assert await hours(dated, "/a") == {}
+
+
+@pytest.fixture
+def statistics(dated: Store, clock: Clock) -> Statistics:
+    return Statistics(dated.views, Calendar(ZoneInfo("Europe/Berlin")), clock, 25)
+
+
+async def test_the_days_of_the_site_outlive_the_hours_of_its_parts(
+    dated: Store, clock: Clock, statistics: Statistics
+) -> None:
+    for _ in range(6):
+        await view(dated, "/a", "/b", "/b")
+        await statistics.keep_up()
+        clock.now += DAY_MS
+    await statistics.keep_up()
+    assert min(await dated.views.hours_of_site()) == 2026112617
+    expected = {20261122: 0} | dict.fromkeys(range(20261123, 20261129), 3) | {20261129: 0}
+    assert await statistics.days_of_site(20261122, 20261129) == expected
+    # What has come in an hour that is over, from a clock that is late, is counted, too.
+    clock.now -= DAY_MS
+    await view(dated, "/a")
+    assert (await statistics.days_of_site(20261128, 20261128)) == {20261128: 4}
+
+
+async def test_services_that_keep_an_hour_at_once_lose_nothing_of_it(
+    dated: Store, clock: Clock, statistics: Statistics
+) -> None:
+    await view(dated, *(f"/{n}" for n in range(50)))
+    clock.now += 4 * DAY_MS
+    others = [Statistics(dated.views, statistics.calendar, clock, 25) for _ in range(5)]
+    await asyncio.gather(*(each.keep_up() for each in others))
+    assert await dated.views.hours_of_site() == {}
+    assert await statistics.days_of_site(20261123, 20261123) == {20261123: 50}
+    # One that had read only some parts before they were removed.
+    await dated.views.keep({2026112317: 20}, HOUR_MS)
+    assert await statistics.days_of_site(20261123, 20261123) == {20261123: 50}
+
+
+async def test_the_days_of_a_page_are_told_with_those_without_a_view(
+    dated: Store, clock: Clock, statistics: Statistics
+) -> None:
+    await view(dated, "/a")
+    clock.now += 8 * DAY_MS
+    await view(dated, "/a", "/a")
+    found = await statistics.days_of("/a", statistics.days_ago(9), statistics.today())
+    assert list(found)[:3] == [20261122, 20261123, 20261124]
+    assert {day: views for day, views in found.items() if views} == {20261123: 1, 20261201: 2}

@@ -135,6 +135,18 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "changes": [word for i in range(changes) for word in (f"time {path(n + i)}", 1)],
         }
 
+    def counted(views: int) -> Callable[[int], Values]:
+        return lambda n: {
+            "site": "hours",
+            "counts": [key for i in range(views) for key in _viewed(n + i)],
+            "day": 23,
+            "hour": 2026112316,
+            "oldest": 2026112016,
+            "hours_ms": 60_000,
+            "days_ms": 60_000,
+            "changes": [word for i in range(views) for word in (f"time {path(n + i)}", 1)],
+        }
+
     return {
         **_accounts(),
         **_outbox(),
@@ -157,7 +169,15 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "way": "max",
             "number": 1,
             "kept": 60,
-            "merged": [1, f"time {path(n)}", 5],
+            "days_ms": 60_000,
+            "merged": [1, f"time {path(n)}", 5, 0],
+        },
+        "counters/count, 1 view": counted(1),
+        "counters/count, 64 views": counted(64),
+        "views/keep, 24 hours": lambda n: {
+            "hours": f"hours:{n}",
+            "kept_ms": 60_000,
+            "counted": [word for hour in range(24) for word in (hour, 7)],
         },
         "cooldown/start": lambda n: {
             "cooldown": f"cooldown:{n}",
@@ -300,6 +320,11 @@ def _reply_to(parent: Comment) -> Comment:
 
 def _bucket(n: int) -> str:
     return f"counts:{n % 512}"
+
+
+def _viewed(n: int) -> tuple[str, ...]:
+    """The keys of a view."""
+    return _bucket(n), _numbers(n), f"hours:{path(n)}", f"days:{path(n)}:202611"
 
 
 def _numbers(n: int) -> str:

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
@@ -24,6 +25,9 @@ from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.domain import log_ins, passwords, rate_limit
 from footfall.domain import site as domain_site
+from footfall.domain.calendar import Calendar
+from footfall.domain.moments import Moments
+from footfall.domain.process import now_ms
 from footfall.driver.client import connect
 from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
@@ -170,7 +174,8 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
     else:
         servers = request.getfixturevalue("servers")
         redis = connect(server_of(kind, servers).url, timeout=5)
-    store = Store(redis, prefix=next(_prefixes), buckets=256)
+    moments = Moments(Calendar(ZoneInfo("UTC")), now_ms, 25)
+    store = Store(redis, prefix=next(_prefixes), buckets=256, moment=moments)
     await store.create()
     if redis.is_cluster:
         # Tests ask by redis-py's client, too, which the service only closes.

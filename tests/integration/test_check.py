@@ -1,5 +1,7 @@
 """`footfall check` is silent about what the service did, and names what somebody else did."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from footfall.app import data_set
@@ -13,6 +15,10 @@ from tests.support.backups import report
 def kind(request: pytest.FixtureRequest) -> str:
     kind: str = request.param
     return kind
+
+
+def this_month() -> int:
+    return int(f"{datetime.now(UTC):%Y%m}")
 
 
 async def problems(store: Store) -> list[str]:
@@ -42,6 +48,28 @@ async def test_what_the_service_did_agrees_with_itself(busy: Site) -> None:
     assert await report(busy.store) == [
         "2 pages, 3 approved comments, 5 held, 2 counters, 0 problems"
     ]
+
+
+async def test_days_that_do_not_add_up_are_named_and_repaired(busy: Site) -> None:
+    store = busy.store
+    redis, keys = store.redis.client, store.keys
+    for path in ("/few", "/many", "/none"):
+        for _ in range(3):
+            await busy.count(path)
+    # As by a service that keeps no days, by hand, and by an older version.
+    await redis.hincrby(keys.counts("time /few"), "time /few", 2)
+    await redis.hincrby(keys.days("/many", this_month()), 1, 7)
+    await redis.delete(keys.days("/none", this_month()))
+    expected = {
+        "views of '/few': 2 views have no day",
+        "views of '/many': the days have 7 views too many",
+    }
+    assert set(await problems(store)) == expected
+    assert {*(await report(store, repair=True))[:-1]} == {f"{each} (repaired)" for each in expected}
+    assert await problems(store) == []
+    assert await busy.count("/few") == 6
+    assert await busy.count("/none") == 4
+    assert await problems(store) == []
 
 
 async def test_counters_of_a_measurement_by_an_older_version_are_passed_over(

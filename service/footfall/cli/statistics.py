@@ -9,7 +9,7 @@ import click
 
 from ..domain.calendar import date_of
 from ..domain.site import Site
-from .console import NothingToDo, printable
+from .console import NothingToDo, printable, settings_of_environment
 from .dataset import with_site
 
 # Characters of the longest bar.
@@ -41,7 +41,8 @@ def statistics(path: str | None, number: int, is_csv: bool) -> None:
             return await found.days_of_site(first, last)
         return await found.days_of(path, first, last)
 
-    days = with_site(read)
+    settings = settings_of_environment()
+    days = with_site(read, settings)
     if is_csv:
         rows = csv.writer(sys.stdout, lineterminator="\n")
         rows.writerow(("day", "views"))
@@ -49,7 +50,8 @@ def statistics(path: str | None, number: int, is_csv: bool) -> None:
         return
     if not any(days.values()):
         of = "the site" if path is None else printable(path)
-        raise NothingToDo(f"no view of {of} is known from these {number} days")
+        off = "; STATISTICS=off keeps none" if settings.statistics == "off" else ""
+        raise NothingToDo(f"no view of {of} is known from these {number} days{off}")
     for line in _lines(days):
         click.echo(line)
 

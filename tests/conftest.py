@@ -66,6 +66,9 @@ routing.compile_path = functools.cache(routing.compile_path)
 # How many tests were collected, and are not left to `make test-all`.
 CHOSEN = pytest.StashKey[int]()
 
+# When views are counted.
+MOMENTS = Moments(Calendar(ZoneInfo("UTC")), now_ms, 25)
+
 _prefixes = (f"t{n}" for n in itertools.count())
 
 
@@ -174,8 +177,7 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
     else:
         servers = request.getfixturevalue("servers")
         redis = connect(server_of(kind, servers).url, timeout=5)
-    moments = Moments(Calendar(ZoneInfo("UTC")), now_ms, 25)
-    store = Store(redis, prefix=next(_prefixes), buckets=256, moment=moments)
+    store = Store(redis, prefix=next(_prefixes), buckets=256, moment=MOMENTS)
     await store.create()
     if redis.is_cluster:
         # Tests ask by redis-py's client, too, which the service only closes.

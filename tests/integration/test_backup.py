@@ -33,7 +33,7 @@ from footfall.store.ids import SHORT, IdGenerator, created_ms
 from footfall.store.moderation import Actor
 from footfall.store.projections import UNDO_MS
 from tests.attacks.test_backups import HEADER, file_of, thread
-from tests.conftest import ADMIN, BOB, Site, Sites, server_of
+from tests.conftest import ADMIN, BOB, MOMENTS, Site, Sites, server_of
 from tests.support.backups import (
     back_up,
     busy,
@@ -56,7 +56,7 @@ async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[
     """An empty store on the other server, of another make if there are two."""
     other = next((each for each in servers if each != kind), kind)
     redis = connect(server_of(other, servers).url, timeout=5)
-    store = Store(redis, prefix=next(_prefixes), buckets=256)
+    store = Store(redis, prefix=next(_prefixes), buckets=256, moment=MOMENTS)
     yield store
     await store.redis.close()
 
@@ -108,6 +108,30 @@ async def test_a_restored_site_is_the_same_to_the_byte(make_site: Sites, target:
     # And back again, replacing what is there.
     await restored(source, await taken(target), replaces=True)
     assert await everything(source) == await everything(target)
+
+
+async def test_when_pages_were_viewed_is_restored(make_site: Sites, target: Store) -> None:
+    site = await make_site()
+    views = site.store.views
+    for path, times in (("/a", 3), ("/b", 1), (f"/long/{'x' * 200}", 2)):
+        for _ in range(times):
+            await site.count(path)
+    await site.store.counters.correct("/a", "time", 40)
+    # What was counted in hours that are over, and kept.
+    await views.keep({2026010100: 7}, 10**9)
+    hours = await views.hours_of_site()
+    await restored(target, await taken(site.store))
+    assert await target.views.hours_of_site() == hours
+    assert await target.views.kept_hours([202601]) == {2026010100: 7}
+    months = await views.known_months()
+    pages = ["/a", "/b", f"/long/{'x' * 200}"]
+    assert await target.views.of_pages(pages, months) == await views.of_pages(pages, months)
+    assert (await report(target))[-1].endswith(" 0 problems")
+    # The next view is one of the same day, and of the same hour.
+    after = await Sites(target)("127.0.0.1")
+    assert await after.count("/a") == 44
+    assert sum((await target.views.hours_of_site()).values()) == sum(hours.values()) + 1
+    assert (await report(target))[-1].endswith(" 0 problems")
 
 
 async def test_a_restored_site_goes_on(make_site: Sites, target: Store) -> None:

@@ -11,13 +11,14 @@ reply is refused.
 
 Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
 fingerprints have the name "said". Up to format 3 there are neither a log nor bans, nor who wants
-no mails. Up to format 4 a held comment does not say whether people know of it.
+no mails. Up to format 4 a held comment does not say whether people know of it. Up to format 5
+nothing tells when pages were viewed.
 """
 
 import gzip
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any, BinaryIO
@@ -36,6 +37,8 @@ from .entries import (
     is_count,
     is_credentials,
     is_logged,
+    is_page_views,
+    is_site_views,
     is_unsubscribed,
     place_in_log,
 )
@@ -43,8 +46,8 @@ from .threads import Above, Threads
 
 Line = dict[str, Any]
 
-FORMAT = 5
-READABLE = (1, 2, 3, 4, 5)
+FORMAT = 6
+READABLE = (1, 2, 3, 4, 5, 6)
 # The first whose backups leave out replies that hang in the air.
 FORMAT_OF_WHOLE_THREADS = 5
 DIGEST_BYTES = 32
@@ -57,6 +60,15 @@ COMPRESSION_LEVEL = 4
 # An account or an author, as scripts and journals read them.
 _NAME = re.compile(b"[0-9A-Za-z][0-9A-Za-z_-]*|")
 _PROOF = b'{"digest":"'
+# Lines that have several of one kind, by their names or in order, and what each has to be.
+_NAMED: Mapping[str, Callable[[object], bool]] = {
+    "counters": is_count,
+    "views": is_page_views,
+    "accounts": is_account,
+    "credentials": is_credentials,
+    "bans": is_ban,
+}
+_LISTED = {"log": is_logged, "unsubscribed": is_unsubscribed}
 
 
 class Damaged(Exception):
@@ -255,18 +267,6 @@ def _is_header(line: Any) -> bool:
 def _is_content(line: Any, found: dict[str, Above]) -> bool:
     """`found` gets what each comment of the line hangs below."""
     match line:
-        case {"counters": dict(counters), **rest}:
-            return not rest and all(map(is_count, counters.values()))
-        case {"accounts": dict(accounts), **rest}:
-            return not rest and all(map(is_account, accounts.values()))
-        case {"credentials": dict(bodies), **rest}:
-            return not rest and all(map(is_credentials, bodies.values()))
-        case {"bans": dict(bans), **rest}:
-            return not rest and all(map(is_ban, bans.values()))
-        case {"log": list(entries), **rest}:
-            return not rest and all(map(is_logged, entries))
-        case {"unsubscribed": list(names), **rest}:
-            return not rest and all(map(is_unsubscribed, names))
         case {
             "path": str(path),
             "version": version,
@@ -287,7 +287,18 @@ def _is_content(line: Any, found: dict[str, Above]) -> bool:
             "totals": {"counters": _, "pages": _, "comments": _, "accounts": _, **rest} as totals,
         }:
             return not rest and all(map(is_count, totals.values()))
+        case {"site_views": site, **rest}:
+            return not rest and is_site_views(site)
+        case dict() if len(line) == 1:
+            return _is_list(*next(iter(line.items())))
     return False
+
+
+def _is_list(kind: str, found: object) -> bool:
+    """A line with several of one kind."""
+    if isinstance(found, dict) and kind in _NAMED:
+        return all(map(_NAMED[kind], found.values()))
+    return isinstance(found, list) and kind in _LISTED and all(map(_LISTED[kind], found))
 
 
 def count_of(text: bytes) -> int:

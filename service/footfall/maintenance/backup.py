@@ -23,6 +23,7 @@ from ..model import OnProgress
 from ..store.bans import VERSION
 from ..store.counters import walked
 from ..store.ids import SHORT, is_id
+from . import view_lines
 from .archive import FORMAT, LINE_BYTES, Line, Totals, Writer, count_of
 from .dataset import DataSet
 from .entries import is_account, is_ban, is_credentials, is_logged, is_unsubscribed
@@ -67,11 +68,17 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
     # A data set of format 1 has no seed.
     is_seeded = data.format > 1
     hashes = list(keys.every_counts()) if is_seeded else await _buckets(data.redis, keys)
+    months = await data.views.known_months() if is_seeded else []
     for first in range(0, len(hashes), KEYS_A_TRIP):
         on_progress("counters", first / len(hashes))
         part, seeded = hashes[first : first + KEYS_A_TRIP], keys if is_seeded else None
         async for counters in _counters(data.redis, part, seeded, complain):
             yield {"counters": counters}
+            paths = [name[5:] for name in counters if months and name.startswith("time ")]
+            async for line in view_lines.lines_of_pages(data, paths, months):
+                yield line
+    if months:
+        yield await view_lines.line_of_site(data, months)
     names = await Pages.of(data)
     done, every = 0, iter(names)
     while group := list(islice(every, KEYS_A_TRIP)):

@@ -46,12 +46,12 @@ class ViewsCheck:
     async def _problems(self, paths: list[str]) -> AsyncIterator[str]:
         for _ in range(MAX_TRIES):
             viewed = []
-            found = await self._data.views.newest(paths, self._months)
-            for path, (before, month, after) in zip(paths, found, strict=True):
-                if before != after:
+            found = await self._data.views.of_pages(paths, self._months)
+            for path, page in zip(paths, found, strict=True):
+                if page.before != page.after:
                     viewed.append(path)
-                elif month and month.end != before:
-                    yield await self._told(path, month, before - month.end)
+                elif (month := page.newest) and month.end != page.after:
+                    yield await self._told(path, month, page.after - month.end)
             if not viewed:
                 return
             paths = viewed

@@ -12,6 +12,7 @@ from ..model import OnProgress
 from ..plurals import number_of
 from ..store.indexes import DELETED
 from ..store.status import status_of
+from . import view_lines
 from .archive import Line, Totals, lines
 from .backup import Pages
 from .dataset import DataSet
@@ -56,11 +57,9 @@ async def compare(data: DataSet, file: BinaryIO, *, on_progress: OnProgress) -> 
 async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:
     """(name, difference) for everything in a line; the difference is "" if there is none."""
     keys, ask = data.keys, data.redis.ask
-    if wanted := line.get("counters"):
-        fields = ((keys.counts(name), name) for name in wanted)
-        found = await ask(*(("HGET", *field) for field in fields))
-        for (name, count), there in zip(wanted.items(), found, strict=True):
-            yield f"counter {name!r}", _differing(count, there and int(there))
+    if "counters" in line or "views" in line:
+        async for compared in _compared_counts(data, line):
+            yield compared
     elif kind := next((kind for kind in NAMES if line.get(kind)), ""):
         what, wanted = NAMES[kind], line[kind]
         key = {
@@ -78,6 +77,16 @@ async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]
     elif "path" in line:
         async for compared in _compared_page(data, line):
             yield compared
+
+
+async def _compared_counts(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:
+    async for compared in view_lines.compared(data, line.get("views", {})):
+        yield compared
+    counters = line.get("counters", {})
+    fields = ((data.keys.counts(name), name) for name in counters)
+    found = await data.redis.ask(*(("HGET", *field) for field in fields))
+    for (name, count), there in zip(counters.items(), found, strict=True):
+        yield f"counter {name!r}", _differing(count, there and int(there))
 
 
 async def _compared_page(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
-"""What a backup holds besides counters and comments, and how it has to look to be restored."""
+"""What a backup has besides counters and comments, and how it has to look to be restored."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -13,6 +14,10 @@ MAX_COUNT = 1 << 53
 _STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
 # A digest of a mail, and the id of a thread's root.
 _UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
+# Of a page's views: a month, an hour, and what a month has.
+_MONTH = re.compile("20[0-9]{2}(0[1-9]|1[0-2])")
+_HOUR = re.compile("20[0-9]{8}")
+_FIELD = re.compile("[1-9]|[12][0-9]|3[01]|base|undated")
 # The fields of an account; its label may be null.
 _TEXTS = ("type", "display_name", "email", "url", "avatar")
 # The types that credentials have in JSON.
@@ -24,6 +29,32 @@ _CREDENTIALS = {
 
 def is_count(value: object) -> bool:
     return type(value) is int and 0 <= value <= MAX_COUNT
+
+
+def is_page_views(page: object) -> bool:
+    match page:
+        case {"count": count, "months": dict(months), "hours": dict(hours), **rest}:
+            are_months = all(map(_MONTH.fullmatch, months)) and all(map(_is_month, months.values()))
+            return not rest and is_count(count) and are_months and _are_hours(hours)
+    return False
+
+
+def is_site_views(site: object) -> bool:
+    match site:
+        case {"kept": dict(kept), "parts": dict(parts), **rest}:
+            return not rest and _are_hours(kept) and _are_hours(parts)
+    return False
+
+
+def _is_month(fields: object) -> bool:
+    return isinstance(fields, dict) and all(
+        _FIELD.fullmatch(name) and type(number) is int and abs(number) <= MAX_COUNT
+        for name, number in fields.items()
+    )
+
+
+def _are_hours(hours: Mapping[str, object]) -> bool:
+    return all(map(_HOUR.fullmatch, hours)) and all(map(is_count, hours.values()))
 
 
 def is_account(text: object) -> bool:

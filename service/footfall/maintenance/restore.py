@@ -32,6 +32,7 @@ from ..store import FORMAT, codec
 from ..store.bans import VERSION
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
 from ..store.status import status_in
+from . import view_lines
 from .archive import Damaged, Line, Totals, lines
 from .backup import pages
 from .dataset import DataSet
@@ -177,6 +178,9 @@ class _Batch:
         keys = self._keys
         if counters := line.get("counters"):
             self._counters += _counted(keys, counters)
+        elif "views" in line or "site_views" in line:
+            self._counters += view_lines.counted(keys, line)
+            self._others += view_lines.viewed(keys, line)
         elif accounts := line.get("accounts"):
             self._others += _registered(keys, accounts)
         elif secrets := line.get("credentials"):

@@ -8,7 +8,7 @@ since a script reaches one slot; once an hour is over, the sum of its parts is k
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
@@ -40,6 +40,20 @@ class Month(NamedTuple):
         return self.base + sum(self.days.values()) + self.undated
 
 
+class PageViews(NamedTuple):
+    """All that is known of a page's views, by month and by hour, and its count before and after
+    that was read: if they differ, it was viewed meanwhile."""
+
+    before: int
+    months: Mapping[int, Month]
+    hours: Mapping[int, int]
+    after: int
+
+    @property
+    def newest(self) -> Month | None:
+        return self.months[max(self.months)] if self.months else None
+
+
 class Views:
     """All methods raise StoreUnavailable, and ErrorReply for a damaged key."""
 
@@ -58,27 +72,31 @@ class Views:
             if fields
         }
 
-    async def newest(
-        self, paths: Sequence[str], months: Sequence[int]
-    ) -> list[tuple[int, Month | None, int]]:
-        """For each page its count, the last of these months in which it was viewed, and its count
-        once more: if they differ, it was viewed meanwhile."""
-        order = sorted(months, reverse=True)
+    async def of_pages(self, paths: Sequence[str], months: Sequence[int]) -> list[PageViews]:
+        """What is known of each page, of these months."""
         commands: list[Sequence[object]] = []
         for path in paths:
             name = f"time {path}"
             count = ("HGET", self._keys.counts(name), name)
-            keys = (self._keys.days(path, month) for month in order)
-            commands += [count, *(("HSCAN", key, 0, "COUNT", MOST_FIELDS) for key in keys), count]
-        replies = iter(await self._redis.ask_masters(*commands))
-        found = []
-        for _ in paths:
-            before = _number(next(replies))
-            # All of a page's replies are taken, whichever month is the last.
-            each = [(month, next(replies)[1]) for month in order]
-            month = next((_month_of(month, _fields(words)) for month, words in each if words), None)
-            found.append((before, month, _number(next(replies))))
-        return found
+            keys = [self._keys.days(path, month) for month in months]
+            hashes = (
+                ("HSCAN", key, 0, "COUNT", MOST_FIELDS) for key in [*keys, self._keys.hours(path)]
+            )
+            commands += [count, *hashes, count]
+        replies = await self._redis.ask_masters(*commands)
+        width = len(months) + 3
+        rows = (replies[at : at + width] for at in range(0, len(replies), width))
+        return [_page_of(months, row) for row in rows]
+
+    async def known_months(self) -> list[int]:
+        """The months of which anything is kept, such as 202611."""
+        every = last_months(MOST_MONTHS)
+        sizes = await self._redis.ask_masters(
+            *(("HLEN", self._keys.site_hours(month)) for month in every)
+        )
+        parts = {hour // MONTH for hour in await self.hours_of_site()}
+        kept = {month for month, size in zip(every, sizes, strict=True) if size}
+        return sorted(kept | parts)
 
     async def correct(self, name: str, delta: int, moment: Moment) -> int:
         """Change a counter by what nobody has viewed; the new count, 0 at least."""
@@ -158,6 +176,17 @@ class Views:
                 if cursor != b"0":
                     cursors[at] = cursor
         return found
+
+
+def _page_of(months: Sequence[int], row: Sequence[Any]) -> PageViews:
+    before, *hashes, hours, after = row
+    found = {month: _fields(words) for month, (_, words) in zip(months, hashes, strict=True)}
+    return PageViews(
+        _number(before),
+        {month: _month_of(month, fields) for month, fields in found.items() if fields},
+        _numbers(_fields(hours[1])),
+        _number(after),
+    )
 
 
 def _fields(words: Sequence[bytes]) -> dict[bytes, bytes]:

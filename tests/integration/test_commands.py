@@ -34,6 +34,7 @@ WITH_NOTHING = {
     "log": ([], 0),
     "outbox drop": (["--all"], NOTHING_TO_DO),
     "outbox list": ([], 0),
+    "statistics": ([], NOTHING_TO_DO),
     "worker": ([], 1),
 }
 

@@ -37,6 +37,7 @@ LOOKING = {
     "comments delete": ["x", "--yes"],
     "comments undo": ["x"],
     "log": [],
+    "statistics": [],
     "comments rerender": [],
     "counters list": [],
     "counters delete": ["/*"],

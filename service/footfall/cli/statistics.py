@@ -29,9 +29,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 )
 @click.option("--csv", "is_csv", is_flag=True, help="Print day and views, between commas.")
 def statistics(path: str | None, number: int, is_csv: bool) -> None:
-    """Show how often the page with this PATH was viewed on each day; without it, the whole site.
+    """Show the views of each day.
 
-    Days begin in TIMEZONE. Nothing is known of views while STATISTICS was off.
+    Those of the page with this PATH, or else of the whole site. Days begin in TIMEZONE. Nothing is
+    known of views while STATISTICS was off.
     """
 
     async def read(site: Site) -> dict[int, int]:

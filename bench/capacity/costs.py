@@ -26,6 +26,7 @@ from footfall.callbacks import fulfil
 from footfall.config import Settings
 from footfall.domain.rate_limit import MIN_BURST_CHANGES
 from footfall.driver.cluster import SLOTS
+from footfall.driver.packed import PackedChange, PackedRead
 from footfall.loadtest.workload import zipf
 from footfall.store import Rate, Store
 
@@ -263,15 +264,34 @@ async def _batch(store: Store, size: int, *, kind: str, names: Iterator[str]) ->
         name, done = next(names), fulfil(each)
         match kind:
             case "add":
-                store.counters.send(store.counters.change([(name, "time", 1)]), done)
+                store.counters.send(_rise(store, name), done)
             case "spend":
                 store.cooldown.take_tokens(name, 1, _RATE, done)
             case "version":
                 store.comments.fetch_version(name, done)
             case _:
-                store.counters.fetch(store.counters.reading([f"time {name}"]), done)
+                store.counters.fetch(_reading(store, name), done)
     for each in waiting:
         await each
+
+
+# A service prepares a request once, and what several of a batch ask alike is asked once.
+_rises: dict[tuple[bytes, str], PackedChange] = {}
+_readings: dict[tuple[bytes, str], PackedRead] = {}
+
+
+def _rise(store: Store, name: str) -> PackedChange:
+    known = store.keys.seed, name
+    if known not in _rises:
+        _rises[known] = store.counters.change([(name, "time", 1)])
+    return _rises[known]
+
+
+def _reading(store: Store, name: str) -> PackedRead:
+    known = store.keys.seed, name
+    if known not in _readings:
+        _readings[known] = store.counters.reading([f"time {name}"])
+    return _readings[known]
 
 
 # Memory.

@@ -211,11 +211,11 @@ async def test_the_days_of_the_site_outlive_the_hours_of_its_parts(
     await statistics.keep_up()
     assert min(await dated.views.hours_of_site()) == 2026112617
     expected = {20261122: 0} | dict.fromkeys(range(20261123, 20261129), 3) | {20261129: 0}
-    assert await statistics.days_of_site(20261122, 20261129) == expected
+    assert await statistics.days(None, 20261122, 20261129) == expected
     # What has come in an hour that is over, from a clock that is late, is counted, too.
     clock.now -= DAY_MS
     await view(dated, "/a")
-    assert (await statistics.days_of_site(20261128, 20261128)) == {20261128: 4}
+    assert (await statistics.days(None, 20261128, 20261128)) == {20261128: 4}
 
 
 async def test_services_that_keep_an_hour_at_once_lose_nothing_of_it(
@@ -226,10 +226,10 @@ async def test_services_that_keep_an_hour_at_once_lose_nothing_of_it(
     others = [Statistics(dated.views, statistics.calendar, clock, 25) for _ in range(5)]
     await asyncio.gather(*(each.keep_up() for each in others))
     assert await dated.views.hours_of_site() == {}
-    assert await statistics.days_of_site(20261123, 20261123) == {20261123: 50}
+    assert await statistics.days(None, 20261123, 20261123) == {20261123: 50}
     # One that had read only some parts before they were removed.
     await dated.views.keep({2026112317: 20}, HOUR_MS)
-    assert await statistics.days_of_site(20261123, 20261123) == {20261123: 50}
+    assert await statistics.days(None, 20261123, 20261123) == {20261123: 50}
 
 
 async def test_the_days_of_a_page_are_told_with_those_without_a_view(
@@ -238,6 +238,6 @@ async def test_the_days_of_a_page_are_told_with_those_without_a_view(
     await view(dated, "/a")
     clock.now += 8 * DAY_MS
     await view(dated, "/a", "/a")
-    found = await statistics.days_of("/a", statistics.days_ago(9), statistics.today())
+    found = await statistics.days("/a", statistics.days_before(20261201, 9), statistics.today())
     assert list(found)[:3] == [20261122, 20261123, 20261124]
     assert {day: views for day, views in found.items() if views} == {20261123: 1, 20261201: 2}

@@ -289,6 +289,7 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("ban_list", "all bans"): asks("GET", "/api/ban"),
     ("ban_add", "an address"): asks("POST", "/api/ban", {"value": "198.51.100.7"}),
     ("ban_lift", "an address"): asks("DELETE", "/api/ban", {"value": "198.51.100.7"}),
+    ("statistics_read", "the site's views"): asks("GET", "/api/statistics"),
     ("counter_search", "counters"): admin_page("GET", "counters"),
     ("counter_correct", "a count"): admin_page(
         "PUT", "counters", {"path": "/new", "type": "time", "from": 0, "to": 1, "reason": "x"}

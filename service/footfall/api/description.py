@@ -43,6 +43,7 @@ NOUNS = {
     "author": "All that is stored of somebody",
     "ban": "Bans",
     "db": "The archive",
+    "statistics": "Views by day and hour",
     "counters": "Counters, for administrators",
     "log": "What moderators did",
     "outbox": "Notifications",

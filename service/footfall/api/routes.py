@@ -23,6 +23,7 @@ from . import (
     recent,
     schemas,
     session,
+    statistics,
 )
 from .dialects import content
 from .endpoint import Resource, Row
@@ -252,6 +253,15 @@ TABLE = (
     Row("ban_list", "GET", "/ban", bans.LIST, ADMINISTRATOR, schemas.BANS, bans.list_),
     Row("ban_add", "POST", "/ban", bans.NEW_BAN, ADMINISTRATOR, schemas.BAN, bans.add),
     Row("ban_lift", "DELETE", "/ban", bans.VALUE, ADMINISTRATOR, schemas.LIFTED, bans.lift),
+    Row(
+        "statistics_read",
+        "GET",
+        "/statistics",
+        statistics.SERIES,
+        ADMINISTRATOR,
+        schemas.VIEWS,
+        statistics.series,
+    ),
     # For the pages of administrators alone.
     Row(
         "counter_search",

@@ -239,6 +239,16 @@ COUNTERS = AnswerSchema(
         ]
     }
 )
+VIEWS = AnswerSchema(
+    _object(
+        path=MAYBE,
+        unit=TEXT,
+        to=TEXT,
+        total=NUMBER,
+        views=_list(_object(at=TEXT, views=NUMBER)),
+        **{"from": TEXT},
+    )
+)
 NUMBER_OF = AnswerSchema(_object(count=NUMBER))
 LOG = AnswerSchema(
     _list(

@@ -37,10 +37,8 @@ def statistics(path: str | None, number: int, is_csv: bool) -> None:
 
     async def read(site: Site) -> dict[int, int]:
         found = site.statistics
-        first, last = found.days_ago(number - 1), found.today()
-        if path is None:
-            return await found.days_of_site(first, last)
-        return await found.days_of(path, first, last)
+        last = found.today()
+        return await found.days(path, found.days_before(last, number - 1), last)
 
     settings = settings_of_environment()
     days = with_site(read, settings)

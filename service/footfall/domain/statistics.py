@@ -34,33 +34,33 @@ class Statistics:
         """A day such as 20261123."""
         return self.calendar.hour_of(self._clock()).day
 
-    def days_ago(self, days: int) -> int:
-        """The day that was so many days before today."""
-        return day_number(date_of(self.today()) - timedelta(days))
+    @staticmethod
+    def days_before(day: int, days: int) -> int:
+        """The day that was so many days before this one."""
+        return day_number(date_of(day) - timedelta(days))
 
-    async def days_of(self, path: str, first: int, last: int) -> dict[int, int]:
-        """A page's views of each day from the first to the last. Raises ValueError for such as are
-        no days, or too many."""
-        days = days_between(first, last)
-        months = await self._views.months(path, months_between(first, last))
-        found = {
-            DAY * month + day: views
-            for month, each in months.items()
-            for day, views in each.days.items()
-        }
-        return {day: found.get(day, 0) for day in days}
+    async def days(self, path: str | None, first: int, last: int) -> dict[int, int]:
+        """The views of each day from the first to the last, of a page, or with None of the site.
 
-    async def days_of_site(self, first: int, last: int) -> dict[int, int]:
-        """The same of all pages together."""
-        days = days_between(first, last)
+        Raises ValueError for such as are no days, or too many.
+        """
         found = Counter[int]()
-        for hour, views in (await self._hours_of_site(first, last)).items():
-            found[hour // DAY] += views
-        return {day: found[day] for day in days}
+        if path is None:
+            for hour, views in (await self._hours_of_site(first, last)).items():
+                found[hour // DAY] += views
+        else:
+            months = await self._views.months(path, months_between(first, last))
+            for month, each in months.items():
+                found.update({DAY * month + day: views for day, views in each.days.items()})
+        return {day: found[day] for day in days_between(first, last)}
 
-    async def hours_of(self, path: str) -> dict[int, int]:
-        """A page's views by hour, such as 2026112316, of the last three days."""
-        return await self._views.hours(path)
+    async def hours(self, path: str | None, first: int, last: int) -> dict[int, int]:
+        """The same by hour, such as 2026112316, as far as it is known: of a page for three days."""
+        if path is None:
+            found = await self._hours_of_site(first, last)
+        else:
+            found = await self._views.hours(path)
+        return {hour: views for hour, views in found.items() if first <= hour // DAY <= last}
 
     async def _hours_of_site(self, first: int, last: int) -> Mapping[int, int]:
         """What is kept, and for hours whose parts are there still, their sum."""

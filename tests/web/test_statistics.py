@@ -1,0 +1,99 @@
+"""GET /api/statistics: the views of each day or hour, of a page or of the site."""
+
+from typing import Any
+
+import pytest
+
+from footfall.domain.calendar import date_of
+from footfall.domain.process import now_ms
+from tests.conftest import ADMIN, BOB, Site
+
+
+@pytest.fixture
+async def viewed(site: Site) -> Site:
+    """Views of today: the store's clock is not the site's."""
+    site.clock.now = now_ms()
+    for path in ("/a", "/b", "/a", "/a"):
+        await site.count(path)
+    return site
+
+
+async def asked(site: Site, **params: Any) -> Any:
+    answer = await site.get("/api/statistics", by=ADMIN, **params)
+    assert answer["errno"] == 0, answer
+    return answer["data"]
+
+
+def today(site: Site) -> str:
+    return date_of(site.service.statistics.today()).isoformat()
+
+
+async def test_a_page_is_told_by_days(viewed: Site) -> None:
+    found = await asked(viewed, path="/a")
+    assert (found["path"], found["unit"], found["total"]) == ("/a", "day", 3)
+    assert (found["to"], len(found["views"])) == (today(viewed), 14)
+    assert found["views"][-1] == {"at": today(viewed), "views": 3}
+    assert {each["views"] for each in found["views"][:-1]} == {0}
+
+
+async def test_the_days_of_the_site_are_those_of_its_pages(viewed: Site) -> None:
+    found = await asked(viewed, **{"from": today(viewed)})
+    assert found["views"] == [{"at": today(viewed), "views": 4}]
+    assert (found["path"], found["from"], found["total"]) == (None, today(viewed), 4)
+
+
+@pytest.mark.parametrize(("path", "views"), [("/a", 3), (None, 4), ("/none", 0)])
+async def test_hours_without_a_view_are_left_out(
+    viewed: Site, path: str | None, views: int
+) -> None:
+    found = await asked(viewed, unit="hour", **({"path": path} if path else {}))
+    assert sum(each["views"] for each in found["views"]) == found["total"] == views
+    assert all(each["at"].startswith(today(viewed)) for each in found["views"])
+
+
+async def test_a_range_is_told_to_its_ends(viewed: Site) -> None:
+    days = {"from": "2026-02-27", "to": "2026-03-02"}
+    found = await asked(viewed, path="/a", **days)
+    assert [each["at"] for each in found["views"]] == [
+        "2026-02-27",
+        "2026-02-28",
+        "2026-03-01",
+        "2026-03-02",
+    ]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"from": "yesterday"},
+        {"from": "2026-02-30"},
+        {"from": "20261123"},
+        {"from": "2026-W48-1"},
+        {"from": "0001-01-01"},
+        {"to": "9999-12-31"},
+        {"to": "٢٠٢٦-11-23"},
+        {"from": "2026-11-24", "to": "2026-11-23"},
+        {"from": "1974-01-01", "to": "2026-11-23"},
+        {"unit": "week"},
+    ],
+    ids=str,
+)
+async def test_what_is_no_day_or_range_is_refused_by_its_name(
+    site: Site, params: dict[str, str]
+) -> None:
+    answer = await site.http.get(
+        "/api/statistics", params=params, headers={"authorization": f"Bearer {ADMIN.id}"}
+    )
+    assert answer.status_code == 400, answer.text
+    assert next(iter(params)) in answer.text
+
+
+async def test_the_answer_is_the_same_without_prefix(viewed: Site) -> None:
+    bare = await viewed.get("/statistics", by=ADMIN, path="/a")
+    assert bare["data"] == await asked(viewed, path="/a")
+
+
+@pytest.mark.parametrize("by", [None, BOB])
+async def test_views_are_for_administrators(viewed: Site, by: Any) -> None:
+    answer = await viewed.get("/api/statistics", by=by)
+    assert answer["errno"] in {401, 403}

@@ -81,11 +81,10 @@ async def test_a_range_is_told_to_its_ends(viewed: Site) -> None:
 async def test_what_is_no_day_or_range_is_refused_by_its_name(
     site: Site, params: dict[str, str]
 ) -> None:
-    answer = await site.http.get(
-        "/api/statistics", params=params, headers={"authorization": f"Bearer {ADMIN.id}"}
-    )
-    assert answer.status_code == 400, answer.text
-    assert next(iter(params)) in answer.text
+    answer = await site.get("/api/statistics", by=ADMIN, **params)
+    (name,) = answer["errmsg"]
+    assert (answer["errno"], name) == (1001, next(iter(params)))
+    assert answer["errmsg"][name].startswith(f"{name} ")
 
 
 async def test_the_answer_is_the_same_without_prefix(viewed: Site) -> None:

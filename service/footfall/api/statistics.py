@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
 from ..domain.calendar import MAX_DAYS, date_of, day_number, days_between
 from ..domain.site import Site
@@ -37,7 +38,9 @@ class Series:
         try:
             days_between(first, last)
         except ValueError:
-            raise BadRequest({"from": f"from should be at most {MAX_DAYS} days before to"}) from None
+            raise BadRequest(
+                {"from": f"from should be at most {MAX_DAYS} days before to"}
+            ) from None
         return cls(found["path"], found["unit"], first, last)
 
 
@@ -46,13 +49,18 @@ def _day(text: str) -> int:
     return day_number(date.fromisoformat(text)) if text else 0
 
 
-def _judged(text: str, site: Site) -> str:
+def _judge_day(name: str, text: str, site: Site) -> str:
     try:
-        # The basic format, and weeks, would have another length.
-        is_day = len(text) == DAY_LENGTH and 1973 < date.fromisoformat(text).year < 9999
+        # What is as long, and is read as well, is a week's day.
+        is_day = text.isascii() and "W" not in text and 1973 < date.fromisoformat(text).year < 9999
     except ValueError:
         is_day = False
-    return "" if is_day else "need a day such as 2026-11-23"
+    is_whole = is_day and len(text) == DAY_LENGTH
+    return "" if is_whole else f"{name} need a day such as 2026-11-23"
+
+
+def _day_field(name: str, doc: str) -> Text:
+    return Text(name, doc, DAY_LENGTH, check=partial(_judge_day, name))
 
 
 SERIES = Fields(
@@ -60,8 +68,8 @@ SERIES = Fields(
     (
         Text("path", "The page; without it, the whole site", MAX_PATH, None),
         Choice("unit", "Views of each", "day", UNITS, is_word=True),
-        Text("from", "The first day, such as 2026-11-23; else two weeks", DAY_LENGTH, check=_judged),
-        Text("to", "The last day; else today", DAY_LENGTH, check=_judged),
+        _day_field("from", "The first day, such as 2026-11-23; else two weeks before the last"),
+        _day_field("to", "The last day; else today"),
     ),
     source="query",
 )

@@ -28,7 +28,8 @@ local function note_hour(index, views)
     -- One step reads a small hash whole.
     local words = redis.call('HSCAN', index, 0, 'COUNT', MOST_HOURS)[2]
     for i = 1, #words, 2 do
-      if tonumber(words[i]) < tonumber(oldest) then
+      -- What is no hour was damaged.
+      if (tonumber(words[i]) or 0) < tonumber(oldest) then
         redis.call('HDEL', index, words[i])
       end
     end

@@ -14,7 +14,7 @@ from footfall.domain.moments import Moments
 from footfall.domain.statistics import Statistics
 from footfall.maintenance.prune import CounterFilter, find, remove
 from footfall.store import Store
-from footfall.store.imports import Imports
+from footfall.store.imports import Imports, Way
 from footfall.store.views import last_months
 
 HOUR_MS = 3_600_000
@@ -177,8 +177,9 @@ async def test_an_imported_count_is_no_view(dated: Store) -> None:
     await view(dated, "/a", "/a")
     imports = Imports(dated.redis, dated.scripts, dated.keys, dated.moment)
     batch = [(imports.place("time /a"), "time /a", 40)]
-    for number, way in enumerate(("max", "sum", "replace", "replace"), 1):
-        await imports.merge(batch, way, of="x", number=number - 1)  # type: ignore[arg-type]
+    ways: tuple[Way, ...] = ("max", "sum", "replace", "replace")
+    for number, way in enumerate(ways):
+        await imports.merge(batch, way, of="x", number=number)
     assert await count(dated, "/a") == 40
     assert await days(dated, "/a") == {"23": 2, "base": 0, "undated": 38}
 
@@ -241,3 +242,17 @@ async def test_the_days_of_a_page_are_told_with_those_without_a_view(
     found = await statistics.days("/a", statistics.days_before(20261201, 9), statistics.today())
     assert list(found)[:3] == [20261122, 20261123, 20261124]
     assert {day: views for day, views in found.items() if views} == {20261123: 1, 20261201: 2}
+
+
+@pytest.mark.parametrize("field", ["text", "20261199", "9" * 5000])
+async def test_fields_that_are_no_hours_or_days_stop_nothing(
+    dated: Store, statistics: Statistics, field: str
+) -> None:
+    group = int(dated.keys.hours("/a").partition("c:")[2][:2], 16)
+    hashes = dated.keys.hours("/a"), dated.keys.days("/a", 202611), dated.keys.hours_in(group)
+    await dated.redis.change(*(("HSET", key, field, field) for key in hashes))
+    await view(dated, "/a", "/a")
+    assert await count(dated, "/a") == 2
+    for path in ("/a", None):
+        assert await statistics.days(path, 20261123, 20261123) == {20261123: 2}
+        assert await statistics.hours(path, 20261101, 20261130) == {2026112317: 2}

@@ -51,12 +51,12 @@ def _day(text: str) -> int:
 
 def _judge_day(name: str, text: str, site: Site) -> str:
     try:
-        # What is as long, and is read as well, is a week's day.
-        is_day = text.isascii() and "W" not in text and 1973 < date.fromisoformat(text).year < 9999
+        day = date.fromisoformat(text)
+        # Other formats are read as well, such as 2026-W48-1.
+        is_day = day.isoformat() == text and 1973 < day.year < 9999
     except ValueError:
         is_day = False
-    is_whole = is_day and len(text) == DAY_LENGTH
-    return "" if is_whole else f"{name} need a day such as 2026-11-23"
+    return "" if is_day else f"{name} need a day such as 2026-11-23"
 
 
 def _day_field(name: str, doc: str) -> Text:

@@ -11,6 +11,7 @@ HOUR_MS = 3_600_000
 # How long a page's hours are kept, and how much longer the key that has them.
 KEPT_HOURS = 72
 SPARE_HOURS = 2
+HOURS_MS = (KEPT_HOURS + SPARE_HOURS) * HOUR_MS
 
 
 class Moments:
@@ -37,9 +38,8 @@ class Moments:
 
     def _moment_of(self, hour: LocalHour, now_ms: int) -> Moment:
         oldest = self._calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS)
-        hours_ms = (KEPT_HOURS + SPARE_HOURS) * HOUR_MS
         days_ms = self._end_of(month_of(hour.day)) - now_ms
-        words = (hour.day % 100, hour_number(hour), hour_number(oldest), hours_ms, days_ms)
+        words = (hour.day % 100, hour_number(hour), hour_number(oldest), HOURS_MS, days_ms)
         return Moment(month_of(hour.day), b"".join(map(pack_word, words)), days_ms)
 
     def _end_of(self, month: int) -> int:

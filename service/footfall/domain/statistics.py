@@ -60,7 +60,8 @@ class Statistics:
             found = await self._hours_of_site(first, last)
         else:
             found = await self._views.hours(path)
-        return {hour: views for hour, views in found.items() if first <= hour // DAY <= last}
+        days = {*days_between(first, last)}
+        return {hour: views for hour, views in found.items() if hour // DAY in days}
 
     async def _hours_of_site(self, first: int, last: int) -> Mapping[int, int]:
         """What is kept, and for hours whose parts are there still, their sum."""

@@ -130,7 +130,8 @@ class PackedChange:
     @property
     def kept_bytes(self) -> int:
         """About how much memory it takes."""
-        packed = 4 * len(self.keys) + len(self.args)
+        # The keys of days and hours are longer than the others.
+        packed = len(self.keys) * (4 if self._names.is_dated else 1) + len(self.args)
         names = sum(getsizeof(name) for name, _ in self.changes)
         each = packed + CHANGE_OVERHEAD_BYTES * self.size if self._each else 0
         return packed + names + each
@@ -164,7 +165,9 @@ class PackedChange:
 class PackedNames:
     """Packs what is asked of counters and of pages by their names."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, *, is_dated: bool = False) -> None:
+        """`is_dated` if views are counted by day, too."""
+        self.is_dated = is_dated
         self._keys = keys
         self._counters = Memo(lambda name: _packed_counter(keys.counts(name), name))
         self._reads = Memo(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))

@@ -73,9 +73,7 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
         on_progress("counters", first / len(hashes))
         part, seeded = hashes[first : first + KEYS_A_TRIP], keys if is_seeded else None
         async for counters in _counters(data.redis, part, seeded, complain):
-            yield {"counters": counters}
-            paths = [name[5:] for name in counters if months and name.startswith("time ")]
-            async for line in view_lines.lines_of_pages(data, paths, months):
+            async for line in view_lines.lines_of_counters(data, counters, months):
                 yield line
     if months:
         yield await view_lines.line_of_site(data, months)

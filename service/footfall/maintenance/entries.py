@@ -33,9 +33,9 @@ def is_count(value: object) -> bool:
 
 def is_page_views(page: object) -> bool:
     match page:
-        case {"count": count, "months": dict(months), "hours": dict(hours), **rest}:
+        case {"months": dict(months), "hours": dict(hours), **rest}:
             are_months = all(map(_MONTH.fullmatch, months)) and all(map(_is_month, months.values()))
-            return not rest and is_count(count) and are_months and _are_hours(hours)
+            return not rest and are_months and _are_hours(hours)
     return False
 
 

@@ -179,7 +179,6 @@ class _Batch:
         if counters := line.get("counters"):
             self._counters += _counted(keys, counters)
         elif "views" in line or "site_views" in line:
-            self._counters += view_lines.counted(keys, line)
             self._others += view_lines.viewed(keys, line)
         elif accounts := line.get("accounts"):
             self._others += _registered(keys, accounts)

@@ -1,6 +1,6 @@
 """When pages were viewed, in the lines of a backup.
 
-A page's line has its count, too, which was read in the same step: so its days add up to it.
+A page's count is read together with them: so they add up to it.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
+from ..domain.moments import HOURS_MS
 from ..driver.keys import Keys
 from ..store.views import BASE, UNDATED, Month, PageViews
 from .dataset import DataSet
@@ -15,24 +16,31 @@ from .dataset import DataSet
 PAGES_A_TRIP = 50
 # How often pages that are viewed while they are read are read again.
 MAX_TRIES = 20
-# For how long a restored page keeps its hours.
-HOURS_MS = 74 * 3_600_000
-DAY_MS = 86_400_000
-# As long as by default (STATISTICS_MONTHS): what is viewed again is kept as long as it says.
-MONTHS = 25
+# From the beginning of a month, as by the default of STATISTICS_MONTHS, for each 31 days.
+KEPT_MS = 26 * 31 * 86_400_000
 
 Line = dict[str, Any]
 Command = Sequence[object]
 
 
-async def lines_of_pages(
-    data: DataSet, paths: Sequence[str], months: Sequence[int]
+async def lines_of_counters(
+    data: DataSet, counters: Mapping[str, int], months: Sequence[int]
 ) -> AsyncIterator[Line]:
-    """A line for some pages at a time, of those that were viewed in these months."""
+    """The lines of these counters, and when their pages were viewed in these months."""
+    rest = dict(counters)
+    paths = [name[5:] for name in counters if months and name.startswith("time ")]
     for first in range(0, len(paths), PAGES_A_TRIP):
         pages = await _steady(data, paths[first : first + PAGES_A_TRIP], months)
-        if found := {path: _packed(page) for path, page in pages.items() if page.months}:
-            yield {"views": found}
+        found = {path: page for path, page in pages.items() if page.months and page.after}
+        if found:
+            # Their counts are those that were read with the days, and no others.
+            read = {f"time {path}": page.after for path, page in found.items()}
+            for name in read:
+                del rest[name]
+            yield {"counters": read}
+            yield {"views": {path: _packed(page) for path, page in found.items()}}
+    if rest:
+        yield {"counters": rest}
 
 
 async def _steady(
@@ -59,7 +67,7 @@ async def line_of_site(data: DataSet, months: Sequence[int]) -> Line:
 
 def _packed(page: PageViews) -> Line:
     months = {str(month): _fields(each) for month, each in page.months.items()}
-    return {"count": page.after, "months": months, "hours": _named(page.hours)}
+    return {"months": months, "hours": _named(page.hours)}
 
 
 def _fields(month: Month) -> dict[str, int]:
@@ -71,19 +79,12 @@ def _named(numbers: Mapping[int, int]) -> dict[str, int]:
     return {str(at): number for at, number in numbers.items()}
 
 
-def counted(keys: Keys, line: Line) -> Iterator[Command]:
-    """The commands that restore the counts in such a line."""
-    for path, page in line.get("views", {}).items():
-        if page["count"]:
-            yield "HSET", keys.counts(f"time {path}"), f"time {path}", page["count"]
-
-
-def viewed(keys: Keys, line: Line, months: int = MONTHS) -> Iterator[Command]:
-    """Those that restore its days, which are kept for so many months more, and its hours."""
+def viewed(keys: Keys, line: Line) -> Iterator[Command]:
+    """The commands that restore such a line."""
     now_ms = datetime.now(UTC).timestamp() * 1000
     for path, page in line.get("views", {}).items():
         for month, fields in page["months"].items():
-            left_ms = 31 * DAY_MS * (months + 1) - (now_ms - _begun_ms(month))
+            left_ms = KEPT_MS - (now_ms - _begun_ms(month))
             if left_ms > 0 and fields:
                 key = keys.days(path, int(month))
                 yield "HSET", key, *chain(*({BASE.decode(): 0} | fields).items())
@@ -98,7 +99,7 @@ def viewed(keys: Keys, line: Line, months: int = MONTHS) -> Iterator[Command]:
         key = keys.site_hours(int(month))
         kept = ((hour, views) for hour, views in site["kept"].items() if hour[:6] == month)
         yield "HSET", key, *chain(*kept)
-        yield "PEXPIRE", key, 31 * DAY_MS * (months + 1)
+        yield "PEXPIRE", key, KEPT_MS
 
 
 def _begun_ms(month: str) -> float:

@@ -80,7 +80,7 @@ class Store:
         self.format = FORMAT
         self.keys = Keys(prefix, buckets)
         self.moment = moment
-        self.packed = PackedNames(self.keys)
+        self.packed = PackedNames(self.keys, is_dated=moment is not None)
         self.scripts = scripts = scripts or Scripts(redis)
         self.batches = batches_of(redis, scripts, lambda weight: self.quota.began(weight), moment)
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]

@@ -22,6 +22,8 @@ MOST_FIELDS = 1_000
 MONTH = 10_000
 # As many as may be kept, the current one, and one that has begun in another time zone.
 MOST_MONTHS = 122
+# Of a 64-bit number.
+MAX_DIGITS = 19
 BASE, UNDATED = b"base", b"undated"
 
 
@@ -200,7 +202,12 @@ def _month_of(month: int, fields: Mapping[bytes, bytes]) -> Month:
 
 def _numbers(fields: Mapping[bytes, bytes]) -> dict[int, int]:
     """What is counted by a number. Damaged fields are left out, and `footfall check` names them."""
-    return {int(at): int(n) for at, n in fields.items() if at.isdigit() and n.isdigit()}
+    return {int(at): int(n) for at, n in fields.items() if _is_number(at) and _is_number(n)}
+
+
+def _is_number(word: bytes) -> bool:
+    # int() refuses thousands of digits, and is slow for fewer.
+    return word.isdigit() and len(word) <= MAX_DIGITS
 
 
 def _number(word: bytes | None) -> int:

@@ -137,14 +137,17 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
 
     def counted(views: int) -> Callable[[int], Values]:
         return lambda n: {
-            "site": "hours",
+            "site": "site",
+            "sources": "sources",
             "counts": [key for i in range(views) for key in _viewed(n + i)],
             "day": 23,
+            "date": 20261123,
             "hour": 2026112316,
             "oldest": 2026112016,
             "hours_ms": 60_000,
             "days_ms": 60_000,
-            "changes": [word for i in range(views) for word in (f"time {path(n + i)}", 1)],
+            "day_ms": 60_000,
+            "changes": [word for i in range(views) for word in _view(n + i)],
         }
 
     return {
@@ -174,8 +177,14 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         },
         "counters/count, 1 view": counted(1),
         "counters/count, 64 views": counted(64),
+        "views/visit, 1 visitor": lambda n: {
+            "shares": ["site", "visitors"],
+            "field": "v20261123",
+            "day_ms": 60_000,
+            "visitors": [n],
+        },
         "views/keep, 24 hours": lambda n: {
-            "hours": f"hours:{n}",
+            "sums": f"hours:{n}",
             "kept_ms": 60_000,
             "counted": [word for hour in range(24) for word in (hour, 7)],
         },
@@ -324,7 +333,15 @@ def _bucket(n: int) -> str:
 
 def _viewed(n: int) -> tuple[str, ...]:
     """The keys of a view."""
-    return _bucket(n), _numbers(n), f"hours:{path(n)}", f"days:{path(n)}:202611"
+    page = path(n)
+    month, day = "202611", "20261123"
+    kept = f"hours:{page}", f"days:{page}:{month}", f"bots:{page}:{month}", f"visitors:{page}:{day}"
+    return _bucket(n), _numbers(n), *kept, f"read:{day}"
+
+
+def _view(n: int) -> tuple[object, ...]:
+    """The arguments of a view by one who is known, or new now and then."""
+    return f"time {path(n)}", 1, "", 1, 0, n % 4_096
 
 
 def _numbers(n: int) -> str:

@@ -149,7 +149,7 @@ def _protocol() -> tuple[Any, Listener]:
     service = site_of(settings, store, metrics=create_metrics())
     # Replies as Redis would send them, at once.
     store.counters.fetch = lambda read, done: done([1] * read.size)
-    store.counters.send = lambda change, done: done([2] * change.size)
+    store.counters.send = lambda change, done, visitor=None: done([2] * change.size)
     store.batch.take_tokens = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
     (one,) = connections(1, service, protocol_of(service, policy_of(settings)))
     return one

@@ -174,6 +174,8 @@ def test_every_key_is_listed() -> None:
         "key",
         "link",
         "mails",
+        "people",
+        "salt",
         "unsubscribed",
     }
 

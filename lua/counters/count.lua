@@ -1,26 +1,41 @@
--- Change many counters in one step, and note when pages were viewed.
+-- Change many counters in one step, and note when and by whom pages were viewed.
 --
--- KEYS    site        hash  {c}:hours  hour -> views of all pages of the group
+-- KEYS    site        hash  {c}:site, a share of the site: hour -> views, "b<day> <class>" -> views by bots, and
+--                           ever -> views and what else was added to counters of views
+--         sources     hash  {c}:sources:<day>, a share of them: host -> views that came from there
 --         counts...   hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
 --                           {c}:numbers, kind of such a hash -> how many counters the group has in those;
---                           {c}:hours:<page>, hour -> views; and {c}:days:<page>:<month>, day -> views, with
---                           base, the count before that, and undated, what else was added to the count
+--                           {c}:hours:<page>, hour -> views; {c}:days:<page>:<month>, day -> views,
+--                           v<day> -> visitors, with base, the count before that, and undated, what else was
+--                           added to the count; {c}:bots:<page>:<month>, "<day> <class>" -> views;
+--                           {c}:visitors:<page>:<day>, a set of numbers, or a sketch of them;
+--                           {c}:read:<day>, a zset path -> views
 -- ARGV    day         text  of the month; or `undated` for what nobody has viewed
+--         date        int   the same day such as 20261123
 --         hour        int   such as 2026112316
 --         oldest      int   hour that is kept
---         hours_ms    int   for which hours are kept
+--         hours_ms    int   for which hours, and what is kept of a day apart from its numbers, are kept
 --         days_ms     int   for which the month is kept
---         changes...  text  field and delta, in turn, one pair a change
+--         day_ms      int   for which visitors' numbers are kept
+--         changes...  text  of each change in turn: field, delta, the host from where its views came or "", how
+--                           many people there are and how many bots; people's numbers; bots' classes
 -- RETURNS counts            the new values, in the order of the changes
--- INCLUDE kind_of change note_day
--- COST    O(changes), and O(hours) of each page that begins one
+-- INCLUDE kind_of change note_day sketch note_visitors
+-- COST    O(changes * log(pages of a group)), O(hours) of each page that begins one, and O(visitors) once for a
+--         page of very many
 
-local site, counts = KEYS[1], KEYS
-local day, hour, oldest, hours_ms, days_ms, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
+local site, sources, counts = KEYS[1], KEYS[2], KEYS
+local day, date, hour, oldest, hours_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local days_ms, day_ms, changes = ARGV[6], ARGV[7], ARGV
 
 -- Keys before the first change, and arguments; how many keys a change has.
-local KEYS_BEFORE, ARGV_BEFORE, WIDTH = 1, 5, 4
+local KEYS_BEFORE, ARGV_BEFORE, WIDTH = 2, 7, 7
 local MOST_HOURS = 200
+-- Visitors of a page and day that are known one by one.
+local MOST_VISITORS = 10000
+-- Of the pages that a group has viewed on a day, when there are more than the first, the second stay.
+local MOST_READ, KEPT_READ = 128, 64
+local MOST_SOURCES = 100
 
 -- pcall, because damaged statistics must not stop what counts; what it lets through is a hash.
 local function note_hour(index, views)
@@ -37,22 +52,68 @@ local function note_hour(index, views)
   end
 end
 
-local answers, total = {}, 0
-
-for i = 1, (#counts - KEYS_BEFORE) / WIDTH do
-  local at, from = KEYS_BEFORE + WIDTH * (i - 1) + 1, ARGV_BEFORE + 2 * i - 1
-  local name = changes[from]
-  local count, added = change(counts[at], counts[at + 1], name, changes[from + 1])
-  answers[i] = count
-  if added ~= 0 and string.sub(name, 1, 5) == 'time ' then
-    if added > 0 and day ~= 'undated' then
-      note_hour(counts[at + 2], added)
-      note_day(counts[at + 3], day, count, added)
-      total = total + added
-    else
-      note_day(counts[at + 3], 'undated', count, added)
+local function note_read(index, path, views)
+  local score = redis.pcall('ZINCRBY', index, views, path)
+  -- A new page is the only one that makes the list longer.
+  if type(score) == 'string' and tonumber(score) == views then
+    redis.call('PEXPIRE', index, hours_ms)
+    if redis.call('ZCARD', index) > MOST_READ then
+      redis.call('ZREMRANGEBYRANK', index, 0, -KEPT_READ - 1)
     end
   end
+end
+
+local function note_source(host, views)
+  local is_new = redis.pcall('HEXISTS', sources, host) == 0
+  if is_new and redis.call('HLEN', sources) >= MOST_SOURCES then
+    host = ''
+  end
+  if redis.pcall('HINCRBY', sources, host, views) == views then
+    redis.call('PEXPIRE', sources, hours_ms)
+  end
+end
+
+-- What was added to counters of views: all of it, and what is of this hour.
+local answers, ever, total = {}, 0, 0
+-- The last argument that was read.
+local last
+last = ARGV_BEFORE
+
+for i = 1, (#counts - KEYS_BEFORE) / WIDTH do
+  local at = KEYS_BEFORE + WIDTH * (i - 1)
+  local name, delta, source = changes[last + 1], changes[last + 2], changes[last + 3]
+  local people, bots = tonumber(changes[last + 4]), tonumber(changes[last + 5])
+  last = last + 5
+  local count, added = change(counts[at + 1], counts[at + 2], name, delta)
+  answers[i] = count
+  if added ~= 0 and string.sub(name, 1, 5) == 'time ' then
+    ever = ever + added
+    if added > 0 and day ~= 'undated' then
+      note_hour(counts[at + 3], added)
+      note_day(counts[at + 4], day, count, added)
+      note_read(counts[at + 7], string.sub(name, 6), added)
+      total = total + added
+      if people > 0 then
+        local numbers = {unpack(changes, last + 1, last + people)}
+        note_visitors(counts[at + 6], counts[at + 4], 'v' .. day, MOST_VISITORS, numbers)
+      end
+      for j = last + people + 1, last + people + bots do
+        if redis.pcall('HINCRBY', counts[at + 5], day .. ' ' .. changes[j], 1) == 1 then
+          redis.call('PEXPIRE', counts[at + 5], days_ms)
+        end
+        redis.pcall('HINCRBY', site, 'b' .. date .. ' ' .. changes[j], 1)
+      end
+      if source ~= '' then
+        note_source(source, added)
+      end
+    else
+      note_day(counts[at + 4], 'undated', count, added)
+    end
+  end
+  last = last + people + bots
+end
+if ever ~= 0 then
+  redis.pcall('HINCRBY', site, 'ever', ever)
 end
 if total > 0 then
   -- Its hours are removed when their sum is kept (lua/views/keep.lua).

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import cache, partial
+from urllib.parse import urlsplit
 
 from . import __version__
 from .config import BadSettings, ProcessSettings, Settings, SiteSettings
@@ -15,6 +16,7 @@ from .domain.account_mails import AccountMails, Sender
 from .domain.bans import KnownBans
 from .domain.calendar import Calendar
 from .domain.captcha import Captcha
+from .domain.clients import Clients
 from .domain.delivery import Delivery
 from .domain.devices import Devices
 from .domain.importer import Importer
@@ -23,8 +25,10 @@ from .domain.process import About, Process, now_ms, nowhere
 from .domain.rate_limit import RateLimits
 from .domain.recipients import Recipients
 from .domain.rules import AccountRules, Rules
+from .domain.salts import Salts
 from .domain.sessions import Sessions
 from .domain.site import Site
+from .domain.sources import host_name
 from .domain.statistics import Statistics
 from .driver.client import connect
 from .driver.keys import Keys, digest
@@ -113,7 +117,9 @@ def open_store(settings: SiteSettings, process: Process) -> Store:
 def _moments_of(settings: SiteSettings, process: Process) -> Moments | None:
     if settings.statistics == "off":
         return None
-    return Moments(Calendar(settings.timezone), process.clock, settings.statistics_months)
+    calendar, clock = Calendar(settings.timezone), process.clock
+    salts = Salts(calendar, clock) if settings.statistics == "visitors" else None
+    return Moments(calendar, clock, settings.statistics_months, salts)
 
 
 def own_redis(settings: Settings) -> str:
@@ -153,6 +159,7 @@ def data_set(store: Store) -> DataSet:
         store.mending,
         store.numbers,
         store.views,
+        store.site_views,
         store.format,
     )
 
@@ -172,6 +179,7 @@ def create_site(
     """`viewer_of` is who else may say whose token it is."""
     clock = process.clock
     sessions = _sessions_of(settings, store, clock)
+    limits = RateLimits(settings.counter_rate, settings.new_counter_rate, process.trusted_proxies)
     return _of_nouns(store)(
         process=process,
         recipients=_recipients_of(settings, store, clock),
@@ -184,21 +192,33 @@ def create_site(
         pictures=Pictures(settings.image_proxy, not settings.disable_images),
         counter_types=settings.counter_types,
         salt=_salt_of(settings, store),
-        rate_limits=RateLimits(
-            settings.counter_rate, settings.new_counter_rate, process.trusted_proxies
+        rate_limits=limits,
+        clients=Clients(
+            limits, settings.key_prefix, tells_visitors=settings.statistics == "visitors"
         ),
         sessions=sessions,
         devices=Devices(store.accounts, clock),
         viewer_of=viewer_of or sessions.viewer,
         account_rules=account_rules_of(settings),
         statistics=Statistics(
-            store.views, Calendar(settings.timezone), clock, settings.statistics_months
+            store.views,
+            store.site_views,
+            Calendar(settings.timezone),
+            clock,
+            settings.statistics_months,
+            _own_hosts(settings),
+            store.moment.salts if isinstance(store.moment, Moments) else None,
         ),
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),
         export=_export_of(store, clock),
         importer=cache(partial(_importer_of, store)),
     )
+
+
+def _own_hosts(settings: SiteSettings) -> frozenset[str]:
+    host = urlsplit(settings.site_url).hostname or ""
+    return frozenset({host_name(host)} - {""})
 
 
 def _importer_of(store: Store) -> Importer[Site]:
@@ -348,7 +368,12 @@ def _sessions_of(settings: SiteSettings, store: Store, clock: Callable[[], int])
 
 
 def account_rules_of(settings: SiteSettings) -> AccountRules:
-    return AccountRules(settings.registration, settings.setup_code, settings.login == "force")
+    return AccountRules(
+        settings.registration,
+        settings.setup_code,
+        settings.login == "force",
+        settings.statistics_public,
+    )
 
 
 def _rules_of(settings: SiteSettings) -> Rules:

@@ -38,6 +38,7 @@ def policy_of(settings: Settings) -> Policy:
         settings.demo,
         settings.server_url,
         settings.site_url,
+        settings.statistics == "visitors",
         settings.session_days * DAY_SECONDS,
     )
 

@@ -7,12 +7,12 @@ Only app.py, cli/ and server/ see Settings; other modules get the values that th
 from collections.abc import Iterator
 from dataclasses import Field, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
 from .environment import BadSettings as BadSettings
 from .environment import FromEnvironment
-from .model import Durability, Registration
+from .model import Durability, Registration, StatisticsPublic
 from .netaddr import Network
 from .outbox_settings import OutboxSettings
 from .patterns import Domain, Patterns
@@ -344,13 +344,22 @@ class SiteSettings(OutboxSettings):
         "DISABLE_REGION", "false", flag, "Do not show the region of a comment"
     )
     statistics: str = env(
-        "STATISTICS", "off", one_of("off", "views"), "What is kept of when pages are viewed"
+        "STATISTICS",
+        "off",
+        one_of("off", "views", "visitors"),
+        "What is kept of when and by whom pages are viewed",
     )
     statistics_months: int = env(
         "STATISTICS_MONTHS",
         "25",
         number(1, 120),
         "Months for which the views of each day are kept, besides the current one",
+    )
+    statistics_public: StatisticsPublic = env(
+        "STATISTICS_PUBLIC",
+        "top",
+        one_of(*get_args(StatisticsPublic)),
+        "What of the statistics is for everybody: totals; lists, too; all",
     )
     timezone: ZoneInfo = env(
         "TIMEZONE", "UTC", time_zone, "Time zone of the days and hours in statistics"

@@ -18,6 +18,8 @@ Role = Literal["administrator", "guest", "unverified", "banned"]
 # `invited` and `closed` let nobody make an account but administrators, who hand out links; with
 # `closed` not even the first, which is made by command.
 Registration = Literal["open", "invited", "closed"]
+# How much of the statistics is for everybody: each has what is before it, too.
+StatisticsPublic = Literal["none", "totals", "top", "all"]
 Level = Literal["memory", "everysec", "fsync", "replica"]
 # Called with what is being done, and the share of it that is done, 0 to 1.
 OnProgress = Callable[[str, float], None]
@@ -149,6 +151,19 @@ class Caller:
     # A page of another site may have made the browser send it, or a picture.
     is_sent_elsewhere: bool = False
     agent: str = ""
+    # Sec-Purpose, which says so if nobody has asked to see the page yet.
+    purpose: bytes = b""
+
+
+class Origin(NamedTuple):
+    """What only a page knows of its view: the host that led there, and the class of the bot that
+    its browser says it is; "" for none."""
+
+    source: str = ""
+    bot: str = ""
+
+
+NO_ORIGIN = Origin()
 
 
 @dataclass(frozen=True, slots=True)

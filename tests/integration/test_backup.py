@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import itertools
 import tracemalloc
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from hashlib import blake2b
 from io import BytesIO
@@ -32,6 +33,7 @@ from footfall.store.comments import Step
 from footfall.store.ids import SHORT, IdGenerator, created_ms
 from footfall.store.moderation import Actor
 from footfall.store.projections import UNDO_MS
+from footfall.store.site_views import SiteNumbers
 from tests.attacks.test_backups import HEADER, file_of, thread
 from tests.conftest import ADMIN, BOB, MOMENTS, Site, Sites, server_of
 from tests.support.backups import (
@@ -118,19 +120,21 @@ async def test_when_pages_were_viewed_is_restored(make_site: Sites, target: Stor
             await site.count(path)
     await site.store.counters.correct("/a", "time", 40)
     # What was counted in hours that are over, and kept.
-    await views.keep({2026010100: 7}, 10**9)
-    hours = await views.hours_of_site()
+    kept = SiteNumbers({2026010100: 7}, {20260101: 5}, {20260101: Counter({"seo": 2})})
+    await site.store.site_views.keep(kept, 10**9)
+    shares = await site.store.site_views.shares()
     await restored(target, await taken(site.store))
-    assert await target.views.hours_of_site() == hours
-    assert await target.views.kept_hours([202601]) == {2026010100: 7}
-    months = await views.known_months()
+    assert await target.site_views.shares() == shares
+    assert await target.site_views.kept([202601]) == kept
+    months = await site.store.site_views.known_months()
     pages = ["/a", "/b", f"/long/{'x' * 200}"]
     assert await target.views.of_pages(pages, months) == await views.of_pages(pages, months)
     assert (await report(target))[-1].endswith(" 0 problems")
     # The next view is one of the same day, and of the same hour.
     after = await Sites(target)("127.0.0.1")
     assert await after.count("/a") == 44
-    assert sum((await target.views.hours_of_site()).values()) == sum(hours.values()) + 1
+    hours = (await target.site_views.shares()).hours
+    assert sum(hours.values()) == sum(shares.hours.values()) + 1
     assert (await report(target))[-1].endswith(" 0 problems")
 
 

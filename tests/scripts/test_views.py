@@ -15,6 +15,7 @@ from footfall.domain.statistics import Statistics
 from footfall.maintenance.prune import CounterFilter, find, remove
 from footfall.store import Store
 from footfall.store.imports import Imports, Way
+from footfall.store.site_views import SiteNumbers
 from footfall.store.views import last_months
 
 HOUR_MS = 3_600_000
@@ -69,7 +70,7 @@ async def hours(store: Store, path: str) -> dict[str, int]:
 
 
 async def site_hours(store: Store) -> dict[str, int]:
-    return {str(hour): views for hour, views in (await store.views.hours_of_site()).items()}
+    return {str(hour): views for hour, views in (await store.site_views.shares()).hours.items()}
 
 
 async def count(store: Store, path: str) -> int:
@@ -157,7 +158,7 @@ async def test_damaged_statistics_stop_no_counter(dated: Store, what: str) -> No
     key = {
         "days": dated.keys.days("/a", 202611),
         "hours": dated.keys.hours("/a"),
-        "site": dated.keys.hours_in(group),
+        "site": dated.keys.share(group),
     }[what]
     await dated.redis.change(("SET", key, "text"))
     await view(dated, "/a", "/a")
@@ -199,7 +200,14 @@ async def test_a_removed_counter_leaves_nothing(dated: Store, clock: Clock) -> N
 
 @pytest.fixture
 def statistics(dated: Store, clock: Clock) -> Statistics:
-    return Statistics(dated.views, Calendar(ZoneInfo("Europe/Berlin")), clock, 25)
+    return Statistics(dated.views, dated.site_views, Calendar(ZoneInfo("Europe/Berlin")), clock, 25)
+
+
+async def days_of(
+    statistics: Statistics, path: str | None, first: int, last: int
+) -> dict[int, int]:
+    report = await statistics.report(path, first, last)
+    return {at: day.views for at, day in report.days.items()}
 
 
 async def test_the_days_of_the_site_outlive_the_hours_of_its_parts(
@@ -210,13 +218,13 @@ async def test_the_days_of_the_site_outlive_the_hours_of_its_parts(
         await statistics.keep_up()
         clock.now += DAY_MS
     await statistics.keep_up()
-    assert min(await dated.views.hours_of_site()) == 2026112617
+    assert min((await dated.site_views.shares()).hours) == 2026112617
     expected = {20261122: 0} | dict.fromkeys(range(20261123, 20261129), 3) | {20261129: 0}
-    assert await statistics.days(None, 20261122, 20261129) == expected
+    assert await days_of(statistics, None, 20261122, 20261129) == expected
     # What has come in an hour that is over, from a clock that is late, is counted, too.
     clock.now -= DAY_MS
     await view(dated, "/a")
-    assert (await statistics.days(None, 20261128, 20261128)) == {20261128: 4}
+    assert (await days_of(statistics, None, 20261128, 20261128)) == {20261128: 4}
 
 
 async def test_services_that_keep_an_hour_at_once_lose_nothing_of_it(
@@ -224,13 +232,15 @@ async def test_services_that_keep_an_hour_at_once_lose_nothing_of_it(
 ) -> None:
     await view(dated, *(f"/{n}" for n in range(50)))
     clock.now += 4 * DAY_MS
-    others = [Statistics(dated.views, statistics.calendar, clock, 25) for _ in range(5)]
+    others = [
+        Statistics(dated.views, dated.site_views, statistics.calendar, clock, 25) for _ in range(5)
+    ]
     await asyncio.gather(*(each.keep_up() for each in others))
-    assert await dated.views.hours_of_site() == {}
-    assert await statistics.days(None, 20261123, 20261123) == {20261123: 50}
+    assert await site_hours(dated) == {}
+    assert await days_of(statistics, None, 20261123, 20261123) == {20261123: 50}
     # One that had read only some parts before they were removed.
-    await dated.views.keep({2026112317: 20}, HOUR_MS)
-    assert await statistics.days(None, 20261123, 20261123) == {20261123: 50}
+    await dated.site_views.keep(SiteNumbers({2026112317: 20}, {}, {}), HOUR_MS)
+    assert await days_of(statistics, None, 20261123, 20261123) == {20261123: 50}
 
 
 async def test_the_days_of_a_page_are_told_with_those_without_a_view(
@@ -239,7 +249,7 @@ async def test_the_days_of_a_page_are_told_with_those_without_a_view(
     await view(dated, "/a")
     clock.now += 8 * DAY_MS
     await view(dated, "/a", "/a")
-    found = await statistics.days("/a", statistics.days_before(20261201, 9), statistics.today())
+    found = await days_of(statistics, "/a", statistics.days_before(20261201, 9), statistics.today())
     assert list(found)[:3] == [20261122, 20261123, 20261124]
     assert {day: views for day, views in found.items() if views} == {20261123: 1, 20261201: 2}
 
@@ -249,10 +259,10 @@ async def test_fields_that_are_no_hours_or_days_stop_nothing(
     dated: Store, statistics: Statistics, field: str
 ) -> None:
     group = int(dated.keys.hours("/a").partition("c:")[2][:2], 16)
-    hashes = dated.keys.hours("/a"), dated.keys.days("/a", 202611), dated.keys.hours_in(group)
+    hashes = dated.keys.hours("/a"), dated.keys.days("/a", 202611), dated.keys.share(group)
     await dated.redis.change(*(("HSET", key, field, field) for key in hashes))
     await view(dated, "/a", "/a")
     assert await count(dated, "/a") == 2
     for path in ("/a", None):
-        assert await statistics.days(path, 20261123, 20261123) == {20261123: 2}
+        assert await days_of(statistics, path, 20261123, 20261123) == {20261123: 2}
         assert await statistics.hours(path, 20261101, 20261130) == {2026112317: 2}

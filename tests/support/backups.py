@@ -75,6 +75,10 @@ ANEW = ("{site}:format",)
 # counters lie, and the others expire.
 LEFT_OUT = ("longest", "numbers", "cooldown", "tokens", "newtokens")
 
+# Hashes of numbers, and what no backup has, since it tells visitors apart.
+NUMBERED = ("days:", "hours:", "bots:", "site", "views:", "sources:")
+OF_VISITORS = ("visitors:", "salt:")
+
 
 async def everything(store: Store) -> dict[str, Any]:
     """Key without prefix -> its content; all counters together, since buckets may differ."""
@@ -83,12 +87,10 @@ async def everything(store: Store) -> dict[str, Any]:
         for key in keys:
             name = key.decode().removeprefix(f"{store.keys.prefix}:")
             what = name.partition("}:")[2]
-            if name in ANEW or what in LEFT_OUT:
+            if name in ANEW or what in LEFT_OUT or what.startswith(OF_VISITORS):
                 continue
-            elif what.startswith(("days:", "hours")):
-                # Parts of the site's hours are added up, wherever they are.
-                views = {at: int(n) for at, n in (await _hash(store, key)).items() if n != b"0"}
-                found.setdefault(what, Counter()).update(views)
+            elif what.startswith((*NUMBERED, "read")):
+                await _add_share(store, key, found.setdefault(what, Counter()))
                 continue
             if ":counts:" in name or ":long:" in name:
                 counters |= await _hash(store, key)
@@ -108,6 +110,15 @@ async def everything(store: Store) -> dict[str, Any]:
                 (members,) = await store.redis.ask(("ZRANGE", key, 0, -1, "WITHSCORES"))
                 found[name] = list(pairs(members))
     return {**{name: value for name, value in found.items() if value}, "counters": counters}
+
+
+async def _add_share(store: Store, key: bytes, total: Counter[bytes]) -> None:
+    """Shares of the site's numbers are added up, wherever they are."""
+    if b"}:read" in key:
+        (members,) = await store.redis.ask(("ZRANGE", key, 0, -1, "WITHSCORES"))
+        total.update({path: int(score) for path, score in pairs(members)})
+    else:
+        total.update({at: int(n) for at, n in (await _hash(store, key)).items() if n != b"0"})
 
 
 async def _hash(store: Store, key: bytes) -> dict[bytes, bytes]:

@@ -7,14 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from footfall.domain import visitors
-from footfall.domain.visitors import (
-    MAX_AGENT_BYTES,
-    MAX_CACHED_VISITORS,
-    MAX_SALT_BYTES,
-    forget,
-    visitor_hash,
-)
+from footfall.domain.visitors import MAX_AGENT_BYTES, MAX_SALT_BYTES, visitor_hash
 
 SALT = bytes(range(32))
 AGENT = b"Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"
@@ -25,10 +18,8 @@ people = st.tuples(texts, texts, st.binary(max_size=8))
 
 
 def test_a_visitor_has_one_number_all_day() -> None:
-    forget()
     first = visitor_hash(SALT, *ANN)
     assert visitor_hash(SALT, *ANN) == first
-    forget()
     assert visitor_hash(SALT, *ANN) == first
 
 
@@ -90,10 +81,3 @@ def test_what_is_sent_cannot_fill_the_memory_nor_be_refused() -> None:
     long = visitor_hash(SALT, "ff", "x" * 1_000_000, b"y" * 1_000_000)
     assert long == visitor_hash(SALT, "ff", "x" * 1_000, b"y" * MAX_AGENT_BYTES)
     assert visitor_hash(SALT, "ff", "\ud83d\0", b"\xff\0") != long
-    assert visitors._hash.cache_info().maxsize == MAX_CACHED_VISITORS
-
-
-def test_no_visitor_is_remembered_once_the_salt_is_gone() -> None:
-    visitor_hash(SALT, *ANN)
-    forget()
-    assert visitors._hash.cache_info().currsize == 0

@@ -129,7 +129,8 @@ def asks(method: str, path: str, body: Any = None) -> Ask:
         response = await scene.site.http.request(
             method, _filled(path, values), json=_filled(body, values), headers=_as(scene)
         )
-        return told(response.json()) if response.content else "yes"
+        is_json = "json" in response.headers["content-type"]
+        return told(response.json()) if is_json and response.content else "yes"
 
     return ask
 
@@ -290,6 +291,12 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("ban_add", "an address"): asks("POST", "/api/ban", {"value": "198.51.100.7"}),
     ("ban_lift", "an address"): asks("DELETE", "/api/ban", {"value": "198.51.100.7"}),
     ("statistics_read", "the site's views"): asks("GET", "/api/statistics"),
+    ("statistics_csv", "the site's views"): asks("GET", "/api/statistics.csv"),
+    ("statistics_top", "what is read most"): asks("GET", "/api/statistics/top"),
+    ("statistics_totals", "the site's views"): asks("GET", "/api/statistics/totals"),
+    ("statistics_people", "a class of bots"): asks(
+        "PUT", "/api/statistics/people", {"class": "seo", "as_people": True}
+    ),
     ("counter_search", "counters"): admin_page("GET", "counters"),
     ("counter_correct", "a count"): admin_page(
         "PUT", "counters", {"path": "/new", "type": "time", "from": 0, "to": 1, "reason": "x"}

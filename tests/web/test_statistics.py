@@ -32,13 +32,13 @@ async def test_a_page_is_told_by_days(viewed: Site) -> None:
     found = await asked(viewed, path="/a")
     assert (found["path"], found["unit"], found["total"]) == ("/a", "day", 3)
     assert (found["to"], len(found["views"])) == (today(viewed), 14)
-    assert found["views"][-1] == {"at": today(viewed), "views": 3}
+    assert found["views"][-1] == {"at": today(viewed), "views": 3, "people": 3, "visitors": 0}
     assert {each["views"] for each in found["views"][:-1]} == {0}
 
 
 async def test_the_days_of_the_site_are_those_of_its_pages(viewed: Site) -> None:
     found = await asked(viewed, **{"from": today(viewed)})
-    assert found["views"] == [{"at": today(viewed), "views": 4}]
+    assert [(each["at"], each["views"]) for each in found["views"]] == [(today(viewed), 4)]
     assert (found["path"], found["from"], found["total"]) == (None, today(viewed), 4)
 
 

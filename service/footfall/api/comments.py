@@ -13,6 +13,7 @@ from orjson import Fragment
 
 from ..domain import comments
 from ..domain.captcha import Captcha
+from ..domain.clients import Client
 from ..domain.page_cache import CachedAnswer, PageCache
 from ..domain.site import Site
 from ..errors import Refused
@@ -111,7 +112,7 @@ class _PageRequest(FastRequest):
         self._site = site
         self._parsed = parsed
 
-    def send(self, client_key: str, done: Done) -> None:
+    def send(self, client: Client, done: Done) -> None:
         if self._site.page_cache.has(self._parsed):
             self._site.comments.fetch_version(self._parsed.path, done)
         else:

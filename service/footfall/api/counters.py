@@ -16,12 +16,13 @@ from ..http.params import MAX_PATH, MAX_PATHS, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 from .dialects import Dialect
-from .fast import Answering, CounterChange, CounterRead, FastRequest, answered
-from .fields import COUNTER_TYPES, Choice, Fields, Found, ListOf, Paths, Shapes, Text, Words
+from .fast import Answering, CounterChange, CounterRead, FastRequest, answered, client_of
+from .fields import COUNTER_TYPES, Choice, Fields, Flag, Found, ListOf, Paths, Shapes, Text, Words
 
 # Answers are made by the types that were asked for, which strangers choose.
 MAX_SHARED_REPLIES = 256
 ACTIONS = {"inc": 1, "desc": -1}
+MAX_REFERRER = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,15 @@ class Change:
     changes: Sequence[tuple[str, str, int]]
     is_list: bool
     dialect: Dialect
+    # What the page says of its view: the host that led there, and whether a program reads it.
+    referrer: str = ""
+    webdriver: bool = False
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Change":
-        return cls([_change(found)], False, request.dialect)
+        return cls(
+            [_change(found)], False, request.dialect, found["referrer"], bool(found["webdriver"])
+        )
 
     @classmethod
     def of_list(cls, found: Sequence[Found], request: RawRequest, site: Site) -> "Change":
@@ -140,6 +146,8 @@ _CHANGE = Fields(
         Text("path", "The page", MAX_PATH, required="path can not be blank"),
         Choice("type", "The counter", VIEWS, COUNTER_TYPES, is_word=True),
         Choice("action", "Up or down by one", "inc", ACTIONS),
+        Text("referrer", "The host, or the page, that led to the page; of one view", MAX_REFERRER),
+        Flag("webdriver", "A program reads the page, as its `navigator.webdriver` says"),
     ),
 )
 READ = Shapes((_READ_MANY, _READ))
@@ -159,7 +167,7 @@ async def change(site: Site, parsed: Change | Read, caller: Caller) -> object:
     """Raises Unauthorized or Forbidden if anybody but an administrator counts views down."""
     if isinstance(parsed, Change) and lowers_views(parsed.changes):
         require_administrator(caller.viewer)
-    return await answered(_asked(site, parsed), site.rate_limits.client_key(caller.address))
+    return await answered(_asked(site, parsed), client_of(site, caller))
 
 
 def _asked(site: Site, parsed: Change | Read) -> FastRequest:
@@ -167,4 +175,5 @@ def _asked(site: Site, parsed: Change | Read) -> FastRequest:
         return read(site, parsed)
     types = tuple(type for _, type, _ in parsed.changes)
     reply = _change_reply(types, parsed.dialect, is_list=parsed.is_list)
-    return CounterChange(site, parsed.changes, reply)
+    origin = site.statistics.origin(parsed.referrer, is_automated=parsed.webdriver)
+    return CounterChange(site, parsed.changes, reply, origin)

@@ -18,6 +18,7 @@ from ..domain.site import Site
 from ..errors import WrongMethod
 from ..http.csrf import CSRF_HEADER
 from ..http.envelope import NO_ENVELOPE
+from ..http.response import JSON_TYPE
 from .dialects import Dialect, Refusals
 from .endpoint import Row, asking
 from .fields import Field, Fields, ListOf, Paths, Words
@@ -256,7 +257,8 @@ def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
     answer, envelope = row.answer, row.envelope(dialect)
     if envelope is NO_ENVELOPE and answer.bare is not None:
         return answer.bare
-    return envelope.schema(answer.data)
+    # What is not JSON stands in no envelope.
+    return envelope.schema(answer.data) if answer.type == JSON_TYPE else answer.data
 
 
 def _refusals() -> Iterator[tuple[str, Schema]]:

@@ -12,11 +12,12 @@ from typing import Any
 from starlette.routing import compile_path
 from starlette.types import Message, Receive, Scope, Send
 
+from ..domain.clients import NOBODY
 from ..domain.site import Site
 from ..errors import NotFound, TooLong, Unreadable, WrongMethod
 from ..http import cors
 from ..http.body import read_body
-from ..http.client import address_of, headers_of
+from ..http.client import address_of, headers_of, purpose_of
 from ..http.envelope import Envelope
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
@@ -35,7 +36,7 @@ from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller, Viewer
 from .answers import Answer, Streamed
 from .dialects import Dialect, usual
-from .fast import FastRequest, answered
+from .fast import FastRequest, answered, client_of
 from .fields import Reader
 from .prefixes import WALINE_PREFIXES, Prefix
 from .schemas import AnswerSchema
@@ -201,7 +202,8 @@ class Resource:
         asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
         is_sent_elsewhere = dialect.is_sent_elsewhere(method, headers)
         agent = headers.get(b"user-agent", b"").decode("latin-1")
-        caller = Caller(viewer, address, asked_in, is_sent_elsewhere, agent)
+        purpose = purpose_of(headers)
+        caller = Caller(viewer, address, asked_in, is_sent_elsewhere, agent, purpose)
         data = await self._run(row, parsed, caller)
         if isinstance(data, Response):
             return data
@@ -219,8 +221,7 @@ class Resource:
         if row.run is None or caller.viewer.account is None:
             fast = row.fast_request(site, parsed)
             if fast:
-                key = site.rate_limits.client_key(caller.address) if fast.is_change else ""
-                return await answered(fast, key)
+                return await answered(fast, client_of(site, caller) if fast.is_change else NOBODY)
         assert row.run is not None, f"{row.route} has nothing that answers this request"
         return await row.run(site, parsed, caller)
 

@@ -10,9 +10,11 @@ from functools import partial
 from typing import Any, Protocol
 
 from ..callbacks import awaited
+from ..domain.clients import Client
 from ..domain.counters import change
 from ..domain.site import Site
 from ..http.response import Reply, Response
+from ..model import NO_ORIGIN, Caller, Origin
 from ..telemetry.metrics import Route
 
 # A callback that gets Redis's numbers in the order of the request, or what went wrong.
@@ -44,7 +46,7 @@ class FastRequest:
 
     __slots__ = ("answer", "language", "operation")
 
-    # Only for a change is the client's key made out.
+    # Only for a change is the client made out.
     is_change = False
     # Set where it is prepared; `lang` of the query says in which language a refusal is.
     operation: Operation
@@ -53,9 +55,9 @@ class FastRequest:
     def __init__(self, answer: Answering) -> None:
         self.answer = answer
 
-    def send(self, client_key: str, done: Done) -> None:
-        """Ask Redis with the next batch. The client is known by its key for the rate limit, which
-        is "" if it has none. Here nothing is asked, as for what takes several round trips."""
+    def send(self, client: Client, done: Done) -> None:
+        """Ask Redis with the next batch, for this client if it is a change. Here nothing is asked,
+        as for what takes several round trips."""
         done([])
 
     def kept_bytes(self, text_bytes: int) -> int:
@@ -74,7 +76,7 @@ class CounterRead(FastRequest):
         self._site = site
         self._read = site.counters.reading(names)
 
-    def send(self, client_key: str, done: Done) -> None:
+    def send(self, client: Client, done: Done) -> None:
         self._site.counters.fetch(self._read, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
@@ -89,20 +91,30 @@ class CounterChange(FastRequest):
     is_change = True
 
     def __init__(
-        self, site: Site, changes: Sequence[tuple[str, str, int]], answer: Answering
+        self,
+        site: Site,
+        changes: Sequence[tuple[str, str, int]],
+        answer: Answering,
+        origin: Origin = NO_ORIGIN,
     ) -> None:
         super().__init__(answer)
         self._site = site
-        self._change = site.counters.change(changes)
+        self._change = site.counters.change(changes, origin)
 
-    def send(self, client_key: str, done: Done) -> None:
-        change(self._site, self._change, client_key, done)
+    def send(self, client: Client, done: Done) -> None:
+        change(self._site, self._change, client, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
         return self._change.kept_bytes
 
 
-async def answered(request: FastRequest, client_key: str) -> Any:
+def client_of(site: Site, caller: Caller) -> Client:
+    """Who asks for a change that takes no fast path."""
+    agent = caller.agent.encode("latin-1", errors="replace")
+    return site.clients.of(caller.address, agent, caller.purpose)
+
+
+async def answered(request: FastRequest, client: Client) -> Any:
     """The answer, for an endpoint. Raises what the operation refuses."""
-    answer = request.answer(await awaited(partial(request.send, client_key)))
+    answer = request.answer(await awaited(partial(request.send, client)))
     return await answer if isinstance(answer, Coroutine) else answer

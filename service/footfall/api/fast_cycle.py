@@ -10,8 +10,9 @@ from collections.abc import Coroutine
 from time import monotonic
 from typing import Any, ClassVar
 
+from ..domain.clients import Client
 from ..domain.site import Site
-from ..http.client import Headers, forwarded_address, is_proxy
+from ..http.client import Headers, forwarded_address, is_proxy, purpose_of
 from ..http.connection import FirstLines
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
@@ -47,14 +48,15 @@ class FastCycle:
     response_started = False
 
     __slots__ = (
-        "_client_key",
+        "_client",
         "_first_lines",
         "_id",
         "_known",
         "_making",
         "_may_forward",
         "_peer",
-        "_peer_key",
+        "_peer_client",
+        "_tells",
         "connection",
         "disconnected",
         "keep_alive",
@@ -69,27 +71,40 @@ class FastCycle:
         peer = connection.client[0] if connection.client else ""
         self._peer = peer
         limits = self.site.rate_limits
-        # True if the peer may name another client whose tokens changes take.
-        self._may_forward = limits.are_on and is_proxy(peer, connection.policy.trusted_proxies)
-        # Names the client whose tokens changes of the peer itself take; empty if they need none.
-        self._peer_key = limits.client_key(peer)
+        clients = self.site.clients
+        self._tells = clients.tells_visitors
+        # True if the peer may name another client.
+        self._may_forward = (limits.are_on or self._tells) and is_proxy(
+            peer, connection.policy.trusted_proxies
+        )
+        # Without the user agent that a request names.
+        self._peer_client = Client(limits.client_key(peer))
         self.keep_alive = self.response_complete = True
 
     def take(self, request: FastRequest, headers: Headers) -> None:
         self.request = request
-        self._client_key = self._peer_key
-        if self._may_forward and b"x-forwarded-for" in headers and request.is_change:
-            trusted = self.connection.policy.trusted_proxies
-            address = forwarded_address(self._peer, headers[b"x-forwarded-for"], trusted)
-            self._client_key = self.site.rate_limits.client_key(address)
+        self._client = self._peer_client
+        may_differ = self._tells or (self._may_forward and b"x-forwarded-for" in headers)
+        if may_differ and request.is_change:
+            self._client = self._sender(headers)
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
         self.since = self.connection.since
         self.response_complete = False
 
+    def _sender(self, headers: Headers) -> Client:
+        """Of a change: the client that a proxy names, or the peer."""
+        address = self._peer
+        if self._may_forward and b"x-forwarded-for" in headers:
+            trusted = self.connection.policy.trusted_proxies
+            address = forwarded_address(address, headers[b"x-forwarded-for"], trusted)
+        if not self._tells:
+            return self.site.clients[address, b"", b""]
+        return self.site.clients.of(address, headers.get(b"user-agent", b""), purpose_of(headers))
+
     def start(self) -> None:
         try:
-            self.request.send(self._client_key, self.arrived)
+            self.request.send(self._client, self.arrived)
         except Exception as error:
             # The parser calls this, and an error here would pass for one of its own.
             self.arrived(error)

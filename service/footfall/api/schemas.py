@@ -245,10 +245,33 @@ VIEWS = AnswerSchema(
         unit=TEXT,
         to=TEXT,
         total=NUMBER,
-        views=_list(_object(at=TEXT, views=NUMBER)),
+        views=_list(
+            _object(at=TEXT, views=NUMBER, _optional={"people": NUMBER, "visitors": NUMBER})
+        ),
         **{"from": TEXT},
+        _optional={
+            "people": NUMBER,
+            "visitors": NUMBER,
+            "is_exact": FLAG,
+            "bots": _list(_object(views=NUMBER, as_people=FLAG, **{"class": TEXT})),
+            "sources": _list(_object(host=TEXT, views=NUMBER)),
+        },
     )
 )
+VIEWS_CSV = AnswerSchema({"type": "string"}, type=b"text/csv; charset=utf-8")
+TOP = AnswerSchema(
+    _object(
+        by=TEXT,
+        days=NUMBER,
+        pages=_list(_object(path=TEXT, views=NUMBER, visitors=NUMBER, comments=NUMBER)),
+    )
+)
+TOTALS = AnswerSchema(
+    _object(
+        views=NUMBER, comments=NUMBER, today=_object(views=NUMBER, people=NUMBER, visitors=NUMBER)
+    )
+)
+AS_PEOPLE = AnswerSchema(_list(TEXT))
 NUMBER_OF = AnswerSchema(_object(count=NUMBER))
 LOG = AnswerSchema(
     _list(

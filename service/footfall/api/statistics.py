@@ -1,22 +1,29 @@
 """How often a page, or the whole site, was viewed: by day, or by hour."""
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
+from io import StringIO
 
+from ..domain.agents import CLASSES
 from ..domain.calendar import MAX_DAYS, date_of, day_number, days_between
+from ..domain.most_read import MAX_PAGES, ORDERS, PERIODS
 from ..domain.site import Site
+from ..domain.statistics import Report
 from ..errors import BadRequest
 from ..http.params import MAX_PATH, RawRequest
-from ..model import Caller
-from .fields import Choice, Fields, Found, Text
+from ..http.response import tagged_by_body
+from ..model import PUBLIC, Caller
+from .fields import Choice, Fields, Flag, Found, Integer, Text
 
 # What is told if a request does not say from when on.
 DAYS = 14
 # Characters of a day such as 2026-11-23.
 DAY_LENGTH = 10
 UNITS = ("day", "hour")
+PERIOD_NAMES = tuple(map(str, PERIODS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +83,132 @@ SERIES = Fields(
 
 
 async def series(site: Site, parsed: Series, caller: Caller) -> object:
-    """The views of each day, or of the hours that are known, in which there were some."""
+    """Each day of the period, or the hours that are known in which there were views."""
+    statistics, first, last = site.statistics, parsed.first, parsed.last
+    told = {
+        "path": parsed.path,
+        "unit": parsed.unit,
+        "from": date_of(first).isoformat(),
+        "to": date_of(last).isoformat(),
+    }
+    if parsed.unit == "hour":
+        found = await statistics.hours(parsed.path, first, last)
+        hours = [{"at": _hour(at), "views": n} for at, n in sorted(found.items()) if n]
+        return told | {"total": sum(found.values()), "views": hours}
+    report = await statistics.report(parsed.path, first, last)
+    sources = await statistics.sources(first, last) if parsed.path is None else {}
+    return told | _of_days(report) | {"sources": _ranked(sources, "host")}
+
+
+def _of_days(report: Report) -> dict[str, object]:
+    return {
+        "total": report.views,
+        "people": report.people,
+        "visitors": report.visitors,
+        "is_exact": report.is_exact,
+        "views": [
+            {
+                "at": date_of(at).isoformat(),
+                "views": day.views,
+                "people": report.people_of(day),
+                "visitors": day.visitors,
+            }
+            for at, day in report.days.items()
+        ],
+        "bots": [
+            each | {"as_people": each["class"] in report.as_people}
+            for each in _ranked(report.bots, "class")
+        ],
+    }
+
+
+def _ranked(numbers: Mapping[str, int], name: str) -> list[dict[str, object]]:
+    ranked = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+    return [{name: key, "views": number} for key, number in ranked]
+
+
+async def csv_of_series(site: Site, parsed: Series, caller: Caller) -> object:
+    """The same as a table, for spreadsheets."""
     statistics, first, last = site.statistics, parsed.first, parsed.last
     if parsed.unit == "hour":
         found = await statistics.hours(parsed.path, first, last)
-        views = {_hour(at): number for at, number in sorted(found.items()) if number}
-    else:
-        days = await statistics.days(parsed.path, first, last)
-        views = {date_of(at).isoformat(): number for at, number in days.items()}
-    return _told(parsed, views)
+        rows = [("hour", "views"), *((_hour(at), n) for at, n in sorted(found.items()) if n)]
+        return tagged_by_body(_table(rows))
+    report = await statistics.report(parsed.path, first, last)
+    days = (
+        (date_of(at).isoformat(), day.views, report.people_of(day), day.visitors)
+        for at, day in report.days.items()
+    )
+    return tagged_by_body(_table([("day", "views", "people", "visitors"), *days]))
 
 
-def _told(parsed: Series, views: Mapping[str, int]) -> object:
+def _table(rows: Iterable[Sequence[object]]) -> bytes:
+    text = StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """`days` is 0 for ever."""
+
+    by: str
+    days: int
+    count: int
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Top":
+        return cls(found["by"], int(found["days"]), found["count"])
+
+
+TOP = Fields(
+    Top.of,
+    (
+        Choice("by", "The order", "views", ORDERS, is_word=True),
+        Choice("days", "Of the last 24 hours, or so many days; 0 is ever", "7", PERIOD_NAMES),
+        Integer("count", "How many pages", 10, MAX_PAGES),
+    ),
+    source="query",
+)
+
+
+async def top(site: Site, parsed: Top, caller: Caller) -> object:
+    pages = await site.statistics.top(parsed.by, parsed.days, parsed.count)
+    return {"by": parsed.by, "days": parsed.days, "pages": [page._asdict() for page in pages]}
+
+
+async def totals(site: Site, parsed: None, caller: Caller) -> object:
+    """Views and comments ever, and what there was today."""
+    today = await site.statistics.today_of_site()
     return {
-        "path": parsed.path,
-        "unit": parsed.unit,
-        "from": date_of(parsed.first).isoformat(),
-        "to": date_of(parsed.last).isoformat(),
-        "total": sum(views.values()),
-        "views": [{"at": at, "views": number} for at, number in views.items()],
+        "views": await site.statistics.views_ever(),
+        "comments": await site.site_index.total(PUBLIC),
+        "today": {"views": today.views, "people": today.people, "visitors": today.visitors},
     }
+
+
+@dataclass(frozen=True, slots=True)
+class AsPeople:
+    bots: str
+    is_people: bool
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "AsPeople":
+        return cls(found["class"], bool(found["as_people"]))
+
+
+AS_PEOPLE = Fields(
+    AsPeople.of,
+    (
+        Choice("class", "A class of bots", "", CLASSES, is_word=True),
+        Flag("as_people", "Whether its views count as people's, the past ones as well"),
+    ),
+)
+
+
+async def count_as_people(site: Site, parsed: AsPeople, caller: Caller) -> object:
+    """All classes that count as people then."""
+    return sorted(await site.statistics.count_as_people(parsed.bots, is_people=parsed.is_people))
 
 
 def _hour(at: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..domain.rules import AccountRules, require_administrator, require_log_in
 from ..errors import Denied, LoggedOut, ServiceError, Unauthorized
-from ..model import Viewer
+from ..model import StatisticsPublic, Viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,14 @@ def _quiet_administrator(viewer: Viewer, rules: AccountRules) -> None:
         raise Denied()
 
 
+def _public(level: StatisticsPublic) -> Callable[[Viewer, AccountRules], None]:
+    def require(viewer: Viewer, rules: AccountRules) -> None:
+        if not rules.shows(level):
+            require_administrator(viewer)
+
+    return require
+
+
 ANYBODY = Who("anybody", _allow)
 # Under LOGIN=force everybody who is logged in.
 COMMENTER = Who("anybody; with `LOGIN=force`, a person", require_log_in, is_first=True)
@@ -55,4 +63,9 @@ EDITOR = Who("the author, or an administrator", _logged_in(Unauthorized), is_fir
 ADMINISTRATOR = Who("an administrator", _administrator)
 # Before the fields: a stranger learns that a log-in is needed, and nothing else.
 MODERATOR = Who("an administrator", _administrator, is_first=True)
+# What of the statistics is for everybody, STATISTICS_PUBLIC says.
+_AS_SAID = "an administrator; with `STATISTICS_PUBLIC="
+PUBLIC_TOTALS = Who(f"{_AS_SAID}totals`, `top` or `all`, anybody", _public("totals"))
+PUBLIC_TOP = Who(f"{_AS_SAID}top` or `all`, anybody", _public("top"))
+PUBLIC_SERIES = Who(f"{_AS_SAID}all`, anybody", _public("all"))
 QUIET_ADMINISTRATOR = Who("an administrator", _quiet_administrator)

@@ -2,13 +2,14 @@
 
 import csv
 import sys
-from collections.abc import Mapping
+from collections import Counter
 from datetime import date
 
 import click
 
 from ..domain.calendar import date_of
 from ..domain.site import Site
+from ..domain.statistics import Report
 from .console import NothingToDo, printable, settings_of_environment
 from .dataset import with_site
 
@@ -35,34 +36,52 @@ def statistics(path: str | None, number: int, is_csv: bool) -> None:
     known of views while STATISTICS was off.
     """
 
-    async def read(site: Site) -> dict[int, int]:
+    async def read(site: Site) -> Report:
         found = site.statistics
         last = found.today()
-        return await found.days(path, found.days_before(last, number - 1), last)
+        return await found.report(path, found.days_before(last, number - 1), last)
 
     settings = settings_of_environment()
-    days = with_site(read, settings)
+    report = with_site(read, settings)
     if is_csv:
         rows = csv.writer(sys.stdout, lineterminator="\n")
-        rows.writerow(("day", "views"))
-        rows.writerows((date_of(day).isoformat(), views) for day, views in days.items())
+        rows.writerow(("day", "views", "people", "visitors"))
+        rows.writerows(
+            (date_of(at).isoformat(), day.views, report.people_of(day), day.visitors)
+            for at, day in report.days.items()
+        )
         return
-    if not any(days.values()):
+    if not report.views:
         of = "the site" if path is None else printable(path)
         off = "; STATISTICS=off keeps none" if settings.statistics == "off" else ""
         raise NothingToDo(f"no view of {of} is known from these {number} days{off}")
-    for line in _lines(days):
+    for line in _lines(report):
         click.echo(line)
 
 
-def _lines(days: Mapping[int, int]) -> list[str]:
-    most, total = max(days.values()), sum(days.values())
-    width = len(f"{total:,}")
-    lines = [
-        f"{_named(date_of(day))}  {views:>{width},}  {_bar(views / most)}".rstrip()
-        for day, views in days.items()
-    ]
-    return [*lines, f"{'in all':14}  {total:>{width},}"]
+def _lines(report: Report) -> list[str]:
+    """A bar for each day's views; and, where they are known, how many visitors there were."""
+    most = max(day.views for day in report.days.values())
+    wide, narrow = len(f"{report.views:,}"), len(_about(report.visitors, report))
+    lines = []
+    for at, day in report.days.items():
+        visitors = _about(day.visitors, report) if day.visitors else ""
+        shown = f"  {visitors:>{narrow}}" if report.visitors else ""
+        lines.append(
+            f"{_named(date_of(at))}  {day.views:>{wide},}{shown}  {_bar(day.views / most)}".rstrip()
+        )
+    lines.append(f"{'in all':14}  {report.views:>{wide},}")
+    if report.visitors:
+        lines[-1] += f"  {_about(report.visitors, report)} visitors of a day"
+    if bots := report.bots - Counter(dict.fromkeys(report.as_people, report.views)):
+        named = ", ".join(f"{views:,} {name}" for name, views in bots.most_common())
+        lines.append(f"{'by bots':14}  {bots.total():>{wide},}  {named}")
+    return lines
+
+
+def _about(visitors: int, report: Report) -> str:
+    """Such as "1,204", or with a ~ if it is an estimate."""
+    return f"{visitors:,}" if visitors <= report.most_exact or report.is_exact else f"~{visitors:,}"
 
 
 def _named(day: date) -> str:

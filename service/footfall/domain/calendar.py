@@ -5,11 +5,13 @@ A day of summer time has 23 or 25 hours: the hour that comes twice is counted as
 is left out stays empty.
 """
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
 # Since 1973 every zone's clock differs from UTC by whole minutes.
 LEAST_MS = 94_694_400_000
 # The end of the year 9998: one day more is still a date in any zone.
@@ -44,6 +46,11 @@ class Calendar:
             # In one step, since threads may share the calendar.
             self._known = minute, hour
         return hour
+
+    def ends_ms(self, day: int) -> int:
+        """When a day such as 20261123 ends, in ms since the epoch."""
+        midnight = datetime.combine(date_of(day) + timedelta(1), time(), self.zone)
+        return int(midnight.timestamp()) * 1000
 
     def _hour_of(self, at_ms: int) -> LocalHour:
         if not LEAST_MS <= at_ms < MOST_MS:

@@ -12,54 +12,56 @@ from ..callbacks import awaited
 from ..driver.packed import PackedChange
 from ..driver.script_calls import CountsCallback
 from ..errors import NoRoom, TooMany
+from .clients import Client
 from .site import Site
 
 VIEWS = "time"
 
 
-def change(site: Site, change: PackedChange, client_key: str, done: CountsCallback) -> None:
+def change(site: Site, change: PackedChange, client: Client, done: CountsCallback) -> None:
     """Apply changes, all or none; `done` gets the new counts, in order.
 
     Or it gets TooMany if the client makes too many changes or too many new counters, NoRoom if
     there is no room for a new counter, StoreUnavailable. A client without a key has no limit.
     """
     limits = site.rate_limits
+    client_key, visitor = client
     if client_key:
         done = partial(_counted, site, change, client_key, done)
         if not limits.covers(client_key, change.size):
-            paid = partial(_paid, site, change, client_key, done)
+            paid = partial(_paid, site, change, client, done)
             return _pay(site, client_key, change.size, paid)
     if site.quota.is_full or client_key in limits.owing:
-        site.process.background.start(_change_known(site, change, client_key, done))
+        site.process.background.start(_change_known(site, change, client, done))
     else:
-        site.counters.send(change, done)
+        site.counters.send(change, done, visitor)
 
 
 def _paid(
     site: Site,
     change: PackedChange,
-    client_key: str,
+    client: Client,
     done: CountsCallback,
     waits: list[int] | Exception,
 ) -> None:
     if isinstance(waits, Exception):
         done(waits)
     else:
-        site.process.background.start(_change_known(site, change, client_key, done))
+        site.process.background.start(_change_known(site, change, client, done))
 
 
 async def _change_known(
-    site: Site, change: PackedChange, client_key: str, done: CountsCallback
+    site: Site, change: PackedChange, client: Client, done: CountsCallback
 ) -> None:
     """The same where new counters may be refused: Redis is asked first which these are."""
     names = [name for name, _ in change.changes]
-    wait_ms = site.rate_limits.wait_ms(client_key)
+    wait_ms = site.rate_limits.wait_ms(client.key)
     try:
         if wait_ms and not await site.quota.are_known(names):
             raise TooMany(wait_ms, "New pages are counted too fast from this address")
         if not await site.quota.allows(names):
             raise NoRoom()
-        site.counters.send(change, done)
+        site.counters.send(change, done, client.visitor)
     except Exception as error:
         done(error)
 

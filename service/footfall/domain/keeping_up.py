@@ -26,6 +26,7 @@ async def keep_up(site: Site) -> None:
             if not has_walked:
                 await site.journal.follow_all()
                 has_walked = True
+            await site.statistics.keep_salts(site.clients)
             await site.journal.catch_up()
             await site.deletions.sweep_due(site.process.clock())
             await site.statistics.keep_up()

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from ..driver.connection import pack_word
 from ..driver.packed import Moment
-from .calendar import Calendar, LocalHour, date_of, month_of
+from .calendar import HOUR_MS, Calendar, LocalHour, date_of, month_of
+from .salts import Salts
 
-HOUR_MS = 3_600_000
 # How long a page's hours are kept, and how much longer the key that has them.
 KEPT_HOURS = 72
 SPARE_HOURS = 2
@@ -17,16 +17,20 @@ HOURS_MS = (KEPT_HOURS + SPARE_HOURS) * HOUR_MS
 class Moments:
     """Says it in the time zone of a calendar. Days are kept for so many months besides their own.
 
-    Most batches are of the same hour as the one before.
+    `salts` are those of the days that are known, where visitors are told apart. Most batches are of
+    the same hour as the one before.
     """
 
-    def __init__(self, calendar: Calendar, clock: Callable[[], int], months: int) -> None:
+    def __init__(
+        self, calendar: Calendar, clock: Callable[[], int], months: int, salts: Salts | None = None
+    ) -> None:
         """`clock` returns Unix time in ms."""
         self._calendar = calendar
         self._clock = clock
         self._months = months
+        self.salts = salts
         self._hour = LocalHour(0, 0)
-        self._moment = Moment(0, b"", 0)
+        self._moment = Moment(0, b"", 0, 0)
 
     def __call__(self) -> Moment:
         now_ms = self._clock()
@@ -34,13 +38,17 @@ class Moments:
         if hour != self._hour:
             self._moment = self._moment_of(hour, now_ms)
             self._hour = hour
+        if self.salts and not self._moment.salt:
+            self._moment = self._moment._replace(salt=self.salts.get(hour.day, b""))
         return self._moment
 
     def _moment_of(self, hour: LocalHour, now_ms: int) -> Moment:
         oldest = self._calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS)
         days_ms = self._end_of(month_of(hour.day)) - now_ms
-        words = (hour.day % 100, hour_number(hour), hour_number(oldest), HOURS_MS, days_ms)
-        return Moment(month_of(hour.day), b"".join(map(pack_word, words)), days_ms)
+        day_ms = self._calendar.ends_ms(hour.day) - now_ms
+        times = (HOURS_MS, days_ms, day_ms)
+        words = (hour.day % 100, hour.day, hour_number(hour), hour_number(oldest), *times)
+        return Moment(hour.day, b"".join(map(pack_word, words)), days_ms, day_ms)
 
     def _end_of(self, month: int) -> int:
         """Until when a month is kept, as Unix time in ms."""

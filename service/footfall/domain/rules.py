@@ -2,9 +2,10 @@
 
 import hmac
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from ..errors import Forbidden, Unauthorized
-from ..model import Account, Caller, Registration, Status, Viewer
+from ..model import Account, Caller, Registration, StatisticsPublic, Status, Viewer
 from ..netaddr import Networks
 from ..patterns import Patterns
 from ..render.links import count_links
@@ -15,12 +16,19 @@ from .renderer import RenderedText
 class AccountRules:
     """`setup_code` is what the first administrator has to know; "" if there is none.
 
-    With `must_log_in` nobody comments without an account.
+    With `must_log_in` nobody comments without an account. `statistics` is how much of them is for
+    everybody.
     """
 
     registration: Registration = "open"
     setup_code: str = ""
     must_log_in: bool = False
+    statistics: StatisticsPublic = "top"
+
+    def shows(self, level: StatisticsPublic) -> bool:
+        """May everybody see as much of the statistics?"""
+        levels = get_args(StatisticsPublic)
+        return levels.index(level) <= levels.index(self.statistics)
 
     @property
     def vacancy(self) -> str:

@@ -28,6 +28,7 @@ from ..store.undo import UndoRecords
 from .account_mails import AccountMails
 from .bans import KnownBans
 from .captcha import Captcha
+from .clients import Clients
 from .devices import Devices
 from .importer import Importer
 from .page_cache import PageCache
@@ -46,6 +47,10 @@ async def nothing() -> AsyncGenerator[bytes]:
 
 def nobody() -> "Importer[Site]":
     raise NotImplementedError
+
+
+def _unlimited() -> Clients:
+    return Clients(RateLimits(0, 0, Networks()), "", tells_visitors=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class Site:
     export: Callable[[], AsyncGenerator[bytes]] = nothing
     importer: Callable[[], "Importer[Site]"] = nobody
     rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
+    clients: Clients = field(default_factory=_unlimited)
     page_cache: PageCache = field(default_factory=PageCache)
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)

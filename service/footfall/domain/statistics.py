@@ -1,34 +1,127 @@
-"""How often pages, and the whole site, were viewed, by day and by hour of the site's time zone."""
+"""How often, and by whom, pages and the whole site were viewed: by day and by hour of the site's
+time zone; which pages are read most, and which rise.
 
+What is derived is as exact as the counters. An estimate is only the number of visitors beyond
+MOST_EXACT, and says so; and lists know a page only if it was among the most viewed of some day.
+"""
+
+import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
+from typing import NamedTuple
 
+from ..driver.replies import ErrorReply
+from ..errors import StoreUnavailable
+from ..model import NO_ORIGIN, Origin
+from ..store.site_views import SiteNumbers, SiteViews
 from ..store.views import Views
-from .calendar import Calendar, date_of, day_number, days_between, months_between
-from .moments import HOUR_MS, KEPT_HOURS, hour_number
+from . import agents
+from .calendar import HOUR_MS, Calendar, date_of, day_number, days_between, months_between
+from .clients import Clients
+from .minute_cache import MinuteCache
+from .moments import KEPT_HOURS, hour_number
+from .most_read import MAX_PAGES, MostRead, TopPage
+from .salts import Salts
+from .sources import host_name, source_of
 
 # The longest month.
 MONTH_MS = 31 * 24 * HOUR_MS
 # An hour such as 2026112316 divided by this is its day.
 DAY = 100
+# How many visitors of a day are known one by one: of a page, and of the site, whose shares have
+# nearly the same number each (lua/counters/count.lua, lua/views/visit.lua).
+MOST_EXACT, MOST_EXACT_OF_SITE = 10_000, 450_000
+# A day has a key of its own for them.
+MAX_SOURCE_DAYS = 366
+
+
+class Day(NamedTuple):
+    """A day's views, how many people they were by, and how many were by bots of each class."""
+
+    views: int
+    visitors: int
+    bots: Mapping[str, int]
+
+
+class Report(NamedTuple):
+    """Each day of a period, such as 20261123; and the classes of bots that count as people.
+
+    `most_exact` is the number of visitors of a day beyond which it is an estimate.
+    """
+
+    days: Mapping[int, Day]
+    as_people: frozenset[str]
+    most_exact: int
+
+    @property
+    def views(self) -> int:
+        return sum(day.views for day in self.days.values())
+
+    @property
+    def people(self) -> int:
+        return sum(map(self.people_of, self.days.values()))
+
+    @property
+    def visitors(self) -> int:
+        """The sum of the days: who comes on two of them is not known to be one."""
+        return sum(day.visitors for day in self.days.values())
+
+    @property
+    def is_exact(self) -> bool:
+        return all(day.visitors <= self.most_exact for day in self.days.values())
+
+    @property
+    def bots(self) -> Counter[str]:
+        """Views by each class, also of those that count as people."""
+        total = Counter[str]()
+        for day in self.days.values():
+            total.update(day.bots)
+        return total
+
+    def people_of(self, day: Day) -> int:
+        """The views of a day that are by people."""
+        return day.views - sum(n for name, n in day.bots.items() if name not in self.as_people)
 
 
 class Statistics:
-    """`clock` returns Unix time in ms; days are kept for so many months besides their own.
+    """`clock` returns Unix time in ms; days are kept for so many months besides their own; `own`
+    are the site's hosts, which are no sources.
 
     All coroutines raise StoreUnavailable, and ErrorReply for a damaged key.
     """
 
     def __init__(
-        self, views: Views, calendar: Calendar, clock: Callable[[], int], months: int
+        self,
+        views: Views,
+        site_views: SiteViews,
+        calendar: Calendar,
+        clock: Callable[[], int],
+        months: int,
+        own: Container[str] = (),
+        salts: Salts | None = None,
     ) -> None:
         self._views = views
+        self._site = site_views
         self.calendar = calendar
         self._clock = clock
         self._months = months
+        self._own = own
+        self._salts = salts
+        self._minute = MinuteCache(clock)
+        self.most_read = MostRead(views, site_views, calendar, clock)
         # The hour up to which this process has kept the site's.
         self._kept_until = 0
+
+    def origin(self, referrer: str, *, is_automated: bool) -> Origin:
+        """What a page says of its view."""
+        if not (referrer or is_automated):
+            return NO_ORIGIN
+        host = source_of(referrer, self._own) if "//" in referrer else host_name(referrer)
+        source = "" if host in self._own else host
+        return Origin(source, agents.WEBDRIVER if is_automated else "")
 
     def today(self) -> int:
         """A day such as 20261123."""
@@ -39,45 +132,142 @@ class Statistics:
         """The day that was so many days before this one."""
         return day_number(date_of(day) - timedelta(days))
 
-    async def days(self, path: str | None, first: int, last: int) -> dict[int, int]:
-        """The views of each day from the first to the last, of a page, or with None of the site.
+    async def report(self, path: str | None, first: int, last: int) -> Report:
+        """The days from the first to the last, of a page, or with None of the site.
 
         Raises ValueError for such as are no days, or too many.
         """
-        found = Counter[int]()
+        found = await self._days(path, first, last)
+        days = {day: found.get(day, Day(0, 0, {})) for day in days_between(first, last)}
+        most_exact = MOST_EXACT_OF_SITE if path is None else MOST_EXACT
+        return Report(days, await self._site.people(), most_exact)
+
+    async def _days(self, path: str | None, first: int, last: int) -> Mapping[int, Day]:
+        months = months_between(first, last)
         if path is None:
-            for hour, views in (await self._hours_of_site(first, last)).items():
-                found[hour // DAY] += views
-        else:
-            months = await self._views.months(path, months_between(first, last))
-            for month, each in months.items():
-                found.update({DAY * month + day: views for day, views in each.days.items()})
-        return {day: found[day] for day in days_between(first, last)}
+            return _days_of_site(await self._numbers(months))
+        kept = await self._views.months(path, months)
+        return {
+            DAY * month + day: Day(views, each.visitors.get(day, 0), each.bots.get(day, {}))
+            for month, each in kept.items()
+            for day, views in each.days.items()
+        }
 
     async def hours(self, path: str | None, first: int, last: int) -> dict[int, int]:
-        """The same by hour, such as 2026112316, as far as it is known: of a page for three days."""
+        """The views by hour, such as 2026112316, as far as is known: of a page for three days."""
         if path is None:
-            found = await self._hours_of_site(first, last)
+            found = (await self._numbers(months_between(first, last))).hours
         else:
             found = await self._views.hours(path)
         days = {*days_between(first, last)}
         return {hour: views for hour, views in found.items() if hour // DAY in days}
 
-    async def _hours_of_site(self, first: int, last: int) -> Mapping[int, int]:
-        """What is kept, and for hours whose parts are there still, their sum."""
-        parts = await self._views.hours_of_site()
-        kept = await self._views.kept_hours(months_between(first, last))
-        return {**kept, **{hour: n for hour, n in parts.items() if n >= kept.get(hour, 0)}}
+    async def _numbers(self, months: list[int]) -> SiteNumbers:
+        """What is kept, and what the shares have of hours and days that are there still."""
+        shares = await self._minute.find_or_make("shares", self._site.shares)
+        return _larger(await self._site.kept(months), shares)
+
+    async def sources(self, first: int, last: int) -> Counter[str]:
+        """The hosts from where visitors came, and "" for those that were too many to keep; of the
+        last MAX_SOURCE_DAYS of the period."""
+        days = days_between(first, last)[-MAX_SOURCE_DAYS:]
+        kept = dict(zip(days, await self._site.sources(days), strict=True))
+        for day in self._recent_days():
+            if day in kept:
+                shares = await self._site.shares_of_sources(day)
+                if shares.total() >= kept[day].total():
+                    kept[day] = shares
+        return sum(kept.values(), Counter())
+
+    async def top(self, by: str, days: int, count: int) -> list[TopPage]:
+        """The `count` first pages, of MAX_PAGES at most; see MostRead. It is kept for a minute."""
+        make = partial(self.most_read.top, by, days, MAX_PAGES)
+        found: list[TopPage] = await self._minute.find_or_make((by, days), make)
+        return found[:count]
+
+    async def today_of_site(self) -> Report:
+        today = self.today()
+        return await self.report(None, today, today)
+
+    async def views_ever(self) -> int:
+        """How often the site was viewed since views are dated."""
+        shares: SiteNumbers = await self._minute.find_or_make("shares", self._site.shares)
+        return shares.ever
+
+    async def count_as_people(self, name: str, *, is_people: bool) -> frozenset[str]:
+        """Let the views of a class of bots count as people's, or not, in what was kept before as
+        well. Returns all classes that do."""
+        await self._site.count_as_people(name, is_people=is_people)
+        return await self._site.people()
+
+    def _recent_days(self) -> list[int]:
+        """Those of which shares may be there still."""
+        today = self.today()
+        return [today, self.days_before(today, 1)]
+
+    async def begin(self, clients: Clients) -> None:
+        """Before the first view: what is needed to tell visitors apart, if they are."""
+        if self._salts is None:
+            return
+        # In a thread, which Redis's answer is not waiting for.
+        loaded = asyncio.create_task(asyncio.to_thread(agents.load))
+        # If Redis is away, keeping up asks it again.
+        with suppress(StoreUnavailable, ErrorReply):
+            await self.keep_salts(clients)
+        await loaded
+
+    async def keep_salts(self, clients: Clients) -> None:
+        """Know the salt of the day before it begins, and nobody of a day that is over."""
+        if self._salts is not None and await self._salts.keep_up(self._site):
+            clients.clear()
 
     async def keep_up(self) -> None:
-        """Once an hour: keep the site's views of the hours that are over, and remove old parts."""
+        """Once an hour: keep the site's numbers of what is over, and remove old shares."""
         now_ms = self._clock()
         now = hour_number(self.calendar.hour_of(now_ms))
         if now <= self._kept_until:
             return
         oldest = hour_number(self.calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS))
-        parts = await self._views.hours_of_site()
-        over = {hour: views for hour, views in parts.items() if hour < now}
-        await self._views.keep(over, (self._months + 1) * MONTH_MS)
-        await self._views.drop([hour for hour in over if hour < oldest])
+        kept_ms = (self._months + 1) * MONTH_MS
+        shares = await self._site.shares()
+        await self._site.keep(_before(shares, now), kept_ms)
+        await self._site.drop(_before(shares, oldest))
+        yesterday = self.days_before(now // DAY, 1)
+        sources = await self._site.shares_of_sources(yesterday)
+        await self._site.keep_sources(yesterday, sources, kept_ms)
+        await self.most_read.keep_up()
         self._kept_until = now
+
+
+def _days_of_site(numbers: SiteNumbers) -> dict[int, Day]:
+    views = Counter[int]()
+    for hour, number in numbers.hours.items():
+        views[hour // DAY] += number
+    days = {*views, *numbers.visitors, *numbers.bots}
+    return {
+        day: Day(views[day], numbers.visitors.get(day, 0), numbers.bots.get(day, {}))
+        for day in days
+    }
+
+
+def _larger(one: SiteNumbers, other: SiteNumbers) -> SiteNumbers:
+    """Of each number the larger: the shares grow until they are removed behind their sum."""
+    bots = {
+        day: one.bots.get(day, Counter()) | other.bots.get(day, Counter())
+        for day in {*one.bots, *other.bots}
+    }
+    return SiteNumbers(
+        Counter(one.hours) | Counter(other.hours),
+        Counter(one.visitors) | Counter(other.visitors),
+        bots,
+    )
+
+
+def _before(numbers: SiteNumbers, hour: int) -> SiteNumbers:
+    """What is of hours and of days before this hour."""
+    day = hour // DAY
+    return SiteNumbers(
+        {at: views for at, views in numbers.hours.items() if at < hour},
+        {at: number for at, number in numbers.visitors.items() if at < day},
+        {at: classes for at, classes in numbers.bots.items() if at < day},
+    )

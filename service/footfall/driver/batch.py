@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..errors import StoreUnavailable
 from .client import RedisClient
@@ -23,8 +23,9 @@ from .cluster import slot_of_key
 from .connection import Command, Done
 from .packed import Moment, PackedChange, PackedRead
 from .replies import UNDELIVERED, deliver, failure, is_unknown_script
-from .script_calls import ChangeCall, CountsCallback, Rate, ScriptCall, Taking, TokenCall
+from .script_calls import ChangeCall, CountsCallback, DatedCall, Rate, ScriptCall, Taking, TokenCall
 from .scripts import Scripts
+from .visits import Visitor, Visits
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,14 @@ Began = Callable[[int], None]
 # What is asked, and who waits for it.
 Changes = dict[PackedChange, list[CountsCallback]]
 Reads = dict[PackedRead, list[CountsCallback]]
+Visitors = dict[PackedChange, list[Visitor]]
+
+
+class Dating(NamedTuple):
+    """Says when views are counted, and notes who has viewed the site."""
+
+    moment: Clock
+    visits: Visits
 
 
 class Batcher(Protocol):
@@ -67,8 +76,10 @@ class Batcher(Protocol):
         """`done` gets the numbers, 0 for one that is not stored."""
         ...
 
-    def add(self, change: PackedChange, done: CountsCallback) -> None:
-        """Change counters; `done` gets the new counts."""
+    def add(
+        self, change: PackedChange, done: CountsCallback, visitor: Visitor | None = None
+    ) -> None:
+        """Change counters, as this visitor wants; `done` gets the new counts."""
         ...
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
@@ -84,14 +95,14 @@ class Batch:
         redis: RedisClient,
         scripts: Scripts,
         began: Began,
-        moment: Clock | None,
+        dating: Dating | None,
         ask: Ask,
         most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
     ) -> None:
         self._redis = redis
         self._is_cluster = redis.is_cluster
-        self._add = scripts["counters/count" if moment else "counters/add"]
-        self._moment = moment
+        self._add = scripts["counters/count" if dating else "counters/add"]
+        self._dating = dating
         self._take_tokens = scripts["rate_limit/take_tokens"]
         self.began = began
         self.ask = ask
@@ -99,6 +110,7 @@ class Batch:
         self._in_flight = 0
         # What has been asked since the last batch was sent.
         self._changes: Changes = {}
+        self._visitors: Visitors = {}
         self._reads: Reads = {}
         self._takings: list[Taking] = []
         self.waiting = 0
@@ -117,9 +129,13 @@ class Batch:
             self._reads.setdefault(read, []).append(done)
             self.waiting += 1
 
-    def add(self, change: PackedChange, done: CountsCallback) -> None:
+    def add(
+        self, change: PackedChange, done: CountsCallback, visitor: Visitor | None = None
+    ) -> None:
         if self._is_leaving or self._may_join(done):
             self._changes.setdefault(change, []).append(done)
+            if visitor is not None:
+                self._visitors.setdefault(change, []).append(visitor)
             self.waiting += 1
             self._number += change.size
             if self._number >= MAX_BATCH_CHANGES:
@@ -166,14 +182,20 @@ class Batch:
         calls: list[ScriptCall] = []
         if self._changes:
             changes, self._changes = self._changes, {}
-            moment = self._moment() if self._moment else None
             for some in _by_slot(changes) if self._is_cluster else (changes,):
-                calls.append(ChangeCall(self._add, some, moment))
+                is_dated = self._dating is not None
+                calls.append(self._dated(some) if is_dated else ChangeCall(self._add, some))
         if self._takings:
             takings, self._takings = self._takings, []
             for few in _takings_by_slot(takings) if self._is_cluster else (takings,):
                 calls.append(TokenCall(self._take_tokens, few))
         return calls
+
+    def _dated(self, changes: Changes) -> ChangeCall:
+        assert self._dating is not None
+        moment, visits = self._dating
+        visitors = {each: self._visitors.pop(each, ()) for each in changes}
+        return DatedCall(self._add, changes, moment(), visitors, visits)
 
     def landed(self) -> None:
         """A batch has its replies. The next one is sent before those are answered, so that Redis

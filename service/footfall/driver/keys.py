@@ -97,9 +97,11 @@ class Keys:
         return f"{self._group(group)}:numbers"
 
     @staticmethod
-    def hours_beside(key: bytes) -> bytes:
-        """The views of the last hours of the group that a key belongs to."""
-        return key.partition(b"}")[0] + b"}:hours"
+    def shares_beside(key: bytes, day: int) -> tuple[bytes, bytes]:
+        """The share of the site's statistics, and of its sources on a day, of the group that a key
+        belongs to."""
+        group = key.partition(b"}")[0]
+        return group + b"}:site", group + b"}:sources:%d" % day
 
     @staticmethod
     def numbers_beside(counts_key: str) -> str:
@@ -114,13 +116,49 @@ class Keys:
         """A page's views of the last hours."""
         return f"{self._beside(path)}:hours:{digest(path)}"
 
-    def hours_in(self, group: int) -> str:
-        """Views of the last hours of all pages in a group, of GROUPS."""
-        return f"{self._group(group)}:hours"
+    def bots(self, path: str, month: int) -> str:
+        """A page's views by bots, by day of the month and class."""
+        return f"{self._beside(path)}:bots:{digest(path)}:{month}"
 
-    def site_hours(self, month: int) -> str:
-        """Views of the site in each hour of a month that is over."""
-        return self.site(f"hours:{month}")
+    def visitors(self, path: str, day: int) -> str:
+        """Who has viewed a page on a day such as 20261123, as numbers of that day."""
+        return f"{self._beside(path)}:visitors:{digest(path)}:{day}"
+
+    def read_beside(self, path: str, day: int) -> str:
+        """The pages most viewed on a day, of the group that has the views of this one."""
+        return f"{self._beside(path)}:read:{day}"
+
+    def read_in(self, group: int, day: int) -> str:
+        """The same of a group, of GROUPS."""
+        return f"{self._group(group)}:read:{day}"
+
+    def share(self, group: int) -> str:
+        """A group's share of the site's statistics: fields as in site_views."""
+        return f"{self._group(group)}:site"
+
+    def visitors_in(self, group: int, day: int) -> str:
+        """A share of who has viewed the site on a day, whatever pages."""
+        return f"{self._group(group)}:visitors:{day}"
+
+    def sources_in(self, group: int, day: int) -> str:
+        """A group's share of the hosts from where visitors came on a day."""
+        return f"{self._group(group)}:sources:{day}"
+
+    def site_views(self, month: int) -> str:
+        """The site's views by hour, and visitors and views by bots by day, of a month."""
+        return self.site(f"views:{month}")
+
+    def sources(self, day: int) -> str:
+        """The hosts from where visitors came on a day."""
+        return self.site(f"sources:{day}")
+
+    def most_read(self, day: int) -> str:
+        """The pages most viewed on a day that is over; with 0, ever."""
+        return self.site(f"read:{day}" if day else "read")
+
+    def visitor_salt(self, day: int) -> str:
+        """With what visitors of a day are told apart."""
+        return self.site(f"salt:{day}")
 
     def _beside(self, path: str) -> str:
         """What the keys of a page's views begin with, so that one script changes all of them."""

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher, Began, Clock
+from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher, Began, Dating
 from .client import RedisClient
 from .cluster import Cluster, slot_of_key
 from .connection import CommandSender
@@ -16,6 +16,7 @@ from .packed import PackedChange, PackedRead
 from .replies import deliver
 from .script_calls import CountsCallback, Rate
 from .scripts import Scripts
+from .visits import Visitor
 
 
 class NodeBatches:
@@ -46,12 +47,14 @@ class NodeBatches:
         for node, places, part in read.split[1]:
             self._batch(node).read(part, partial(joint.received, places))
 
-    def add(self, change: PackedChange, done: CountsCallback) -> None:
+    def add(
+        self, change: PackedChange, done: CountsCallback, visitor: Visitor | None = None
+    ) -> None:
         if len(change.parts) == 1:
-            return self._batch_at(change.slot).add(change, done)
+            return self._batch_at(change.slot).add(change, done, visitor)
         joint = _Joint(change.size, len(change.parts), done)
         for places, part in change.parts:
-            self._batch_at(part.slot).add(part, partial(joint.received, places))
+            self._batch_at(part.slot).add(part, partial(joint.received, places), visitor)
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         batch = self._batch_at(slot_of_key(bucket.encode()))
@@ -108,10 +111,10 @@ def batcher_of(
     redis: RedisClient,
     scripts: Scripts,
     began: Began,
-    moment: Clock | None = None,
+    dating: Dating | None = None,
 ) -> Batcher:
     """The Batcher for this sender: a Batch, or a Batch for each node of a Cluster."""
-    make = partial(Batch, redis, scripts, began, moment)
+    make = partial(Batch, redis, scripts, began, dating)
     if isinstance(sender, Cluster):
         make = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
         return NodeBatches(sender, make)
@@ -119,11 +122,11 @@ def batcher_of(
 
 
 def batches_of(
-    redis: RedisClient, scripts: Scripts, began: Began, moment: Clock | None
+    redis: RedisClient, scripts: Scripts, began: Began, dating: Dating | None
 ) -> dict[CommandSender, Batcher]:
     """A Batcher for each sender: changes may wait for the disk or for replicas, and reads must not
-    wait behind them. With `moment` views are dated."""
+    wait behind them. With `dating` views are dated."""
     return {
-        sender: batcher_of(sender, redis, scripts, began, moment)
+        sender: batcher_of(sender, redis, scripts, began, dating)
         for sender in (redis.sender, redis.prompt, redis.changes)
     }

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from sys import getsizeof
 from typing import NamedTuple, TypeVar
 
+from ..model import NO_ORIGIN, Origin
 from .cluster import slot_of_key
 from .connection import Command, pack_word
 from .keys import Keys, digest
@@ -22,6 +23,8 @@ CHANGE_OVERHEAD_BYTES = 130
 _GET = b"*2\r\n$3\r\nGET\r\n"
 _HGET = b"*3\r\n$4\r\nHGET\r\n"
 _ONE = pack_word(1)
+# From where a view came and the bot that it is by, if neither is said.
+_NO_ORIGIN = pack_word(""), b""
 
 T = TypeVar("T")
 
@@ -66,12 +69,21 @@ class PackedRead:
 
 
 class Moment(NamedTuple):
-    """When views are counted, for lua/counters/count.lua: a month such as 202611, and packed day,
-    hour, oldest hour, and for how many ms hours and the month are kept; the last also as it is."""
+    """When views are counted, for lua/counters/count.lua: a day such as 20261123, and `packed` what
+    the script is told of it. The month is kept for `days_ms`, visitors' numbers for `day_ms`.
 
-    month: int
+    Visitors are numbered with the salt; without one they are not told apart.
+    """
+
+    day: int
     packed: bytes
     days_ms: int
+    day_ms: int
+    salt: bytes = b""
+
+    @property
+    def month(self) -> int:
+        return self.day // 100
 
 
 class PackedChange:
@@ -86,7 +98,9 @@ class PackedChange:
         "args",
         "changes",
         "is_rise",
+        "is_view",
         "keys",
+        "origin",
         "size",
     )
 
@@ -95,10 +109,13 @@ class PackedChange:
         names: "PackedNames",
         changes: Sequence[tuple[str, int]],
         packed: Sequence[tuple[bytes, bytes]],
+        origin: tuple[bytes, bytes] = _NO_ORIGIN,
     ) -> None:
-        """`packed` has for each its two keys in one piece, and its field."""
+        """`packed` has for each its two keys in one piece, and its field; `origin` the source and
+        the bot of all, packed, the latter b"" for none."""
         self._names = names
         self.changes = changes
+        self.origin = origin
         self.size = len(changes)
         self.keys = b"".join([keys for keys, _ in packed])
         # Fields and deltas in turn.
@@ -110,28 +127,37 @@ class PackedChange:
         )
         # Several of the same rise are made at once, and each still gets the count of its own.
         self.is_rise = self.size == 1 and changes[0][1] == 1
+        self.is_view = any(name.startswith("time ") for name, _ in changes)
         self._each = packed if self.size > 1 else ()
         self._parts: list[tuple[list[int], PackedChange]] = []
         self._dated = 0, b""
 
-    def keys_in(self, month: int) -> bytes:
-        """The keys of each change, with those that tell when its page was viewed."""
-        if self._dated[0] != month:
+    def keys_on(self, day: int) -> bytes:
+        """The keys of each change, with those that tell when and by whom its page was viewed."""
+        if self._dated[0] != day:
             each = zip(self._each or [(self.keys, b"")], self.changes, strict=True)
-            keys = [keys + self._names.dated(name, month) for (keys, _), (name, _) in each]
-            self._dated = month, b"".join(keys)
+            keys = [keys + self._names.dated(name, day) for (keys, _), (name, _) in each]
+            self._dated = day, b"".join(keys)
         return self._dated[1]
 
-    @property
-    def hours_of_group(self) -> bytes:
-        """The key of the views of all pages of a group, that of the first change."""
-        return pack_word(Keys.hours_beside(self.keys.partition(b"\r\n")[2]))
+    def shares_on(self, day: int) -> bytes:
+        """The keys of a share of the site's statistics, that of the first change's group."""
+        shares = Keys.shares_beside(self.keys.partition(b"\r\n")[2], day)
+        return b"".join(map(pack_word, shares))
+
+    def noted(self, number: int, noted: bytes) -> bytes:
+        """The arguments of a rise by this number, or of one change, with what is noted of each."""
+        if not self._each:
+            return (self.args if number == 1 else self.rise_by(number)) + noted
+        deltas = (_ONE if delta == 1 else pack_word(delta) for _, delta in self.changes)
+        fields = zip(self._each, deltas, strict=True)
+        return b"".join([field + delta + noted for (_, field), delta in fields])
 
     @property
     def kept_bytes(self) -> int:
         """About how much memory it takes."""
         # The keys of days and hours are longer than the others.
-        packed = len(self.keys) * (4 if self._names.is_dated else 1) + len(self.args)
+        packed = len(self.keys) * (6 if self._names.is_dated else 1) + len(self.args)
         names = sum(getsizeof(name) for name, _ in self.changes)
         each = packed + CHANGE_OVERHEAD_BYTES * self.size if self._each else 0
         return packed + names + each
@@ -159,7 +185,7 @@ class PackedChange:
         if len(places) == self.size:
             return self
         changes, packed = zip(*((self.changes[i], self._each[i]) for i in places), strict=True)
-        return PackedChange(self._names, changes, packed)
+        return PackedChange(self._names, changes, packed, self.origin)
 
 
 class PackedNames:
@@ -183,13 +209,26 @@ class PackedNames:
         """The version of an article's comments."""
         return self._versions[path]
 
-    def change(self, changes: Sequence[tuple[str, int]]) -> PackedChange:
-        return PackedChange(self, changes, [self._counters[name] for name, _ in changes])
+    def change(
+        self, changes: Sequence[tuple[str, int]], origin: Origin = NO_ORIGIN
+    ) -> PackedChange:
+        packed = [self._counters[name] for name, _ in changes]
+        if origin is NO_ORIGIN:
+            return PackedChange(self, changes, packed)
+        bot = pack_word(origin.bot) if origin.bot else b""
+        return PackedChange(self, changes, packed, (pack_word(origin.source), bot))
 
-    def dated(self, name: str, month: int) -> bytes:
-        """The keys of a page's views, by hours and by the days of this month."""
-        path = name.partition(" ")[2]
-        return pack_word(self._keys.hours(path)) + pack_word(self._keys.days(path, month))
+    def dated(self, name: str, day: int) -> bytes:
+        """The keys of what is kept of a page's views on this day."""
+        path, keys, month = name.partition(" ")[2], self._keys, day // 100
+        beside = (
+            keys.hours(path),
+            keys.days(path, month),
+            keys.bots(path, month),
+            keys.visitors(path, day),
+            keys.read_beside(path, day),
+        )
+        return b"".join(map(pack_word, beside))
 
     def clear(self) -> None:
         """Forget counters' keys, since the seed or the number of buckets has changed."""

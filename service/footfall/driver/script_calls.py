@@ -13,6 +13,7 @@ from .keys import weight
 from .packed import Moment, PackedChange
 from .replies import UNDELIVERED, deliver, failure
 from .scripts import Script
+from .visits import Visitor, Visits
 
 log = logging.getLogger(__name__)
 
@@ -52,43 +53,33 @@ class ScriptCall(ABC):
 
 
 class ChangeCall(ScriptCall):
-    """Changes of counters, and who waits for each. With a moment, views are dated by it."""
+    """Changes of counters, and who waits for each."""
 
     def __init__(
-        self,
-        script: Script,
-        changes: Mapping[PackedChange, Sequence[CountsCallback]],
-        moment: Moment | None = None,
+        self, script: Script, changes: Mapping[PackedChange, Sequence[CountsCallback]]
     ) -> None:
         self._script = script
         self._changes = changes
-        self._moment = moment
         self.size = 0
 
     def command(self, *, in_full: bool = False) -> Command:
         keys, args, number = [], [], 0
-        moment = self._moment
         for change, waiting in self._changes.items():
             times = len(waiting)
-            own = change.keys if moment is None else change.keys_in(moment.month)
             if times == 1:
-                keys.append(own)
+                keys.append(change.keys)
                 args.append(change.args)
                 number += change.size
             elif change.is_rise:
-                keys.append(own)
+                keys.append(change.keys)
                 args.append(change.rise_by(times))
                 number += 1
             else:
-                keys.append(own * times)
+                keys.append(change.keys * times)
                 args.append(change.args * times)
                 number += change.size * times
         self.size = number
-        if moment is None:
-            return self._script.call(2 * number, 2 * number, keys + args, in_full=in_full)
-        site = next(iter(self._changes)).hours_of_group
-        words = [site, *keys, moment.packed, *args]
-        return self._script.call(1 + 4 * number, 5 + 2 * number, words, in_full=in_full)
+        return self._script.call(2 * number, 2 * number, keys + args, in_full=in_full)
 
     def answer(self, replies: list[Any]) -> int:
         new_weight = place = 0
@@ -119,6 +110,74 @@ class ChangeCall(ScriptCall):
     def fail(self, error: Exception) -> None:
         for waiting in self._changes.values():
             _answer(waiting, error)
+
+
+# Of the keys and arguments of lua/counters/count.lua, those before the first change, and those of
+# each: of its arguments, without the visitors.
+_KEYS_BEFORE, _KEYS_EACH = 2, 7
+_ARGS_BEFORE, _ARGS_EACH = 7, 5
+_NONE = pack_word(0)
+_NOBODY = _NONE + _NONE
+
+
+class DatedCall(ChangeCall):
+    """The same where views are dated, and it is noted by whom they are."""
+
+    def __init__(
+        self,
+        script: Script,
+        changes: Mapping[PackedChange, Sequence[CountsCallback]],
+        moment: Moment,
+        visitors: Mapping[PackedChange, Sequence[Visitor]],
+        visits: Visits,
+    ) -> None:
+        super().__init__(script, changes)
+        self._moment = moment
+        self._visitors = visitors
+        self._visits = visits
+
+    def command(self, *, in_full: bool = False) -> Command:
+        keys, args, number, extra = [], [], 0, 0
+        day = self._moment.day
+        for change, waiting in self._changes.items():
+            noted, words = self._noted(change)
+            extra += words * change.size
+            keys.append(change.keys_on(day))
+            if change.is_rise:
+                args.append(change.noted(len(waiting), noted))
+                number += 1
+                continue
+            args.append(change.noted(1, noted))
+            more = len(waiting) - 1
+            # Who has viewed is noted with the first of them.
+            keys.append(keys[-1] * more)
+            args.append(change.noted(1, change.origin[0] + _NOBODY) * more)
+            number += change.size * (more + 1)
+        self.size = number
+        first = next(iter(self._changes)).shares_on(day)
+        return self._script.call(
+            _KEYS_BEFORE + _KEYS_EACH * number,
+            _ARGS_BEFORE + _ARGS_EACH * number + extra,
+            [first, *keys, self._moment.packed, *args],
+            in_full=in_full,
+        )
+
+    def _noted(self, change: PackedChange) -> tuple[bytes, int]:
+        """What is noted of the views of a change, and how many words of it are visitors."""
+        source, bot_of_page = change.origin
+        visitors = self._visitors.get(change)
+        if not visitors or not change.is_view:
+            return source + _NOBODY, 0
+        salt = self._moment.salt
+        people, bots = set[int](), list[bytes]()
+        for each in visitors:
+            if bot := each.bot or bot_of_page:
+                bots.append(bot)
+            elif salt:
+                people.add(each.number(salt))
+        self._visits.note(self._moment, people)
+        counts = pack_word(len(people)) + pack_word(len(bots))
+        return b"".join([source, counts, *map(pack_word, people), *bots]), len(people) + len(bots)
 
 
 def _new_weight(change: PackedChange, counts: Sequence[Any]) -> int:

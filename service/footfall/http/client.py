@@ -43,6 +43,11 @@ def address_of(peer: Sequence[object] | None, headers: Headers, trusted: Network
     return forwarded_address(nearest, forwarded, trusted)
 
 
+def purpose_of(headers: Mapping[bytes, bytes]) -> bytes:
+    """What a browser says that it asks for; b"" for what somebody wants to see."""
+    return headers.get(b"sec-purpose") or headers.get(b"purpose", b"")
+
+
 def is_proxy(peer: str, trusted: Networks) -> bool:
     """Is a connection from this address one of a trusted proxy?
 

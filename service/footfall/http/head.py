@@ -24,15 +24,18 @@ DECIDING = UNUSUAL | {
     b"x-forwarded-for",
     b"x-request-id",
 }
-# Where only some sites may call, the page decides, too.
-_DECIDING_OF_PAGES = DECIDING | {b"referer", b"origin"}
+# Where only some sites may call, the page decides, too; where visitors are told apart, what they
+# are.
+_OF_PAGES = ("Referer", "Origin")
+_OF_AGENTS = ("User-Agent", "Sec-Purpose", "Purpose")
 # What browsers and proxies send with most requests, which is dropped where the parser finds it.
 # That is only faster: any other name is compared in lower case.
-_COMMON = """
+_BROWSERS = """
     Accept Accept-Encoding Accept-Language Cache-Control Content-Length Cookie DNT Pragma Priority
     Sec-CH-UA Sec-CH-UA-Mobile Sec-CH-UA-Platform Sec-Fetch-Dest Sec-Fetch-Mode Sec-Fetch-Site
     Sec-Fetch-Storage-Access Sec-GPC Save-Data User-Agent Via X-Forwarded-Host X-Forwarded-Port
     X-Forwarded-Proto X-Real-IP CF-Connecting-IP CF-IPCountry CF-Ray CF-Visitor CDN-Loop
+    Referer Origin
 """
 
 
@@ -40,8 +43,7 @@ def _spellings(names: Iterable[str]) -> frozenset[bytes]:
     return frozenset(each.encode() for name in names for each in (name, name.lower()))
 
 
-_DROPPED = _spellings([*_COMMON.split(), "Referer", "Origin"])
-_DROPPED_OF_PAGES = _spellings(_COMMON.split())
+_COMMON = _spellings(_BROWSERS.split())
 _NONE: frozenset[bytes] = frozenset()
 
 # Takes a header's name and value.
@@ -67,9 +69,11 @@ class DecidingHeaders:
     `peculiar` has the names of those that are repeated, or with which only an endpoint can answer.
     """
 
-    def __init__(self, *, with_pages: bool) -> None:
-        self._names = _DECIDING_OF_PAGES if with_pages else DECIDING
-        self._dropped = _DROPPED_OF_PAGES if with_pages else _DROPPED
+    def __init__(self, *, with_pages: bool, with_agents: bool) -> None:
+        pages = _OF_PAGES if with_pages else ()
+        agents = _OF_AGENTS if with_agents else ()
+        self._names = DECIDING.union(map(str.encode, map(str.lower, (*pages, *agents))))
+        self._dropped = _COMMON - _spellings((*pages, *agents))
         self.first: dict[bytes, bytes] = {}
         self.repeated: list[tuple[bytes, bytes]] = []
         self.peculiar: list[bytes] = []

@@ -68,7 +68,7 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
     # A data set of format 1 has no seed.
     is_seeded = data.format > 1
     hashes = list(keys.every_counts()) if is_seeded else await _buckets(data.redis, keys)
-    months = await data.views.known_months() if is_seeded else []
+    months = await data.site_views.known_months() if is_seeded else []
     for first in range(0, len(hashes), KEYS_A_TRIP):
         on_progress("counters", first / len(hashes))
         part, seeded = hashes[first : first + KEYS_A_TRIP], keys if is_seeded else None
@@ -76,7 +76,8 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
             async for line in view_lines.lines_of_counters(data, counters, months):
                 yield line
     if months:
-        yield await view_lines.line_of_site(data, months)
+        async for line in view_lines.lines_of_site(data, months):
+            yield line
     names = await Pages.of(data)
     done, every = 0, iter(names)
     while group := list(islice(every, KEYS_A_TRIP)):

@@ -31,8 +31,8 @@ class ViewsCheck:
     async def is_needed(self) -> bool:
         """Was anything kept lately? If not, no page has to be looked at."""
         keys = self._data.keys
-        hours = [keys.hours_in(group) for group in range(GROUPS)]
-        hours += [keys.site_hours(month) for month in self._months]
+        hours = [keys.share(group) for group in range(GROUPS)]
+        hours += [keys.site_views(month) for month in self._months]
         return any(await self._data.redis.ask_masters(*(("HLEN", key) for key in hours)))
 
     async def problems(self, counters: Iterable[bytes]) -> AsyncIterator[str]:

@@ -8,6 +8,7 @@ from ..store.bans import Bans
 from ..store.comments import Comments
 from ..store.journal import Journal
 from ..store.mending import Mending
+from ..store.site_views import SiteViews
 from ..store.size import CounterNumbers
 from ..store.views import Views
 
@@ -29,4 +30,5 @@ class DataSet:
     mending: Mending
     numbers: CounterNumbers
     views: Views
+    site_views: SiteViews
     format: int

@@ -1,7 +1,6 @@
 """What a backup has besides counters and comments, and how it has to look to be restored."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -17,7 +16,12 @@ _UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
 # Of a page's views: a month, an hour, and what a month has.
 _MONTH = re.compile("20[0-9]{2}(0[1-9]|1[0-2])")
 _HOUR = re.compile("20[0-9]{8}")
-_FIELD = re.compile("[1-9]|[12][0-9]|3[01]|base|undated")
+_FIELD = re.compile("v?([1-9]|[12][0-9]|3[01])|base|undated")
+_BOT = re.compile("([1-9]|[12][0-9]|3[01]) [^ ]+")
+# Of the site: what it has of hours and of days; hosts and paths.
+_DAY = re.compile("20[0-9]{6}")
+_OF_SITE = re.compile("ever|20[0-9]{8}|v20[0-9]{6}|b20[0-9]{6} [^ ]+")
+_ANY = re.compile(".*", re.DOTALL)
 # The fields of an account; its label may be null.
 _TEXTS = ("type", "display_name", "email", "url", "avatar")
 # The types that credentials have in JSON.
@@ -33,16 +37,23 @@ def is_count(value: object) -> bool:
 
 def is_page_views(page: object) -> bool:
     match page:
-        case {"months": dict(months), "hours": dict(hours), **rest}:
-            are_months = all(map(_MONTH.fullmatch, months)) and all(map(_is_month, months.values()))
-            return not rest and are_months and _are_hours(hours)
+        case {"months": dict(months), "bots": dict(bots), "hours": dict(hours), **rest}:
+            are_months = all(map(_MONTH.fullmatch, [*months, *bots]))
+            are_months &= all(map(_is_month, months.values()))
+            are_bots = all(_are_counts(each, _BOT) for each in bots.values())
+            return not rest and are_months and are_bots and _are_counts(hours, _HOUR)
     return False
 
 
 def is_site_views(site: object) -> bool:
     match site:
-        case {"kept": dict(kept), "parts": dict(parts), **rest}:
-            return not rest and _are_hours(kept) and _are_hours(parts)
+        case {"kept": kept, "shares": shares, "people": list(people), **rest}:
+            are_names = all(isinstance(name, str) for name in people)
+            are_numbers = _are_counts(kept, _OF_SITE) and _are_counts(shares, _OF_SITE)
+            return not rest and are_names and are_numbers
+        case {"day": int(day), "sources": sources, "read": read, **rest}:
+            is_day = not day or _DAY.fullmatch(str(day)) is not None
+            return not rest and is_day and _are_counts(sources, _ANY) and _are_counts(read, _ANY)
     return False
 
 
@@ -53,8 +64,13 @@ def _is_month(fields: object) -> bool:
     )
 
 
-def _are_hours(hours: Mapping[str, object]) -> bool:
-    return all(map(_HOUR.fullmatch, hours)) and all(map(is_count, hours.values()))
+def _are_counts(found: object, name: re.Pattern[str]) -> bool:
+    """Counts by names of this form."""
+    return (
+        isinstance(found, dict)
+        and all(map(name.fullmatch, found))
+        and all(map(is_count, found.values()))
+    )
 
 
 def is_account(text: object) -> bool:

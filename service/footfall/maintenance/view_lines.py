@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
+from ..domain.calendar import DAY_MS
 from ..domain.moments import HOURS_MS
+from ..domain.most_read import KEPT_DAYS
 from ..driver.keys import Keys
-from ..store.views import BASE, UNDATED, Month, PageViews
+from ..store.views import BASE, DAYS_OF_GROUPS, UNDATED, Month, PageViews, last_days
 from .dataset import DataSet
 
 PAGES_A_TRIP = 50
@@ -58,48 +60,102 @@ async def _steady(
     return steady
 
 
-async def line_of_site(data: DataSet, months: Sequence[int]) -> Line:
-    """The hours of the site: sums that are kept, and those that may grow yet."""
-    parts = await data.views.hours_of_site()
-    kept = await data.views.kept_hours(months)
-    return {"site_views": {"kept": _named(kept), "parts": _named(parts)}}
+async def lines_of_site(data: DataSet, months: Sequence[int]) -> AsyncIterator[Line]:
+    """The numbers of the site: sums that are kept, and those that may grow yet; and by day, from
+    where visitors came, and which pages were read most."""
+    site = data.site_views
+    kept, shares, people = await site.kept(months), await site.shares(), await site.people()
+    yield {
+        "site_views": {
+            "kept": kept.fields(),
+            "shares": shares.fields() | {"ever": shares.ever},
+            "people": sorted(people),
+        }
+    }
+    for day in (100 * month + each for month in months for each in range(1, 32)):
+        (sources,) = await site.sources([day])
+        (read,) = await site.read([day])
+        if day in last_days(DAYS_OF_GROUPS):
+            sources |= await site.shares_of_sources(day)
+            read |= await site.shares_of_read(day)
+        if sources or read:
+            yield {"site_views": {"day": day, "sources": sources, "read": read}}
+    (ever,) = await site.read([0])
+    if ever:
+        yield {"site_views": {"day": 0, "sources": {}, "read": ever}}
 
 
 def _packed(page: PageViews) -> Line:
     months = {str(month): _fields(each) for month, each in page.months.items()}
-    return {"months": months, "hours": _named(page.hours)}
+    bots = {str(month): _by_class(each) for month, each in page.months.items() if each.bots}
+    hours = {str(hour): views for hour, views in page.hours.items()}
+    return {"months": months, "bots": bots, "hours": hours}
 
 
 def _fields(month: Month) -> dict[str, int]:
     rest = {BASE.decode(): month.base, UNDATED.decode(): month.undated}
-    return _named(month.days) | {name: number for name, number in rest.items() if number}
+    found = {str(day): views for day, views in month.days.items()}
+    found |= {f"v{day}": visitors for day, visitors in month.visitors.items()}
+    return found | {name: number for name, number in rest.items() if number}
 
 
-def _named(numbers: Mapping[int, int]) -> dict[str, int]:
-    return {str(at): number for at, number in numbers.items()}
+def _by_class(month: Month) -> dict[str, int]:
+    return {
+        f"{day} {name}": views
+        for day, classes in month.bots.items()
+        for name, views in classes.items()
+    }
 
 
 def viewed(keys: Keys, line: Line) -> Iterator[Command]:
     """The commands that restore such a line."""
-    now_ms = datetime.now(UTC).timestamp() * 1000
     for path, page in line.get("views", {}).items():
         for month, fields in page["months"].items():
-            left_ms = KEPT_MS - (now_ms - _begun_ms(month))
-            if left_ms > 0 and fields:
-                key = keys.days(path, int(month))
-                yield "HSET", key, *chain(*({BASE.decode(): 0} | fields).items())
-                yield "PEXPIRE", key, int(left_ms)
-        if hours := page["hours"]:
-            yield "HSET", keys.hours(path), *chain(*hours.items())
-            yield "PEXPIRE", keys.hours(path), HOURS_MS
-    site = line.get("site_views", {"kept": {}, "parts": {}})
-    if parts := site["parts"]:
-        yield "HSET", keys.hours_in(0), *chain(*parts.items())
-    for month in {hour[:6] for hour in site["kept"]}:
-        key = keys.site_hours(int(month))
-        kept = ((hour, views) for hour, views in site["kept"].items() if hour[:6] == month)
-        yield "HSET", key, *chain(*kept)
-        yield "PEXPIRE", key, KEPT_MS
+            base = {BASE.decode(): 0}
+            yield from _kept(keys.days(path, int(month)), base | fields, _left_ms(month))
+        for month, fields in page["bots"].items():
+            yield from _kept(keys.bots(path, int(month)), fields, _left_ms(month))
+        yield from _kept(keys.hours(path), page["hours"], HOURS_MS)
+    site = line.get("site_views", {})
+    if "kept" in site:
+        yield from _numbers_of_site(keys, site)
+    elif site:
+        yield from _day_of_site(keys, site)
+
+
+def _numbers_of_site(keys: Keys, site: Line) -> Iterator[Command]:
+    yield from _kept(keys.share(0), site["shares"])
+    for month in {_month(field) for field in site["kept"]}:
+        kept = {field: n for field, n in site["kept"].items() if _month(field) == month}
+        yield from _kept(keys.site_views(int(month)), kept, KEPT_MS)
+    yield from _kept(keys.site("people"), dict.fromkeys(site["people"], 1))
+
+
+def _day_of_site(keys: Keys, site: Line) -> Iterator[Command]:
+    day = site["day"]
+    yield from _kept(keys.sources(day), site["sources"], KEPT_MS)
+    if scores := [word for path, views in site["read"].items() for word in (views, path)]:
+        yield "ZADD", keys.most_read(day), *scores
+        if day:
+            yield "PEXPIRE", keys.most_read(day), KEPT_DAYS * DAY_MS
+
+
+def _kept(key: str, fields: Mapping[str, int], kept_ms: int | None = None) -> Iterator[Command]:
+    """For so many ms, or with None for ever."""
+    if fields and (kept_ms is None or kept_ms > 0):
+        yield "HSET", key, *chain(*fields.items())
+        if kept_ms is not None:
+            yield "PEXPIRE", key, kept_ms
+
+
+def _month(field: str) -> str:
+    """Of an hour such as 2026112316, or of a day behind a mark."""
+    return field.lstrip("vb")[:6]
+
+
+def _left_ms(month: str) -> int:
+    now_ms = datetime.now(UTC).timestamp() * 1000
+    return int(KEPT_MS - (now_ms - _begun_ms(month)))
 
 
 def _begun_ms(month: str) -> float:
@@ -114,5 +170,6 @@ async def compared(data: DataSet, pages: Mapping[str, Any]) -> AsyncIterator[tup
     for first in range(0, len(paths), PAGES_A_TRIP):
         some = paths[first : first + PAGES_A_TRIP]
         for path, there in zip(some, await data.views.of_pages(some, months), strict=True):
-            is_same = _packed(there)["months"] == pages[path]["months"]
+            kept, there_kept = pages[path], _packed(there)
+            is_same = all(there_kept[kind] == kept[kind] for kind in ("months", "bots"))
             yield f"views of {path!r}", "" if is_same else "have other days"

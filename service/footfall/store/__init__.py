@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable
 from secrets import token_hex
 
 from ..driver.background import Background
-from ..driver.batch import Clock
+from ..driver.batch import Clock, Dating
 from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.node_batches import batches_of
 from ..driver.packed import PackedNames
 from ..driver.script_calls import Rate
 from ..driver.scripts import Scripts
+from ..driver.visits import Visits
 from .accounts import Accounts
 from .backups import Backups
 from .bans import Bans
@@ -31,6 +32,7 @@ from .moderation import Moderation
 from .outbox import Outbox
 from .recent import Recent
 from .site_index import SiteIndex
+from .site_views import SiteViews
 from .size import CounterNumbers, CounterQuota, Scale
 from .undo import UndoRecords
 from .unsubscribed import Unsubscribed
@@ -82,10 +84,12 @@ class Store:
         self.moment = moment
         self.packed = PackedNames(self.keys, is_dated=moment is not None)
         self.scripts = scripts = scripts or Scripts(redis)
-        self.batches = batches_of(redis, scripts, lambda weight: self.quota.began(weight), moment)
-        self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         # What goes on behind requests, of the store and of its users.
         self.background = background or Background()
+        self.batches = batches_of(
+            redis, scripts, lambda weight: self.quota.began(weight), self._dating(moment)
+        )
+        self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
         self.journal = Journal(redis, scripts, self.keys, self.outbox, self.background)
         self._make_nouns(counter_limit)
@@ -93,6 +97,7 @@ class Store:
     def _make_nouns(self, counter_limit: int) -> None:
         redis, scripts = self.redis, self.scripts
         self.views = Views(redis, scripts, self.keys)
+        self.site_views = SiteViews(redis, scripts, self.keys)
         self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
         self.counter_walk = CounterWalk(redis, self.keys)
         self.comments = Comments(redis, scripts, self.keys, self.packed, self.batch, self.journal)
@@ -112,6 +117,13 @@ class Store:
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.numbers)
+
+    def _dating(self, moment: Clock | None) -> Dating | None:
+        if moment is None:
+            return None
+        is_cluster = self.redis.is_cluster
+        start = self.background.start
+        return Dating(moment, Visits(self.scripts, self.keys, start, is_cluster=is_cluster))
 
     def _corrected(self) -> Callable[[str, int], Awaitable[int]] | None:
         moment = self.moment

@@ -13,6 +13,7 @@ from ..driver.batch import Batcher
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.packed import PackedChange, PackedNames, PackedRead
+from ..model import NO_ORIGIN, Origin
 
 # A step of a walk reads so many hashes, and so many fields of a large one: 8 MB at worst.
 MAX_STEP_HASHES = 32
@@ -24,8 +25,8 @@ STEP_HASHES = 512
 class Counters:
     """Counters by name, which is `<type> <path>`.
 
-    `fetch(reading, done)` and `send(change, done)` join the next batch; `done` gets the counts in
-    order, or an exception.
+    `fetch(reading, done)` and `send(change, done, visitor)` join the next batch; `done` gets the
+    counts in order, or an exception.
     """
 
     def __init__(
@@ -50,9 +51,12 @@ class Counters:
         """What `fetch` takes."""
         return self._packed.read(names)
 
-    def change(self, changes: Sequence[tuple[str, str, int]]) -> PackedChange:
+    def change(
+        self, changes: Sequence[tuple[str, str, int]], origin: Origin = NO_ORIGIN
+    ) -> PackedChange:
         """What `send` takes, of (path, type, delta) each."""
-        return self._packed.change([(f"{type} {path}", delta) for path, type, delta in changes])
+        named = [(f"{type} {path}", delta) for path, type, delta in changes]
+        return self._packed.change(named, origin)
 
     async def read(self, names: Sequence[str]) -> list[int]:
         """The counts of these counters; 0 for a counter that does not exist."""

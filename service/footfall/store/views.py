@@ -1,40 +1,38 @@
-"""When pages were viewed: a page's views by day, and by hour for three days; the site's by hour.
+"""When and by whom pages were viewed: by day, with visitors and bots, and by hour for three days.
 
 The script that counts a view notes it in the same step (lua/counters/count.lua), so that the days
-of a page add up to its counter. The site's hours are kept in a part for each group of counters,
-since a script reaches one slot; once an hour is over, the sum of its parts is kept.
+of a page add up to its counter. What is kept of the whole site is in site_views.py.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from ..driver.client import RedisClient
-from ..driver.keys import GROUPS, Keys
+from ..driver.keys import Keys
 from ..driver.packed import Moment
 from ..driver.replies import failure
 from ..driver.scripts import Scripts
+from .numbered import STEP_FIELDS, by_number, fields_of, hashes, is_number, number_or_0
 
-# More than any of these hashes has: one step reads it whole, unless Redis does not keep it packed.
-MOST_FIELDS = 1_000
-# An hour such as 2026112316 divided by this is its month.
-MONTH = 10_000
 # As many as may be kept, the current one, and one that has begun in another time zone.
 MOST_MONTHS = 122
-# Of a 64-bit number.
-MAX_DIGITS = 19
+# For which a group keeps its most viewed pages, and for which the site does, in any time zone.
+DAYS_OF_GROUPS, DAYS_OF_SITE = 5, 34
 BASE, UNDATED = b"base", b"undated"
 
 
 class Month(NamedTuple):
     """A page's views in a month: the count before, by day of the month, and what else was added to
-    the counter or taken from it."""
+    the counter or taken from it; visitors, and views by class of bots, by day."""
 
     number: int
     base: int
     days: Mapping[int, int]
     undated: int
+    visitors: Mapping[int, int]
+    bots: Mapping[int, Counter[str]]
 
     @property
     def end(self) -> int:
@@ -56,23 +54,30 @@ class PageViews(NamedTuple):
         return self.months[max(self.months)] if self.months else None
 
 
+class Viewed(NamedTuple):
+    """How often a page was viewed on a day, and by how many people."""
+
+    views: int
+    visitors: int
+
+
 class Views:
     """All methods raise StoreUnavailable, and ErrorReply for a damaged key."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._count = scripts["counters/count"]
-        self._keep = scripts["views/keep"]
         self._keys = keys
 
     async def months(self, path: str, months: Sequence[int]) -> dict[int, Month]:
         """Those of these months, such as 202611, in which the page was viewed."""
-        found = await self._hashes([self._keys.days(path, month) for month in months])
-        return {
-            month: _month_of(month, fields)
-            for month, fields in zip(months, found, strict=True)
-            if fields
-        }
+        keys = [key for month in months for key in self._month_keys(path, month)]
+        found = await hashes(self._redis, keys)
+        pairs = zip(months, found[::2], found[1::2], strict=True)
+        return {month: _month_of(month, fields, bots) for month, fields, bots in pairs if fields}
+
+    def _month_keys(self, path: str, month: int) -> tuple[str, str]:
+        return self._keys.days(path, month), self._keys.bots(path, month)
 
     async def of_pages(self, paths: Sequence[str], months: Sequence[int]) -> list[PageViews]:
         """What is known of each page, of these months."""
@@ -80,40 +85,65 @@ class Views:
         for path in paths:
             name = f"time {path}"
             count = ("HGET", self._keys.counts(name), name)
-            keys = [self._keys.days(path, month) for month in months]
-            hashes = (
-                ("HSCAN", key, 0, "COUNT", MOST_FIELDS) for key in [*keys, self._keys.hours(path)]
-            )
-            commands += [count, *hashes, count]
+            keys = [key for month in months for key in self._month_keys(path, month)]
+            keys.append(self._keys.hours(path))
+            commands += [count, *(("HSCAN", key, 0, "COUNT", STEP_FIELDS) for key in keys), count]
         replies = await self._redis.ask_masters(*commands)
-        width = len(months) + 3
+        width = 2 * len(months) + 3
         rows = (replies[at : at + width] for at in range(0, len(replies), width))
         return [_page_of(months, row) for row in rows]
 
-    async def known_months(self) -> list[int]:
-        """The months of which anything is kept, such as 202611."""
-        every = last_months(MOST_MONTHS)
-        sizes = await self._redis.ask_masters(
-            *(("HLEN", self._keys.site_hours(month)) for month in every)
+    async def on_days(self, paths: Sequence[str], days: Sequence[int]) -> list[list[Viewed]]:
+        """Of each page, what is known of each of these days, such as 20261123."""
+        months = defaultdict[int, list[int]](list)
+        for day in days:
+            months[day // 100].append(day % 100)
+        words = {
+            m: [f"{mark}{day}" for day in on for mark in ("", "v")] for m, on in months.items()
+        }
+        replies = await self._redis.ask(
+            *(("HMGET", self._keys.days(path, m), *words[m]) for path in paths for m in months)
         )
-        parts = {hour // MONTH for hour in await self.hours_of_site()}
-        kept = {month for month, size in zip(every, sizes, strict=True) if size}
-        return sorted(kept | parts)
+        width = len(months)
+        rows = (replies[at : at + width] for at in range(0, len(replies), width))
+        return [_viewed([word for reply in row for word in reply]) for row in rows]
+
+    async def in_hours(self, paths: Sequence[str], hours: Sequence[int]) -> list[list[int]]:
+        """Of each page, its views in each of these hours, such as 2026112316."""
+        commands = (("HMGET", self._keys.hours(path), *hours) for path in paths)
+        return [list(map(number_or_0, row)) for row in await self._redis.ask(*commands)]
+
+    async def counts(self, paths: Sequence[str]) -> list[int]:
+        """How often each page was viewed ever."""
+        names = [f"time {path}" for path in paths]
+        commands = (("HGET", self._keys.counts(name), name) for name in names)
+        return list(map(number_or_0, await self._redis.ask(*commands)))
 
     async def correct(self, name: str, delta: int, moment: Moment) -> int:
         """Change a counter by what nobody has viewed; the new count, 0 at least."""
-        path = name.partition(" ")[2]
-        counts = self._keys.counts(name)
-        keys = (counts, self._keys.numbers_beside(counts), self._keys.hours(path))
+        path, keys = name.partition(" ")[2], self._keys
+        counts = keys.counts(name)
+        site, sources = keys.shares_beside(counts.encode(), moment.day)
         (count,) = await self._count(
-            site=self._keys.hours_beside(counts.encode()).decode(),
-            counts=[*keys, self._keys.days(path, moment.month)],
+            site=site,
+            sources=sources,
+            counts=[
+                counts,
+                keys.numbers_beside(counts),
+                keys.hours(path),
+                keys.days(path, moment.month),
+                keys.bots(path, moment.month),
+                keys.visitors(path, moment.day),
+                keys.read_beside(path, moment.day),
+            ],
             day="undated",
+            date=0,
             hour=0,
             oldest=0,
             hours_ms=0,
             days_ms=moment.days_ms,
-            changes=[name, delta],
+            day_ms=0,
+            changes=[name, delta, "", 0, 0],
         )
         if isinstance(count, Exception):
             raise failure(count)
@@ -128,93 +158,66 @@ class Views:
         names = [name for name in names if name.startswith("time ")]
         counts = await self._redis.ask_masters(*(("HGET", self._keys.counts(n), n) for n in names))
         paths = [name[5:] for name, count in zip(names, counts, strict=True) if count is None]
-        if paths:
-            await self._redis.change(*(("DEL", *self._every_key(path)) for path in paths))
+        commands: list[Sequence[object]] = []
+        for path in paths:
+            commands.append(("DEL", *self._every_key(path)))
+            commands += (("ZREM", key, path) for key in self._every_list(path))
+        if commands:
+            await self._redis.change(*commands)
 
-    def _every_key(self, path: str) -> list[str]:
+    def _every_key(self, path: str) -> Iterator[str]:
         """All that a page may have, in one slot."""
-        months = last_months(MOST_MONTHS)
-        return [self._keys.hours(path), *(self._keys.days(path, month) for month in months)]
+        yield self._keys.hours(path)
+        for month in last_months(MOST_MONTHS):
+            yield from self._month_keys(path, month)
+        for day in last_days(DAYS_OF_GROUPS):
+            yield self._keys.visitors(path, day)
+
+    def _every_list(self, path: str) -> Iterator[str]:
+        """The lists of pages that may have it."""
+        for day in last_days(DAYS_OF_GROUPS):
+            yield self._keys.read_beside(path, day)
+        for day in (0, *last_days(DAYS_OF_SITE)):
+            yield self._keys.most_read(day)
 
     async def hours(self, path: str) -> dict[int, int]:
         """Views by hour, such as 2026112316, of the last three days."""
-        (fields,) = await self._hashes([self._keys.hours(path)])
-        return _numbers(fields)
-
-    async def hours_of_site(self) -> Counter[int]:
-        """The same of all pages together."""
-        total = Counter[int]()
-        for fields in await self._hashes([*map(self._keys.hours_in, range(GROUPS))]):
-            total.update(_numbers(fields))
-        return total
-
-    async def kept_hours(self, months: Sequence[int]) -> dict[int, int]:
-        """Views of the site by hour, of these months, as far as `keep` has come."""
-        found = await self._hashes([self._keys.site_hours(month) for month in months])
-        return {hour: views for fields in found for hour, views in _numbers(fields).items()}
-
-    async def keep(self, hours: Mapping[int, int], kept_ms: int) -> None:
-        """Keep the site's views of hours that are over. It may be done often, and by several."""
-        for month in {hour // MONTH for hour in hours}:
-            counted = [word for each in hours.items() if each[0] // MONTH == month for word in each]
-            await self._keep(hours=self._keys.site_hours(month), kept_ms=kept_ms, counted=counted)
-
-    async def drop(self, hours: Sequence[int]) -> None:
-        """Remove the parts of hours whose sums are kept."""
-        if hours:
-            parts = map(self._keys.hours_in, range(GROUPS))
-            await self._redis.change(*(("HDEL", part, *hours) for part in parts))
-
-    async def _hashes(self, keys: Sequence[str]) -> list[dict[bytes, bytes]]:
-        """Each of these hashes, whole."""
-        found: list[dict[bytes, bytes]] = [{} for _ in keys]
-        cursors = dict.fromkeys(range(len(keys)), b"0")
-        while cursors:
-            steps = (("HSCAN", keys[at], cursors[at], "COUNT", MOST_FIELDS) for at in cursors)
-            replies = zip(list(cursors), await self._redis.ask(*steps), strict=True)
-            cursors = {}
-            for at, (cursor, words) in replies:
-                found[at] |= _fields(words)
-                if cursor != b"0":
-                    cursors[at] = cursor
-        return found
+        (fields,) = await hashes(self._redis, [self._keys.hours(path)])
+        return by_number(fields)
 
 
 def _page_of(months: Sequence[int], row: Sequence[Any]) -> PageViews:
-    before, *hashes, hours, after = row
-    found = {month: _fields(words) for month, (_, words) in zip(months, hashes, strict=True)}
+    before, *scanned, after = row
+    found = [fields_of(words) for _, words in scanned]
+    pairs = zip(months, found[:-1:2], found[1::2], strict=True)
     return PageViews(
-        _number(before),
-        {month: _month_of(month, fields) for month, fields in found.items() if fields},
-        _numbers(_fields(hours[1])),
-        _number(after),
+        number_or_0(before),
+        {month: _month_of(month, fields, bots) for month, fields, bots in pairs if fields},
+        by_number(found[-1]),
+        number_or_0(after),
     )
 
 
-def _fields(words: Sequence[bytes]) -> dict[bytes, bytes]:
-    return dict(zip(words[::2], words[1::2], strict=True))
+def _month_of(month: int, fields: Mapping[bytes, bytes], bots: Mapping[bytes, bytes]) -> Month:
+    base, undated = number_or_0(fields.get(BASE)), number_or_0(fields.get(UNDATED))
+    return Month(
+        month, base, by_number(fields), undated, by_number(fields, b"v"), by_class(bots.items())
+    )
 
 
-def _month_of(month: int, fields: Mapping[bytes, bytes]) -> Month:
-    days = _numbers(fields)
-    return Month(month, _number(fields.get(BASE)), days, _number(fields.get(UNDATED)))
+def _viewed(words: Sequence[bytes | None]) -> list[Viewed]:
+    numbers = list(map(number_or_0, words))
+    return list(map(Viewed, numbers[::2], numbers[1::2]))
 
 
-def _numbers(fields: Mapping[bytes, bytes]) -> dict[int, int]:
-    """What is counted by a number. Damaged fields are left out, and `footfall check` names them."""
-    return {int(at): int(n) for at, n in fields.items() if _is_number(at) and _is_number(n)}
-
-
-def _is_number(word: bytes) -> bool:
-    # int() refuses thousands of digits, and is slow for fewer.
-    return word.isdigit() and len(word) <= MAX_DIGITS
-
-
-def _number(word: bytes | None) -> int:
-    try:
-        return int(word or 0)
-    except ValueError:
-        return 0
+def by_class(fields: Iterable[tuple[bytes, bytes]]) -> dict[int, Counter[str]]:
+    """Views by class of bots, by day, of fields such as "23 ai-crawler"."""
+    found = defaultdict[int, Counter[str]](Counter)
+    for field, views in fields:
+        day, _, name = field.partition(b" ")
+        if name and is_number(day) and is_number(views):
+            found[int(day)][name.decode(errors="replace")] += int(views)
+    return found
 
 
 def last_months(number: int) -> list[int]:
@@ -222,3 +225,10 @@ def last_months(number: int) -> list[int]:
     now = datetime.now(UTC)
     first = 12 * now.year + now.month
     return [100 * (each // 12) + each % 12 + 1 for each in range(first, first - number, -1)]
+
+
+def last_days(number: int) -> list[int]:
+    """Tomorrow and the days before it, such as 20261124."""
+    first = datetime.now(UTC) + timedelta(1)
+    days = (first - timedelta(each) for each in range(number))
+    return [10_000 * day.year + 100 * day.month + day.day for day in days]

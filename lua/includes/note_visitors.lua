@@ -1,0 +1,24 @@
+-- Note who has viewed, by their numbers of the day, and how many they are: exactly up to `most`.
+-- ARGV    day_ms      int   for which such numbers are kept
+-- INCLUDE sketch
+
+-- pcall, because damaged statistics must not stop what counts.
+local function note_visitors(index, total, field, most, numbers)
+  local new = redis.pcall('SADD', index, unpack(numbers))
+  if new == 0 then
+    return
+  end
+  if type(new) == 'number' then
+    local known = redis.pcall('HINCRBY', total, field, new)
+    redis.call('PEXPIRE', index, day_ms)
+    if type(known) == 'number' and known > most then
+      sketch(index)
+    end
+  elseif redis.pcall('PFADD', index, unpack(numbers)) == 1 then
+    local known = redis.pcall('PFCOUNT', index)
+    if type(known) == 'number' then
+      -- Never so few that it would be read as exact.
+      redis.pcall('HSET', total, field, math.max(known, most + 1))
+    end
+  end
+end

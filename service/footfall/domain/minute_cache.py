@@ -1,0 +1,40 @@
+"""Answers that are as good for the rest of a minute: statistics, whoever asks for them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
+
+from .calendar import MINUTE_MS
+
+MAX_KEPT = 1_000
+
+
+class MinuteCache:
+    """`clock` returns Unix time in ms. Who asks while an answer is made waits for the same one."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._minute = 0
+        self._made: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def find_or_make(self, key: Hashable, make: Callable[[], Awaitable[Any]]) -> Any:
+        """What `make` returns, or has returned in this minute. Raises what it raises."""
+        minute = self._clock() // MINUTE_MS
+        if minute != self._minute or len(self._made) >= MAX_KEPT:
+            self._made = {}
+            self._minute = minute
+        made = self._made
+        if key not in made:
+            made[key] = asyncio.ensure_future(_awaited(make))
+        task = made[key]
+        try:
+            # One who goes away takes it from nobody else.
+            return await asyncio.shield(task)
+        except Exception:
+            if made.get(key) is task:
+                del made[key]
+            raise
+
+
+async def _awaited(make: Callable[[], Awaitable[Any]]) -> Any:
+    return await make()

@@ -1,0 +1,153 @@
+"""Which pages are read most, and which rise.
+
+A page is looked at if it was among the most viewed of one of the days in question. Their order is
+by exact numbers, of the best MAX_CANDIDATES by those lists. So what is asked costs the same however
+many pages a site has.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from math import log
+from typing import NamedTuple
+
+from ..store.site_views import SiteViews
+from ..store.views import Viewed, Views
+from .calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
+from .moments import KEPT_HOURS, hour_number
+
+MAX_CANDIDATES = 200
+MAX_PAGES = 100
+# Of which most can be asked; 1 is the last 24 hours, 0 is ever.
+PERIODS = (0, 1, 7, 30)
+ORDERS = ("views", "visitors", "rising", "comments")
+# How long the list of a day is kept: thirty days are asked for, in any time zone.
+KEPT_DAYS = 33
+# A view counts half after so many hours: in what a page has now, and in what it usually has.
+NOW_HOURS, USUAL_HOURS = 6, 48
+
+
+class TopPage(NamedTuple):
+    """A page in a list: its views in the period, its visitors where that is of whole days, and the
+    comments written in it where pages are asked for by these."""
+
+    path: str
+    views: int
+    visitors: int = 0
+    comments: int = 0
+
+
+class MostRead:
+    """`clock` returns Unix time in ms. All coroutines raise StoreUnavailable, ErrorReply."""
+
+    def __init__(
+        self, views: Views, site: SiteViews, calendar: Calendar, clock: Callable[[], int]
+    ) -> None:
+        self._views = views
+        self._site = site
+        self._calendar = calendar
+        self._clock = clock
+
+    async def top(self, by: str, days: int, count: int) -> list[TopPage]:
+        """The `count` first pages, in one of ORDERS, of one of PERIODS. What rises is of the last
+        three days, and visitors are of thirty at most."""
+        if by == "comments":
+            return await self._commented(days, count)
+        if by == "rising":
+            return await self._rising(count)
+        if by == "views" and days == 0:
+            return await self._ever(count)
+        if by == "views" and days == 1:
+            return await self._of_last_day(count)
+        asked = self._days(days or max(PERIODS))
+        paths = await self._candidates(asked)
+        found = await self._views.on_days(paths, asked)
+        pages = [
+            TopPage(path, sum(day.views for day in each), sum(day.visitors for day in each))
+            for path, each in zip(paths, found, strict=True)
+        ]
+        scores = [page.visitors if by == "visitors" else page.views for page in pages]
+        return _first(pages, scores, count)
+
+    async def _ever(self, count: int) -> list[TopPage]:
+        paths = await self._candidates([0, *self._days(1)])
+        counts = await self._views.counts(paths)
+        return _first(list(map(TopPage, paths, counts)), counts, count)
+
+    async def _of_last_day(self, count: int) -> list[TopPage]:
+        """Of 24 hours, whatever days they are of."""
+        paths = await self._candidates(self._days(2))
+        found = await self._views.in_hours(paths, self._hours(24))
+        today = await self._views.on_days(paths, self._days(1))
+        pages = [
+            TopPage(path, sum(hours), day.visitors)
+            for path, hours, (day,) in zip(paths, found, today, strict=True)
+        ]
+        return _first(pages, [page.views for page in pages], count)
+
+    async def _rising(self, count: int) -> list[TopPage]:
+        """Pages that are viewed more now than they usually are."""
+        paths = await self._candidates(self._days(3))
+        found = await self._views.in_hours(paths, self._hours(KEPT_HOURS))
+        pages = [TopPage(path, sum(hours[:24])) for path, hours in zip(paths, found, strict=True)]
+        return _first(pages, list(map(rise, found)), count)
+
+    async def _commented(self, days: int, count: int) -> list[TopPage]:
+        since_ms = self._clock() - days * DAY_MS if days else 0
+        comments = Counter(await self._site.commented(since_ms)).most_common(count)
+        paths = [path for path, _ in comments]
+        found = await self._views.on_days(paths, self._days(days or max(PERIODS)))
+        return [
+            TopPage(path, sum(d.views for d in each), sum(d.visitors for d in each), number)
+            for (path, number), each in zip(comments, found, strict=True)
+        ]
+
+    async def series(self, paths: Sequence[str], days: int) -> list[list[Viewed]]:
+        """Of each page, the last so many days, the oldest first."""
+        return await self._views.on_days(paths, self._days(days)[::-1])
+
+    async def _candidates(self, days: Sequence[int]) -> list[str]:
+        found = dict(zip(days, await self._site.read(days), strict=True))
+        for day in self._days(2):
+            if day in found:
+                found[day] |= await self._site.shares_of_read(day)
+        total = sum(found.values(), Counter[str]())
+        return [path for path, _ in total.most_common(MAX_CANDIDATES)]
+
+    def _days(self, number: int) -> list[int]:
+        """The last so many days, today first."""
+        today = date_of(self._calendar.hour_of(self._clock()).day)
+        return [day_number(today - timedelta(each)) for each in range(number)]
+
+    def _hours(self, number: int) -> list[int]:
+        """The last so many hours, this one first."""
+        now_ms = self._clock()
+        hours = (self._calendar.hour_of(now_ms - each * HOUR_MS) for each in range(number))
+        return list(dict.fromkeys(map(hour_number, hours)))
+
+    async def keep_up(self) -> None:
+        """Keep the lists of the last two days, and what of them is most read ever."""
+        for day in self._days(2):
+            pages = await self._site.shares_of_read(day)
+            await self._site.keep_read(day, pages, KEPT_DAYS * DAY_MS)
+            paths = [*pages]
+            ever = dict(zip(paths, await self._views.counts(paths), strict=True))
+            await self._site.keep_read(0, ever)
+
+
+def rise(hours: Sequence[int]) -> float:
+    """By how much a page is viewed more in an hour now than usually, of its views by hour, the last
+    one first. Both are means in which later hours weigh more (forward decay)."""
+    return _decayed(hours, NOW_HOURS) - _decayed(hours, USUAL_HOURS)
+
+
+def _decayed(hours: Sequence[int], half_life: float) -> float:
+    weighed = sum(views * 0.5 ** (age / half_life) for age, views in enumerate(hours))
+    return float(weighed) * log(2) / half_life
+
+
+def _first(pages: Sequence[TopPage], scores: Sequence[float], count: int) -> list[TopPage]:
+    """The pages of the highest scores above zero; of equal ones by path, so that each answer is the
+    same."""
+    ranked = sorted(zip(scores, pages, strict=True), key=lambda each: (-each[0], each[1].path))
+    return [page for score, page in ranked[:count] if score > 0]

@@ -1,0 +1,52 @@
+"""Hashes of numbers, as statistics are kept in, read whole; damaged fields are left out."""
+
+from collections.abc import Mapping, Sequence
+
+from ..driver.client import RedisClient
+
+# One step of this reads a hash whole that Redis keeps packed, and most others.
+STEP_FIELDS = 1_000
+# Of a 64-bit number.
+MAX_DIGITS = 19
+
+
+async def hashes(redis: RedisClient, keys: Sequence[str]) -> list[dict[bytes, bytes]]:
+    """Each of these hashes. Raises StoreUnavailable, and ErrorReply for what is none."""
+    found: list[dict[bytes, bytes]] = [{} for _ in keys]
+    cursors = dict.fromkeys(range(len(keys)), b"0")
+    while cursors:
+        steps = (("HSCAN", keys[at], cursors[at], "COUNT", STEP_FIELDS) for at in cursors)
+        replies = zip(list(cursors), await redis.ask(*steps), strict=True)
+        cursors = {}
+        for at, (cursor, words) in replies:
+            found[at] |= fields_of(words)
+            if cursor != b"0":
+                cursors[at] = cursor
+    return found
+
+
+def fields_of(words: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Of a reply to HSCAN."""
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def is_number(word: bytes) -> bool:
+    # int() refuses thousands of digits, and is slow for fewer.
+    return word.isdigit() and len(word) <= MAX_DIGITS
+
+
+def by_number(fields: Mapping[bytes, bytes], mark: bytes = b"") -> dict[int, int]:
+    """The fields that are this mark and a number, by that. `footfall check` names damaged ones."""
+    start = len(mark)
+    return {
+        int(at[start:]): int(n)
+        for at, n in fields.items()
+        if at.startswith(mark) and is_number(at[start:]) and is_number(n)
+    }
+
+
+def number_or_0(word: bytes | None) -> int:
+    try:
+        return int(word or 0)
+    except ValueError:
+        return 0

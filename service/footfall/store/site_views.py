@@ -1,0 +1,196 @@
+"""When, by whom and from where the whole site was viewed.
+
+A script reaches one slot of a Cluster, so each group of counters has a share of the site's numbers
+(lua/counters/count.lua, lua/views/visit.lua). The shares are added up when they are read; of hours
+and days that are over, the sum is kept, and the shares are removed.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..driver.client import RedisClient
+from ..driver.keys import GROUPS, Keys
+from ..driver.scripts import Scripts
+from .ids import split
+from .numbered import by_number, hashes, is_number, number_or_0
+from .views import MOST_MONTHS, by_class, last_months
+
+# An hour such as 2026112316 divided by this is its day.
+HOURS = 100
+MAX_SOURCES = 1_000
+# The newest comments among which the pages with most are found, and so many of these pages.
+MAX_COMMENTS, MAX_COMMENTED = 10_000, 100
+# Of a group, as many as it keeps of a day.
+MAX_READ = 64
+# Of the site.
+MAX_LISTED = 1_000
+
+
+class SiteNumbers(NamedTuple):
+    """Views by hour such as 2026112316; visitors, and views by class of bots, by day."""
+
+    hours: Mapping[int, int]
+    visitors: Mapping[int, int]
+    bots: Mapping[int, Counter[str]]
+    # Views ever, and what else was added to counters of views; of shares alone.
+    ever: int = 0
+
+    def fields(self) -> dict[str, int]:
+        """As they are kept, but of views ever."""
+        found = {str(hour): views for hour, views in self.hours.items()}
+        found |= {f"v{day}": visitors for day, visitors in self.visitors.items()}
+        for day, classes in self.bots.items():
+            found |= {f"b{day} {name}": views for name, views in classes.items()}
+        return found
+
+    def days(self) -> set[int]:
+        return {hour // HOURS for hour in self.hours} | {*self.visitors} | {*self.bots}
+
+
+class SiteViews:
+    """All methods raise StoreUnavailable, and ErrorReply for a damaged key."""
+
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
+        self._keep = scripts["views/keep"]
+        self._keys = keys
+
+    async def shares(self) -> SiteNumbers:
+        """What the shares have together."""
+        return numbers_of(await hashes(self._redis, [*map(self._keys.share, range(GROUPS))]))
+
+    async def kept(self, months: Sequence[int]) -> SiteNumbers:
+        """What is kept of these months, such as 202611."""
+        keys = [self._keys.site_views(month) for month in months]
+        return numbers_of(await hashes(self._redis, keys))
+
+    async def known_months(self) -> list[int]:
+        """The months of which anything is kept, such as 202611."""
+        every = last_months(MOST_MONTHS)
+        sizes = await self._redis.ask_masters(
+            *(("HLEN", self._keys.site_views(month)) for month in every)
+        )
+        there = {day // 100 for day in (await self.shares()).days()}
+        kept = {month for month, size in zip(every, sizes, strict=True) if size}
+        return sorted(kept | there)
+
+    async def keep(self, numbers: SiteNumbers, kept_ms: int) -> None:
+        """Keep the sums of what is over. It may be done often, and by several services."""
+        months = defaultdict[str, dict[str, int]](dict)
+        for field, number in numbers.fields().items():
+            months[field.lstrip("vb")[:6]][field] = number
+        for month, fields in months.items():
+            await self._kept(self._keys.site_views(int(month)), kept_ms, fields)
+
+    async def _kept(self, key: str, kept_ms: int, fields: Mapping[str, int]) -> None:
+        counted = [word for each in fields.items() for word in each]
+        await self._keep(sums=key, kept_ms=kept_ms, counted=counted)
+
+    async def drop(self, numbers: SiteNumbers) -> None:
+        """Remove from the shares what is kept."""
+        if fields := [*numbers.fields()]:
+            shares = map(self._keys.share, range(GROUPS))
+            await self._redis.change(*(("HDEL", share, *fields) for share in shares))
+
+    async def sources(self, days: Sequence[int]) -> list[Counter[str]]:
+        """Of each day, the hosts from where visitors came, as far as it is kept."""
+        found = await hashes(self._redis, [*map(self._keys.sources, days)])
+        return [_by_host([fields]) for fields in found]
+
+    async def shares_of_sources(self, day: int) -> Counter[str]:
+        """What the shares have of a day that was not yet kept, or is not over."""
+        keys = [self._keys.sources_in(group, day) for group in range(GROUPS)]
+        return _by_host(await hashes(self._redis, keys))
+
+    async def keep_sources(self, day: int, sources: Counter[str], kept_ms: int) -> None:
+        """Keep those with most views, and how many the others have together."""
+        if not sources:
+            return
+        first = dict(Counter(sources).most_common(MAX_SOURCES))
+        rest = sources.total() - sum(first.values())
+        first[""] = first.get("", 0) + rest
+        fields = {host: views for host, views in first.items() if views}
+        await self._kept(self._keys.sources(day), kept_ms, fields)
+
+    async def shares_of_read(self, day: int) -> Counter[str]:
+        """The pages most viewed on a day, by path: those of each group."""
+        keys = (self._keys.read_in(group, day) for group in range(GROUPS))
+        found = await self._redis.ask(
+            *(("ZRANGE", key, -MAX_READ, -1, "WITHSCORES") for key in keys)
+        )
+        return _by_path([word for words in found for word in words])
+
+    async def read(self, days: Iterable[int]) -> list[Counter[str]]:
+        """What is kept of the pages most viewed on each day; of day 0, ever."""
+        keys = [self._keys.most_read(day) for day in days]
+        found = await self._redis.ask(*(("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys))
+        return list(map(_by_path, found))
+
+    async def commented(self, since_ms: int) -> Counter[str]:
+        """How many of the newest comments since then each page has, by path, of those with most."""
+        (ids,) = await self._redis.ask(
+            ("ZRANGE", self._keys.site("recent"), "+inf", since_ms, "BYSCORE", "REV")
+            + ("LIMIT", 0, MAX_COMMENTS)
+        )
+        pages = Counter(split(id.decode())[1] for id in ids).most_common(MAX_COMMENTED)
+        paths = await self._redis.ask(
+            *(("GET", self._keys.page(page, "path")) for page, _ in pages)
+        )
+        found = zip(paths, pages, strict=True)
+        return Counter({path.decode(): number for path, (_, number) in found if path})
+
+    async def keep_read(self, day: int, pages: Mapping[str, int], kept_ms: int = 0) -> None:
+        """Keep so many views of pages, of a day or ever, and only the most viewed."""
+        if not pages:
+            return
+        key = self._keys.most_read(day)
+        scores = [word for path, views in pages.items() for word in (views, path)]
+        cut = ("ZREMRANGEBYRANK", key, 0, -MAX_LISTED - 1)
+        expire = [("PEXPIRE", key, kept_ms)] if kept_ms else []
+        await self._redis.change(("ZADD", key, *scores), cut, *expire)
+
+    async def salt(self, day: int, new: bytes, lasts_ms: int) -> bytes:
+        """The salt of a day: the new one, unless it has one already."""
+        key = self._keys.visitor_salt(day)
+        _, salt = await self._redis.change(("SET", key, new, "NX", "PX", lasts_ms), ("GET", key))
+        return bytes(salt or new)
+
+    async def people(self) -> frozenset[str]:
+        """The classes of bots that count as people."""
+        (found,) = await hashes(self._redis, [self._keys.site("people")])
+        return frozenset(name.decode(errors="replace") for name in found)
+
+    async def count_as_people(self, name: str, *, is_people: bool) -> None:
+        key = self._keys.site("people")
+        command = ("HSET", key, name, 1) if is_people else ("HDEL", key, name)
+        await self._redis.change(command)
+
+
+def numbers_of(found: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
+    """Of hashes of the site's numbers, their sum."""
+    hours, visitors = Counter[int](), Counter[int]()
+    bots = defaultdict[int, Counter[str]](Counter)
+    for fields in found:
+        hours.update(by_number(fields))
+        visitors.update(by_number(fields, b"v"))
+        marked = ((at[1:], views) for at, views in fields.items() if at[:1] == b"b")
+        for day, classes in by_class(marked).items():
+            bots[day].update(classes)
+    ever = sum(number_or_0(fields.get(b"ever")) for fields in found)
+    return SiteNumbers(hours, visitors, bots, ever)
+
+
+def _by_host(found: Iterable[Mapping[bytes, bytes]]) -> Counter[str]:
+    total = Counter[str]()
+    for fields in found:
+        for host, views in fields.items():
+            if is_number(views):
+                total[host.decode(errors="replace")] += int(views)
+    return total
+
+
+def _by_path(words: Sequence[bytes]) -> Counter[str]:
+    """Of a sorted set with its scores."""
+    pairs = zip(words[::2], words[1::2], strict=True)
+    return Counter({path.decode(errors="replace"): round(float(score)) for path, score in pairs})

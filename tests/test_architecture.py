@@ -85,6 +85,7 @@ ALLOWED = {
         "domain",
         "driver",
         "errors",
+        "http",
         "maintenance",
         "model",
         "netaddr",

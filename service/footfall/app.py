@@ -38,6 +38,7 @@ from .driver.safety import Safety
 from .driver.scripts import Scripts
 from .driver.stats import CommandStats
 from .driver.url import parse_redis_url
+from .http.client import forwarded_address
 from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
@@ -194,7 +195,10 @@ def create_site(
         salt=_salt_of(settings, store),
         rate_limits=limits,
         clients=Clients(
-            limits, settings.key_prefix, tells_visitors=settings.statistics == "visitors"
+            limits,
+            settings.key_prefix,
+            partial(forwarded_address, trusted=process.trusted_proxies),
+            tells_visitors=settings.statistics == "visitors",
         ),
         sessions=sessions,
         devices=Devices(store.accounts, clock),

@@ -111,7 +111,7 @@ class CounterChange(FastRequest):
 def client_of(site: Site, caller: Caller) -> Client:
     """Who asks for a change that takes no fast path."""
     agent = caller.agent.encode("latin-1", errors="replace")
-    return site.clients.of(caller.address, agent, caller.purpose)
+    return site.clients[caller.address, b"", agent, caller.purpose]
 
 
 async def answered(request: FastRequest, client: Client) -> Any:

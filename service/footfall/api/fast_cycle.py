@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from ..domain.clients import Client
 from ..domain.site import Site
-from ..http.client import Headers, forwarded_address, is_proxy, purpose_of
+from ..http.client import Headers, is_proxy
 from ..http.connection import FirstLines
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
@@ -71,36 +71,31 @@ class FastCycle:
         peer = connection.client[0] if connection.client else ""
         self._peer = peer
         limits = self.site.rate_limits
-        clients = self.site.clients
-        self._tells = clients.tells_visitors
+        # True if what a browser says of itself decides, too, who the client is.
+        self._tells = self.site.clients.tells_visitors
         # True if the peer may name another client.
         self._may_forward = (limits.are_on or self._tells) and is_proxy(
             peer, connection.policy.trusted_proxies
         )
-        # Without the user agent that a request names.
+        # Who else it is.
         self._peer_client = Client(limits.client_key(peer))
         self.keep_alive = self.response_complete = True
 
     def take(self, request: FastRequest, headers: Headers) -> None:
         self.request = request
         self._client = self._peer_client
+        # Most sites have no proxy that they trust, or tell no visitors apart.
         may_differ = self._tells or (self._may_forward and b"x-forwarded-for" in headers)
         if may_differ and request.is_change:
-            self._client = self._sender(headers)
+            get = headers.get
+            forwarded = get(b"x-forwarded-for", b"") if self._may_forward else b""
+            purpose = get(b"sec-purpose") or get(b"purpose", b"")
+            client = self._peer, forwarded, get(b"user-agent", b""), purpose
+            self._client = self.site.clients[client]
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
         self.since = self.connection.since
         self.response_complete = False
-
-    def _sender(self, headers: Headers) -> Client:
-        """Of a change: the client that a proxy names, or the peer."""
-        address = self._peer
-        if self._may_forward and b"x-forwarded-for" in headers:
-            trusted = self.connection.policy.trusted_proxies
-            address = forwarded_address(address, headers[b"x-forwarded-for"], trusted)
-        if not self._tells:
-            return self.site.clients[address, b"", b""]
-        return self.site.clients.of(address, headers.get(b"user-agent", b""), purpose_of(headers))
 
     def start(self) -> None:
         try:

@@ -1,5 +1,6 @@
 """Who sends a change of a counter: whose tokens it takes, and whose view it is."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -7,10 +8,11 @@ from ..driver.connection import pack_word
 from ..driver.visits import Visitor
 from .agents import class_of_view
 from .rate_limit import RateLimits
-from .visitors import MAX_AGENT_BYTES, visitor_hash
+from .visitors import visitor_hash
 
-# With the longest user agents, they are 8 MB.
+# With the longest headers, they are 12 MB.
 MAX_KEPT_CLIENTS = 8_192
+MAX_KEPT_BYTES = 1_024
 
 
 class Client(NamedTuple):
@@ -24,28 +26,35 @@ class Client(NamedTuple):
 NOBODY = Client()
 
 
-class Clients(dict[tuple[str, bytes, bytes], Client]):
-    """(address, user agent, purpose) -> the client, as `of` finds it.
+class Clients(dict[tuple[str, bytes, bytes, bytes], Client]):
+    """(peer's address, X-Forwarded-For if it is a proxy's, user agent, purpose) -> the client. The
+    purpose is the header Sec-Purpose, or Purpose.
 
     A cache: most clients ask again. It has addresses, so it is cleared when a day is over.
     """
 
-    def __init__(self, limits: RateLimits, site: str, *, tells_visitors: bool) -> None:
-        """With `tells_visitors` those of this site are told apart."""
+    def __init__(
+        self,
+        limits: RateLimits,
+        site: str,
+        behind: Callable[[str, bytes], str],
+        *,
+        tells_visitors: bool,
+    ) -> None:
+        """`behind` tells the address behind a proxy. With `tells_visitors` those of this site are
+        told apart."""
         self._limits = limits
         self._site = site
+        self._behind = behind
         self.tells_visitors = tells_visitors
 
-    def of(self, address: str, agent: bytes, purpose: bytes) -> Client:
-        """`purpose` is the header Sec-Purpose, or Purpose."""
-        return self[address, agent[:MAX_AGENT_BYTES], purpose]
-
-    def __missing__(self, asked: tuple[str, bytes, bytes]) -> Client:
-        address, agent, purpose = asked
+    def __missing__(self, asked: tuple[str, bytes, bytes, bytes]) -> Client:
+        peer, forwarded, agent, purpose = asked
+        address = self._behind(peer, forwarded) if forwarded else peer
         client = Client(self._limits.client_key(address), self._visitor(address, agent, purpose))
         if len(self) >= MAX_KEPT_CLIENTS:
             self.clear()
-        if len(purpose) <= MAX_AGENT_BYTES:
+        if len(forwarded) + len(agent) + len(purpose) <= MAX_KEPT_BYTES:
             self[asked] = client
         return client
 

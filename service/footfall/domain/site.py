@@ -50,7 +50,8 @@ def nobody() -> "Importer[Site]":
 
 
 def _unlimited() -> Clients:
-    return Clients(RateLimits(0, 0, Networks()), "", tells_visitors=False)
+    unlimited = RateLimits(0, 0, Networks())
+    return Clients(unlimited, "", lambda peer, forwarded: peer, tells_visitors=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,20 +182,18 @@ class Batch:
         calls: list[ScriptCall] = []
         if self._changes:
             changes, self._changes = self._changes, {}
+            visitors, self._visitors = self._visitors, {}
             for some in _by_slot(changes) if self._is_cluster else (changes,):
-                is_dated = self._dating is not None
-                calls.append(self._dated(some) if is_dated else ChangeCall(self._add, some))
+                if self._dating is None:
+                    calls.append(ChangeCall(self._add, some))
+                else:
+                    moment, visits = self._dating
+                    calls.append(DatedCall(self._add, some, moment(), visitors, visits))
         if self._takings:
             takings, self._takings = self._takings, []
             for few in _takings_by_slot(takings) if self._is_cluster else (takings,):
                 calls.append(TokenCall(self._take_tokens, few))
         return calls
-
-    def _dated(self, changes: Changes) -> ChangeCall:
-        assert self._dating is not None
-        moment, visits = self._dating
-        visitors = {each: self._visitors.pop(each, ()) for each in changes}
-        return DatedCall(self._add, changes, moment(), visitors, visits)
 
     def landed(self) -> None:
         """A batch has its replies. The next one is sent before those are answered, so that Redis

@@ -137,45 +137,56 @@ class DatedCall(ChangeCall):
         self._visits = visits
 
     def command(self, *, in_full: bool = False) -> Command:
-        keys, args, number, extra = [], [], 0, 0
-        day = self._moment.day
+        moment, visitors = self._moment, self._visitors
+        day = moment.day
+        keys: list[bytes] = []
+        args = [moment.packed]
+        number = seen = 0
         for change, waiting in self._changes.items():
-            noted, words = self._noted(change)
-            extra += words * change.size
-            keys.append(change.keys_on(day))
+            own = change.keys_on(day)
+            keys.append(own)
+            who = visitors.get(change) if change.is_view else None
+            if who is None:
+                noted = change.origin[0] + _NOBODY
+            elif len(who) == 1 and who[0].day == day and not change.origin[1]:
+                # One who is known, as most are.
+                noted = change.origin[0] + who[0].alone
+                seen += change.size
+            else:
+                noted, words = self._noted(change, who)
+                seen += words * change.size
             if change.is_rise:
                 args.append(change.noted(len(waiting), noted))
                 number += 1
                 continue
             args.append(change.noted(1, noted))
-            more = len(waiting) - 1
-            # Who has viewed is noted with the first of them.
-            keys.append(keys[-1] * more)
-            args.append(change.noted(1, change.origin[0] + _NOBODY) * more)
+            if (more := len(waiting) - 1) > 0:
+                # Who has viewed is noted with the first of them.
+                keys.append(own * more)
+                args.append(change.noted(1, change.origin[0] + _NOBODY) * more)
             number += change.size * (more + 1)
         self.size = number
         first = next(iter(self._changes)).shares_on(day)
         return self._script.call(
             _KEYS_BEFORE + _KEYS_EACH * number,
-            _ARGS_BEFORE + _ARGS_EACH * number + extra,
-            [first, *keys, self._moment.packed, *args],
+            _ARGS_BEFORE + _ARGS_EACH * number + seen,
+            [first, *keys, *args],
             in_full=in_full,
         )
 
-    def _noted(self, change: PackedChange) -> tuple[bytes, int]:
+    def _noted(self, change: PackedChange, visitors: Sequence[Visitor]) -> tuple[bytes, int]:
         """What is noted of the views of a change, and how many words of it are visitors."""
         source, bot_of_page = change.origin
-        visitors = self._visitors.get(change)
-        if not visitors or not change.is_view:
-            return source + _NOBODY, 0
-        salt = self._moment.salt
+        moment = self._moment
         people, bots = set[int](), list[bytes]()
         for each in visitors:
             if bot := each.bot or bot_of_page:
                 bots.append(bot)
-            elif salt:
-                people.add(each.number(salt))
-        self._visits.note(self._moment, people)
+            elif moment.salt:
+                if each.day != moment.day:
+                    each.renew(moment)
+                people.add(each.number)
+        self._visits.note(moment, people)
         counts = pack_word(len(people)) + pack_word(len(bots))
         return b"".join([source, counts, *map(pack_word, people), *bots]), len(people) + len(bots)
 

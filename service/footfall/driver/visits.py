@@ -9,11 +9,13 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable
 
 from ..errors import StoreUnavailable
+from .connection import pack_word
 from .keys import GROUPS, Keys
 from .packed import Moment
 from .replies import ErrorReply
 from .scripts import Scripts
 
+_NONE, _ONE = pack_word(0), pack_word(1)
 # Numbers that a process remembers: some megabytes. One that is forgotten is only told once more.
 MAX_KNOWN = 65_536
 MAX_VISITS_A_CALL = 500
@@ -22,20 +24,22 @@ MAX_VISITS_A_CALL = 500
 class Visitor:
     """A person, who is a number that the salt of a day makes; or a bot, which is of a class."""
 
-    __slots__ = ("_number", "_numbered", "_salt", "bot")
+    __slots__ = ("_numbered", "alone", "bot", "day", "number")
 
     def __init__(self, numbered: Callable[[bytes], int], bot: bytes = b"") -> None:
         """`numbered` makes the number of a salt; the bot's class is packed."""
         self._numbered = numbered
-        self._salt = b""
-        self._number = 0
         self.bot = bot
+        # The day of which the number is, and what lua/counters/count.lua is told of one view.
+        self.day = 0
+        self.number = 0
+        self.alone = _NONE + _ONE + bot if bot else b""
 
-    def number(self, salt: bytes) -> int:
-        if salt is not self._salt:
-            self._number = self._numbered(salt)
-            self._salt = salt
-        return self._number
+    def renew(self, moment: Moment) -> None:
+        """Take the number of another day; it needs a salt."""
+        self.number = self._numbered(moment.salt)
+        self.day = moment.day
+        self.alone = _ONE + _NONE + pack_word(self.number)
 
 
 class Visits:

@@ -1,0 +1,96 @@
+"""Visitors, bots and sources, by what browsers send to a service, whichever way requests take."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.servers import wait_until
+from tests.support.serving import Serving, serving
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"
+CHROME = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0.0.0 Mobile Safari/537.36"
+
+
+@pytest.fixture(params=["", "--no-fast-path"])
+def served(request: pytest.FixtureRequest, own: Path) -> Iterator[Serving]:
+    options = [request.param] if request.param else []
+    environ = {"STATISTICS": "visitors", "STATISTICS_PUBLIC": "all"}
+    with serving(own / "s", *options, SITE_URL="https://blog.example", **environ) as served:
+        yield served
+
+
+def view(
+    served: Serving, path: str, agent: str | None, address: str, body: Any = None, **headers: str
+) -> int:
+    """The page's views, behind a proxy on this machine."""
+    sent = {"user-agent": agent or "", "x-forwarded-for": address, **headers}
+    asked = {"path": path, **(body or {})}
+    answer = httpx.post(f"{served.url}/api/article", json=asked, headers=sent)
+    return int(answer.json()["data"][0]["time"])
+
+
+def told(served: Serving, **params: str) -> Any:
+    return httpx.get(f"{served.url}/api/statistics", params=params).json()["data"]
+
+
+def site_when(served: Serving, visitors: int) -> Any:
+    """Visitors of the site are noted behind the view. An answer is kept for its minute, so what is
+    read first is what Redis has."""
+    wait_until(lambda: noted(served) == visitors, f"{visitors} visitors")
+    return told(served)
+
+
+def noted(served: Serving) -> int:
+    code, output = served.output_of("statistics", "--days", "1", "--csv")
+    return int(output.split(",")[-1]) if code == 0 else 0
+
+
+def test_who_comes_again_is_one_visitor_and_bots_are_none(served: Serving) -> None:
+    for _ in range(3):
+        view(served, "/a", FIREFOX, "198.51.100.7")
+    view(served, "/b", FIREFOX, "198.51.100.7")
+    # Another browser, another address, and another address of the same home.
+    view(served, "/a", CHROME, "198.51.100.7")
+    view(served, "/a", FIREFOX, "2001:db8:1:2::3")
+    view(served, "/a", FIREFOX, "2001:db8:1:2:ffff::4")
+    view(served, "/a", "Mozilla/5.0 (compatible; GPTBot/1.3)", "198.51.100.8")
+    view(served, "/a", FIREFOX, "198.51.100.9", {"webdriver": True})
+    view(served, "/a", FIREFOX, "198.51.100.9", None, **{"sec-purpose": "prefetch;prerender"})
+    assert view(served, "/a", None, "198.51.100.9") == 10
+    page, site = told(served, path="/a"), site_when(served, 3)
+    assert (page["total"], page["people"], page["visitors"]) == (10, 6, 3)
+    assert (site["total"], site["people"], site["visitors"]) == (11, 7, 3)
+    classes = {each["class"]: each["views"] for each in page["bots"]}
+    assert classes == {"ai-crawler": 1, "webdriver": 1, "prefetch": 1, "no-user-agent": 1}
+    assert page["bots"] == site["bots"]
+    assert served.output_of("check")[0] == 0
+
+
+def test_a_stranger_can_name_no_address_of_somebody_else(served: Serving) -> None:
+    # The proxy appends whom it has seen: what stands before that is a claim.
+    for number in range(5):
+        view(served, "/a", FIREFOX, f"203.0.113.{number}, 198.51.100.7")
+    assert told(served, path="/a")["visitors"] == 1
+
+
+def test_hosts_that_led_here_are_sources_and_the_site_is_not(served: Serving) -> None:
+    for referrer in (
+        "www.google.com",
+        "https://www.Google.com/search?q=secret",
+        "blog.example",
+        "https://blog.example/a",
+        "no host at all\x00",
+        "",
+    ):
+        view(served, "/a", FIREFOX, "198.51.100.7", {"referrer": referrer})
+    assert view(served, "/a", FIREFOX, "198.51.100.7", {"referrer": None}) == 7
+    assert told(served)["sources"] == [{"host": "google.com", "views": 2}]
+
+
+def test_reading_tells_nobody_apart(served: Serving) -> None:
+    headers = {"user-agent": FIREFOX, "x-forwarded-for": "198.51.100.7"}
+    httpx.get(f"{served.url}/api/article", params={"path": "/a"}, headers=headers)
+    assert told(served)["total"] == 0

@@ -1,0 +1,246 @@
+"""Who has viewed a page and the site on a day: each visitor once, exactly up to a number that is
+said, and bots by their class."""
+
+import asyncio
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import partial
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from footfall.callbacks import awaited
+from footfall.domain.calendar import DAY_MS, HOUR_MS, Calendar
+from footfall.domain.moments import Moments
+from footfall.domain.salts import Salts
+from footfall.domain.statistics import Day, Statistics
+from footfall.driver.connection import pack_word
+from footfall.driver.keys import GROUPS
+from footfall.driver.visits import Visitor
+from footfall.model import NO_ORIGIN, Origin
+from footfall.store import Store
+from tests.conftest import EVERYWHERE
+
+TODAY = 20261123
+BOT = Visitor(lambda salt: 0, pack_word("seo"))
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = int(datetime(2026, 11, 23, 16, 30, tzinfo=UTC).timestamp()) * 1000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def salts(clock: Clock) -> Salts:
+    return Salts(Calendar(ZoneInfo("Europe/Berlin")), clock)
+
+
+@pytest.fixture
+async def telling(store: Store, clock: Clock, salts: Salts) -> Store:
+    """The same data set, where visitors are told apart."""
+    keys = store.keys
+    moments = Moments(Calendar(ZoneInfo("Europe/Berlin")), clock, 25, salts)
+    telling = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
+    await telling.open()
+    await salts.keep_up(telling.site_views)
+    return telling
+
+
+@pytest.fixture
+def statistics(telling: Store, clock: Clock, salts: Salts) -> Statistics:
+    calendar = Calendar(ZoneInfo("Europe/Berlin"))
+    return Statistics(telling.views, telling.site_views, calendar, clock, 25, salts=salts)
+
+
+def person(name: int) -> Visitor:
+    """Somebody whose number depends on the salt."""
+    return Visitor(lambda salt: name * 1_000_003 ^ int.from_bytes(salt[:7]))
+
+
+async def view(
+    store: Store, path: str, visitors: Iterable[Visitor | None], origin: Origin = NO_ORIGIN
+) -> None:
+    """One view each, all in one batch; then the site knows of them, too."""
+    change = store.counters.change([(path, "time", 1)], origin)
+    sent = (awaited(partial(_send, store, change, each)) for each in visitors)
+    await asyncio.gather(*sent)
+    await store.background.finished()
+
+
+def _send(store: Store, change: object, visitor: Visitor | None, done: object) -> None:
+    store.counters.send(change, done, visitor)  # type: ignore[arg-type]
+
+
+async def today(statistics: Statistics, path: str | None) -> Day:
+    (day,) = (await statistics.report(path, TODAY, TODAY)).days.values()
+    return day
+
+
+@pytest.mark.parametrize("kind", EVERYWHERE, indirect=True)
+async def test_a_visitor_counts_once_on_each_page_and_once_on_the_site(
+    telling: Store, statistics: Statistics
+) -> None:
+    ann, ben = person(1), person(2)
+    await view(telling, "/a", [ann, ben, ann])
+    await view(telling, "/a", [ann])
+    await view(telling, "/b", [ann])
+    assert await today(statistics, "/a") == Day(4, 2, {})
+    assert await today(statistics, "/b") == Day(1, 1, {})
+    assert await today(statistics, None) == Day(5, 2, {})
+
+
+async def test_services_that_see_the_same_visitor_count_one(
+    telling: Store, statistics: Statistics
+) -> None:
+    keys = telling.keys
+    other = Store(telling.redis, prefix=keys.prefix, buckets=keys.buckets, moment=telling.moment)
+    await other.open()
+    await asyncio.gather(*(view(each, "/a", [person(1)]) for each in (telling, other)))
+    assert await today(statistics, "/a") == Day(2, 1, {})
+    assert await today(statistics, None) == Day(2, 1, {})
+
+
+async def test_a_view_without_a_visitor_is_a_view(telling: Store, statistics: Statistics) -> None:
+    await view(telling, "/a", [None, person(1), None])
+    assert await today(statistics, "/a") == Day(3, 1, {})
+
+
+async def test_bots_are_counted_by_class_and_are_no_visitors(
+    telling: Store, statistics: Statistics
+) -> None:
+    await view(telling, "/a", [BOT, person(1), BOT])
+    await view(telling, "/a", [person(2)], Origin(bot="webdriver"))
+    for path in ("/a", None):
+        assert await today(statistics, path) == Day(4, 1, {"seo": 2, "webdriver": 1})
+
+
+async def test_reactions_have_no_visitors(telling: Store, statistics: Statistics) -> None:
+    change = telling.counters.change([("/a", "reaction0", 1)])
+    await awaited(partial(_send, telling, change, person(1)))
+    await telling.background.finished()
+    assert await today(statistics, "/a") == Day(0, 0, {})
+    assert await today(statistics, None) == Day(0, 0, {})
+
+
+async def test_several_pages_in_one_request_have_the_visitor_each(
+    telling: Store, statistics: Statistics
+) -> None:
+    change = telling.counters.change([("/a", "time", 1), ("/b", "time", 1), ("/a", "time", 1)])
+    sent = (awaited(partial(_send, telling, change, each)) for each in (person(1), person(2), BOT))
+    await asyncio.gather(*sent)
+    await telling.background.finished()
+    found = [await today(statistics, path) for path in ("/a", "/b", None)]
+    # A bot that is named twice in a request is counted twice: so are its views.
+    assert found == [Day(6, 2, {"seo": 2}), Day(3, 2, {"seo": 1}), Day(9, 2, {"seo": 3})]
+
+
+async def test_beyond_the_most_visitors_are_estimated_and_it_is_said(
+    telling: Store, statistics: Statistics
+) -> None:
+    for first in range(0, 11_000, 1_000):
+        await view(telling, "/a", map(person, range(first, first + 1_000)))
+        day = await today(statistics, "/a")
+        behind = first + 1_000
+        assert day.visitors == behind if behind <= 10_000 else day.visitors > 10_000
+    assert day.visitors == pytest.approx(11_000, rel=0.04)
+    assert not (await statistics.report("/a", TODAY, TODAY)).is_exact
+    assert (await today(statistics, None)).visitors == 11_000
+    # Who comes again is known there, too.
+    await view(telling, "/a", map(person, range(500)))
+    assert (await today(statistics, "/a")).visitors == day.visitors
+    (bytes_used,) = await telling.redis.ask(
+        ("MEMORY", "USAGE", telling.keys.visitors("/a", TODAY), "SAMPLES", 0)
+    )
+    assert bytes_used < 20_000
+
+
+async def test_tomorrow_nobody_is_known_any_more(
+    telling: Store, statistics: Statistics, clock: Clock, salts: Salts
+) -> None:
+    ann = person(1)
+    await view(telling, "/a", [ann])
+    before = salts[TODAY]
+    clock.now += 6 * HOUR_MS
+    await salts.keep_up(telling.site_views)
+    assert sorted(salts) == [TODAY, TODAY + 1]
+    clock.now += HOUR_MS
+    assert await salts.keep_up(telling.site_views)
+    await view(telling, "/a", [ann])
+    report = await statistics.report("/a", TODAY, TODAY + 1)
+    assert [day.visitors for day in report.days.values()] == [1, 1]
+    assert before not in salts.values()
+    assert not any(before in each for each in await everything_about_visitors(telling, TODAY + 1))
+
+
+async def everything_about_visitors(store: Store, day: int) -> list[bytes]:
+    keys = [store.keys.visitor_salt(day), store.keys.visitors("/a", day)]
+    salt, _ = await store.redis.ask(*(("GET", keys[0]), ("SMISMEMBER", keys[1], 0)))
+    return [salt or b""]
+
+
+async def test_what_tells_visitors_apart_ends_within_26_hours(
+    telling: Store, clock: Clock, salts: Salts
+) -> None:
+    await view(telling, "/a", [person(1)])
+    shares = [telling.keys.visitors_in(group, TODAY) for group in range(GROUPS)]
+    keys = [telling.keys.visitor_salt(TODAY), telling.keys.visitors("/a", TODAY), *shares]
+    left = await telling.redis.ask(*(("PTTL", key) for key in keys))
+    # It is half past five in the evening in Berlin, and what is kept is said once an hour.
+    assert left[0] == pytest.approx(6.5 * HOUR_MS, abs=60_000)
+    assert left[1] == pytest.approx(6.5 * HOUR_MS, abs=60_000)
+    assert sorted(left[2:])[-1] == pytest.approx(6.5 * HOUR_MS, abs=60_000)
+    assert all(each == -2 for each in sorted(left[2:])[:-1])
+    clock.now += DAY_MS - 7 * HOUR_MS
+    await salts.keep_up(telling.site_views)
+    for day in salts:
+        (left_ms,) = await telling.redis.ask(("PTTL", telling.keys.visitor_salt(day)))
+        assert left_ms <= 26 * HOUR_MS
+
+
+async def test_services_agree_on_a_salt(telling: Store, clock: Clock, salts: Salts) -> None:
+    others = [Salts(Calendar(ZoneInfo("Europe/Berlin")), clock) for _ in range(5)]
+    await asyncio.gather(*(each.keep_up(telling.site_views) for each in others))
+    assert all(each == salts for each in others)
+
+
+async def test_without_a_salt_views_count_and_visitors_do_not(
+    telling: Store, statistics: Statistics, salts: Salts
+) -> None:
+    salts.clear()
+    await view(telling, "/a", [person(1), BOT])
+    assert await today(statistics, "/a") == Day(2, 0, {"seo": 1})
+
+
+@pytest.mark.parametrize("damaged", ["visitors", "days", "bots", "read", "site"])
+async def test_damaged_statistics_stop_no_view(
+    telling: Store, statistics: Statistics, damaged: str
+) -> None:
+    keys = telling.keys
+    group = int(keys.hours("/a").partition("c:")[2][:2], 16)
+    key = {
+        "visitors": keys.visitors("/a", TODAY),
+        "days": keys.days("/a", 202611),
+        "bots": keys.bots("/a", 202611),
+        "read": keys.read_in(group, TODAY),
+        "site": keys.share(group),
+    }[damaged]
+    await telling.redis.change(("SET", key, "no hash, set or list"))
+    await view(telling, "/a", [person(1), BOT], Origin("example.org"))
+    assert await telling.counters.read(["time /a"]) == [2]
+
+
+async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Statistics) -> None:
+    for n in range(300):
+        await view(telling, "/a", [None, None], Origin(f"{n}.example"))
+    found = await statistics.sources(TODAY, TODAY)
+    assert found.total() == 600
+    assert found[""] == 2 * (300 - 100)
+    assert found["0.example"] == 2

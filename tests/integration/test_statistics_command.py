@@ -73,3 +73,13 @@ def test_a_time_zone_that_is_none_is_refused_with_the_settings_name(served: Serv
         True,
         True,
     )
+
+
+def test_a_page_is_forgotten_with_its_days_and_not_with_its_count(served: Serving) -> None:
+    view(served, "/a", 2)
+    code, output = served.output_of("statistics", "/a", "--erase")
+    assert (code, "Its counter is 2 as before" in output) == (0, True)
+    assert served.ask("statistics", "/a")[0] == 3
+    assert served.output_of("check")[0] == 0
+    code, output = served.ask("statistics", "--erase")
+    assert (code, "--erase needs the PATH of a page" in output) == (2, True)

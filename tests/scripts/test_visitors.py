@@ -12,14 +12,16 @@ import pytest
 from footfall.callbacks import awaited
 from footfall.domain.calendar import DAY_MS, HOUR_MS, Calendar
 from footfall.domain.moments import Moments
+from footfall.domain.process import now_ms
 from footfall.domain.salts import Salts
 from footfall.domain.statistics import Day, Statistics
 from footfall.driver.connection import pack_word
-from footfall.driver.keys import GROUPS
+from footfall.driver.keys import GROUPS, digest
 from footfall.driver.visits import Visitor
 from footfall.model import NO_ORIGIN, Origin
 from footfall.store import Store
 from tests.conftest import EVERYWHERE
+from tests.support.backups import report
 
 TODAY = 20261123
 BOT = Visitor(lambda salt: 0, pack_word("seo"))
@@ -244,3 +246,42 @@ async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Statis
     assert found.total() == 600
     assert found[""] == 2 * (300 - 100)
     assert found["0.example"] == 2
+
+
+async def test_a_page_whose_statistics_are_erased_keeps_its_counter(
+    telling: Store, statistics: Statistics
+) -> None:
+    await view(telling, "/a", [person(1), BOT])
+    await view(telling, "/b", [person(1)])
+    await statistics.erase("/a")
+    assert await telling.counters.read(["time /a"]) == [2]
+    assert await today(statistics, "/a") == Day(0, 0, {})
+    assert [page.path for page in await statistics.top("views", 7, 10)] == ["/b"]
+    left = [key async for keys in telling.redis.scan(telling.keys.every_key) for key in keys]
+    assert not [key for key in left if digest("/a").encode() in key]
+    await view(telling, "/a", [person(1)])
+    assert await today(statistics, "/a") == Day(1, 1, {})
+    assert await today(statistics, None) == Day(4, 1, {"seo": 1})
+
+
+@pytest.mark.parametrize(
+    ("field", "number", "says"),
+    [("v{day}", 4, "4 visitors had 2 views"), ("{day}", 0, "bots had 1 view more than there were")],
+)
+async def test_more_visitors_or_bots_than_views_are_reported(
+    telling: Store,
+    statistics: Statistics,
+    clock: Clock,
+    salts: Salts,
+    field: str,
+    number: int,
+    says: str,
+) -> None:
+    # Only the last months are looked at.
+    clock.now = now_ms()
+    await salts.keep_up(telling.site_views)
+    await view(telling, "/a", [person(1), person(2), BOT])
+    day = statistics.today()
+    month = telling.keys.days("/a", day // 100)
+    await telling.redis.change(("HSET", month, field.format(day=day % 100), number))
+    assert any(line.endswith(f"views of '/a': on {day} {says}") for line in await report(telling))

@@ -294,6 +294,7 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("statistics_csv", "the site's views"): asks("GET", "/api/statistics.csv"),
     ("statistics_top", "what is read most"): asks("GET", "/api/statistics/top"),
     ("statistics_totals", "the site's views"): asks("GET", "/api/statistics/totals"),
+    ("statistics_erase", "a page's days"): asks("DELETE", "/api/statistics?path=/a"),
     ("statistics_people", "a class of bots"): asks(
         "PUT", "/api/statistics/people", {"class": "seo", "as_people": True}
     ),

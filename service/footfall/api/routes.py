@@ -293,6 +293,15 @@ TABLE = (
         statistics.totals,
     ),
     Row(
+        "statistics_erase",
+        "DELETE",
+        "/statistics",
+        statistics.PAGE,
+        ADMINISTRATOR,
+        schemas.ERASED_PAGE,
+        statistics.erase,
+    ),
+    Row(
         "statistics_people",
         "PUT",
         "/statistics/people",

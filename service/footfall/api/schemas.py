@@ -271,6 +271,7 @@ TOTALS = AnswerSchema(
         views=NUMBER, comments=NUMBER, today=_object(views=NUMBER, people=NUMBER, visitors=NUMBER)
     )
 )
+ERASED_PAGE = AnswerSchema(_object(path=TEXT))
 AS_PEOPLE = AnswerSchema(_list(TEXT))
 NUMBER_OF = AnswerSchema(_object(count=NUMBER))
 LOG = AnswerSchema(

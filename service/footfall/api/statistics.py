@@ -187,6 +187,18 @@ async def totals(site: Site, parsed: None, caller: Caller) -> object:
     }
 
 
+PAGE = Fields(
+    lambda found, request, site: str(found["path"]),
+    (Text("path", "The page", MAX_PATH, None, required="path can not be blank"),),
+    source="query",
+)
+
+
+async def erase(site: Site, parsed: str, caller: Caller) -> object:
+    await site.statistics.erase(parsed)
+    return {"path": parsed}
+
+
 @dataclass(frozen=True, slots=True)
 class AsPeople:
     bots: str

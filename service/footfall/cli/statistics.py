@@ -7,6 +7,7 @@ from datetime import date
 
 import click
 
+from ..config import Settings
 from ..domain.calendar import date_of
 from ..domain.site import Site
 from ..domain.statistics import Report
@@ -28,8 +29,9 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
     help="So many days up to today.",
     show_default=True,
 )
-@click.option("--csv", "is_csv", is_flag=True, help="Print day and views, between commas.")
-def statistics(path: str | None, number: int, is_csv: bool) -> None:
+@click.option("--csv", "is_csv", is_flag=True, help="Print days as a table, between commas.")
+@click.option("--erase", is_flag=True, help="Forget when and by whom the page was viewed.")
+def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None:
     """Show the views of each day.
 
     Those of the page with this PATH, or else of the whole site. Days begin in TIMEZONE. Nothing is
@@ -42,6 +44,9 @@ def statistics(path: str | None, number: int, is_csv: bool) -> None:
         return await found.report(path, found.days_before(last, number - 1), last)
 
     settings = settings_of_environment()
+    if erase:
+        _erase(path, settings)
+        return
     report = with_site(read, settings)
     if is_csv:
         rows = csv.writer(sys.stdout, lineterminator="\n")
@@ -57,6 +62,22 @@ def statistics(path: str | None, number: int, is_csv: bool) -> None:
         raise NothingToDo(f"no view of {of} is known from these {number} days{off}")
     for line in _lines(report):
         click.echo(line)
+
+
+def _erase(path: str | None, settings: Settings) -> None:
+    if path is None:
+        raise click.UsageError("--erase needs the PATH of a page")
+
+    async def forget(site: Site) -> int:
+        await site.statistics.erase(path)
+        (count,) = await site.counters.read([f"time {path}"])
+        return count
+
+    count = with_site(forget, settings)
+    click.echo(
+        f"Forgotten is when and by whom {printable(path)} was viewed. Its counter is {count:,} as "
+        "before, and the site's numbers keep its views."
+    )
 
 
 def _lines(report: Report) -> list[str]:

@@ -157,7 +157,11 @@ class Views:
         """Remove what is kept of the pages with these counters of views that are no more."""
         names = [name for name in names if name.startswith("time ")]
         counts = await self._redis.ask_masters(*(("HGET", self._keys.counts(n), n) for n in names))
-        paths = [name[5:] for name, count in zip(names, counts, strict=True) if count is None]
+        await self.erase([name[5:] for name, n in zip(names, counts, strict=True) if n is None])
+
+    async def erase(self, paths: Sequence[str]) -> None:
+        """Remove all that is kept of when and by whom these pages were viewed. Their counters stay,
+        and their next views begin anew; the site's numbers keep theirs."""
         commands: list[Sequence[object]] = []
         for path in paths:
             commands.append(("DEL", *self._every_key(path)))

@@ -212,7 +212,10 @@ class SiteSettings(OutboxSettings):
         "FORUM_URL", "", web_address, "Discussion forum that the demonstration page points to"
     )
     demo: bool = env(
-        "DEMO", "true", flag, "Show the demonstration page at / and /api; count.js is always served"
+        "DEMO",
+        "true",
+        flag,
+        "Show the demonstration page at / and /api; count.js and top.js are always served",
     )
     ipqps: float = env(
         "IPQPS",

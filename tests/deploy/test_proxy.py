@@ -58,7 +58,8 @@ def from_address(address: str) -> httpx.Client:
 def test_clients_reach_what_they_ask_for(url: str) -> None:
     assert httpx.post(f"{url}/api/article", json={"path": "/a"}).json()["data"] == [{"time": 1}]
     assert httpx.get(f"{url}/api/comment?path=/a").json()["data"]["count"] == 0
-    assert "footfall" in httpx.get(f"{url}/count.js").text.lower()
+    for name in ("count.js", "top.js"):
+        assert "footfall" in httpx.get(f"{url}/{name}").text.lower()
 
 
 def test_people_log_in_and_administrators_send_files(url: str) -> None:

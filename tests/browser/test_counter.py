@@ -1,5 +1,8 @@
 """count.js on a blog: one request for a view, without a preflight, and never a broken page."""
 
+import json
+from typing import Any
+
 import httpx
 import pytest
 from playwright.sync_api import Locator, expect
@@ -203,6 +206,193 @@ def test_an_answer_that_is_no_number_leaves_the_words(
     views, comments = ("1", "2") if "1, 2" in answer else ("many", "some")
     expect(shown(visitor, "views")).to_have_text(views)
     expect(shown(visitor, "comments")).to_have_text(comments)
+
+
+def counted_as(visitor: Visitor, url: str) -> str:
+    """The body with which this page, or the one to which it leads, counts its view."""
+    with visitor.page.expect_request("**/api/article") as sent:
+        visitor.open(url)
+    return sent.value.post_data or ""
+
+
+BY_PERSON = "Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false })"
+
+
+def test_all_people_who_follow_no_link_from_elsewhere_send_the_same(
+    blog: Blog, service: Serving, visitor: Visitor, path: str
+) -> None:
+    """The service caches what it has read of a body, so nothing else may vary."""
+    visitor.context.add_init_script(BY_PERSON)
+    url = blog.publish(path, "a page", tag(service.url))
+    body = f'{{"path":"{path}","type":"time","action":"inc"}}'
+    assert counted_as(visitor, url) == body
+    link = f"<script>location = '{url}'</script>"
+    assert counted_as(visitor, blog.publish(f"{path}/own", link)) == body
+
+
+def test_a_browser_that_a_program_controls_says_so(
+    blog: Blog, service: Serving, visitor: Visitor, path: str
+) -> None:
+    sent = json.loads(counted_as(visitor, blog.publish(path, "a page", tag(service.url))))
+    assert sent == {"path": path, "type": "time", "action": "inc", "webdriver": True}
+
+
+def test_of_the_page_that_led_here_the_host_alone_is_sent(
+    blog: Blog, service: Serving, visitor: Visitor, path: str
+) -> None:
+    visitor.context.add_init_script(BY_PERSON)
+    url = blog.publish(path, "a page", tag(service.url))
+    whole = '<meta name="referrer" content="unsafe-url">'
+    elsewhere = blog.publish(f"{path}/secret", f"<script>location = '{url}'</script>", whole)
+    search = elsewhere.replace("127.0.0.1", "search.localhost")
+    sent = json.loads(counted_as(visitor, f"{search}?q=private"))
+    assert visitor.page.evaluate("document.referrer") == f"{search}?q=private"
+    assert sent.pop("referrer") == "search.localhost"
+    assert sent == {"path": path, "type": "time", "action": "inc"}
+    assert views(service, path) == 1
+
+
+@pytest.mark.parametrize(
+    ("locale", "left", "returned"),
+    [
+        ("en-GB", "This browser is not counted", "This browser is counted"),
+        ("de", "Dieser Browser wird nicht gezählt", "Dieser Browser wird gezählt"),
+        ("zh-CN", "此浏览器不计入统计", "此浏览器计入统计"),
+        ("fr-FR", "This browser is not counted", "This browser is counted"),
+    ],
+)
+def test_its_owner_stops_and_starts_the_counting_of_a_browser(
+    blog: Blog,
+    service: Serving,
+    new_visitor: NewVisitor,
+    path: str,
+    locale: str,
+    left: str,
+    returned: str,
+) -> None:
+    owner = new_visitor(locale=locale, viewport={"width": 360, "height": 640})
+    url = blog.publish(path, OWN_VIEWS, tag(service.url))
+    note = owner.page.get_by_role("status")
+    owner.open(f"{url}?a=1&exclude-me")
+    expect(note).to_have_text(left)
+    expect(note).to_be_in_viewport(ratio=1)
+    assert note.get_attribute("lang") == (locale[:2] if locale[:2] in ("de", "zh") else "en")
+    expect(shown(owner, "views")).to_have_text("0")
+    owner.open(url)
+    expect(shown(owner, "views")).to_have_text("0")
+    expect(note).to_have_count(0)
+    owner.open(f"{url}?include-me")
+    expect(note).to_have_text(returned)
+    expect(shown(owner, "views")).to_have_text("1")
+    owner.open(url)
+    expect(shown(owner, "views")).to_have_text("2")
+
+
+NO_STORAGE = {
+    "refused": "{ get() { throw new DOMException('', 'SecurityError') } }",
+    "missing": "{ value: null }",
+    "full": "{ value: { setItem() { throw Error('quota') }, set footfall(_) { throw Error() } } }",
+}
+
+
+@pytest.mark.parametrize("storage", NO_STORAGE)
+def test_a_browser_that_stores_nothing_is_counted_and_told_so(
+    blog: Blog, service: Serving, visitor: Visitor, path: str, storage: str
+) -> None:
+    visitor.context.add_init_script(
+        f"Object.defineProperty(window, 'localStorage', {NO_STORAGE[storage]})"
+    )
+    url = blog.publish(path, OWN_VIEWS, tag(service.url))
+    visitor.open(f"{url}?exclude-me")
+    expect(visitor.page.get_by_role("status")).to_have_text("This browser is counted")
+    expect(shown(visitor, "views")).to_have_text("1")
+
+
+def test_a_page_in_a_frame_that_may_not_store_is_counted(
+    blog: Blog, service: Serving, visitor: Visitor, path: str
+) -> None:
+    url = blog.publish(path, OWN_VIEWS, tag(service.url))
+    frame = f'<iframe sandbox="allow-scripts" src="{url}?exclude-me"></iframe>'
+    visitor.open(blog.publish(f"{path}/around", frame))
+    inside = visitor.page.frame_locator("iframe")
+    expect(inside.locator("[data-footfall-views]")).to_have_text("1")
+    expect(inside.get_by_role("status")).to_have_text("This browser is counted")
+
+
+SITE = (
+    "<b data-footfall-site-views>a</b><b data-footfall-site-comments>b</b>"
+    "<b data-footfall-views-today>c</b><b data-footfall-visitors-today>d</b>"
+)
+TODAY = {"views": 5, "people": 4, "visitors": 3}
+
+
+@pytest.mark.parametrize(
+    ("answer", "texts"),
+    [
+        ({"data": {"views": 70, "comments": 6, "today": TODAY}}, ["70", "6", "5", "3"]),
+        ({"data": {"views": 70, "comments": 6}}, ["70", "6", "c", "d"]),
+        (
+            {
+                "data": {
+                    "views": 70,
+                    "comments": 0,
+                    "today": {"views": 5, "people": 5, "visitors": 0},
+                }
+            },
+            ["70", "b", "5", "d"],
+        ),
+        ({"data": {"views": "70", "comments": None, "today": {"views": [1]}}}, [*"abcd"]),
+        ({"data": []}, [*"abcd"]),
+        ({"data": None}, [*"abcd"]),
+        ({"errno": 403, "errmsg": "Forbidden"}, [*"abcd"]),
+        (None, [*"abcd"]),
+        (["<html>"], [*"abcd"]),
+    ],
+)
+def test_what_is_no_number_of_the_site_leaves_the_words(
+    blog: Blog, service: Serving, visitor: Visitor, path: str, answer: Any, texts: list[str]
+) -> None:
+    """Nor is 0, which is also what the service knows of numbers that it does not keep."""
+    say = f"fetch = async () => new Response({json.dumps(json.dumps(answer))})"
+    script = tag(service.url, "data-no-count")
+    visitor.open(blog.publish(path, SITE + script, f"<script>{say}</script>"))
+    visitor.come_to_rest()
+    expect(visitor.page.locator("b")).to_have_text(texts)
+
+
+PERSON = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"}
+
+
+@pytest.mark.parametrize(
+    ("kept", "texts"),
+    [
+        ("visitors", ["3", "1", "3", "1"]),
+        ("views", ["3", "1", "3", "d"]),
+        ("off", ["a", "1", "c", "d"]),
+    ],
+)
+def test_numbers_of_the_whole_site_are_shown_as_far_as_they_are_kept(
+    blog: Blog, start: Start, visitor: Visitor, path: str, kept: str, texts: list[str]
+) -> None:
+    service = start(STATISTICS=kept)
+    for headers in (PERSON, PERSON, {}):
+        httpx.post(f"{service.url}/api/article", json={"path": "/a"}, headers=headers)
+    Writer(service.url, "/b")("one")
+    visitor.open(blog.publish(path, SITE, tag(service.url, "async data-no-count")))
+    expect(visitor.page.locator("b")).to_have_text(texts)
+    visitor.come_to_rest()
+    assert [sent.path for sent in calls(visitor, service)] == ["/api/statistics/totals"]
+
+
+def test_where_statistics_are_not_public_the_words_stay(
+    blog: Blog, start: Start, visitor: Visitor, path: str
+) -> None:
+    visitor.forgive("401 (Unauthorized)")
+    service = start(STATISTICS="visitors", STATISTICS_PUBLIC="none")
+    visitor.open(blog.publish(path, OWN_VIEWS + SITE, tag(service.url)))
+    expect(shown(visitor, "views")).to_have_text("1")
+    visitor.come_to_rest()
+    expect(visitor.page.locator("b")).to_have_text(["1", *"abcd"])
 
 
 def test_a_blog_that_is_not_on_the_list_is_refused_and_whole(

@@ -16,8 +16,8 @@ from .exchange import Address, Answer, Client, request
 
 # Paths in one read: their URL has less than 4 kB, which every server accepts.
 PATHS_A_READ = 50
-# An attribute in Footfall's counter script and demonstration page.
-FOOTFALL_ATTRIBUTE = b"data-footfall-views"
+# How attributes begin in Footfall's counter script and demonstration page.
+FOOTFALL_ATTRIBUTE = b"data-footfall-"
 HEADERS = (("User-Agent", "footfall-bench"), ("Accept", "*/*"))
 _REDIRECTS = (301, 302, 303, 307, 308)
 # What the paths of a measurement begin with, which no site has. With a number of four digits behind

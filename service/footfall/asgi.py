@@ -47,6 +47,13 @@ def health_of(settings: Settings, site: Site) -> Health:
     return Health(site, __version__, is_strict=settings.guard == "refuse")
 
 
+def _most_read(settings: Settings, site: Site) -> str:
+    """The attribute by which a list shows what is read most, if there is a site for its links to
+    lead to and everybody may know."""
+    is_known = settings.statistics != "off" and site.account_rules.shows("top")
+    return "data-footfall-top" if settings.site_url and is_known else ""
+
+
 def create_app(
     settings: Settings, site: Site, health: Health | None = None, *, is_traced: bool = False
 ) -> ASGIApp:
@@ -57,6 +64,7 @@ def create_app(
         "site_url": settings.site_url,
         "forum_url": settings.forum_url,
         "login": settings.login,
+        "most_read": _most_read(settings, site),
     }
 
     # A Router alone: Starlette's application would add two layers of error handling to each

@@ -478,6 +478,26 @@ def test_the_page_is_the_same_under_api(busy_demo: Demo, service: Serving) -> No
     expect(busy_demo.reads).not_to_have_text("–")
 
 
+def test_the_page_lists_what_the_site_was_read_for_this_week(
+    start: Start, visitor: Visitor
+) -> None:
+    service = start(STATISTICS="views", SITE_URL="https://blog.example")
+    httpx.post(f"{service.url}/api/article", json={"path": "/a"})
+    demo = Demo(visitor, service.url)
+    demo.open()
+    listed = demo.page.locator(".most-read")
+    expect(listed.get_by_role("heading")).to_be_visible()
+    expect(listed.get_by_role("link", name="/a")).to_have_attribute(
+        "href", "https://blog.example/a"
+    )
+
+
+def test_without_a_list_there_is_no_heading_of_one(busy_demo: Demo) -> None:
+    busy_demo.open()
+    busy_demo.visitor.come_to_rest()
+    expect(busy_demo.page.get_by_text("Most read this week")).to_be_hidden()
+
+
 def test_the_snippets_that_the_page_offers_work_on_a_blog(
     busy_demo: Demo, blog: Blog, service: Serving, new_visitor: NewVisitor, path: str
 ) -> None:

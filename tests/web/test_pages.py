@@ -101,6 +101,26 @@ async def test_the_demonstration_can_be_turned_off_and_the_snippets_stay(make_si
     assert (await site.http.get("/api/article?path=/a")).json()["data"] == [{"time": 0}]
 
 
+@pytest.mark.parametrize(
+    ("settings", "is_listed"),
+    [
+        ({}, True),
+        ({"STATISTICS_PUBLIC": "all"}, True),
+        ({"STATISTICS_PUBLIC": "totals"}, False),
+        ({"STATISTICS": "off"}, False),
+        # Links would lead nowhere.
+        ({"SITE_URL": ""}, False),
+    ],
+)
+async def test_the_demonstration_lists_what_everybody_may_know(
+    make_site: Sites, settings: dict[str, str], is_listed: bool
+) -> None:
+    usual = {"STATISTICS": "views", "SITE_URL": "https://blog.example"}
+    site = await make_site(**{**usual, **settings})
+    text = (await site.http.get("/")).text
+    assert ("<ol data-footfall-top " in text) is is_listed
+
+
 BLOG = {"referer": "https://blog.example/post"}
 OTHER = {"referer": "https://other.example/"}
 

@@ -103,8 +103,9 @@ for i = 1, (#counts - KEYS_BEFORE) / WIDTH do
         end
         redis.pcall('HINCRBY', site, 'b' .. date .. ' ' .. changes[j], 1)
       end
-      if source ~= '' then
-        note_source(source, added)
+      -- Bots come from nowhere.
+      if source ~= '' and added > bots then
+        note_source(source, added - bots)
       end
     else
       note_day(counts[at + 4], 'undated', count, added)

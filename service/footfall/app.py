@@ -212,6 +212,7 @@ def create_site(
             settings.statistics_months,
             _own_hosts(settings),
             store.moment.salts if isinstance(store.moment, Moments) else None,
+            level=settings.statistics,
         ),
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),

@@ -86,8 +86,14 @@ def test_hosts_that_led_here_are_sources_and_the_site_is_not(served: Serving) ->
         "",
     ):
         view(served, "/a", FIREFOX, "198.51.100.7", {"referrer": referrer})
-    assert view(served, "/a", FIREFOX, "198.51.100.7", {"referrer": None}) == 7
     assert told(served)["sources"] == [{"host": "google.com", "views": 2}]
+
+
+@pytest.mark.parametrize("odd", [None, 7, [], {}, "x" * 5_000, "\u202e"])
+def test_what_is_wrong_with_a_word_by_the_way_costs_no_view(served: Serving, odd: Any) -> None:
+    said = {"referrer": odd, "webdriver": odd}
+    assert view(served, "/a", FIREFOX, "198.51.100.7", said) == 1
+    assert told(served, path="/a")["visitors"] == 1
 
 
 def test_reading_tells_nobody_apart(served: Serving) -> None:

@@ -6,18 +6,31 @@ Their dialect says what a count looks like: a number, or an object for each path
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 import orjson
 
 from ..domain.counters import VIEWS, lowers_views
 from ..domain.rules import require_administrator
 from ..domain.site import Site
-from ..http.params import MAX_PATH, MAX_PATHS, RawRequest
+from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 from .dialects import Dialect
 from .fast import Answering, CounterChange, CounterRead, FastRequest, answered, client_of
-from .fields import COUNTER_TYPES, Choice, Fields, Flag, Found, ListOf, Paths, Shapes, Text, Words
+from .fields import (
+    COUNTER_TYPES,
+    Choice,
+    Field,
+    Fields,
+    Found,
+    ListOf,
+    Paths,
+    Schema,
+    Shapes,
+    Text,
+    Words,
+)
 
 # Answers are made by the types that were asked for, which strangers choose.
 MAX_SHARED_REPLIES = 256
@@ -100,9 +113,7 @@ class Change:
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Change":
-        return cls(
-            [_change(found)], False, request.dialect, found["referrer"], bool(found["webdriver"])
-        )
+        return cls([_change(found)], False, request.dialect, *_asides(found))
 
     @classmethod
     def of_list(cls, found: Sequence[Found], request: RawRequest, site: Site) -> "Change":
@@ -122,6 +133,27 @@ def _change_reply(types: tuple[str, ...], dialect: Dialect, *, is_list: bool) ->
         return dialect.content_envelope.around(b"[" + listed + b"]"), b""
 
     return reply
+
+
+@dataclass(frozen=True, slots=True)
+class Aside(Field):
+    """What a page says besides: no view is lost because something is wrong with it."""
+
+    def read(self, form: Form, site: Site) -> Any:
+        return form.value(self.name)
+
+    def schema(self, site: Site) -> Schema:
+        return {}
+
+    def bounds(self) -> str:
+        return "anything"
+
+
+def _asides(found: Found) -> tuple[str, bool]:
+    """The referrer and whether a program reads the page, as far as they are said."""
+    referrer = found["referrer"]
+    is_text = isinstance(referrer, str) and len(referrer) <= MAX_REFERRER
+    return referrer if is_text else "", found["webdriver"] is True
 
 
 def _change(found: Found) -> tuple[str, str, int]:
@@ -146,8 +178,8 @@ _CHANGE = Fields(
         Text("path", "The page", MAX_PATH, required="path can not be blank"),
         Choice("type", "The counter", VIEWS, COUNTER_TYPES, is_word=True),
         Choice("action", "Up or down by one", "inc", ACTIONS),
-        Text("referrer", "The host, or the page, that led to the page; of one view", MAX_REFERRER),
-        Flag("webdriver", "A program reads the page, as its `navigator.webdriver` says"),
+        Aside("referrer", "The host, or the page, that led to the page; of one view"),
+        Aside("webdriver", "`true` if a program reads the page, as `navigator.webdriver` says"),
     ),
 )
 READ = Shapes((_READ_MANY, _READ))

@@ -268,7 +268,11 @@ TOP = AnswerSchema(
 )
 TOTALS = AnswerSchema(
     _object(
-        views=NUMBER, comments=NUMBER, today=_object(views=NUMBER, people=NUMBER, visitors=NUMBER)
+        views=_or_null(NUMBER),
+        comments=NUMBER,
+        today=_or_null(
+            _object(views=NUMBER, people=_or_null(NUMBER), visitors=_or_null(NUMBER), is_exact=FLAG)
+        ),
     )
 )
 ERASED_PAGE = AnswerSchema(_object(path=TEXT))

@@ -178,13 +178,20 @@ async def top(site: Site, parsed: Top, caller: Caller) -> object:
 
 
 async def totals(site: Site, parsed: None, caller: Caller) -> object:
-    """Views and comments ever, and what there was today."""
-    today = await site.statistics.today_of_site()
-    return {
-        "views": await site.statistics.views_ever(),
-        "comments": await site.site_index.total(PUBLIC),
-        "today": {"views": today.views, "people": today.people, "visitors": today.visitors},
+    """Views and comments ever, and what there was today; None for what is not kept."""
+    comments = await site.site_index.total(PUBLIC)
+    level = site.statistics.level
+    if level == "off":
+        return {"views": None, "comments": comments, "today": None}
+    day = await site.statistics.today_of_site()
+    tells_visitors = level == "visitors"
+    today = {
+        "views": day.views,
+        "people": day.people if tells_visitors else None,
+        "visitors": day.visitors if tells_visitors else None,
+        "is_exact": day.is_exact,
     }
+    return {"views": await site.statistics.views_ever(), "comments": comments, "today": today}
 
 
 PAGE = Fields(

@@ -102,7 +102,11 @@ class Statistics:
         months: int,
         own: Container[str] = (),
         salts: Salts | None = None,
+        *,
+        level: str = "views",
     ) -> None:
+        """`level` is what is kept, as STATISTICS says."""
+        self.level = level
         self._views = views
         self._site = site_views
         self.calendar = calendar

@@ -52,7 +52,7 @@ if (me) {
 
 let totals
 const site = (name, of) => each(name, e =>
-	(totals = totals || ask('statistics/totals')).then(([t]) => put(e, of(t) || null))) // 0 if not kept
+	(totals = totals || ask('statistics/totals')).then(([t]) => put(e, of(t))))
 site('site-views', t => t?.views)
 site('site-comments', t => t?.comments)
 site('views-today', t => t?.today?.views)

@@ -143,7 +143,8 @@ def _unusual_date(written: str) -> datetime | None:
             # A zone that is not known, such as CST: there are four.
             warnings.simplefilter("error", UnknownTimezoneWarning)
             found = {parse(written, default=day, dayfirst=first) for day, first in readings}
-    except (ValueError, OverflowError, UnknownTimezoneWarning):
+    # The library also computes with as many digits as somebody has written.
+    except (ValueError, ArithmeticError, UnknownTimezoneWarning):
         return None
     return found.pop() if len(found) == 1 else None
 

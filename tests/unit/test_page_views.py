@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from footfall.transfer.access_log import NO_LINE, LogRow
-from footfall.transfer.page_views import EXCLUSIONS, ViewReport, exclusion, page_views
+from footfall.transfer.page_views import (
+    ASSET,
+    EXCLUSIONS,
+    NO_GET,
+    OTHER_HOST,
+    ViewReport,
+    exclusion,
+    page_views,
+)
 from footfall.transfer.source import Source
 from tests.unit.test_log_rows import LINE, ROW
 
@@ -68,12 +76,28 @@ def test_what_is_no_view_has_a_reason(row: LogRow, why: str) -> None:
     assert why in EXCLUSIONS
 
 
-def test_the_report_counts_every_line_and_tells_the_first_of_each_reason(tmp_path: Path) -> None:
-    new, old = tmp_path / "access.log", tmp_path / "access.log.1"
-    new.write_text("\n".join([LINE, "nonsense", LINE.replace("GET", "POST"), "nonsense"]))
-    old.write_text("\n".join(["", *[each.replace("23/Nov", "22/Nov") for each in (LINE, LINE)]]))
+@pytest.mark.parametrize("host", ["", "example.org", "www.Example.org:443"])
+def test_a_site_that_is_known_has_views_at_its_own_hosts(host: str) -> None:
+    own = frozenset({"example.org"})
+    assert exclusion(ROW._replace(host=host), own) == ""
+    assert exclusion(ROW._replace(host="shop.example.org"), own) == OTHER_HOST
+    assert exclusion(ROW._replace(host="shop.example.org")) == ""
+
+
+def test_the_report_counts_every_line_and_shows_the_first_of_each_reason(tmp_path: Path) -> None:
+    path = tmp_path / "access.log"
+    other = LINE.replace("/posts/a/", "/posts/b/")
+    picture = LINE.replace("/posts/a/", "/a.png")
+    lines = [LINE, *["nonsense"] * 5, "", picture, LINE, other, LINE.replace("GET", "POST")]
+    path.write_text("\n".join(lines))
     report = ViewReport()
-    views = list(page_views([Source(new), Source(old)], report))
-    assert views == [*[ROW._replace(at=ROW.at - 86_400_000)] * 2, ROW]
-    assert (report.views, report.unreadable, report.excluded) == (3, {NO_LINE: 2}, {"is no GET": 1})
-    assert report.first == {NO_LINE: f"{new}, line 2", "is no GET": f"{new}, line 3"}
+    views = list(page_views(Source(path), frozenset(), report))
+    assert views == [(1, ROW), (9, ROW), (10, ROW._replace(path="/posts/b/"))]
+    assert (report.views, report.unreadable) == (3, {NO_LINE: 5})
+    assert report.excluded == {ASSET: 1, NO_GET: 1}
+    assert report.places == {NO_LINE: [f"{path}, line {number}" for number in (2, 3, 4)]}
+    assert report.samples == {
+        "": ["/posts/a/", "/posts/b/"],
+        ASSET: ["/a.png"],
+        NO_GET: ["/posts/a/"],
+    }

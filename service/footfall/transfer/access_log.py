@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import orjson
@@ -58,8 +59,9 @@ _ABSOLUTE = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
 class LogRow(NamedTuple):
     """A request: `at` in ms since the epoch, `path` without its query and as clients name pages.
 
-    `method` and `path` are "" for what is no request of HTTP; `referer`, `user_agent` and `type`,
-    the answer's Content-Type, are empty where there is none or the log does not say.
+    `method` and `path` are "" for what is no request of HTTP; `referer`, `user_agent`, `type`, the
+    answer's Content-Type, and `host`, which was asked, are empty where there is none or the log
+    does not say.
     """
 
     at: int
@@ -70,6 +72,7 @@ class LogRow(NamedTuple):
     referer: str
     user_agent: bytes
     type: str = ""
+    host: str = ""
 
 
 class _BadLine(Exception):
@@ -102,9 +105,14 @@ def in_order(sources: Iterable[Source]) -> list[Source]:
     return sorted(once.values(), key=_first_ms)
 
 
+def first_rows(source: Source, number: int) -> list[LogRow]:
+    """The first lines that can be read, at most so many. Raises Damaged, OSError."""
+    rows = (row for _, row in read(source) if isinstance(row, LogRow))
+    return list(islice(rows, number))
+
+
 def _first_ms(source: Source) -> int:
-    rows = (row for _, row in read(source))
-    return next((row.at for row in rows if isinstance(row, LogRow)), MOST_MS)
+    return next((row.at for row in first_rows(source, 1)), MOST_MS)
 
 
 def _row(line: bytes) -> LogRow | str:
@@ -124,15 +132,17 @@ def _of_combined(line: bytes) -> LogRow:
     if agent is None:
         raise _BadLine(NO_AGENT)
     method, path = _request(_unescaped(request))
+    has_host = _ADDRESS.fullmatch(second) is not None
     return LogRow(
         at=_time(time),
         # Where the virtual host stands before it, the address is second; else that is a "-".
-        address=_text(second if _ADDRESS.fullmatch(second) else first)[:MAX_ADDRESS_CHARACTERS],
+        address=_text(second if has_host else first)[:MAX_ADDRESS_CHARACTERS],
         method=method,
         path=path,
         status=int(status),
         referer=_text(_unescaped(referer)),
         user_agent=_unescaped(agent),
+        host=_text(first) if has_host else "",
     )
 
 
@@ -210,6 +220,7 @@ def _of_json(line: bytes) -> LogRow:
         referer=_header(headers, "Referer"),
         user_agent=_header(headers, "User-Agent").encode(),
         type=_header(record.get("resp_headers"), "Content-Type")[:MAX_TYPE_CHARACTERS],
+        host=_word(request.get("host")),
     )
 
 

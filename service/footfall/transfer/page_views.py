@@ -6,12 +6,14 @@ content an answer had; where one does, that must be HTML. Who asked does not mat
 view pages, too, and statistics tell them apart.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from ..domain.sources import host_name
 from ..http.params import MAX_PATH
 from ..markup import is_safe_url
-from .access_log import LogRow, in_order, log_source, read
+from .access_log import LogRow, read
 from .source import Source
 
 # What pages are made of, and what is offered beside them.
@@ -46,38 +48,66 @@ PROGRAM = "is at a path for programs"
 FEED = "is a feed"
 ASSET = "is a file of a page, or a download"
 NO_HTML = "is no HTML"
-EXCLUSIONS = (NO_HTTP, NO_GET, NO_ANSWER, NO_PATH, PROGRAM, FEED, ASSET, NO_HTML)
+OTHER_HOST = "is at another host"
+EXCLUSIONS = (NO_HTTP, NO_GET, NO_ANSWER, OTHER_HOST, NO_PATH, PROGRAM, FEED, ASSET, NO_HTML)
+
+_PORT = re.compile(r":\d{0,5}\Z", re.ASCII)
+
+
+# Of each reason.
+MAX_SAMPLES = 3
+# A path, as it is shown to users.
+MAX_SAMPLE_CHARACTERS = 200
 
 
 class ViewReport:
     """What became of the lines of a log: `views`, and the numbers of the others by reason.
 
     `unreadable` and `excluded` have the reasons of lines that cannot be read, and of requests that
-    are no views; `first` is the file and line where each reason was first met.
+    are no views. `places` has the files and lines where each reason was first met, `samples` the
+    first paths by the reason for which they are no views; those of views are at "".
     """
 
     def __init__(self) -> None:
         self.views = 0
         self.unreadable = Counter[str]()
         self.excluded = Counter[str]()
-        self.first: dict[str, str] = {}
+        self.places: dict[str, list[str]] = {}
+        self.samples: dict[str, list[str]] = {}
+
+    def refuse(self, why: str, place: str) -> None:
+        self.unreadable[why] += 1
+        places = self.places.setdefault(why, [])
+        if len(places) < MAX_SAMPLES:
+            places.append(place)
+
+    def judge(self, why: str, path: str) -> None:
+        """`why` is "" for a view."""
+        if why:
+            self.excluded[why] += 1
+        else:
+            self.views += 1
+        samples, shown = self.samples.setdefault(why, []), path[:MAX_SAMPLE_CHARACTERS]
+        if len(samples) < MAX_SAMPLES and shown and shown not in samples:
+            samples.append(shown)
 
 
-def page_views(sources: Iterable[Source], report: ViewReport) -> Iterator[LogRow]:
-    """The views in the files of a log, the oldest file first. Raises Damaged, OSError."""
-    for source in in_order(map(log_source, sources)):
-        for number, row in read(source):
-            reason = row if isinstance(row, str) else exclusion(row)
-            if reason:
-                reasons = report.unreadable if isinstance(row, str) else report.excluded
-                reasons[reason] += 1
-                report.first.setdefault(reason, f"{source.path}, line {number}")
-            elif isinstance(row, LogRow):
-                report.views += 1
-                yield row
+def page_views(
+    source: Source, own: frozenset[str], report: ViewReport
+) -> Iterator[tuple[int, LogRow]]:
+    """The views in a file of a log, with the numbers of their lines. Where the log says which host
+    was asked, it is one of the site's `own`, if these are known. Raises Damaged, OSError."""
+    for number, row in read(source):
+        if isinstance(row, str):
+            report.refuse(row, f"{source.path}, line {number}")
+            continue
+        why = exclusion(row, own)
+        report.judge(why, row.host if why == OTHER_HOST else row.path)
+        if not why:
+            yield number, row
 
 
-def exclusion(row: LogRow) -> str:
+def exclusion(row: LogRow, own: frozenset[str] = frozenset()) -> str:
     """Why a request is no view of a page: one of EXCLUSIONS, or "" for one that is."""
     if not row.method:
         return NO_HTTP
@@ -85,6 +115,8 @@ def exclusion(row: LogRow) -> str:
         return NO_GET
     if row.status not in STATUSES:
         return NO_ANSWER
+    if own and row.host and host_name(_PORT.sub("", row.host)) not in own:
+        return OTHER_HOST
     if not row.path or len(row.path) > MAX_PATH or not is_safe_url(row.path):
         return NO_PATH
     if row.type and row.type.partition(";")[0].strip().lower() not in TYPES:

@@ -160,6 +160,18 @@ class Keys:
         """With what visitors of a day are told apart."""
         return self.site(f"salt:{day}")
 
+    def files_in(self, group: int, month: int) -> str:
+        """How many lines of files that begin in a month were imported into a group's pages."""
+        return f"{self._group(group)}:files:{month}"
+
+    def site_files(self, month: int) -> str:
+        """The same of the site; and of its days in that month, which import they are of."""
+        return self.site(f"files:{month}")
+
+    def group(self, path: str) -> int:
+        """The number of the group that has the views of a page."""
+        return self._number(path) % GROUPS
+
     def _beside(self, path: str) -> str:
         """What the keys of a page's views begin with, so that one script changes all of them."""
         return self._group(self._number(path) % GROUPS)

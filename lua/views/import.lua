@@ -1,0 +1,110 @@
+-- Add views of the past to the days of pages, each line of a file once.
+--
+-- KEYS    files       hash  {c}:files:<month>  file -> how many of its lines were added to the pages of this group
+--         site        hash  {c}:site  ever -> views, among others
+--         numbers     hash  {c}:numbers  kind of hash -> how many counters the group has in those
+--         pages...    hash  of each change in turn: {c}:days:<page>:<month>, as count.lua keeps it; those of the last
+--                           month and of this one; {c}:bots:<page>:<month>, "<day> <class>" -> views; and {c}:counts
+--                           or {c}:long, which has the page's counter
+-- ARGV    file        text  its digest
+--         before      int   lines of it that were added before
+--         after       int   lines of it that are added then
+--         kept_ms     int   for which that is remembered
+--         counts      flag  are these views added to the counters? If not, the counters have them already
+--         changes...  text  of each change in turn: the counter's name, day of the month, views, visitors, for how
+--                           many ms the month is kept, how many classes of bots there are; and each class and its
+--                           views
+-- RETURNS OK                they are added
+--         DONE              they were added before
+--         OTHER             somebody else adds lines of this file
+-- INCLUDE kind_of change
+-- COST    O(changes)
+
+local files, site, numbers, pages = KEYS[1], KEYS[2], KEYS[3], KEYS
+local file, before, after, kept_ms, counts, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
+
+-- Keys before the first change; how many keys a change has.
+local KEYS_BEFORE, WIDTH = 3, 5
+
+-- pcall here and below, because a damaged page must not stop the others.
+local function number_in(index, field)
+  local found = redis.pcall('HGET', index, field)
+  return type(found) == 'string' and tonumber(found) or nil
+end
+
+-- What the next month that may count views begins with, if it has begun.
+local function next_base(days, last, current)
+  local base = nil
+  if days ~= last and days ~= current then
+    base = number_in(last, 'base')
+  end
+  if not base and days ~= current then
+    base = number_in(current, 'base')
+  end
+  return base
+end
+
+local function raise_base(index, views)
+  if number_in(index, 'base') then
+    redis.pcall('HINCRBY', index, 'base', views)
+  end
+end
+
+-- These views are in the counter already: the month began with fewer, or else some have no day.
+local function take_from_base(index, views)
+  local moved = math.max(0, math.min(number_in(index, 'base') or 0, views))
+  redis.pcall('HINCRBY', index, 'base', -moved)
+  if views > moved then
+    redis.pcall('HINCRBY', index, 'undated', moved - views)
+  end
+end
+
+local known = tonumber(redis.call('HGET', files, file) or 0)
+if known >= tonumber(after) then
+  return {'DONE'}
+elseif known ~= tonumber(before) then
+  return {'OTHER'}
+end
+redis.call('HSET', files, file, after)
+redis.call('PEXPIRE', files, kept_ms)
+
+-- How many arguments have been read: those before the first change.
+local read = 5
+local total = 0
+
+for i = 1, (#pages - KEYS_BEFORE) / WIDTH do
+  local at = KEYS_BEFORE + WIDTH * (i - 1)
+  local days, last, current, bots, counter = pages[at + 1], pages[at + 2], pages[at + 3], pages[at + 4], pages[at + 5]
+  local name, day, views = changes[read + 1], changes[read + 2], tonumber(changes[read + 3])
+  local visitors, month_ms, classes = tonumber(changes[read + 4]), changes[read + 5], tonumber(changes[read + 6])
+  read = read + 6
+  local base = next_base(days, last, current) or number_in(counter, name) or 0
+  if redis.pcall('HSETNX', days, 'base', string.format('%.0f', base)) == 1 then
+    redis.pcall('PEXPIRE', days, month_ms)
+  end
+  redis.pcall('HINCRBY', days, day, views)
+  total = total + views
+  if counts == '1' then
+    change(counter, numbers, name, views)
+    if days ~= last and days ~= current then
+      raise_base(last, views)
+    end
+    if days ~= current then
+      raise_base(current, views)
+    end
+  else
+    take_from_base(days, views)
+  end
+  if visitors > (number_in(days, 'v' .. day) or 0) then
+    redis.pcall('HSET', days, 'v' .. day, visitors)
+  end
+  for j = read + 1, read + 2 * classes, 2 do
+    redis.pcall('HINCRBY', bots, day .. ' ' .. changes[j], changes[j + 1])
+  end
+  if classes > 0 then
+    redis.pcall('PEXPIRE', bots, month_ms)
+  end
+  read = read + 2 * classes
+end
+redis.pcall('HINCRBY', site, 'ever', total)
+return {'OK'}

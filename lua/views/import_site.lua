@@ -1,0 +1,61 @@
+-- Add views of the past to the site's sums, each line of a file once.
+--
+-- KEYS    files       hash  {site}:files:<month>  file -> how many of its lines were added to the site
+--         sums...     hash  of each change in turn: {site}:views:<month>, or {site}:sources:<day>
+-- ARGV    file        text  its digest
+--         before      int   lines of it that were added before
+--         after       int   lines of it that are added then
+--         kept_ms     int   for which that is remembered
+--         changes...  text  of each change in turn: what becomes of a number that is there (add, most, or add and,
+--                           beyond MOST_SOURCES fields, to the rest: source), field, number, for how many ms the
+--                           hash is kept
+-- RETURNS OK                they are added
+--         DONE              they were added before
+--         OTHER             somebody else adds lines of this file
+-- COST    O(changes)
+
+local files, sums = KEYS[1], KEYS
+local file, before, after, kept_ms, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
+
+-- Keys before the first change, and arguments; how many arguments a change has.
+local KEYS_BEFORE, ARGV_BEFORE, WIDTH = 1, 4, 4
+-- Hosts of a day; the rest has the name "".
+local MOST_SOURCES = 1000
+
+local known = tonumber(redis.call('HGET', files, file) or 0)
+if known >= tonumber(after) then
+  return {'DONE'}
+elseif known ~= tonumber(before) then
+  return {'OTHER'}
+end
+redis.call('HSET', files, file, after)
+redis.call('PEXPIRE', files, kept_ms)
+
+-- pcall, because a damaged hash must not stop the others.
+local function is_full(index, field)
+  local has = redis.pcall('HEXISTS', index, field)
+  local size = redis.pcall('HLEN', index)
+  return has == 0 and type(size) == 'number' and size >= MOST_SOURCES
+end
+
+local function set_most(index, field, number)
+  local there = redis.pcall('HGET', index, field)
+  if type(there) ~= 'table' and (tonumber(there or 0) or 0) < tonumber(number) then
+    redis.pcall('HSET', index, field, number)
+  end
+end
+
+for i = 1, #sums - KEYS_BEFORE do
+  local sum, at = sums[KEYS_BEFORE + i], ARGV_BEFORE + WIDTH * (i - 1)
+  local how, field, number, sum_ms = changes[at + 1], changes[at + 2], changes[at + 3], changes[at + 4]
+  if how == 'most' then
+    set_most(sum, field, number)
+  else
+    if how == 'source' and is_full(sum, field) then
+      field = ''
+    end
+    redis.pcall('HINCRBY', sum, field, number)
+  end
+  redis.pcall('PEXPIRE', sum, sum_ms)
+end
+return {'OK'}

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from footfall.domain.calendar import DAY_MS
 from footfall.driver import scripts
 from footfall.driver.client import connect
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites
+from tests.integration.test_import_past_views import Truth, imported, matches, visits
 from tests.support.backups import busy, everything, report, restored, taken
+from tests.support.past_logs import lines, past_views
 from tests.support.servers import free_port, program_of, running, wait_until
 
 
@@ -112,3 +115,14 @@ async def test_a_backup_of_a_cluster_is_restored_on_it(make_site: Sites) -> None
     file = await taken(site.store)
     await restored(site.store, file, replaces=True)
     assert await everything(site.store) == before
+
+
+async def test_views_of_the_past_are_added_to_pages_of_all_slots(
+    store: Store, tmp_path: Path
+) -> None:
+    path, requests = tmp_path / "access.log", visits()
+    path.write_text(lines(requests))
+    past = past_views(store, DAY_MS, (202610, 202611))
+    for new in (300, 0):
+        assert (await imported(past, path))[1].new == new
+        await matches(store, Truth(requests))

@@ -25,7 +25,7 @@ def read_json(source: Source) -> ImportRows:
 
 def read_csv(source: Source) -> ImportRows:
     csv.field_size_limit(4 * MAX_FIELD_BYTES)
-    table = csv.DictReader(_texts(source), delimiter=_delimiter(source), restval="")
+    table = csv.DictReader(texts(source), delimiter=_delimiter(source), restval="")
     _require_columns(source, table)
     while (record := _next(table)) is not None:
         where = f"line {table.line_num}"
@@ -82,7 +82,7 @@ def _delimiter(source: Source) -> str:
     return max(",;\t|", key=head.count)
 
 
-def _texts(source: Source) -> Iterator[str]:
+def texts(source: Source) -> Iterator[str]:
     return (line.decode(errors="replace") + "\n" for _, line in source.lines(has_blank=True))
 
 

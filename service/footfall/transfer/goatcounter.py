@@ -1,0 +1,133 @@
+"""GoatCounter's export of page views as CSV, of version 1 or 2: each row one view.
+
+Its visitors are sessions of some hours, not addresses: GoatCounter has not kept these.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping
+from functools import partial
+from hashlib import blake2b
+
+from ..domain.agents import OTHER_BOT, PEOPLE, PREFETCH, WEBDRIVER
+from ..domain.calendar import LEAST_MS, MOST_MS
+from ..domain.sources import source_of
+from ..driver.keys import digest
+from ..http.params import MAX_PATH
+from ..markup import is_safe_url
+from ..store.past_views import PastFile
+from .access_log import log_source
+from .page_views import NO_PATH, ViewReport
+from .past_log import NumberedView, PastLog, PastView, month_of_ms
+from .source import MAX_FIELD_BYTES, Damaged, Source
+from .tabular import texts
+from .values import moment, path_of, truth, whole
+
+GOATCOUNTER = "goatcounter"
+# The first column, whose name has the version of the format before it.
+_PATHS = ("2Path", "1Path")
+_COLUMNS = {"Event", "Bot", "Session", "FirstVisit", "Referrer", "Referrer scheme", "Date"}
+# Its numbers of bots, as far as they say what kind; 0 and 1 are people.
+_PEOPLE = (0, 1)
+_AGENTS = {2: PREFETCH, 4: "http-library", 150: WEBDRIVER, 151: WEBDRIVER}
+_AGENTS |= {152: WEBDRIVER, 153: WEBDRIVER}
+
+NO_DATE = "has no date from 1973 to 9998"
+NO_BOT = "does not say whether it is by a bot"
+EVENT = "is an event"
+
+Record = Mapping[str, str]
+
+
+def goatcounter_log(source: Source, own: frozenset[str], report: ViewReport) -> Iterator[PastLog]:
+    """The file, unless it has no row. Raises Damaged, OSError."""
+    source = log_source(source)
+    first = next((row for _, row in _rows(source) if not isinstance(row, str)), None)
+    if first is not None:
+        at = _at(first) or LEAST_MS
+        words = (first["Date"], first["path"], first["Session"], first["Referrer"])
+        views = partial(_views, source, own, report)
+        file = PastFile(digest(*words), month_of_ms(at))
+        yield PastLog(file, file, at, views)
+
+
+def _views(source: Source, own: frozenset[str], report: ViewReport) -> Iterator[NumberedView]:
+    for number, row in _rows(source):
+        found = row if isinstance(row, str) else _view(row, number, own)
+        if isinstance(found, str):
+            report.refuse(found, f"{source.path}, line {number}")
+            continue
+        why = _exclusion(row, found) if not isinstance(row, str) else ""
+        report.judge(why, found.path)
+        if not why:
+            yield number, found
+
+
+def _exclusion(row: Record, view: PastView) -> str:
+    if truth(row["Event"]):
+        return EVENT
+    is_page = view.path and len(view.path) <= MAX_PATH and is_safe_url(view.path)
+    return "" if is_page else NO_PATH
+
+
+def _view(row: Record, number: int, own: frozenset[str]) -> PastView | str:
+    at, bot = _at(row), whole(row["Bot"] or "0")
+    if at is None:
+        return NO_DATE
+    if bot is None:
+        return NO_BOT
+    agent = PEOPLE if bot in _PEOPLE else _AGENTS.get(bot, OTHER_BOT)
+    is_first = agent == PEOPLE and truth(row["FirstVisit"])
+    visitor = _visitor(row["Session"], number) if is_first else None
+    return PastView(at, _path(row["path"]), visitor, agent, _host(row, own))
+
+
+def _at(row: Record) -> int | None:
+    at = moment(row["Date"])
+    return at if at is not None and LEAST_MS <= at < MOST_MS else None
+
+
+def _path(written: str) -> str:
+    """Without its query, as clients name pages."""
+    return path_of(f"https://site{written}") if written.startswith("/") else ""
+
+
+def _visitor(session: str, number: int) -> int:
+    """A session is one visitor; a row that has none is another one each time."""
+    of = session if session.strip("0-") else f"row {number}"
+    return int.from_bytes(blake2b(of.encode(), digest_size=8).digest(), signed=True)
+
+
+def _host(row: Record, own: frozenset[str]) -> str:
+    """Links are kept without their scheme; names of campaigns are no hosts."""
+    match row["Referrer scheme"]:
+        case "h":
+            return source_of(f"https://{row['Referrer']}", own)
+        case "o":
+            return source_of(row["Referrer"], own)
+    return ""
+
+
+def _rows(source: Source) -> Iterator[tuple[int, Record | str]]:
+    csv.field_size_limit(4 * MAX_FIELD_BYTES)
+    table = csv.DictReader(texts(source), restval="", restkey="rest")
+    first = _path_column(table)
+    while True:
+        try:
+            row = next(table, None)
+        except csv.Error as error:
+            yield table.line_num, f"is no row: {error}"
+            continue
+        if row is None:
+            return
+        yield table.line_num, {**row, "path": row[first]}
+
+
+def _path_column(table: "csv.DictReader[str]") -> str:
+    try:
+        names = table.fieldnames or ()
+    except csv.Error as error:
+        raise Damaged(f"it is no table: {error}") from error
+    found = next((name for name in _PATHS if name in names[:1]), "")
+    if not found or _COLUMNS - set(names):
+        raise Damaged("it is no CSV export of GoatCounter, version 1 or 2")
+    return found

@@ -210,7 +210,7 @@ def create_site(
             Calendar(settings.timezone),
             clock,
             settings.statistics_months,
-            _own_hosts(settings),
+            own_hosts(settings),
             store.moment.salts if isinstance(store.moment, Moments) else None,
             level=settings.statistics,
         ),
@@ -221,7 +221,8 @@ def create_site(
     )
 
 
-def _own_hosts(settings: SiteSettings) -> frozenset[str]:
+def own_hosts(settings: SiteSettings) -> frozenset[str]:
+    """Hosts that are no sources of views."""
     host = urlsplit(settings.site_url).hostname or ""
     return frozenset({host_name(host)} - {""})
 

@@ -40,6 +40,7 @@ COMPRESSED = {
     "commento.json": "commento.json.gz",
     "disqus.xml": "disqus.xml.gz",
     "remark42.json": "userbackup-SITE.gz",
+    "goatcounter.csv": "goatcounter-export.csv.gz",
 }
 
 
@@ -65,6 +66,7 @@ def place(tmp_path: Path, store: Store, servers: Mapping[str, RealServer]) -> tu
     return tmp_path, (
         f"export PYTHONPATH={SOURCES} PATH={command.parent}:$PATH\n"
         f"export REDIS_URL='{servers['valkey'].url}' KEY_PREFIX={store.keys.prefix}\n"
+        "export STATISTICS=visitors STATISTICS_MONTHS=120 SITE_URL=https://example.org\n"
     )
 
 

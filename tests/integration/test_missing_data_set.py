@@ -51,6 +51,8 @@ LOOKING = {
     "bans remove": ["192.0.2.1"],
     "export": [],
     "import": [__file__],
+    "import access-log": [__file__],
+    "import goatcounter": [__file__],
     "notify test": [],
     "outbox list": [],
     "outbox retry": ["--all"],

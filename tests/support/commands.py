@@ -54,6 +54,7 @@ def commands(group: click.Group = main, *, has_groups: bool = False) -> Iterator
         command = group.get_command(context, name)
         if not isinstance(command, click.Group):
             yield name
+            yield from (f"{name} {each}" for each in getattr(command, "others", ()))
             continue
         if has_groups:
             yield name

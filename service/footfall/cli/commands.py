@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -35,6 +35,31 @@ class Command(Plain):
                 help="Where the data is, in place of DATA_DIR; its .env is read, or one beside it.",
             )
         )
+
+
+class Choosing(Command):
+    """A command with others of its own: its first word may be the name of one of them."""
+
+    def __init__(self, *args: Any, others: Mapping[str, click.Command], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.others = others
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **more: Any,
+    ) -> click.Context:
+        if args and (other := self.others.get(args[0])):
+            return other.make_context(f"{info_name} {args[0]}", args[1:], parent, **more)
+        return super().make_context(info_name, args, parent, **more)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        with formatter.section("Commands"):
+            rows = ((name, each.get_short_help_str()) for name, each in self.others.items())
+            formatter.write_dl(list(rows))
 
 
 class Group(click.Group):

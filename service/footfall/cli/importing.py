@@ -3,11 +3,8 @@ format.
 """
 
 import contextlib
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 import orjson
@@ -17,7 +14,7 @@ from ..config import Settings
 from ..model import OnProgress
 from ..plurals import number_of
 from ..store.imports import Imports, Way
-from ..transfer.download import CannotFetch, fetch, is_address
+from ..transfer.download import is_address
 from ..transfer.formats import FORMATS, Format, guess, named
 from ..transfer.importing import Import, Undated, run
 from ..transfer.report import KINDS, ImportReport
@@ -25,6 +22,7 @@ from ..transfer.source import Damaged, Source
 from ..transfer.values import zone_of
 from .console import NothingToDo, aside, printable, progress
 from .dataset import existing_site
+from .files import local
 
 # What became of rows beside being stored; the reasons are said, too.
 NOTES = ("changed", "refused")
@@ -54,7 +52,7 @@ def take_over(
             "--undated now needs a file that stays: its own date makes the import repeatable"
         )
     with contextlib.ExitStack() as stack:
-        path = stack.enter_context(_file(name))
+        path = stack.enter_context(local(name))
         report = ImportReport(stack.enter_context(_lines(report_name)))
         on_progress = stack.enter_context(progress())
         source = _source(path, encoding, utc_offset, columns, on_progress)
@@ -80,32 +78,6 @@ async def _import(
     async with existing_site(settings) as (store, site):
         imports = Imports(store.redis, store.scripts, store.keys, store.moment)
         await run(site, imports, source, wanted, report, on_progress)
-
-
-@contextlib.contextmanager
-def _file(name: str) -> Iterator[Path]:
-    """The path of the file; one from an address or the standard input is stored meanwhile."""
-    if name != "-" and not is_address(name):
-        if not Path(name).is_file():
-            raise click.ClickException(f"there is no file {name}")
-        yield Path(name)
-        return
-    with tempfile.TemporaryDirectory(prefix="footfall-import-") as directory:
-        path = Path(directory, "file")
-        if name == "-":
-            with path.open("wb") as kept:
-                _copy(sys.stdin.buffer, kept)
-        else:
-            try:
-                fetch(name, path)
-            except CannotFetch as error:
-                raise click.ClickException(str(error)) from error
-        yield path
-
-
-def _copy(source: BinaryIO, target: BinaryIO) -> None:
-    while chunk := source.read(1 << 16):
-        target.write(chunk)
 
 
 @contextlib.contextmanager

@@ -6,16 +6,19 @@ import click
 import uvloop
 
 from .backup import Failed
-from .commands import Command
+from .commands import Choosing, Command
 from .console import aside, progress, settings_of_environment
 from .errors import errors_as_messages
+from .past_views import access_log, goatcounter
 
 if TYPE_CHECKING:
     from ..store.imports import Way
     from ..transfer.importing import Undated
 
 
-@click.command("import", cls=Command)
+@click.command(
+    "import", cls=Choosing, others={"access-log": access_log, "goatcounter": goatcounter}
+)
 @click.argument("file", metavar="FILE_OR_URL")
 @click.option(
     "--format", "format_name", default="", help="Format of the file; by default it is guessed."
@@ -72,6 +75,8 @@ def import_(
     Services may run meanwhile. What was imported before is left as it is, so an import may be
     repeated, and if it was interrupted, run it again. Comments of the file that were deleted here
     come back.
+
+    Views of days that are over have commands of their own.
     """
     settings = settings_of_environment()
     from .importing import take_over

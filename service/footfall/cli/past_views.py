@@ -1,0 +1,78 @@
+"""`footfall import access-log` and `footfall import goatcounter`: views of days that are over."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .commands import Command
+from .console import aside, settings_of_environment
+from .errors import errors_as_messages
+
+_OPTIONS = (
+    click.option(
+        "--counters",
+        "counts",
+        is_flag=True,
+        help="Add these views to the counters, too; without it they are taken to be in them.",
+    ),
+    click.option(
+        "--overlapping",
+        "overlaps",
+        is_flag=True,
+        help="Take views of times that another file had, too, such as those of a second server.",
+    ),
+    click.option(
+        "--host",
+        "hosts",
+        multiple=True,
+        metavar="NAME",
+        help="A host of the site besides SITE_URL's; may be repeated. Requests for others are no "
+        "views, if the log has hosts, and links of these are no sources.",
+    ),
+    click.option("--dry-run", "is_dry", is_flag=True, help="Read everything, and store nothing."),
+    click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object."),
+)
+
+
+def _with_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command("access-log", cls=Command)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@_with_options
+def access_log(files: tuple[str, ...], **options: Any) -> None:
+    """Import when pages were viewed from logs of nginx, Apache or Caddy.
+
+    Name all FILEs of a log at once, compressed or not: a day's visitors are counted among them.
+    Days that a service has counted are left out, and so is today. Nothing is added twice, also if
+    the log was rotated or has grown; if an import was interrupted, run it again.
+    """
+    _take_over("access-log", files, options)
+
+
+@click.command("goatcounter", cls=Command)
+@click.argument("file", metavar="FILE")
+@_with_options
+def goatcounter(file: str, **options: Any) -> None:
+    """Import when pages were viewed from GoatCounter's export as CSV.
+
+    Days that a service has counted are left out, and so is today. Nothing is added twice; if an
+    import was interrupted, run it again.
+    """
+    _take_over("goatcounter", (file,), options)
+
+
+def _take_over(tool: str, files: tuple[str, ...], options: dict[str, Any]) -> None:
+    settings = settings_of_environment()
+    from .past_importing import take_over
+
+    try:
+        with errors_as_messages():
+            take_over(settings, tool, files, **options)
+    except KeyboardInterrupt:
+        aside("Interrupted: what was stored stays, and run again it does the rest")
+        raise SystemExit(130) from None

@@ -13,6 +13,7 @@ import pytest
 
 from footfall.domain.calendar import DAY_MS, Calendar
 from footfall.errors import StoreUnavailable
+from footfall.maintenance.check_views import _impossible
 from footfall.store import Store
 from footfall.store.past_views import PastViews
 from footfall.transfer import view_staging
@@ -234,6 +235,10 @@ async def test_an_import_that_was_broken_off_is_whole_when_it_is_repeated(
         await imported(past, log)
     monkeypatch.undo()
     monkeypatch.setattr(view_staging, "SEGMENT_LINES", 40)
+    # Nobody can have come without a view.
+    for page in await store.views.of_pages(PATHS, [MONTH]):
+        for month in page.months.values():
+            assert not [*_impossible(month)]
     # It has grown meanwhile. What is not whole is new.
     log.write_text(lines(requests))
     assert (await imported(past, log))[1].new == 300

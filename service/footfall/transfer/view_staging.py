@@ -38,19 +38,30 @@ CREATE TABLE sums (
 );
 CREATE TABLE visitors (day INTEGER, page INTEGER, visitor INTEGER, PRIMARY KEY (day, page, visitor))
 WITHOUT ROWID;
+CREATE TABLE ends (
+    day INTEGER, page INTEGER, file INTEGER, segment INTEGER, PRIMARY KEY (day, page)
+) WITHOUT ROWID;
 CREATE TABLE people (day INTEGER, page INTEGER, number INTEGER, PRIMARY KEY (day, page))
 WITHOUT ROWID;
 """
 _COUNT_PEOPLE = """
 INSERT INTO people SELECT day, page, count(*) FROM visitors GROUP BY day, page
 """
+# Visitors of a day come with its last views, so that there are never more than could have viewed.
 _PAGES = """
-SELECT file, segment, grp, line, path, day, agent, views, coalesce(number, 0)
-FROM pages LEFT JOIN people USING (day, page) WHERE is_new ORDER BY file, segment, grp, path, day
+SELECT pages.file, pages.segment, grp, line, path, day, agent, views,
+    CASE WHEN (ends.file, ends.segment) = (pages.file, pages.segment)
+    THEN coalesce(number, 0) ELSE 0 END
+FROM pages JOIN ends USING (day, page) LEFT JOIN people USING (day, page) WHERE is_new
+ORDER BY pages.file, pages.segment, grp, path, day
 """
 _SUMS = """
-SELECT file, segment, line, sums.day, how, field, views, coalesce(number, 0)
-FROM sums LEFT JOIN people ON people.day = sums.day AND page = 0 ORDER BY file, segment, sums.day
+SELECT sums.file, sums.segment, line, sums.day, how, field, views,
+    CASE WHEN (ends.file, ends.segment) = (sums.file, sums.segment)
+    THEN coalesce(number, 0) ELSE 0 END
+FROM sums JOIN ends ON ends.day = sums.day AND ends.page = 0
+    LEFT JOIN people ON people.day = sums.day AND people.page = 0
+ORDER BY sums.file, sums.segment, sums.day
 """
 _MOST_READ = """
 SELECT path FROM pages WHERE day = ? GROUP BY path ORDER BY sum(views) DESC, path LIMIT ?
@@ -116,11 +127,12 @@ class ViewStaging:
         self._insert("pages", 10, found.page_rows())
         self._insert("sums", 7, found.sum_rows())
         self._insert("visitors", 3, found.visitors)
+        self._insert("ends", 4, found.end_rows())
 
     def _insert(self, table: str, width: int, rows: Iterable[Row]) -> None:
         marks = ", ".join("?" * width)
         # One of the tables above.
-        insert = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"  # noqa: S608
+        insert = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
         self._db.executemany(insert, rows)
 
     # Reading.
@@ -193,6 +205,12 @@ class _Segment:
     def sum_rows(self) -> Iterator[Row]:
         for (how, day, field), views in self._sums.items():
             yield *self.at, how, day, field, views, self._site_line
+
+    def end_rows(self) -> Iterator[Row]:
+        """Of each page, and of the site, the days that have new views here."""
+        pages = {(day, _page(path)) for _, path, day, _, is_new in self._pages if is_new}
+        for day, page in pages | {(day, _SITE) for _, day, _ in self._sums}:
+            yield day, page, *self.at
 
 
 @lru_cache(maxsize=MAX_CACHED_PAGES)

@@ -6,6 +6,8 @@ Their widget of recent comments writes `<a href="${url}">${nick}</a>`, their lis
 
 import re
 from html import unescape
+from unicodedata import category
+from urllib.parse import quote
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 # Browsers ignore some of these characters before or in a scheme.
@@ -55,3 +57,31 @@ def _only_visits(text: str) -> bool:
 def _is_port(text: str, scheme: re.Match[str]) -> bool:
     """`example.com:8080` is a host and a port: no scheme in use contains a dot."""
     return "." in scheme[1] and text[scheme.end() : scheme.end() + 1].isdigit()
+
+
+# Control and format characters, among them those that turn text around; halves of characters, such
+# as belong to nobody, and separators of lines.
+_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def visible(text: str) -> str:
+    """The text with each character that shows nothing, or reorders others, percent-encoded.
+
+    Two names that differ in such characters alone look different then, and none can look like
+    another one's end. What it returns is no HTML yet.
+    """
+    if text.isprintable():
+        return text
+    return "".join(quote(each, errors="replace") if _is_unseen(each) else each for each in text)
+
+
+def _is_unseen(character: str) -> bool:
+    return category(character) in _UNSEEN
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters, 3 at least: of a longer text its beginning and its end."""
+    if len(text) <= most:
+        return text
+    end = (most - 1) // 3
+    return f"{text[: most - 1 - end]}\N{HORIZONTAL ELLIPSIS}{text[-end:] if end else ''}"

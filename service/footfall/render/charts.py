@@ -1,0 +1,102 @@
+"""Charts as SVG: bars, a day each, and lines as small as a word. Pure functions of numbers.
+
+Whoever cannot see them gets their name, and beside a chart of bars a table, which the page has; a
+pointer gets the title of each bar. Colours are the page's, by class, since a style within would
+need a weaker Content-Security-Policy.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+# In units of the picture, which is stretched to its place.
+BAR_WIDTH = 10
+GAP = 2
+BARS_HEIGHT = 100
+LINE_WIDTH = 100
+LINE_HEIGHT = 24
+# That the ends of a line are not cut off.
+MARGIN = 2
+
+
+class Bar(NamedTuple):
+    """`title` says what it is in words; `parts` are numbers, of which the first is the lowest.
+
+    A part below zero, which only damaged data has, is drawn as none.
+    """
+
+    title: str
+    parts: Sequence[int]
+
+    @property
+    def drawn(self) -> list[int]:
+        return [max(0, part) for part in self.parts]
+
+
+def bars(found: Sequence[Bar], name: str, before: Sequence[int] = ()) -> str:
+    """An SVG of bars side by side; the highest number is as high as the picture.
+
+    `name` is what it is called instead of being seen. Part number n has the class `part-n`;
+    `before` are the numbers of an earlier period, a line over the bars.
+    """
+    top = max([1, *before, *(sum(bar.drawn) for bar in found)])
+    width = max(1, len(found)) * BAR_WIDTH
+    drawn = "".join(_bar(number, bar, top) for number, bar in enumerate(found))
+    return (
+        f'<svg class="bars" viewBox="0 0 {width} {BARS_HEIGHT}" preserveAspectRatio="none" '
+        f'role="img" aria-label="{escape(name)}">{drawn}{_line_over(before, top)}</svg>'
+    )
+
+
+def _line_over(numbers: Sequence[int], top: int) -> str:
+    """Through the middle of each bar's top."""
+    if not any(number > 0 for number in numbers):
+        return ""
+    points = " ".join(
+        f"{BAR_WIDTH * (at + 0.5):g},{BARS_HEIGHT * (1 - max(0, number) / top):.6g}"
+        for at, number in enumerate(numbers)
+    )
+    return f'<polyline class="before" points="{points}"></polyline>'
+
+
+def _bar(number: int, bar: Bar, top: int) -> str:
+    left, parts, floor = number * BAR_WIDTH, list[str](), 0.0
+    for index, part in enumerate(bar.drawn):
+        height = _share(part, top, BARS_HEIGHT)
+        if height:
+            y = BARS_HEIGHT - floor - height
+            parts.append(_rectangle(left + GAP / 2, y, BAR_WIDTH - GAP, height, f"part-{index}"))
+        floor += height
+    # As high as the picture, so that a pointer finds the title of a day without views, too.
+    place = _rectangle(left, 0, BAR_WIDTH, BARS_HEIGHT, "place")
+    return f"<g><title>{escape(bar.title)}</title>{place}{''.join(parts)}</g>"
+
+
+def _rectangle(x: float, y: float, width: float, height: float, name: str) -> str:
+    place = f'x="{x:g}" y="{y:.6g}" width="{width:g}" height="{height:.6g}"'
+    return f'<rect class="{name}" {place}></rect>'
+
+
+def _share(part: int, whole: int, height: float) -> float:
+    """Of the height, what a part takes; one that is not nothing can be seen."""
+    if not part:
+        return 0
+    return max(1, round(height * (part / whole), 2))
+
+
+def spark_line(numbers: Sequence[int], name: str) -> str:
+    """An SVG of a line through these numbers, from 0 at its bottom; `name` says them in words."""
+    known = [max(0, number) for number in numbers] or [0]
+    # A single number is a line, too.
+    known = known if len(known) > 1 else known * 2
+    top, steps = max(*known, 1), len(known) - 1
+    points = " ".join(
+        f"{MARGIN + (LINE_WIDTH - 2 * MARGIN) * at / steps:.4g},"
+        f"{LINE_HEIGHT - MARGIN - (LINE_HEIGHT - 2 * MARGIN) * (number / top):.4g}"
+        for at, number in enumerate(known)
+    )
+    return (
+        f'<svg class="spark" viewBox="0 0 {LINE_WIDTH} {LINE_HEIGHT}" preserveAspectRatio="none" '
+        f'role="img" aria-label="{escape(name)}"><title>{escape(name)}</title>'
+        f'<polyline points="{points}"></polyline></svg>'
+    )

@@ -212,7 +212,7 @@ def create_site(
             settings.statistics_months,
             own_hosts(settings),
             store.moment.salts if isinstance(store.moment, Moments) else None,
-            level=settings.statistics,
+            kept=settings.statistics,
         ),
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),

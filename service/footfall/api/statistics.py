@@ -180,11 +180,10 @@ async def top(site: Site, parsed: Top, caller: Caller) -> object:
 async def totals(site: Site, parsed: None, caller: Caller) -> object:
     """Views and comments ever, and what there was today; None for what is not kept."""
     comments = await site.site_index.total(PUBLIC)
-    level = site.statistics.level
-    if level == "off":
+    if not site.statistics.is_on:
         return {"views": None, "comments": comments, "today": None}
     day = await site.statistics.today_of_site()
-    tells_visitors = level == "visitors"
+    tells_visitors = site.statistics.keeps_visitors
     today = {
         "views": day.views,
         "people": day.people if tells_visitors else None,

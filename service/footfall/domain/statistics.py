@@ -103,10 +103,11 @@ class Statistics:
         own: Container[str] = (),
         salts: Salts | None = None,
         *,
-        level: str = "views",
+        kept: str = "off",
     ) -> None:
-        """`level` is what is kept, as STATISTICS says."""
-        self.level = level
+        """`kept` is `off`, `views`, or `visitors` where these are kept as well."""
+        self.is_on = kept != "off"
+        self.keeps_visitors = kept == "visitors"
         self._views = views
         self._site = site_views
         self.calendar = calendar

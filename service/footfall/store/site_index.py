@@ -66,6 +66,12 @@ class SiteIndex:
         )
         return int(waiting), int(spam)
 
+    async def spam_since(self, at_ms: int) -> int:
+        """How many comments are held as spam that were written since this time."""
+        question = ("ZCOUNT", self._keys.site("spam"), at_ms, "+inf")
+        (number,) = await self._redis.ask(question)
+        return int(number)
+
     async def total(self, viewer: Viewer) -> int:
         """How many approved comments the site has, and held ones of the viewer's own."""
         questions = [("GET", self._keys.site("total"))]

@@ -67,5 +67,5 @@ def fill(http: httpx.Client, clock: Any, owner: str) -> None:
 
 def open_queue(page: Page, server: str, owner: str) -> None:
     page.context.add_cookies([{"name": "footfall", "value": owner, "url": f"{server}/ui/"}])
-    page.goto(f"{server}/ui/")
+    page.goto(f"{server}/ui/queue")
     expect(page.locator("#queue > li")).to_have_count(len(WAITING))

@@ -90,7 +90,7 @@ def visitor(owner: Owner, phone: Visitor) -> Visitor:
     """The owner's phone, at the queue."""
     name, value = owner.cookie
     phone.context.add_cookies([{"name": name, "value": value, "url": f"{owner.url}/ui/"}])
-    phone.open(f"{owner.url}/ui/")
+    phone.open(f"{owner.url}/ui/queue")
     return phone
 
 
@@ -126,6 +126,7 @@ def test_the_first_administrator_registers_and_decides_sixty_comments_by_keyboar
     phone.open(f"{owner.url}/ui")
     # The current code was used to set it up, but the next one is valid, too.
     owner.log_in(page, pyotp.TOTP(owner.secret).at(int(time.time()) + 30))
+    page.get_by_role("link", name=f"{WAITING} comments wait").click()
     work_off(page)
     # The last one was approved, and that is undone.
     page.keyboard.press("u")
@@ -139,6 +140,8 @@ def register(owner: Owner, page: Page) -> None:
     for label, text in (("Name", "Mara"), ("Mail", MAIL), ("Password", owner.password)):
         page.get_by_label(label, exact=True).fill(text)
     page.get_by_role("button", name="Make an account").click()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    page.get_by_role("link", name="Comments", exact=True).click()
     expect(page.get_by_text("Nothing here")).to_be_visible()
 
 
@@ -289,10 +292,10 @@ def test_a_counter_is_corrected_and_the_other_pages_fit_a_phone(
     page.get_by_label("Reason").fill("a robot")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("/counted: 4")).to_be_visible()
-    page.goto(f"{owner.url}/ui/?lng=de")
+    page.goto(f"{owner.url}/ui/queue?lng=de")
     expect(page.get_by_role("heading", name="Kommentare")).to_be_visible()
     assert is_as_wide_as_the_phone(page)
-    page.goto(f"{owner.url}/ui/?lng=en")
+    page.goto(f"{owner.url}/ui/queue?lng=en")
     for name, words in (("settings", "COMMENT_AUDIT"), ("state", "Durability"), ("accounts", MAIL)):
         page.goto(f"{owner.url}/ui/{name}")
         expect(page.get_by_text(words).first).to_be_visible()
@@ -356,7 +359,7 @@ def test_a_page_of_another_origin_does_nothing_with_the_owners_cookie(
     visitor.forgive("Failed to load resource")
     visitor.forgive("blocked by CORS policy")
     assert [each["objectId"] for each in public(owner, "/attacked")] == [stored["objectId"]]
-    page.goto(f"{owner.url}/ui/")
+    page.goto(f"{owner.url}/ui/queue")
     expect(page.get_by_role("heading", name="Comments")).to_be_visible()
 
 

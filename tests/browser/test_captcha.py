@@ -78,7 +78,7 @@ def test_somebody_registers_by_passing_the_captcha(
     register(visitor)
     if name == "TURNSTILE":
         page.get_by_role("button", name="I am human").click()
-    expect(page.get_by_text("Nothing here")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     (came,) = verifier.came
     assert parse_qs(came[2].decode())["response"] == [token]
     # Its script was asked for, and nothing else of others.
@@ -101,7 +101,7 @@ def test_a_captcha_that_does_not_load_is_told_and_can_be_tried_again(
     page.route(f"{url}*", lambda route: route.fulfill(content_type="text/javascript", body=script))
     page.get_by_role("button", name="Make an account").click()
     page.get_by_role("button", name="I am human").click()
-    expect(page.get_by_text("Nothing here")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     visitor.strangers.clear()
 
 

@@ -74,7 +74,7 @@ def test_every_operation_is_a_route_of_its_own() -> None:
 
 def test_every_status_is_counted_as_itself() -> None:
     route = Metrics(routes=["article_read"]).routes["article_read"]
-    sent = {200, 204, 302, 304, 307, *(each.status for each in failures())}
+    sent = {200, 204, 302, 303, 304, 307, *(each.status for each in failures())}
     for status in (*sent, 599):
         route.took(0.001, status)
     assert dict(route.by_status()) == {str(each): 1 + (each == 500) for each in sent}
@@ -86,4 +86,4 @@ def test_every_status_in_the_source_is_one_that_is_counted() -> None:
     found = set(
         re.findall(r"""(?:Response\(|status=|"status": |status\w*, \w+ = )([1-5]\d\d)\b""", text)
     )
-    assert {"200", "302", "307", "503"} <= found <= set(statuses())
+    assert {"200", "302", "303", "307", "503"} <= found <= set(statuses())

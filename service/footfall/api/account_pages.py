@@ -6,6 +6,7 @@ this page. A token that a client wrote into the address is taken out of it befor
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 import orjson
@@ -17,9 +18,11 @@ from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
 from ..http.response import Headers, Response
 from ..outside.targets import origin_of
-from . import captcha_page
+from . import captcha_page, overview_page, owner_forms, statistics_page
 from .endpoint import send_answer
 from .opener import opener_of
+from .owner_forms import OwnerForm
+from .owner_pages import OwnerPage
 from .site import TYPES, UI, Page, Static, filled, send_file
 
 # Such a page is in no frame, and tells no other site of itself. Pictures of comments are not shown.
@@ -38,7 +41,8 @@ PAGES = UI / "admin"
 SHARED = ("comment_view.js", "demo.css", "favicon.svg")
 # How long the first reader of such a page may wait for the names of other services.
 LIST_SECONDS = 0.5
-# The page's module of the same name decides who may enter; `queue` has no name.
+VENDOR = UI / "vendor"
+# The page's module of the same name decides who may enter.
 PAGE_NAMES = (
     "accounts",
     "authors",
@@ -48,6 +52,7 @@ PAGE_NAMES = (
     "moving",
     "outbox",
     "profile",
+    "queue",
     "settings",
     "state",
 )
@@ -137,8 +142,12 @@ def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Ite
     yield Route("/ui", Page(leading_to("ui/")))
     for old, name in RENAMED.items():
         yield Route(f"/ui/{old}", Page(leading_to(f"./{name}")))
-    for name in ("", *PAGE_NAMES):
+    for name in PAGE_NAMES:
         yield Route(f"/ui/{name}", Page(pages))
+    for name, make in (("", overview_page.show), ("statistics", statistics_page.show)):
+        yield Route(f"/ui/{name}", Page(OwnerPage(name, make, site, policy, values, pages)))
+    yield Route("/ui/people", OwnerForm(owner_forms.count_as_people, site, policy, values))
+    yield Route("/ui/logout", OwnerForm(owner_forms.log_out, site, policy, values))
     yield Route("/ui/login", Page(log_in))
     yield Route("/ui/register", Page(log_in))
     yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, site)))
@@ -146,5 +155,6 @@ def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Ite
     # Of this path alone: what is below it are the operations of these pages.
     yield Route("/ui/api", Page(Static("admin/api.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
-    for file in (*SHARED, *files):
-        yield Route(f"/ui/static/{file.removeprefix('admin/')}", Page(Static(file), "static"))
+    vendored = [f"vendor/{path.name}" for path in VENDOR.iterdir()]
+    for file in (*SHARED, *files, *vendored):
+        yield Route(f"/ui/static/{Path(file).name}", Page(Static(file), "static"))

@@ -32,11 +32,14 @@ def check_csrf(method: str, headers: Headers, scope: Scope, policy: Policy) -> N
         raise Forbidden(
             f"Forbidden: only for this service's own pages, which send {CSRF_HEADER.decode()}"
         )
-    _check_origin(method, headers, scope, policy)
+    check_origin(method, headers, scope, policy)
 
 
-def _check_origin(method: str, headers: Headers, scope: Scope, policy: Policy) -> None:
-    """Raises Forbidden unless Origin and Sec-Fetch-Site say that a page of this host sent it."""
+def check_origin(method: str, headers: Headers, scope: Scope, policy: Policy) -> None:
+    """Raises Forbidden unless Origin and Sec-Fetch-Site say that a page of this host sent it.
+
+    For a form without a script, which can send no header of its own, this is the whole check.
+    """
     site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
     if method not in _SAFE_METHODS and site is None and origin is None:
         raise Forbidden("Forbidden: neither Origin nor Sec-Fetch-Site says which page sent this")

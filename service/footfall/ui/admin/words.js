@@ -17,6 +17,9 @@ export async function loadWords() {
   for (const each of document.querySelectorAll('[data-word]')) each.textContent = say(each.dataset.word);
 }
 
+/** The query with which a page that the server makes has the language that somebody has chosen; '' for their browser's. */
+export const chosenLanguage = () => (sessionStorage.getItem(REMEMBERED) ? `?lng=${language}` : '');
+
 /** The words of this name, with {values} filled in; a number `count` chooses among plural forms, where there are any. */
 export function say(name, values = {}) {
   const found = table[name] ?? name;

@@ -1,0 +1,126 @@
+"""The days of a report as the owner's pages show them: bars, a table behind them, and sums."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, time
+from typing import NamedTuple
+
+from ..domain.calendar import date_of
+from ..domain.statistics import Report, Statistics
+from ..http.page_words import PageWords
+from ..markup import shortened, visible
+from ..render.charts import Bar, bars
+
+# Of a name in a list; its page has all of it.
+MAX_SHOWN_CHARACTERS = 100
+
+
+class DayRow(NamedTuple):
+    """`day` is in words, `at` in Unix seconds at midnight UTC; `before` are the views by people on
+    the day in the same place of the period before."""
+
+    day: str
+    at: int
+    people: int
+    visitors: int
+    bots: int
+    before: int
+
+
+def rows_of(report: Report, days: int, words: PageWords) -> list[DayRow]:
+    """The last so many days, each beside its day of those before, where these are known."""
+    earlier = last_days(report, days, skip=days)
+    before = [earlier.people_of(day) for day in earlier.days.values()] or [0] * days
+    found = last_days(report, days).days.items()
+    return [
+        DayRow(
+            words.day(date_of(number)),
+            int(datetime.combine(date_of(number), time(), UTC).timestamp()),
+            report.people_of(day),
+            day.visitors,
+            day.views - report.people_of(day),
+            views,
+        )
+        for (number, day), views in zip(found, before, strict=True)
+    ]
+
+
+class Kept(NamedTuple):
+    """Whether visitors are kept, and whether bots are told from people, or were."""
+
+    visitors: bool
+    bots: bool
+
+
+def kept_of(report: Report | None, statistics: Statistics) -> Kept:
+    has_bots = statistics.keeps_visitors or bool(report and report.bots)
+    return Kept(statistics.keeps_visitors, has_bots)
+
+
+class DayChart(NamedTuple):
+    """The picture as SVG, what its ends are called, and the number at its top."""
+
+    svg: str
+    first: str
+    last: str
+    top: str
+
+
+def chart_of(rows: Sequence[DayRow], words: PageWords, *, has_visitors: bool) -> DayChart:
+    """Bars of views by people, those by bots on top of them, and the period before as a line."""
+    found = [Bar(_title(row, words, has_visitors), (row.people, row.bots)) for row in rows]
+    first, last = rows[0].day, rows[-1].day
+    name = words.say("chartOf", sum(row.people for row in rows), first=first, last=last)
+    top = max(max(row.people + row.bots, row.before) for row in rows)
+    svg = bars(found, name, [row.before for row in rows])
+    return DayChart(svg, first, last, words.number(top))
+
+
+def _title(row: DayRow, words: PageWords, has_visitors: bool) -> str:
+    parts = [words.say("viewsOf", row.people)]
+    if has_visitors:
+        parts.append(words.say("visitorsOf", row.visitors))
+    if row.bots:
+        parts.append(words.say("botsOf", row.bots))
+    return f"{row.day}: {', '.join(parts)}"
+
+
+class Period(NamedTuple):
+    """The last days in words: how many views and visitors, and how that compares; "" for what is
+    not known."""
+
+    name: str
+    views: str
+    visitors: str
+    before: str
+
+
+def period_of(report: Report, days: int, words: PageWords, *, has_visitors: bool) -> Period:
+    """The last so many days, against as many before them; `visitors` is "" without visitors."""
+    now, before = last_days(report, days), last_days(report, days, skip=days)
+    visitors = words.say("visitorsOf", now.visitors)
+    return Period(
+        words.say("lastDays", days) if days > 1 else words.say("today"),
+        words.number(now.people),
+        (visitors if now.is_exact else f"≈ {visitors}") if has_visitors else "",
+        _compared(now.people, before.people, days, words) if before.days else "",
+    )
+
+
+def last_days(report: Report, days: int, *, skip: int = 0) -> Report:
+    """The last so many days, or those so many days before the last."""
+    end = len(report.days) - skip
+    return report._replace(days=dict([*report.days.items()][max(0, end - days) : end]))
+
+
+def _compared(now: int, before: int, days: int, words: PageWords) -> str:
+    if days == 1:
+        # The day is not over: what it lacks still is no loss.
+        return words.say("yesterdayWere", before)
+    if before <= 0:
+        return words.say("noneBefore")
+    return words.say("comparedTo", before, change=words.change(now, before))
+
+
+def shown(name: str) -> str:
+    """What a stranger has named, in a list: short, and each character of it to be seen."""
+    return visible(shortened(name, MAX_SHOWN_CHARACTERS))

@@ -1,0 +1,104 @@
+"""What the pages that the server makes say, in the tables that the other pages' scripts read.
+
+A table maps names to words, with {values} in them, or to the plural forms of its language, of which
+the number `count` chooses.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, tzinfo
+from functools import cache, lru_cache
+from pathlib import Path
+
+import orjson
+
+FOLDER = Path(__file__).parents[1] / "ui/admin"
+# The names of our files -> Babel's, and those by which browsers know them.
+LOCALES = {"en": "en", "de": "de", "zh": "zh_Hans"}
+SEPARATORS = {"en": ",", "de": ".", "zh": ","}
+TAGS = {"en": "en", "de": "de", "zh": "zh-Hans"}
+# Of two years and the time before, in one language.
+MAX_KEPT_DAYS = 2_000
+
+
+def language_of(asked: str) -> str:
+    """The first of these languages that there is a table of; browsers name what they like first."""
+    names = (each.strip().lower().partition("-")[0] for each in re.split("[,;]", asked))
+    return next((name for name in names if name in LOCALES), "en")
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """The words of one language; times are those of a zone."""
+
+    language: str = "en"
+    zone: tzinfo = UTC
+
+    @property
+    def tag(self) -> str:
+        """For the attribute `lang`."""
+        return TAGS[self.language]
+
+    def say(self, name: str, count: int = 0, **values: object) -> str:
+        """The words of this name with their values, of which numbers are written as the language
+        does. Raises KeyError for a name that is in no table."""
+        words = _table(self.language)[name]
+        if not isinstance(words, str):
+            words = words.get(_plural(self.language)(count), words["other"])
+        values["count"] = count
+        # Only what is said: Babel takes longer than all the rest.
+        said = {key: self._shown(each) for key, each in values.items() if f"{{{key}}}" in words}
+        return words.format_map(said)
+
+    def number(self, number: int) -> str:
+        # A page of two years has thousands, for each of which Babel would take as long as all of
+        # this takes for a hundred.
+        return f"{number:,}".replace(",", SEPARATORS[self.language])
+
+    def change(self, now: int, before: int) -> str:
+        """By how much of `before`, which is not 0, such as "+12%"."""
+        from babel.numbers import format_percent
+
+        share = (now - before) / before
+        return ("+" if share > 0 else "") + format_percent(share, locale=LOCALES[self.language])
+
+    def day(self, day: date) -> str:
+        """Such as "Nov 23, 2026"."""
+        return _day(day, self.language)
+
+    def time(self, at_ms: int) -> str:
+        """A time in ms since the epoch, to the minute."""
+        return self.moment(datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(self.zone))
+
+    def moment(self, at: datetime) -> str:
+        from babel.dates import format_time
+
+        clock = format_time(at, "short", locale=LOCALES[self.language])
+        return f"{_day(at.date(), self.language)}, {clock}"
+
+    def _shown(self, value: object) -> object:
+        return self.number(value) if isinstance(value, int) else value
+
+
+@cache
+def _plural(language: str) -> Callable[[int], str]:
+    """Of a number, which form it has."""
+    from babel import Locale
+
+    rule: Callable[[int], str] = Locale.parse(LOCALES[language]).plural_form
+    return rule
+
+
+@lru_cache(MAX_KEPT_DAYS)
+def _day(day: date, language: str) -> str:
+    from babel.dates import format_date
+
+    return format_date(day, "medium", LOCALES[language])
+
+
+@cache
+def _table(language: str) -> Mapping[str, str | Mapping[str, str]]:
+    words: Mapping[str, str | Mapping[str, str]]
+    words = orjson.loads((FOLDER / f"{language}.json").read_bytes())
+    return words

@@ -1,0 +1,79 @@
+"""What the owner's pages say of days: rows, sums, and how a period compares."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from footfall.api.day_table import chart_of, period_of, rows_of
+from footfall.domain.calendar import days_between
+from footfall.domain.statistics import Day, Report
+from footfall.http.page_words import PageWords
+
+WORDS = PageWords("en")
+
+
+def report(views: Sequence[int], *, people: frozenset[str] = frozenset()) -> Report:
+    """Of so many days to 2026-11-30, each with a bot and two visitors."""
+    days = days_between(20261101, 20261130)[-len(views) :]
+    found = {
+        number: Day(count, 2, {"seo": 1} if count else {})
+        for number, count in zip(days, views, strict=True)
+    }
+    return Report(found, people, 10)
+
+
+def test_each_day_stands_beside_its_day_of_the_period_before() -> None:
+    rows = rows_of(report([11, 0, 31, 41]), 2, WORDS)
+    assert [(row.day, row.people, row.bots, row.before) for row in rows] == [
+        ("Nov 29, 2026", 30, 1, 10),
+        ("Nov 30, 2026", 40, 1, 0),
+    ]
+    assert [row.at for row in rows] == [1795910400, 1795996800]
+
+
+def test_a_class_that_counts_as_people_is_no_bot() -> None:
+    rows = rows_of(report([11, 31], people=frozenset({"seo"})), 1, WORDS)
+    assert [(row.people, row.bots, row.before) for row in rows] == [(31, 0, 11)]
+
+
+@pytest.mark.parametrize(
+    ("views", "days", "told"),
+    [
+        ([11, 16], 1, ("Today", "15", "yesterday 10")),
+        ([6, 6, 11, 11], 2, ("Last 2 days", "20", "+100% against 10 before")),
+        ([0, 0, 11, 11], 2, ("Last 2 days", "20", "none in the time before")),
+        ([11, 11, 0, 0], 2, ("Last 2 days", "0", "-100% against 20 before")),
+    ],
+    ids=str,
+)
+def test_a_period_is_compared_with_as_many_days_before(
+    views: Sequence[int], days: int, told: tuple[str, str, str]
+) -> None:
+    found = period_of(report(views), days, WORDS, has_visitors=False)
+    assert (found.name, found.views, found.before) == told
+    assert found.visitors == ""
+
+
+def test_visitors_are_told_where_they_are_kept() -> None:
+    found = report([1, 1, 11, 11])
+    assert period_of(found, 2, WORDS, has_visitors=True).visitors == "4 visitors"
+    rows = rows_of(found, 2, WORDS)
+    assert "10 views, 2 visitors, 1 by a bot" in chart_of(rows, WORDS, has_visitors=True).svg
+    assert "visitors" not in chart_of(rows, WORDS, has_visitors=False).svg
+
+
+def test_the_top_of_a_chart_is_the_highest_day_of_both_periods() -> None:
+    rows = rows_of(report([5_001, 0, 31, 41]), 2, WORDS)
+    chart = chart_of(rows, WORDS, has_visitors=False)
+    assert (chart.first, chart.last, chart.top) == ("Nov 29, 2026", "Nov 30, 2026", "5,000")
+
+
+def test_a_number_of_visitors_that_is_an_estimate_says_so() -> None:
+    found = report([1, 1, 11, 11])._replace(most_exact=1)
+    assert period_of(found, 2, WORDS, has_visitors=True).visitors == "≈ 4 visitors"
+
+
+def test_days_without_those_before_are_not_compared() -> None:
+    found = report([11, 31])
+    assert [row.before for row in rows_of(found, 2, WORDS)] == [0, 0]
+    assert period_of(found, 2, WORDS, has_visitors=False).before == ""

@@ -1,0 +1,454 @@
+"""The pages that the server makes for a site's owner: /ui/ and /ui/statistics, and their forms."""
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx
+import pytest
+
+from footfall.api.account_pages import PAGES
+from footfall.api.owner_pages import MENU
+from footfall.domain.most_read import TopPage
+from footfall.domain.process import now_ms
+from footfall.errors import StoreUnavailable
+from footfall.http.params import MAX_URL
+from footfall.markup import visible
+from tests.conftest import ADMIN, Site, Sites
+from tests.support.own_pages import OwnPage
+
+MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
+OWNER = {"cookie": "footfall=admin"}
+SENT = {**OWNER, "origin": "http://site.test", "sec-fetch-site": "same-origin"}
+# What a stranger may call a page.
+HOSTILE = (
+    "/<script>alert(1)</script>",
+    '/"><img src=x onerror=alert(1)>',
+    "/a\u202egpj.exe\u2066",
+    "/a\x1b[31m\u200b",
+    "/{{ 7 * 7 }}{% raw %}",
+    "javascript:alert(1)",
+    "/" + "x" * 2040,
+)
+
+
+@pytest.fixture
+async def site(make_site: Sites) -> Site:
+    """Where the store's clock, which counts views, is the site's."""
+    site = await make_site(STATISTICS="views", SITE_URL="https://blog.example")
+    site.clock.now = now_ms()
+    return site
+
+
+async def opened(site: Site, path: str = "/ui/", **headers: str) -> httpx.Response:
+    return await site.http.get(path, headers={**OWNER, **headers})
+
+
+class Shape(HTMLParser):
+    """Which elements and attributes a page has, as a browser reads it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags = list[str]()
+        self.attributes = set[str]()
+        self.links = list[str]()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.links += [value or "" for name, value in attrs if name in ("href", "src", "action")]
+
+
+def words_in(answer: httpx.Response) -> str:
+    """What a reader sees of it, on one line."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", answer.text)).split())
+
+
+async def test_the_first_page_of_an_administrator_is_the_overview(site: Site) -> None:
+    answer = await opened(site)
+    assert answer.status_code == 200
+    assert "<h1>Overview</h1>" in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_anybody_else_gets_the_page_whose_script_leads_to_a_log_in(site: Site) -> None:
+    shell = (await site.http.get("/ui/queue")).text
+    for path in ("/ui/", "/ui/statistics", "/ui/statistics?path=/p"):
+        for cookie in ("", "footfall=bob", "footfall=nobody", "footfall=admin; footfall=bob"):
+            answer = await site.http.get(path, headers={"cookie": cookie})
+            assert (answer.status_code, answer.text) == (200, shell), (path, cookie)
+
+
+async def test_a_token_in_the_address_is_taken_out_of_it(site: Site) -> None:
+    answer = await opened(site, "/ui/?token=s3cret&lng=de")
+    assert (answer.status_code, answer.headers["location"]) == (307, "./?lng=de")
+
+
+async def test_a_link_of_another_site_leads_here_once_more_with_the_cookie(site: Site) -> None:
+    """Browsers leave the cookie out of the first request, whoever is logged in."""
+    led = {"sec-fetch-site": "cross-site"}
+    answer = await site.http.get("/ui/statistics?path=/a%26b%22", headers=led)
+    (address,) = {unescape(each) for each in re.findall(r'(?:url=|href=")([^"]+)', answer.text)}
+    assert address == "./statistics?path=%2Fa%26b%22&again=1"
+    assert "script" not in Shape(answer.text).tags
+    # Whoever is not logged in is not led in a circle.
+    again = await site.http.get(f"/ui/{address[2:]}", headers=led)
+    assert "static/main.js" in again.text
+
+
+async def test_nothing_from_elsewhere_runs_on_it_and_no_page_frames_it(site: Site) -> None:
+    for path in ("/ui/", "/ui/statistics"):
+        headers = (await opened(site, path)).headers
+        rules = headers["content-security-policy"].split("; ")
+        assert {"default-src 'none'", "script-src 'self'", "style-src 'self'"} < {*rules}
+        assert {"base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'"} < {*rules}
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in headers
+
+
+async def test_other_methods_are_refused(site: Site) -> None:
+    assert (await site.http.post("/ui/", headers=SENT)).status_code == 405
+    head = await site.http.head("/ui/", headers=OWNER)
+    assert (head.status_code, head.content) == (200, b"")
+    assert (await site.http.get("/ui/people", headers=OWNER)).status_code == 405
+
+
+async def test_what_waits_is_told_with_a_link_to_it(make_site: Sites) -> None:
+    site = await make_site(COMMENT_AUDIT="true", SITE_URL="https://blog.example")
+    site.clock.now = now_ms()
+    held = [await site.post(text) for text in ("one", "two", "three")]
+    for comment, status in zip(held, ("approved", "spam"), strict=False):
+        path = f"/api/comment/{comment['objectId']}"
+        await site.send("PUT", path, {"status": status}, by=ADMIN)
+    await site.settled()
+    answer = await opened(site)
+    told = words_in(answer)
+    assert "1 comment waits" in told
+    assert "Spam held since yesterday: 1" in told
+    assert 'href="./queue?status=waiting"' in answer.text
+    assert f'href="https://blog.example/p#{held[0]["objectId"]}"' in answer.text
+    # What is held is for the queue.
+    assert "one Reply" in told
+    assert "two" not in told
+
+
+async def test_spam_from_before_yesterday_is_no_news(site: Site) -> None:
+    now = site.clock.now
+    for days in (2, 1, 0):
+        site.clock.now = now - days * 86_400_000
+        comment = await site.post(f"{days}")
+        await site.send("PUT", f"/api/comment/{comment['objectId']}", {"status": "spam"}, by=ADMIN)
+    site.clock.now = now
+    await site.settled()
+    assert "Spam held since yesterday: 2" in words_in(await opened(site))
+
+
+async def test_the_views_of_a_day_are_a_bar_and_a_row_of_a_table(site: Site) -> None:
+    for path in ("/a", "/a", "/b"):
+        await site.count(path)
+    answer = await opened(site)
+    assert "Today 3 yesterday 0" in words_in(answer)
+    assert answer.text.count("<g><title>") == 30
+    assert re.search(r"<title>[^<]*: 3 views</title>", answer.text)
+    assert re.search(r'<td class="count" data-value="3">3</td>', answer.text)
+
+
+async def test_a_page_has_its_own_days_and_hours(site: Site) -> None:
+    for path in ("/a", "/a", "/b"):
+        await site.count(path)
+    answer = await opened(site, "/ui/statistics?path=/a&days=90")
+    told = words_in(answer)
+    assert "2 views ever" in told
+    assert "Last 90 days Views 2 none in the time before" in told
+    assert answer.text.count("<g><title>") == 90 + 72
+    assert re.search(r"PM: 2 views|AM: 2 views", told)
+    assert 'href="https://blog.example/a"' in answer.text
+
+
+@pytest.mark.parametrize("query", ["days=1e9", "days=-1", "days=30&days=90", "path=&days=", "x=1"])
+async def test_a_period_that_is_not_offered_is_thirty_days(site: Site, query: str) -> None:
+    answer = await opened(site, f"/ui/statistics?{query}")
+    assert "Last 30 days" in words_in(answer)
+
+
+async def test_without_visitors_there_are_views_alone(site: Site) -> None:
+    for path in ("/ui/", "/ui/statistics"):
+        told = words_in(await opened(site, path))
+        assert "Visitors" not in told
+        assert "by bots" not in told
+    assert "STATISTICS=visitors" in words_in(await opened(site))
+
+
+async def test_visitors_and_bots_are_told_where_they_are_kept(make_site: Sites) -> None:
+    site = await with_bots(make_site)
+    answer = await opened(site)
+    told = words_in(answer)
+    assert "Today 60 7 visitors yesterday 0" in told
+    assert "who comes on three days counts three times" in told
+    assert "AI gathers texts for models, or to answer somebody 30 views Count as people" in told
+    assert re.search(r": 60 views, 7 visitors, 40 by bots</title>", answer.text)
+
+
+async def test_a_class_that_counts_as_people_is_shown_with_the_way_back(make_site: Sites) -> None:
+    site = await with_bots(make_site)
+    await sent(site, {"class": "ai-crawler", "as": "people"})
+    told = words_in(await opened(site))
+    assert "Today 90 7 visitors" in told
+    assert "30 views · counts as people Count as bots again" in told
+    await sent(site, {"class": "ai-crawler", "as": "bots"})
+    assert "Today 60 7 visitors" in words_in(await opened(site))
+
+
+async def test_a_class_that_is_not_known_is_shown_as_text_without_a_button(
+    make_site: Sites,
+) -> None:
+    """A later version may have kept it, or damage."""
+    site = await with_bots(make_site)
+    answer = await opened(site)
+    assert "<b>\u202e" not in answer.text
+    assert "<b>%E2%80%AE 10 views" in words_in(answer).replace("&lt;", "<")
+    assert answer.text.count('name="class"') == 1
+
+
+async def with_bots(make_site: Sites) -> Site:
+    """A site with a hundred views today, 40 of them by bots, as it is kept of days."""
+    site = await make_site(STATISTICS="visitors")
+    site.clock.now = now_ms()
+    today = site.service.statistics.today()
+    key = site.store.keys.site_views(today // 100)
+    words = (f"{today}00", 100, f"v{today}", 7)
+    bots = (f"b{today} ai-crawler", 30, f"b{today} <b>\u202e", 10)
+    await site.store.redis.change(("HSET", key, *words, *bots))
+    return site
+
+
+async def test_without_statistics_the_rest_is_shown_and_how_to_begin(make_site: Sites) -> None:
+    site = await make_site(STATISTICS="off")
+    await site.post("hello")
+    await site.settled()
+    answer = await opened(site)
+    assert "STATISTICS=views" in words_in(answer)
+    assert "hello" in words_in(answer)
+    assert "<svg class" not in answer.text
+    assert "STATISTICS=views" in words_in(await opened(site, "/ui/statistics?path=/p"))
+
+
+async def test_comments_of_a_site_without_address_are_shown_without_a_link(
+    make_site: Sites,
+) -> None:
+    site = await make_site()
+    await site.post("hello")
+    await site.settled()
+    assert "Reply" not in words_in(await opened(site))
+
+
+# What strangers have written.
+
+
+async def top_of(site: Site, monkeypatch: pytest.MonkeyPatch, paths: tuple[str, ...]) -> None:
+    async def top(by: str, days: int, count: int) -> list[TopPage]:
+        return [TopPage(path, 1, 0, 0) for path in paths]
+
+    monkeypatch.setattr(site.service.statistics, "top", top)
+
+
+async def test_a_pages_name_is_text_and_nothing_else(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await top_of(site, monkeypatch, ("/a",))
+    plain = Shape((await opened(site)).text)
+    await top_of(site, monkeypatch, HOSTILE)
+    answer = await opened(site)
+    shape = Shape(answer.text)
+    assert ({*shape.tags}, shape.attributes) == ({*plain.tags}, plain.attributes)
+    assert all(re.match(r"\./|static/|#main", link) for link in shape.links), shape.links
+    assert "\u202e" not in answer.text
+    assert "/a%E2%80%AEgpj.exe%E2%81%A6" in answer.text
+    assert "{{ 7 * 7 }}" in unescape(answer.text)
+
+
+@pytest.mark.parametrize("path", HOSTILE)
+async def test_the_page_of_such_a_name_shows_it_whole_and_as_text(site: Site, path: str) -> None:
+    plain = Shape((await opened(site, "/ui/statistics?path=/a")).text)
+    answer = await site.http.get("/ui/statistics", params={"path": path}, headers=OWNER)
+    shape = Shape(answer.text)
+    assert {*shape.tags} <= {*plain.tags}
+    assert shape.attributes <= plain.attributes
+    assert all(re.match(r"\./|static/|#main|https://blog", link) for link in shape.links)
+    assert (answer.status_code, "<h1" in answer.text) == (200, True)
+    found = re.search(r"<h1[^>]*><bdi>(.*?)</bdi>", answer.text)
+    assert found
+    assert unescape(found[1]) == visible(path)
+
+
+async def test_a_page_whose_address_would_be_too_long_is_named_without_a_link(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "/" + "\u6f22" * 2040
+    await top_of(site, monkeypatch, (long, "/short"))
+    links = Shape((await opened(site)).text).links
+    assert "./statistics?path=%2Fshort" in links
+    assert all(len(link) < MAX_URL for link in links)
+    assert not any("%E6%BC%A2" in link for link in links)
+
+
+async def test_a_comments_words_are_text_and_short(site: Site) -> None:
+    nick = "\u202eMara"
+    await site.post("x" * 3000, url="/x", nick=nick)
+    await site.post("<b>a</b>\n\n<script>b</script>\u202e\x07", url="/i\u202e", nick=nick)
+    await site.settled()
+    answer = await opened(site)
+    assert "<script>b" not in answer.text
+    assert "\u202e" not in answer.text
+    assert "x" * 201 not in answer.text
+    assert "<b>a</b> <script>b</script>%E2%80%AE" in unescape(answer.text)
+
+
+# What goes wrong.
+
+
+async def test_what_is_damaged_hides_no_other_part(site: Site) -> None:
+    await site.post("hello")
+    await site.settled()
+    keys = site.store.keys
+    for name in ("spam", "undelivered"):
+        await site.store.redis.change(("DEL", keys.site(name)), ("SET", keys.site(name), "x"))
+    answer = await opened(site)
+    assert answer.status_code == 200
+    assert words_in(answer).count("This could not be read") == 2
+    assert "hello" in words_in(answer)
+
+
+async def test_a_redis_that_is_away_is_told_in_words(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: Any) -> Any:
+        raise StoreUnavailable()
+
+    monkeypatch.setattr(site.service.statistics, "report", away)
+    for path in ("/ui/?lng=de", "/ui/statistics?lng=de&path=/a"):
+        answer = await opened(site, path)
+        assert answer.status_code == 503
+        assert "Der Server antwortet nicht" in words_in(answer)
+        assert "Konten" not in words_in(answer)
+
+
+# Languages.
+
+
+@pytest.mark.parametrize(
+    ("query", "header", "tag", "heading"),
+    [
+        ("", "", "en", "Overview"),
+        ("", "fr, de-AT;q=0.8, en;q=0.5", "de", "Überblick"),
+        ("?lng=zh-CN", "de", "zh-Hans", "概览"),
+        ("?lng=../../x", "de", "en", "Overview"),
+    ],
+)
+async def test_it_is_in_the_language_that_was_chosen_or_that_the_browser_prefers(
+    site: Site, query: str, header: str, tag: str, heading: str
+) -> None:
+    answer = await opened(site, f"/ui/{query}", **{"accept-language": header})
+    assert f'<html lang="{tag}">' in answer.text
+    assert f"<h1>{heading}</h1>" in answer.text
+
+
+async def test_a_chosen_language_goes_on_with_each_link(site: Site) -> None:
+    shape = Shape((await opened(site, "/ui/?lng=de")).text)
+    links = [link for link in shape.links if link.startswith("./")]
+    assert len(links) > 12
+    assert all("lng=de" in link for link in links)
+
+
+def test_the_menu_is_that_of_the_other_pages() -> None:
+    script = (PAGES / "main.js").read_text()
+    (pages,) = re.findall(r"const PAGES = \{(.*?)\};", script)
+    assert [name.strip("' ") for name in re.findall(r"('?\w*'?):", pages)] == [*MENU]
+
+
+# What its forms change.
+
+
+class Asked:
+    """Remembers what was asked of the statistics."""
+
+    def __init__(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls = list[tuple[str, bool]]()
+        monkeypatch.setattr(site.service.statistics, "count_as_people", self)
+
+    async def __call__(self, name: str, *, is_people: bool) -> None:
+        self.calls.append((name, is_people))
+
+
+@pytest.fixture
+def asked(site: Site, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    return Asked(site, monkeypatch)
+
+
+async def sent(site: Site, fields: dict[str, str], path: str = "people", **headers: Any) -> Any:
+    lines = {**SENT, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    kept = {name: value for name, value in lines.items() if value is not None}
+    return await site.http.post(f"/ui/{path}", data=fields, headers=kept)
+
+
+async def test_a_class_of_bots_is_counted_as_people_and_back(site: Site, asked: Asked) -> None:
+    for wanted in ("people", "bots"):
+        answer = await sent(site, {"class": "feed-reader", "as": wanted})
+        assert (answer.status_code, answer.headers["location"]) == (303, "./#bots")
+    assert asked.calls == [("feed-reader", True), ("feed-reader", False)]
+    answer = await sent(site, {"class": "seo", "as": "people"}, "people?lng=de")
+    assert answer.headers["location"] == "./?lng=de#bots"
+
+
+@pytest.mark.parametrize("fields", [{}, {"class": "mara"}, {"class": "", "as": "people"}], ids=str)
+async def test_what_is_no_class_is_refused(
+    site: Site, asked: Asked, fields: dict[str, str]
+) -> None:
+    assert (await sent(site, fields)).status_code == 404
+    assert asked.calls == []
+
+
+@pytest.mark.parametrize("cookie", [None, "footfall=bob", "footfall=nobody"])
+async def test_only_administrators_say_who_counts(
+    site: Site, asked: Asked, cookie: str | None
+) -> None:
+    answer = await sent(site, {"class": "seo", "as": "people"}, cookie=cookie)
+    assert (answer.status_code, answer.headers["location"]) == (303, "./login")
+    assert asked.calls == []
+
+
+@pytest.mark.parametrize("body", [b"class=seo&as=people" * 10_000, b"\xff\x00", b'{"class":1}'])
+async def test_a_body_that_no_form_sends_changes_nothing(
+    site: Site, asked: Asked, body: bytes
+) -> None:
+    form = {**SENT, "content-type": "application/x-www-form-urlencoded"}
+    answer = await site.http.post("/ui/people", content=body, headers=form)
+    assert answer.status_code in (400, 404)
+    assert asked.calls == []
+
+
+async def test_a_change_that_redis_did_not_take_is_told_in_words(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: Any, **__: Any) -> Any:
+        raise StoreUnavailable()
+
+    monkeypatch.setattr(site.service.statistics, "count_as_people", away)
+    answer = await sent(site, {"class": "seo", "as": "people"})
+    assert answer.status_code == 503
+    assert "The server does not answer" in words_in(answer)
+
+
+async def test_a_log_out_by_a_form_ends_the_session(make_site: Sites) -> None:
+    site = make_site.without_accounts()
+    await site.send("POST", "/api/user", MARA)
+    page = OwnPage(site)
+    await page.ask("POST", "token", MARA)
+    assert "<h1>Overview</h1>" in (await opened(site, cookie=page.cookie)).text
+    answer = await sent(site, {}, "logout", cookie=page.cookie)
+    assert (answer.status_code, answer.headers["location"]) == (303, "./login")
+    assert answer.headers["set-cookie"].startswith("footfall=; Path=/ui; HttpOnly")
+    assert (await page("GET", "token"))["data"] == {}

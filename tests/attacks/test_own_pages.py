@@ -78,6 +78,26 @@ async def test_a_page_that_acts_as_its_reader(site: Site, page: OwnPage) -> None
     assert answer["data"]["type"] == "guest"
 
 
+async def test_a_form_that_acts_as_its_reader(site: Site, page: OwnPage) -> None:
+    """Who: the owner of any page that an administrator visits. What: has the browser send a form
+    that counts bots as people or logs the visitor out (CSRF); such a form needs no header. Instead:
+    nothing happens, since the browser says which page has sent it."""
+    own = {"origin": "http://site.test", "sec-fetch-site": "same-origin", "cookie": page.cookie}
+    for forged in FORGED:
+        named = {name.replace("_", "-"): value for name, value in forged.items()}
+        headers = {name: value for name, value in {**own, **named}.items() if value is not None}
+        if headers == own:
+            # It only lacks the header, which no form has.
+            continue
+        for path, fields in (("people", {"class": "seo", "as": "people"}), ("logout", {})):
+            answer = await site.http.post(f"/ui/{path}", data=fields, headers=headers)
+            assert answer.status_code == 403, (forged, path)
+            assert "set-cookie" not in answer.headers
+    assert (await page("GET", "token"))["data"]["email"] == OWNER["email"]
+    today = site.service.statistics.today()
+    assert (await site.service.statistics.report(None, today, today)).as_people == frozenset()
+
+
 async def test_a_script_that_asks_before(page: OwnPage) -> None:
     """Who: a script of another site. What: asks by a preflight whether it may send the header.
     Instead: the answer permits nothing, so the browser sends nothing, and no answer may be read."""

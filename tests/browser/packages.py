@@ -1,4 +1,4 @@
-"""The published clients, fetched once into .cache/clients/."""
+"""The published clients, and a judge of pages, fetched once into .cache/."""
 
 from pathlib import Path
 
@@ -17,3 +17,13 @@ def bundle(version: str) -> Path:
     """The directory of that version's browser files."""
     package = f"@waline/client@{version}"
     return unpacked(package, VERSIONS[version], CACHE / "clients" / version) / "dist"
+
+
+AXE = "axe-core@4.10.3"
+AXE_SHA256 = "0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292"
+
+
+def axe() -> str:
+    """Deque's axe-core, a script that finds what people with disabilities could not use."""
+    home = unpacked(AXE, AXE_SHA256, CACHE / "axe-core-4.10.3")
+    return (home / "axe.min.js").read_text()

@@ -1,0 +1,247 @@
+"""The overview and the statistics as an owner opens them: on a phone, in the dark, by keyboard,
+without a script, and by a link of another site."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.serving import serving
+
+from .blog import Blog
+from .conftest import NewVisitor, Writer, by
+from .packages import axe
+from .test_admin import SESSION, Owner
+from .visitor import Visitor
+
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844},
+    "is_mobile": True,
+    "has_touch": True,
+}
+DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}}
+SCREENS = {
+    "phone": PHONE,
+    "phone in the dark": {**PHONE, "color_scheme": "dark"},
+    "desk": DESK,
+    "desk in the dark": {**DESK, "color_scheme": "dark"},
+}
+CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/140.0.0.0 Safari/537.36"
+)
+# A page that a stranger has named.
+HOSTILE = '/<img src=x onerror="window.ran=1">\u202e/' + "long" * 200
+# The picture of the days that can be enlarged.
+DRAWN = "document.querySelector('#zoom canvas').toDataURL()"
+PLACES = ("", "statistics", "statistics?path=/read&days=90")
+
+
+@pytest.fixture(scope="module")
+def owner(blog: Blog) -> Iterator[Owner]:
+    settings = {**by(blog), "SITE_URL": blog.url, "STATISTICS": "visitors"}
+    with (
+        tempfile.TemporaryDirectory(prefix="ff") as home,
+        serving(Path(home), **settings) as service,
+    ):
+        owner = Owner(service)
+        owner.settle()
+        for path in ("/read", "/read", "/seldom", HOSTILE):
+            view(owner, path, CHROME)
+        view(owner, "/read", "GPTBot/1.2")
+        Writer(owner.url, "/read")("A comment that can be answered")
+        yield owner
+
+
+def view(owner: Owner, path: str, agent: str) -> None:
+    headers = {"user-agent": agent}
+    answer = httpx.post(f"{owner.url}/api/article", json={"path": path}, headers=headers)
+    answer.raise_for_status()
+
+
+def logged_in(owner: Owner, visitor: Visitor) -> Visitor:
+    name, value = owner.cookie
+    # As strict as the service sets it, or browsers would send it where a link of another site led.
+    url = f"{owner.url}/ui/"
+    visitor.context.add_cookies([{"name": name, "value": value, "url": url, "sameSite": "Strict"}])
+    return visitor
+
+
+@pytest.fixture
+def phone(owner: Owner, new_visitor: NewVisitor) -> Visitor:
+    return logged_in(owner, new_visitor(**PHONE))
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds, by its names, with the elements."""
+    page.evaluate(axe())
+    found = page.evaluate("axe.run().then(found => found.violations)")
+    return [f"{each['id']}: {json.dumps([n['html'] for n in each['nodes']])}" for each in found]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("place", PLACES)
+def test_everybody_can_use_the_page_on_any_screen(
+    owner: Owner, new_visitor: NewVisitor, place: str, screen: str
+) -> None:
+    page = logged_in(owner, new_visitor(**SCREENS[screen])).page
+    page.goto(f"{owner.url}/ui/{place}")
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_an_owner_reads_the_morning_and_the_queue_is_one_tap_away(
+    owner: Owner, phone: Visitor
+) -> None:
+    page = phone.page
+    phone.open(f"{owner.url}/ui")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    expect(page.get_by_role("img", name="4 views, from")).to_be_visible()
+    comment = page.get_by_role("listitem").filter(has_text="can be answered")
+    href = comment.get_by_role("link", name="Reply").get_attribute("href") or ""
+    assert href.startswith("http://127.0.0.1:")
+    assert "/read#" in href
+    page.get_by_role("link", name="0 comments wait").tap()
+    expect(page.get_by_role("heading", name="Comments")).to_be_visible()
+    page.get_by_role("link", name="Overview").tap()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+
+
+def test_the_table_behind_the_bars_is_opened_by_keyboard(owner: Owner, phone: Visitor) -> None:
+    page = phone.page
+    phone.open(f"{owner.url}/ui/")
+    summary = page.get_by_text("The days as a table")
+    summary.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("row")).to_have_count(31)
+    expect(page.get_by_role("row").nth(1)).to_contain_text("4")
+
+
+def test_days_are_enlarged_by_buttons_and_all_of_them_come_back(
+    owner: Owner, phone: Visitor
+) -> None:
+    page = phone.page
+    phone.open(f"{owner.url}/ui/statistics?path=/read&days=90")
+    expect(page.locator("#zoom canvas")).to_be_visible()
+    whole = drawn(page)
+    for name in ("Larger", "Larger", "Earlier"):
+        page.get_by_role("button", name=name, exact=True).press("Enter")
+    page.wait_for_function(f"was => {DRAWN} !== was", arg=whole)
+    page.get_by_role("button", name="All days").press("Enter")
+    page.wait_for_function(f"was => {DRAWN} === was", arg=whole)
+
+
+def drawn(page: Page) -> str:
+    """The picture of the days, once it has been there for a while."""
+    before, now = "", str(page.evaluate(DRAWN))
+    while before != now:
+        page.evaluate("new Promise(done => requestAnimationFrame(done))")
+        before, now = now, str(page.evaluate(DRAWN))
+    return now
+
+
+def test_a_strangers_name_for_a_page_runs_nothing_and_fits_a_phone(
+    owner: Owner, phone: Visitor
+) -> None:
+    page = phone.page
+    phone.open(f"{owner.url}/ui/")
+    most_read = page.locator("section", has=page.get_by_role("heading", name="Most read"))
+    expect(most_read.get_by_role("listitem")).to_have_count(3)
+    most_read.get_by_role("link", name="%E2%80%AE").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("%E2%80%AE/long")
+    phone.open(f"{owner.url}/ui/statistics")
+    page.get_by_role("searchbox").fill(HOSTILE)
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("%E2%80%AE/long")
+    expect(page.get_by_text("1 view ever")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("window.ran") is None
+
+
+def test_without_a_script_all_is_there_but_the_zoom(owner: Owner, new_visitor: NewVisitor) -> None:
+    page = logged_in(owner, new_visitor(**PHONE, java_script_enabled=False)).page
+    page.goto(f"{owner.url}/ui/")
+    page.get_by_role("link", name="Further days").click()
+    expect(page.get_by_role("heading", name="The whole site")).to_be_visible()
+    page.get_by_role("searchbox").fill("/read")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_text("3 views ever")).to_be_visible()
+    expect(page.get_by_role("img", name="2 views, from")).to_be_visible()
+    expect(page.locator("#zoom")).to_be_hidden()
+    page.get_by_role("link", name="90 days").click()
+    expect(page.get_by_role("heading", name="Last 90 days")).to_be_visible()
+
+
+def test_without_a_script_bots_are_counted_as_people_and_back(
+    owner: Owner, new_visitor: NewVisitor
+) -> None:
+    page = logged_in(owner, new_visitor(**PHONE, java_script_enabled=False)).page
+    page.goto(f"{owner.url}/ui/")
+    today = page.locator(".tiles > div").first
+    expect(today).to_contain_text("4")
+    page.get_by_role("button", name="Count as people AI").click()
+    expect(page).to_have_url(f"{owner.url}/ui/#bots")
+    expect(today).to_contain_text("5")
+    page.get_by_role("button", name="Count as bots again AI").click()
+    expect(today).to_contain_text("4")
+    expect(today).to_contain_text("1 visitor")
+
+
+def test_a_link_of_another_site_leads_to_it_though_the_browser_left_the_cookie_out(
+    owner: Owner, phone: Visitor, blog: Blog
+) -> None:
+    page = phone.page
+    link = f'<a href="{owner.url}/ui/?lng=de">go</a>'
+    # Another host than the service's: the strictest cookie is sent with no request from there.
+    page.goto(blog.publish("/elsewhere", link).replace("127.0.0.1", "blog.localhost"))
+    page.get_by_role("link", name="go").click()
+    expect(page.get_by_role("heading", name="Überblick")).to_be_visible()
+
+
+def test_a_browser_that_does_not_say_what_led_it_is_shown_the_way(
+    owner: Owner, phone: Visitor, blog: Blog
+) -> None:
+    """As over plain HTTP: the server takes it for somebody who is not logged in."""
+    page = phone.page
+    link = f'<a href="{owner.url}/ui/?again=1">go</a>'
+    page.goto(blog.publish("/silent", link).replace("127.0.0.1", "blog.localhost"))
+    page.get_by_role("link", name="go").click()
+    expect(page.get_by_text("A page of another site led here")).to_be_visible()
+    page.get_by_role("link", name="Go on").click()
+    expect(page.get_by_role("heading", name="Views", exact=True)).to_be_visible()
+
+
+def test_a_form_of_another_origin_changes_nothing(owner: Owner, phone: Visitor, blog: Blog) -> None:
+    """It is on another port of the same host, so browsers send even the strictest cookie."""
+    form = f'<form method="post" action="{owner.url}/ui/logout"><button>win a prize</button></form>'
+    page = phone.page
+    page.goto(blog.publish("/prize", form))
+    page.get_by_role("button").click()
+    expect(page.get_by_text("a page of another site sent this")).to_be_visible()
+    phone.forgive("403")
+    page.goto(f"{owner.url}/ui/")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+
+
+def test_a_log_out_without_a_script_ends_the_log_in(owner: Owner, new_visitor: NewVisitor) -> None:
+    headers = {"x-footfall-page": "1", "origin": owner.url}
+    person = {"display_name": "Kim", "email": "kim@example.com", "password": "an old garden gate"}
+    httpx.post(f"{owner.url}/api/user", json=person).raise_for_status()
+    owner.service.ask("accounts", "promote", "kim@example.com")
+    answer = httpx.post(f"{owner.url}/ui/api/token", json=person, headers=headers)
+    visitor = new_visitor(java_script_enabled=False)
+    value, url = answer.cookies[SESSION], f"{owner.url}/ui/"
+    visitor.context.add_cookies([{"name": SESSION, "value": value, "url": url}])
+    page = visitor.page
+    page.goto(f"{owner.url}/ui/")
+    page.get_by_role("button", name="Log out").click()
+    expect(page).to_have_url(f"{owner.url}/ui/login")
+    # The log-in has ended, whatever the browser has kept.
+    page.goto(f"{owner.url}/ui/")
+    expect(page.get_by_role("heading", name="Overview")).to_have_count(0)

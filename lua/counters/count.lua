@@ -34,7 +34,7 @@ local MOST_HOURS = 200
 -- Visitors of a page and day that are known one by one.
 local MOST_VISITORS = 10000
 -- Of the pages that a group has viewed on a day, when there are more than the first, the second stay.
-local MOST_READ, KEPT_READ = 128, 64
+local MOST_READ, KEPT_READ, MOST_PATH = 128, 64, 512
 local MOST_SOURCES = 100
 
 -- pcall, because damaged statistics must not stop what counts; what it lets through is a hash.
@@ -52,7 +52,11 @@ local function note_hour(index, views)
   end
 end
 
+-- A list would take more memory than the counters if strangers could fill it with long paths.
 local function note_read(index, path, views)
+  if #path > MOST_PATH then
+    return
+  end
   local score = redis.pcall('ZINCRBY', index, views, path)
   -- A new page is the only one that makes the list longer.
   if type(score) == 'string' and tonumber(score) == views then

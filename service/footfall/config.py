@@ -348,7 +348,7 @@ class SiteSettings(OutboxSettings):
     )
     statistics: str = env(
         "STATISTICS",
-        "off",
+        "visitors",
         one_of("off", "views", "visitors"),
         "What is kept of when and by whom pages are viewed",
     )

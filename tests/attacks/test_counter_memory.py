@@ -99,6 +99,9 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
     counts as many units, so that all counters together take no more than the limit says, whatever
     their paths are."""
     limit = 30_000
+    # What is kept of when pages are viewed has bounds of its own.
+    store = Store(store.redis, prefix=store.keys.prefix, buckets=store.keys.buckets)
+    await store.open()
     room = store.quota = CounterQuota(store.redis, store.keys, store.numbers, limit)
     await room.read()
     with server_of(kind, servers).admin() as admin:

@@ -131,7 +131,11 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert [root["orig"] for root in page["data"]] == ["hello"]
         assert httpx.post(f"{after.url}/article", json={"path": "/a"}).json() == 2
         code, output = after.output_of("restore", "--compare", str(file))
-        assert (code, output) == (1, "counter 'time /a' is 2 instead of 1\n")
+        assert code == 1
+        assert output.splitlines() == [
+            "counter 'time /a' is 2 instead of 1",
+            "views of '/a' have other days",
+        ]
         assert after.ask("counters", "delete", "/a", "--yes")[0] == 0
         output = after.output_of("restore", "--compare", str(file))[1]
         assert output.startswith("counter 'time /a' is not there; it should be 1\n")

@@ -59,7 +59,7 @@ async def test_days_that_do_not_add_up_are_named_and_repaired(busy: Site) -> Non
     # As by a service that keeps no days, by hand, and by an older version.
     await redis.hincrby(keys.counts("time /few"), "time /few", 2)
     await redis.hincrby(keys.days("/many", this_month()), 1, 7)
-    await redis.delete(keys.days("/none", this_month()))
+    await redis.delete(keys.days("/none", this_month()), keys.bots("/none", this_month()))
     expected = {
         "views of '/few': 2 views have no day",
         "views of '/many': the days have 7 views too many",

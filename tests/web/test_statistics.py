@@ -6,12 +6,13 @@ import pytest
 
 from footfall.domain.calendar import date_of
 from footfall.domain.process import now_ms
-from tests.conftest import ADMIN, BOB, Site
+from tests.conftest import ADMIN, BOB, Site, Sites
 
 
 @pytest.fixture
-async def viewed(site: Site) -> Site:
+async def viewed(make_site: Sites) -> Site:
     """Views of today: the store's clock is not the site's."""
+    site = await make_site(STATISTICS="views")
     site.clock.now = now_ms()
     for path in ("/a", "/b", "/a", "/a"):
         await site.count(path)

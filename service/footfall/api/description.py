@@ -125,7 +125,7 @@ def _operation(site: Site, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
     operation: Schema = {
         "operationId": "_".join(filter(None, words)),
         "summary": ", ".join(row.route.replace("_", " ") for row in rows),
-        "tags": [prefix.name or rows[0].path.split("/")[1]],
+        "tags": [prefix.name or rows[0].path.split("/")[1].partition(".")[0]],
         "x-who": "; or ".join(dict.fromkeys(each.name for each in whos)),
         "security": [{}, *tokens] if {ANYBODY, COMMENTER}.intersection(whos) else tokens,
         "parameters": [*_parameters(site, prefix, rows, with_id=with_id)],

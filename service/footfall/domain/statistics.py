@@ -34,6 +34,8 @@ DAY = 100
 # How many visitors of a day are known one by one: of a page, and of the site, whose shares have
 # nearly the same number each (lua/counters/count.lua, lua/views/visit.lua).
 MOST_EXACT, MOST_EXACT_OF_SITE = 10_000, 450_000
+# A service that starts waits no longer for the salt.
+MAX_BEGIN_SECONDS = 0.1
 # A day has a key of its own for them.
 MAX_SOURCE_DAYS = 366
 
@@ -221,8 +223,8 @@ class Statistics:
         # In a thread, which Redis's answer is not waiting for.
         loaded = asyncio.create_task(asyncio.to_thread(agents.load))
         # If Redis is away, keeping up asks it again.
-        with suppress(StoreUnavailable, ErrorReply):
-            await self.keep_salts(clients)
+        with suppress(StoreUnavailable, ErrorReply, TimeoutError):
+            await asyncio.wait_for(self.keep_salts(clients), MAX_BEGIN_SECONDS)
         await loaded
 
     async def keep_salts(self, clients: Clients) -> None:

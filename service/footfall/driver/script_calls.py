@@ -148,8 +148,8 @@ class DatedCall(ChangeCall):
             who = visitors.get(change) if change.is_view else None
             if who is None:
                 noted = change.origin[0] + _NOBODY
-            elif len(who) == 1 and who[0].day == day and not change.origin[1]:
-                # One who is known, as most are.
+            elif len(who) == 1 and (who[0].day == day or who[0].bot) and not change.origin[1]:
+                # One who is known, as most are, or a bot.
                 noted = change.origin[0] + who[0].alone
                 seen += change.size
             else:

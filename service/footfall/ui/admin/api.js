@@ -11,7 +11,7 @@ const code = (text) => make('code', {}, text);
 function bounds(schema) {
   if (schema.anyOf) return schema.anyOf.map(bounds).join(', or ');
   if ('const' in schema) return JSON.stringify(schema.const);
-  const words = [schema.enum ? `one of ${schema.enum.map((each) => JSON.stringify(each)).join(', ')}` : schema.type];
+  const words = [schema.enum ? `one of ${schema.enum.map((each) => JSON.stringify(each)).join(', ')}` : schema.type ?? 'anything'];
   if (schema.items) words.push(`of: ${bounds(schema.items)}`);
   if (schema.maxItems) words.push(`${schema.minItems ?? 0} to ${schema.maxItems} of these`);
   if (schema.maxLength) words.push(`${schema.minLength ?? 0} to ${schema.maxLength} characters`);

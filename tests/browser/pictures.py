@@ -28,13 +28,14 @@ from tests.support.accounts import save_account
 from tests.support.servers import program_of, running
 from tests.support.sites import site_of
 
-from . import admin_pictures
+from . import admin_pictures, statistics_pictures
 from .blog import Blog, serving_blog
 from .clients import CLIENTS
 from .visitor import Visitor, launched
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 PATH = "/"
+SITE = "https://blog.example"
 READS = 18_402
 VOTES = (38, 12, 27, 4, 19)
 MOST_CHANGES = 200
@@ -218,7 +219,7 @@ def serving(redis: str, clock: Clock, blog: Blog) -> Iterator[str]:
         {
             "IPQPS": "0",
             "SITE_NAME": "Footfall",
-            "SITE_URL": "https://blog.example",
+            "SITE_URL": SITE,
             "SERVER_URL": "https://talk.example",
             "FORUM_URL": "https://forum.example",
             "GRAVATAR_STR": f"{blog.url}/avatar/{{{{nick|md5}}}}",
@@ -233,7 +234,11 @@ def serving(redis: str, clock: Clock, blog: Blog) -> Iterator[str]:
         store = open_store(settings, open_process(settings, redis))
         await store.create()
         await save_account(store, MARA)
+        # Of years ago, so they are no views of today.
+        await store.counters.correct(PATH, "time", READS)
         made = site_of(settings, store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of)
+        clock.set(0)
+        await made.statistics.begin(made.clients)
         config = uvicorn.Config(create_app(settings, made), lifespan="off", log_config=None)
         try:
             yield uvicorn.Server(config)
@@ -265,7 +270,6 @@ def fill(server: str, clock: Clock) -> None:
         clock.set(0)
         for index, votes in enumerate(VOTES):
             count(http, f"reaction{index}", votes)
-        count(http, "time", READS)
 
 
 def count(http: httpx.Client, type: str, times: int) -> None:
@@ -315,9 +319,13 @@ def take_admin(browser: Browser, server: str, wide: dict[str, Any], phone: dict[
     with visiting(browser, **wide) as page:
         admin_pictures.open_queue(page, server, MARA.id)
         save(page, "admin-light")
+        statistics_pictures.open_overview(page, server, MARA.id)
+        save(page, "overview-light")
     with visiting(browser, **phone, color_scheme="dark") as page:
         admin_pictures.open_queue(page, server, MARA.id)
         save(page, "admin-phone")
+        statistics_pictures.open_overview(page, server, MARA.id)
+        save(page, "overview-phone")
 
 
 def open_demo(page: Page, server: str) -> None:
@@ -389,6 +397,8 @@ def main() -> None:
         fill(server, clock)
         with httpx.Client(base_url=server) as http:
             admin_pictures.fill(http, clock, MARA.id)
+            environ = {"REDIS_URL": redis.url, "SITE_URL": SITE}
+            statistics_pictures.fill(home, environ, http)
         browser = stack.enter_context(launched())
         take(browser, server, blog)
     for picture in sorted(PICTURES.glob("*.png")):

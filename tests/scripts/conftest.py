@@ -16,8 +16,6 @@ from tests.conftest import REAL
 from tests.support import extent
 
 HERE = Path(__file__).parent
-# As batches are, on a Cluster it is called for each slot (driver/visits.py).
-DIVIDED = "views/visit"
 
 
 @pytest.hookimpl(trylast=True)
@@ -38,8 +36,7 @@ def one_slot(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def checked(script: Script, send: Send, **values: Any) -> Any:
         slots = {slot_of_key(key) for key in keys_of(script, values)}
-        is_divided = script.name == DIVIDED
-        assert len(slots) <= 1 or is_divided, f"{script.name} has keys in {len(slots)} slots"
+        assert len(slots) <= 1, f"{script.name} has keys in {len(slots)} slots"
         return await through(script, send, **values)
 
     monkeypatch.setattr(Script, "through", checked)

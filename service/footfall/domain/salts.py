@@ -8,6 +8,7 @@ from collections.abc import Callable
 from secrets import token_bytes
 
 from ..store.site_views import SiteViews
+from . import visitors
 from .calendar import HOUR_MS, Calendar
 
 SALT_BYTES = 32
@@ -32,4 +33,6 @@ class Salts(dict[int, bytes]):
         over = self.keys() - needed
         for day in over:
             del self[day]
+        if over:
+            visitors.forget()
         return bool(over)

@@ -6,6 +6,7 @@ numbers of two days are one visitor's. Whoever has the salt can try addresses: i
 or backed up.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 
 from ..netaddr import limit_key
@@ -25,19 +26,23 @@ def visitor_hash(salt: bytes, site: str, address: str, user_agent: bytes) -> int
     One home has an IPv6 /64, so its addresses are one. Raises ValueError for a salt that is too
     short or too long.
     """
+    address = limit_key(address[:MAX_ADDRESS_CHARACTERS])
+    hashed = _salted(salt, site).copy()
+    hashed.update(_joined(address.encode(errors="replace"), user_agent[:MAX_AGENT_BYTES]))
+    return int.from_bytes(hashed.digest(), signed=True)
+
+
+@lru_cache(maxsize=2)
+def _salted(salt: bytes, site: str) -> "blake2b":
+    """What is the same for all visitors of a day."""
     if len(salt) < MIN_SALT_BYTES:
         raise ValueError(f"a salt has at least {MIN_SALT_BYTES} bytes")
-    hashed = blake2b(
-        _joined(
-            site.encode(),
-            limit_key(address[:MAX_ADDRESS_CHARACTERS]).encode(errors="replace"),
-            user_agent[:MAX_AGENT_BYTES],
-        ),
-        digest_size=8,
-        key=salt,
-        person=_PURPOSE,
-    )
-    return int.from_bytes(hashed.digest(), signed=True)
+    return blake2b(_joined(site.encode()), digest_size=8, key=salt, person=_PURPOSE)
+
+
+def forget() -> None:
+    """Forget the last salts, when a day's is deleted."""
+    _salted.cache_clear()
 
 
 def _joined(*parts: bytes) -> bytes:

@@ -121,14 +121,22 @@ class Script:
         if values.keys() != self._names:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
         keys, args = _packed(self.header.keys, values), _packed(self.header.args, values)
+        return await self._run(send, len(keys), len(args), keys + args)
+
+    async def packed(self, keys: int, args: int, words: Sequence[bytes]) -> Any:
+        """The same of so many keys and arguments, in packed words; see `call`."""
+        send = partial(self._redis.send, sender=self._sender())
+        return await self._run(send, keys, args, words)
+
+    async def _run(self, send: Send, keys: int, args: int, words: Sequence[bytes]) -> Any:
         try:
-            return await send(self.call(len(keys), len(args), keys + args))
+            return await send(self.call(keys, args, words))
         except ErrorReply as error:
             if not is_unknown_script(error):
                 raise
         # Redis was restarted or got SCRIPT FLUSH. It has not run the script, so this call is the
         # first.
-        return await send(self.call(len(keys), len(args), keys + args, in_full=True))
+        return await send(self.call(keys, args, words, in_full=True))
 
     def _sender(self) -> CommandSender:
         if "no-writes" in self.header.flags:

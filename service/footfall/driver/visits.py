@@ -5,6 +5,7 @@ of any. So the site's visitors are told apart in shares of their own, one for ea
 behind that of the view: only when this process has not seen a visitor on that day.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable
 
@@ -19,6 +20,9 @@ _NONE, _ONE = pack_word(0), pack_word(1)
 # Numbers that a process remembers: some megabytes. One that is forgotten is only told once more.
 MAX_KNOWN = 65_536
 MAX_VISITS_A_CALL = 500
+# How long visitors are gathered for a call.
+PAUSE_SECONDS = 0.02
+_KEYS_EACH = 2
 
 
 class Visitor:
@@ -57,35 +61,51 @@ class Visits:
         self._keys = keys
         self._start = start
         self._is_cluster = is_cluster
-        self._day = 0
+        # Of this moment's day: who is known, and the packed keys of each group's shares.
+        self._moment = Moment(0, b"", 0, 0)
         self._known = set[int]()
+        self._shares = dict[int, bytes]()
+        # Who is to be told of, behind a pause in which more may come.
+        self._new: list[int] = []
 
     def note(self, moment: Moment, numbers: Iterable[int]) -> None:
         """That people with these numbers have viewed some page."""
-        if moment.day != self._day or len(self._known) >= MAX_KNOWN:
-            self._known = set()
-            self._day = moment.day
-        new = [each for each in numbers if each not in self._known]
-        if new:
-            self._known.update(new)
-            self._start(self._tell(moment, new))
+        if moment.day != self._moment.day or len(self._known) >= MAX_KNOWN:
+            self._begin(moment)
+        known = self._known
+        for number in numbers:
+            if number not in known:
+                known.add(number)
+                self._new.append(number)
+                if len(self._new) == 1:
+                    self._start(self._tell_soon())
 
-    async def _tell(self, moment: Moment, numbers: list[int]) -> None:
+    def _begin(self, moment: Moment) -> None:
+        if self._new:
+            # They are of the day before.
+            self._start(self._tell(self._moment, self._shares, self._new))
+        self._moment, self._known, self._shares, self._new = moment, set(), {}, []
+
+    async def _tell_soon(self) -> None:
+        await asyncio.sleep(PAUSE_SECONDS)
+        new, self._new = self._new, []
+        await self._tell(self._moment, self._shares, new)
+
+    async def _tell(self, moment: Moment, shares: dict[int, bytes], numbers: list[int]) -> None:
         for some in self._calls(numbers):
+            words = [self._share(shares, number % GROUPS, moment.day) for number in some]
+            words += map(pack_word, (f"v{moment.day}", moment.day_ms, *some))
             try:
-                await self._visit(
-                    shares=[key for each in some for key in self._keys_of(each, moment.day)],
-                    field=f"v{moment.day}",
-                    day_ms=moment.day_ms,
-                    visitors=some,
-                )
+                await self._visit.packed(_KEYS_EACH * len(some), 2 + len(some), words)
             except (StoreUnavailable, ErrorReply):
                 # Connections log outages. Of who comes again is told again.
                 self._known.difference_update(some)
 
-    def _keys_of(self, number: int, day: int) -> tuple[str, str]:
-        group = number % GROUPS
-        return self._keys.share(group), self._keys.visitors_in(group, day)
+    def _share(self, shares: dict[int, bytes], group: int, day: int) -> bytes:
+        if group not in shares:
+            keys = self._keys.share(group), self._keys.visitors_in(group, day)
+            shares[group] = b"".join(map(pack_word, keys))
+        return shares[group]
 
     def _calls(self, numbers: list[int]) -> Iterable[list[int]]:
         """What one call may tell: on a Cluster it reaches one group."""

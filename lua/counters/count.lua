@@ -21,7 +21,7 @@
 --                           many people there are and how many bots; people's numbers; bots' classes
 -- RETURNS counts            the new values, in the order of the changes
 -- INCLUDE kind_of change note_day sketch note_visitors
--- COST    O(changes * log(pages of a group)), O(hours) of each page that begins one, and O(visitors) once for a
+-- COST    O(changes), O(hours) of each page that begins one, and O(visitors) once for a
 --         page of very many
 
 local site, sources, counts = KEYS[1], KEYS[2], KEYS
@@ -52,14 +52,20 @@ local function note_hour(index, views)
   end
 end
 
--- A list would take more memory than the counters if strangers could fill it with long paths.
-local function note_read(index, path, views)
-  if #path > MOST_PATH then
+-- How far a number has come: four steps until it has doubled.
+local function steps(number)
+  local part, doubled = math.frexp(number)
+  return 4 * doubled + math.floor(8 * part)
+end
+
+-- A list is to find pages, whose own numbers are exact: to place a page at each of its views would cost more than
+-- the view. It would take more memory than the counters if strangers could fill it with long paths.
+local function note_read(index, path, known, views)
+  if #path > MOST_PATH or steps(known) == steps(known - views) then
     return
   end
-  local score = redis.pcall('ZINCRBY', index, views, path)
   -- A new page is the only one that makes the list longer.
-  if type(score) == 'string' and tonumber(score) == views then
+  if redis.pcall('ZADD', index, known, path) == 1 then
     redis.call('PEXPIRE', index, hours_ms)
     if redis.call('ZCARD', index) > MOST_READ then
       redis.call('ZREMRANGEBYRANK', index, 0, -KEPT_READ - 1)
@@ -94,8 +100,8 @@ for i = 1, (#counts - KEYS_BEFORE) / WIDTH do
     ever = ever + added
     if added > 0 and day ~= 'undated' then
       note_hour(counts[at + 3], added)
-      note_day(counts[at + 4], day, count, added)
-      note_read(counts[at + 7], string.sub(name, 6), added)
+      local known = note_day(counts[at + 4], day, count, added)
+      note_read(counts[at + 7], string.sub(name, 6), known, added)
       total = total + added
       if people > 0 then
         local numbers = {unpack(changes, last + 1, last + people)}

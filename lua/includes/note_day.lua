@@ -1,11 +1,11 @@
--- Note what was added to a counter of views: on a day, or as undated.
+-- Note what was added to a counter of views: on a day, or as undated. What that has now, if it is sound.
 -- ARGV    days_ms     int   for which the month is kept
 
 local function note_day(index, field, count, added)
   -- pcall, because damaged statistics must not stop what counts; what it lets through is a hash.
-  if redis.pcall('HINCRBY', index, field, added) == added then
-    if redis.call('HSETNX', index, 'base', count - added) == 1 then
-      redis.call('PEXPIRE', index, days_ms)
-    end
+  local known = redis.pcall('HINCRBY', index, field, added)
+  if known == added and redis.call('HSETNX', index, 'base', count - added) == 1 then
+    redis.call('PEXPIRE', index, days_ms)
   end
+  return type(known) == 'number' and known or 0
 end

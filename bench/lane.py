@@ -34,7 +34,8 @@ from footfall.store.threads import PageReply
 from tests.support.sites import site_of
 
 from .peer import Peer
-from .scenarios import ADDRESS_MARK, PATHS, ROOTS, Headers, Increment, Op, Read, article, path
+from .scenarios import PATHS, ROOTS, Headers, Increment, Op, Read, article, path
+from .visitors import ADDRESS_MARK
 
 # Each request is sent once before it is measured, so that its path is cached.
 REQUESTS = 4096

@@ -11,17 +11,8 @@ from urllib.parse import quote, urlsplit
 from footfall.loadtest.exchange import MARK, request
 
 from . import machine
-from .scenarios import (
-    ADDRESS_MARK,
-    Headers,
-    Increment,
-    Like,
-    Op,
-    Page,
-    Read,
-    Submit,
-    browser_headers,
-)
+from .scenarios import Headers, Increment, Like, Op, Page, Read, Submit
+from .visitors import headers_of
 
 # In every peer a request line has room for so many of our paths.
 PATHS_AT_ONCE = 100
@@ -78,12 +69,10 @@ class Peer:
     def templates(self, ops: Sequence[Op], headers: Headers) -> list[bytes]:
         random = Random("headers")
         made: list[bytes] = []
-        for op in ops:
+        for n, op in enumerate(ops):
             method, target, body = self.ask(op)
             page = op.paths[0] if isinstance(op, Read) else getattr(op, "path", "/")
-            extra = [] if headers == "plain" else browser_headers(random, page)
-            if headers == "proxied":
-                extra.append(("X-Forwarded-For", ADDRESS_MARK))
+            extra = headers_of(headers, n, random, page)
             made.append(request(method, target, self.host, extra, body))
         return made
 

@@ -14,11 +14,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version as version_of
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import quote
 
 from redis import Redis
@@ -132,11 +133,13 @@ def footfall(
     arguments: tuple[str, ...] = (),
     is_tcp: bool = False,
     level: str = "",
+    settings: Mapping[str, str] = MappingProxyType({}),
     root: Path = ROOT,
 ) -> Iterator[Peer]:
     """This service as a user starts it: with its own private Redis, or with ours if that differs.
 
-    `root` is the checkout whose code runs, with this one's Python and packages.
+    `settings` are those that differ from the bench's own. `root` is the checkout whose code runs,
+    with this one's Python and packages.
     """
     folder = environment.directory(name.replace(":", "-"))
     if arguments and arguments[0] not in _help():
@@ -146,6 +149,7 @@ def footfall(
         "DATA_DIR": str(folder / "data"),
         "IPQPS": "0",
         "PYTHONPATH": _sources(root),
+        **settings,
     }
     environ["DURABILITY"] = level or SERVICE_LEVELS[environment.durability]
     has_replica = level.startswith("replica")

@@ -69,7 +69,8 @@ class Like:
 
 
 Op = Increment | Read | Page | Submit | Like
-Headers = Literal["plain", "browser", "proxied"]
+# See visitors.py.
+Headers = Literal["plain", "browser", "proxied", "known", "quarter-new"]
 Counted = Literal["views", "comments", "likes", "nothing"]
 # When a change is on disk: before it is acknowledged, within a second, or never.
 Durability = Literal["always", "everysec", "none"]
@@ -427,54 +428,3 @@ QUICK = (
     "read1-browser",
     "read1-proxied",
 )
-
-# Sets of headers. A counter of views gets a different block in every request: another page, another
-# browser, another language.
-
-_CHROME = "Mozilla/5.0 ({}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{}.0.0.0 {}Safari/537.36"
-_SYSTEMS = {
-    "Windows": "Windows NT 10.0; Win64; x64",
-    "macOS": "Macintosh; Intel Mac OS X 10_15_7",
-    "Linux": "X11; Linux x86_64",
-    "Android": "Linux; Android 10; K",
-}
-_LANGUAGES = (
-    "en-US,en;q=0.9",
-    "de-DE,de;q=0.9,en;q=0.8",
-    "zh-CN,zh;q=0.9",
-    "fr-FR,fr;q=0.9,en;q=0.7",
-    "es-ES,es;q=0.9",
-    "ja-JP,ja;q=0.9,en-US;q=0.8",
-    "pt-BR,pt;q=0.9,en;q=0.6",
-    "it-IT",
-)
-SITE = "https://blog.example"
-
-
-# The place for the address of a visitor, which wrk.lua makes anew for each request: one of 16.8
-# million, since a busy site's next view almost never comes from where the last did.
-ADDRESS_MARK = "\x02"
-
-
-def browser_headers(random: Random, page: str) -> list[tuple[str, str]]:
-    """13 headers as Chrome sends them; with Host and those of a body, 16. One contains a MARK."""
-    system = random.choice(tuple(_SYSTEMS))
-    version = random.randrange(109, 143)
-    is_mobile = system == "Android"
-    brands = ("Chromium", version), ("Google Chrome", version), ("Not?A_Brand", 24)
-    agent = _CHROME.format(_SYSTEMS[system], version, "Mobile " if is_mobile else "")
-    return [
-        ("Connection", "keep-alive"),
-        ("sec-ch-ua-platform", f'"{system}"'),
-        ("User-Agent", agent),
-        ("sec-ch-ua", ", ".join(f'"{name}";v="{number}"' for name, number in brands)),
-        ("sec-ch-ua-mobile", "?1" if is_mobile else "?0"),
-        ("Accept", "*/*"),
-        ("Origin", SITE),
-        ("Sec-Fetch-Site", "cross-site"),
-        ("Sec-Fetch-Mode", "cors"),
-        ("Sec-Fetch-Dest", "empty"),
-        ("Referer", f"{SITE}{page}?visit=\x01"),
-        ("Accept-Encoding", "gzip, deflate, br, zstd"),
-        ("Accept-Language", random.choice(_LANGUAGES)),
-    ]

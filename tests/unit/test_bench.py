@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import defaultdict
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,9 +18,10 @@ from bench.peers import checkout
 from bench.report import GOALS, MEASURES, Goal, markdown
 from bench.results import Results, lines
 from bench.run import Plan
-from bench.scenarios import ADDRESS_MARK, QUICK, SCENARIOS, Increment, Read, browser_headers, path
+from bench.scenarios import QUICK, SCENARIOS, Headers, Increment, Read, path
 from bench.scripts import worse
 from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
+from bench.visitors import ADDRESS_MARK, KNOWN_VISITORS, browser_headers, headers_of
 from footfall.loadtest.exchange import MARK
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +69,30 @@ def test_browser_headers_are_thirteen_and_never_the_same() -> None:
     headers = browser_headers(Random(1), "/p")
     assert len(headers) == 13
     assert sum(MARK.decode() in value for _, value in headers) == 1
+
+
+def headers_by_address(kind: Headers) -> dict[str, set[str]]:
+    """address -> the browsers from there, of some requests"""
+    found = defaultdict[str, set[str]](set)
+    random = Random(1)
+    for n in range(4_000):
+        headers = dict(headers_of(kind, n, random, f"/{n}"))
+        found[headers["X-Forwarded-For"]].add(headers["User-Agent"])
+    return found
+
+
+def test_a_known_visitor_always_comes_from_one_address_with_one_browser() -> None:
+    browsers = headers_by_address("known")
+    assert 1_000 < len(browsers) <= KNOWN_VISITORS
+    assert {len(each) for each in browsers.values()} == {1}
+    assert ADDRESS_MARK not in browsers
+
+
+def test_of_four_requests_one_is_by_a_new_visitor() -> None:
+    random = Random(1)
+    made = [dict(headers_of("quarter-new", n, random, "/")) for n in range(8)]
+    is_new = [each["X-Forwarded-For"] == ADDRESS_MARK for each in made]
+    assert is_new == [True, False, False, False] * 2
 
 
 def test_every_scenario_draws_the_same_every_time() -> None:

@@ -1,0 +1,1 @@
+"""What statistics cost: what a request costs more, and what Redis keeps."""

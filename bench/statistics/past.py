@@ -1,0 +1,120 @@
+"""A store whose clock is set, to count views of any day, and what its keys take."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from redis import Redis
+
+from footfall.app import open_process, open_store
+from footfall.callbacks import awaited
+from footfall.config import Settings
+from footfall.domain.calendar import Calendar
+from footfall.domain.moments import Moments
+from footfall.domain.statistics import Statistics
+from footfall.domain.visitors import visitor_hash
+from footfall.driver.connection import pack_word
+from footfall.driver.packed import PackedChange
+from footfall.driver.script_calls import CountsCallback
+from footfall.driver.visits import Visitor
+from footfall.model import Origin
+from footfall.store import Store
+
+# As many as a busy worker has in a batch.
+AT_ONCE = 500
+SALT = b"0123456789abcdef"
+
+View = tuple[PackedChange, Visitor | None]
+
+
+class Clock:
+    """Returns the Unix time in ms that it was set to."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+class Past:
+    """Counts views when `at` has said. All coroutines raise StoreUnavailable."""
+
+    def __init__(self, store: Store, admin: "Redis", settings: Settings, clock: Clock) -> None:
+        self.store = store
+        self.keys = store.keys
+        self._admin: Any = admin
+        self._clock = clock
+        self._calendar = Calendar(settings.timezone)
+        months = settings.statistics_months
+        views = store.views, store.site_views
+        self.statistics = Statistics(*views, self._calendar, clock, months, kept="visitors")
+
+    def at(self, when: datetime) -> None:
+        self._clock.now_ms = int(when.replace(tzinfo=UTC).timestamp()) * 1000
+        day = self._calendar.hour_of(self._clock.now_ms).day
+        assert isinstance(self.store.moment, Moments)
+        assert self.store.moment.salts is not None
+        self.store.moment.salts[day] = SALT
+
+    async def view(self, views: Iterable[View], at_once: int = AT_ONCE) -> None:
+        """Views, so many of them in a batch, and what is told of their visitors behind it. What a
+        batch has of the site goes into one share."""
+        rest = iter(views)
+        while some := list(islice(rest, at_once)):
+            await asyncio.gather(*(self._view(*each) for each in some))
+            await self.store.background.finished()
+
+    async def _view(self, change: PackedChange, visitor: Visitor | None) -> None:
+        def send(done: CountsCallback) -> None:
+            self.store.counters.send(change, done, visitor)
+
+        await awaited(send)
+
+    def by_nobody(self, path: str, views: int = 1, source: str = "") -> View:
+        """By somebody who is not told apart, and comes from this host."""
+        change = [(path, "time", views)]
+        return self.store.counters.change(change, Origin(source)), None
+
+    def by_people(self, path: str, number: int) -> Iterator[View]:
+        change = self.store.counters.change([(path, "time", 1)])
+        return ((change, person(n)) for n in range(number))
+
+    def by_bots(self, path: str, classes: Iterable[str]) -> Iterator[View]:
+        change = self.store.counters.change([(path, "time", 1)])
+        return ((change, Visitor(_no_number, pack_word(name))) for name in classes)
+
+    def bytes_of(self, keys: Iterable[str]) -> int:
+        """What these keys take together, as Redis tells."""
+        pipeline = self._admin.pipeline(transaction=False)
+        for key in keys:
+            pipeline.memory_usage(key, samples=0)
+        return sum(each or 0 for each in pipeline.execute())
+
+
+@asynccontextmanager
+async def opened(socket: str) -> AsyncIterator[Past]:
+    """On an empty Redis, with the defaults of all settings."""
+    url, clock = f"unix://{socket}", Clock()
+    settings = Settings.from_env(
+        {"REDIS_URL": url, "DURABILITY": "memory", "STATISTICS": "visitors"}
+    )
+    store = open_store(settings, open_process(settings, url, clock=clock))
+    await store.create()
+    with Redis(unix_socket_path=socket) as admin:
+        yield Past(store, admin, settings, clock)
+    await store.redis.close()
+
+
+def person(number: int) -> Visitor:
+    """One of 16.8 million at addresses of their own."""
+    address = f"11.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+    return Visitor(partial(visitor_hash, site="", address=address, user_agent=b""))
+
+
+def _no_number(salt: bytes) -> int:
+    raise AssertionError("a bot has no number")

@@ -1,6 +1,6 @@
 """What each Lua script, each encoder and each construct of a comment costs by itself.
 
-    python -m bench.scripts [--write FILE | --against FILE]
+    python -m bench.scripts [--write FILE | --against FILE | --add FILE]
 
 A script's cost is Redis's own: `used_cpu` of the server and `usec_per_call` of EVALSHA, over calls
 one after the other. An encoder's cost is CPU time, the least of several runs, and instructions if
@@ -10,6 +10,9 @@ for a byte of its most expensive comment.
 --against compares with stored figures, and fails if one is far above them and above what most
 figures of its kind have become, so that a slower machine is no failure. Instructions decide if both
 sides have them, since they do not depend on how busy the machine is. Bytes of HTML may not grow.
+
+--add stores what a file has no figures of yet, as if that had been measured with the others:
+divided by what most figures of its kind have become. Others stay as they are.
 """
 
 import argparse
@@ -57,6 +60,9 @@ BAND = {"redis_us": 2.5, "cpu_us": 2.5, "us_a_byte": 2.5, "instructions": 1.15, 
 # Figures that are the same on every machine.
 COUNTED = {"instructions", "bytes_a_byte"}
 TRIES = 3
+
+# name -> what -> figure
+Figures = dict[str, dict[str, float]]
 
 # Scripts, called as Redis gets them, by the names in their headers, without the service's own code.
 
@@ -238,11 +244,38 @@ def worse(now: dict[str, dict[str, float]], stored: dict[str, dict[str, float]])
     return lines
 
 
+def added(now: Figures, stored: Figures) -> Figures:
+    """The stored figures, and those of what is new on the scale of these."""
+    scales = {what: _rise(now, stored, what) for what in BAND}
+    scales["with_socket_us"] = _rise(now, stored, "with_socket_us")
+    fresh = {
+        name: {what: float(f"{value / scales[what]:.4g}") for what, value in figures.items()}
+        for name, figures in now.items()
+        if name not in stored
+    }
+    every = stored | fresh
+    # In the order in which they are measured; what is measured no more comes last.
+    return {name: every[name] for name in (*now, *stored)}
+
+
+def _rise(now: Figures, stored: Figures, what: str) -> float:
+    """What most of these figures have become; nothing for what is the same on every machine."""
+    if what in COUNTED:
+        return 1.0
+    ratios = [
+        now[name][what] / stored[name][what]
+        for name in now.keys() & stored.keys()
+        if what in now[name] and stored[name].get(what)
+    ]
+    return median(ratios) if ratios else 1.0
+
+
 async def main(words: Sequence[str]) -> int:
     """Runs in an event loop, since the fast path looks for one, but never gives it a turn."""
     parser = argparse.ArgumentParser(prog="bench.scripts")
     parser.add_argument("--write", type=Path, help="store the figures in this file")
     parser.add_argument("--against", type=Path, help="compare with figures stored in this file")
+    parser.add_argument("--add", type=Path, help="store what is new beside the others in this file")
     parser.add_argument("--encode", help=argparse.SUPPRESS)
     parser.add_argument("--loops", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args(words)
@@ -260,6 +293,9 @@ async def main(words: Sequence[str]) -> int:
         print("instructions: this machine does not let perf count them")
     if options.write:
         options.write.write_text(lines(found) + "\n")
+    if options.add:
+        every = added(found, json.loads(options.add.read_text()))
+        options.add.write_text(lines(every) + "\n")
     if options.against:
         far = worse(found, json.loads(options.against.read_text()))
         print("\n".join(far) or "nothing is far above the stored figures")

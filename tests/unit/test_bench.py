@@ -19,7 +19,7 @@ from bench.report import GOALS, MEASURES, Goal, markdown
 from bench.results import Results, lines
 from bench.run import Plan
 from bench.scenarios import QUICK, SCENARIOS, Headers, Increment, Read, path
-from bench.scripts import worse
+from bench.scripts import added, worse
 from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
 from bench.visitors import ADDRESS_MARK, KNOWN_VISITORS, browser_headers, headers_of
 from footfall.loadtest.exchange import MARK
@@ -332,6 +332,20 @@ def test_html_may_not_grow_at_all_and_time_as_the_machine_does() -> None:
     assert worse(slower, stored) == []
     (line,) = worse(slower | {"rendering 4": {"us_a_byte": 8.0, "bytes_a_byte": 3.01}}, stored)
     assert line.startswith("rendering 4: bytes_a_byte is 1.00 times the stored 3")
+
+
+def test_figures_of_something_new_are_stored_on_the_scale_of_the_others() -> None:
+    stored = {f"script {n}": {"redis_us": 2.0} for n in range(3)}
+    # The machine is half as fast today.
+    now = {"a new one": {"redis_us": 10.0}} | {name: {"redis_us": 4.0} for name in stored}
+    assert added(now, stored) == {"a new one": {"redis_us": 5.0}} | stored
+
+
+def test_bytes_of_something_new_are_stored_as_they_are() -> None:
+    stored = {"rendering 1": {"us_a_byte": 2.0, "bytes_a_byte": 3.0}}
+    now = {name: {"us_a_byte": 4.0, "bytes_a_byte": 6.0} for name in ("rendering 1", "rendering 2")}
+    found = {"rendering 2": {"us_a_byte": 2.0, "bytes_a_byte": 6.0}}
+    assert added(now, stored) == stored | found
 
 
 def test_every_construct_has_stored_figures() -> None:

@@ -145,7 +145,9 @@ class SiteViews:
         if not pages:
             return
         key = self._keys.most_read(day)
-        scores = [word for path, views in pages.items() for word in (views, path)]
+        # Redis does not give back the room that more of them once took.
+        first = Counter(pages).most_common(MAX_LISTED)
+        scores = [word for path, views in first for word in (views, path)]
         cut = ("ZREMRANGEBYRANK", key, 0, -MAX_LISTED - 1)
         expire = [("PEXPIRE", key, kept_ms)] if kept_ms else []
         await self._redis.change(("ZADD", key, *scores), cut, *expire)

@@ -239,6 +239,50 @@ async def test_damaged_statistics_stop_no_view(
     assert await telling.counters.read(["time /a"]) == [2]
 
 
+@pytest.mark.parametrize("damaged", ["days", "hours", "counts", "read", "read of the site"])
+async def test_a_damaged_key_hides_only_its_own_page_from_lists(
+    telling: Store, statistics: Statistics, damaged: str
+) -> None:
+    keys = telling.keys
+    await view(telling, "/a", [person(1)])
+    await view(telling, "/b", [person(1), person(2)])
+    key = {
+        "days": keys.days("/a", 202611),
+        "hours": keys.hours("/a"),
+        "counts": keys.counts("time /a"),
+        "read": keys.read_beside("/a", TODAY),
+        "read of the site": keys.most_read(TODAY),
+    }[damaged]
+    await telling.redis.change(("DEL", key), ("SET", key, "no hash or zset"))
+    for by, days in (("views", 0), ("views", 1), ("views", 7), ("visitors", 7), ("rising", 1)):
+        assert "/b" in [page.path for page in await statistics.top(by, days, 10)], (by, days)
+
+
+@pytest.mark.parametrize("score", ["inf", "-inf"])
+async def test_a_score_that_is_no_number_of_views_is_left_out(
+    telling: Store, statistics: Statistics, score: str
+) -> None:
+    await view(telling, "/b", [person(1)])
+    for key in (telling.keys.read_beside("/a", TODAY), telling.keys.most_read(TODAY)):
+        await telling.redis.change(("ZADD", key, score, "/a"))
+    assert [page.path for page in await statistics.top("views", 7, 10)] == ["/b"]
+    await statistics.keep_up()
+
+
+async def test_a_damaged_share_hides_only_its_own_numbers(
+    telling: Store, statistics: Statistics
+) -> None:
+    keys = telling.keys
+    await view(telling, "/a", [None], Origin("a.example"))
+    await view(telling, "/b", [None], Origin("b.example"))
+    group = keys.group("/a")
+    for key in (keys.share(group), keys.sources_in(group, TODAY)):
+        await telling.redis.change(("DEL", key), ("SET", key, "no hash"))
+    assert (await today(statistics, None)).views == 1
+    assert await statistics.sources(TODAY, TODAY) == {"b.example": 1}
+    await statistics.keep_up()
+
+
 async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Statistics) -> None:
     for n in range(300):
         await view(telling, "/a", [None, None], Origin(f"{n}.example"))

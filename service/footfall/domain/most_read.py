@@ -38,7 +38,8 @@ class TopPage(NamedTuple):
 
 
 class MostRead:
-    """`clock` returns Unix time in ms. All coroutines raise StoreUnavailable, ErrorReply."""
+    """`clock` returns Unix time in ms. All coroutines raise StoreUnavailable, and
+    ErrorReply where what is damaged is not one page's or one list's."""
 
     def __init__(
         self, views: Views, site: SiteViews, calendar: Calendar, clock: Callable[[], int]

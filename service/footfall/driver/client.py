@@ -23,7 +23,7 @@ from .connection import Command, CommandSender, Connection, pack
 from .credentials import Credentials, Provider, Source
 from .data_set_id import DataSetIds
 from .durability import DurableSender, Wait, wait_for
-from .replies import failure
+from .replies import ErrorReply, failure
 from .server_state import SINGLE
 from .stats import CommandStats
 
@@ -66,6 +66,13 @@ class RedisClient:
         error reply.
         """
         return await self._through(self.sender, commands)
+
+    async def ask_each(self, *commands: Sequence[object]) -> list[Any]:
+        """The same as ask, with None in the place of an error reply: then one damaged key hides
+        only what it had. Raises StoreUnavailable."""
+        self.data_set_ids.check()
+        replies = await self._replies(self.sender, [pack(*command) for command in commands])
+        return list(map(_readable, replies))
 
     async def ask_masters(self, *commands: Sequence[object]) -> list[Any]:
         """The same, never by a replica, whose data may be older: for reads that decide a change."""
@@ -186,6 +193,15 @@ def _sound(replies: list[Any]) -> list[Any]:
         if isinstance(reply, Exception):
             raise failure(reply)
     return replies
+
+
+def _readable(reply: Any) -> Any:
+    if not isinstance(reply, Exception):
+        return reply
+    error = failure(reply)
+    if isinstance(error, ErrorReply):
+        return None
+    raise error
 
 
 @dataclass(frozen=True, slots=True)

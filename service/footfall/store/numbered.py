@@ -10,15 +10,20 @@ STEP_FIELDS = 1_000
 MAX_DIGITS = 19
 
 
-async def hashes(redis: RedisClient, keys: Sequence[str]) -> list[dict[bytes, bytes]]:
-    """Each of these hashes. Raises StoreUnavailable, and ErrorReply for what is none."""
+async def hashes(
+    redis: RedisClient, keys: Sequence[str], *, spares: bool = False
+) -> list[dict[bytes, bytes]]:
+    """Each of these hashes. Raises StoreUnavailable, and ErrorReply for what is none; with `spares`
+    that is empty, for numbers of which others are worth to be told without it."""
+    ask = redis.ask_each if spares else redis.ask
     found: list[dict[bytes, bytes]] = [{} for _ in keys]
     cursors = dict.fromkeys(range(len(keys)), b"0")
     while cursors:
         steps = (("HSCAN", keys[at], cursors[at], "COUNT", STEP_FIELDS) for at in cursors)
-        replies = zip(list(cursors), await redis.ask(*steps), strict=True)
+        replies = zip(list(cursors), await ask(*steps), strict=True)
         cursors = {}
-        for at, (cursor, words) in replies:
+        for at, reply in replies:
+            cursor, words = reply or (b"0", ())
             found[at] |= fields_of(words)
             if cursor != b"0":
                 cursors[at] = cursor

@@ -7,6 +7,7 @@ and days that are over, the sum is kept, and the shares are removed.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import NamedTuple
 
 from ..driver.client import RedisClient
@@ -49,7 +50,8 @@ class SiteNumbers(NamedTuple):
 
 
 class SiteViews:
-    """All methods raise StoreUnavailable, and ErrorReply for a damaged key."""
+    """All methods raise StoreUnavailable, and ErrorReply for a damaged key; of shares and lists, it
+    counts as nothing beside the others."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
@@ -58,7 +60,9 @@ class SiteViews:
 
     async def shares(self) -> SiteNumbers:
         """What the shares have together."""
-        return numbers_of(await hashes(self._redis, [*map(self._keys.share, range(GROUPS))]))
+        return numbers_of(
+            await hashes(self._redis, [*map(self._keys.share, range(GROUPS))], spares=True)
+        )
 
     async def kept(self, months: Sequence[int]) -> SiteNumbers:
         """What is kept of these months, such as 202611."""
@@ -95,13 +99,13 @@ class SiteViews:
 
     async def sources(self, days: Sequence[int]) -> list[Counter[str]]:
         """Of each day, the hosts from where visitors came, as far as it is kept."""
-        found = await hashes(self._redis, [*map(self._keys.sources, days)])
+        found = await hashes(self._redis, [*map(self._keys.sources, days)], spares=True)
         return [_by_host([fields]) for fields in found]
 
     async def shares_of_sources(self, day: int) -> Counter[str]:
         """What the shares have of a day that was not yet kept, or is not over."""
         keys = [self._keys.sources_in(group, day) for group in range(GROUPS)]
-        return _by_host(await hashes(self._redis, keys))
+        return _by_host(await hashes(self._redis, keys, spares=True))
 
     async def keep_sources(self, day: int, sources: Counter[str], kept_ms: int) -> None:
         """Keep those with most views, and how many the others have together."""
@@ -116,16 +120,16 @@ class SiteViews:
     async def shares_of_read(self, day: int) -> Counter[str]:
         """The pages most viewed on a day, by path: those of each group."""
         keys = (self._keys.read_in(group, day) for group in range(GROUPS))
-        found = await self._redis.ask(
+        found = await self._redis.ask_each(
             *(("ZRANGE", key, -MAX_READ, -1, "WITHSCORES") for key in keys)
         )
-        return _by_path([word for words in found for word in words])
+        return _by_path([word for words in found for word in words or ()])
 
     async def read(self, days: Iterable[int]) -> list[Counter[str]]:
         """What is kept of the pages most viewed on each day; of day 0, ever."""
         keys = [self._keys.most_read(day) for day in days]
-        found = await self._redis.ask(*(("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys))
-        return list(map(_by_path, found))
+        found = await self._redis.ask_each(*(("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys))
+        return [_by_path(words or ()) for words in found]
 
     async def commented(self, since_ms: int) -> Counter[str]:
         """How many of the newest comments since then each page has, by path, of those with most."""
@@ -134,7 +138,7 @@ class SiteViews:
             + ("LIMIT", 0, MAX_COMMENTS)
         )
         pages = Counter(split(id.decode())[1] for id in ids).most_common(MAX_COMMENTED)
-        paths = await self._redis.ask(
+        paths = await self._redis.ask_each(
             *(("GET", self._keys.page(page, "path")) for page, _ in pages)
         )
         found = zip(paths, pages, strict=True)
@@ -193,6 +197,8 @@ def _by_host(found: Iterable[Mapping[bytes, bytes]]) -> Counter[str]:
 
 
 def _by_path(words: Sequence[bytes]) -> Counter[str]:
-    """Of a sorted set with its scores."""
-    pairs = zip(words[::2], words[1::2], strict=True)
-    return Counter({path.decode(errors="replace"): round(float(score)) for path, score in pairs})
+    """Of a sorted set with its scores, which could be infinite if somebody had written there."""
+    pairs = zip(words[::2], map(float, words[1::2]), strict=True)
+    return Counter(
+        {path.decode(errors="replace"): round(score) for path, score in pairs if isfinite(score)}
+    )

@@ -62,7 +62,8 @@ class Viewed(NamedTuple):
 
 
 class Views:
-    """All methods raise StoreUnavailable, and ErrorReply for a damaged key."""
+    """All methods raise StoreUnavailable, and ErrorReply for a damaged key; where many pages are
+    asked for, one that is damaged has nothing."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
@@ -101,23 +102,29 @@ class Views:
         words = {
             m: [f"{mark}{day}" for day in on for mark in ("", "v")] for m, on in months.items()
         }
-        replies = await self._redis.ask(
-            *(("HMGET", self._keys.days(path, m), *words[m]) for path in paths for m in months)
+        asked = [(path, month) for path in paths for month in months]
+        replies = await self._redis.ask_each(
+            *(("HMGET", self._keys.days(path, m), *words[m]) for path, m in asked)
         )
+        found = [
+            reply or [None] * len(words[month])
+            for (_, month), reply in zip(asked, replies, strict=True)
+        ]
         width = len(months)
-        rows = (replies[at : at + width] for at in range(0, len(replies), width))
+        rows = (found[at : at + width] for at in range(0, len(found), width))
         return [_viewed([word for reply in row for word in reply]) for row in rows]
 
     async def in_hours(self, paths: Sequence[str], hours: Sequence[int]) -> list[list[int]]:
         """Of each page, its views in each of these hours, such as 2026112316."""
         commands = (("HMGET", self._keys.hours(path), *hours) for path in paths)
-        return [list(map(number_or_0, row)) for row in await self._redis.ask(*commands)]
+        rows = await self._redis.ask_each(*commands)
+        return [list(map(number_or_0, row or [None] * len(hours))) for row in rows]
 
     async def counts(self, paths: Sequence[str]) -> list[int]:
         """How often each page was viewed ever."""
         names = [f"time {path}" for path in paths]
         commands = (("HGET", self._keys.counts(name), name) for name in names)
-        return list(map(number_or_0, await self._redis.ask(*commands)))
+        return list(map(number_or_0, await self._redis.ask_each(*commands)))
 
     async def correct(self, name: str, delta: int, moment: Moment) -> int:
         """Change a counter by what nobody has viewed; the new count, 0 at least."""

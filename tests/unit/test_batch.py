@@ -7,14 +7,15 @@ from typing import Any, cast
 import pytest
 
 from footfall.driver import batch as batch_module
-from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT, Batch
+from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT, Batch, Dating
 from footfall.driver.client import RedisClient
 from footfall.driver.connection import Done
 from footfall.driver.keys import Keys
-from footfall.driver.packed import Memo, PackedChange, PackedNames
+from footfall.driver.packed import Memo, Moment, PackedChange, PackedNames
 from footfall.driver.replies import ErrorReply
 from footfall.driver.script_calls import Rate
 from footfall.driver.scripts import Script, Scripts, sources
+from footfall.driver.visits import Visits
 from footfall.errors import StoreUnavailable
 
 Answer = list[int] | Exception
@@ -78,6 +79,24 @@ def test_names_are_cached_by_the_memory_that_they_take() -> None:
     for name in ("x" * 256, "\u4e2d" * 100, "\N{GRINNING FACE}" * 100, "x" * 300):
         assert words[name] == name.upper()
     assert list(words) == ["x" * 256, "\u4e2d" * 100]
+
+
+async def test_a_moment_that_cannot_be_told_fails_its_batch_and_no_later_one(redis: Redis) -> None:
+    def moment() -> Moment:
+        raise ValueError("no such year")
+
+    client = cast(RedisClient, redis)
+    names = ("counters/count", "rate_limit/take_tokens")
+    scripts = {name: Script(name, sources()[name], client) for name in names}
+    dating = Dating(moment, cast(Visits, None))
+    batch = Batch(client, cast(Scripts, scripts), redis.began, dating, redis.ask)
+    answers: list[Answer] = []
+    for _ in range(2 * MAX_BATCHES_IN_FLIGHT):
+        batch.add(rise("/a"), answers.append)
+        await asyncio.sleep(0)
+    assert len(answers) == 2 * MAX_BATCHES_IN_FLIGHT
+    assert all(isinstance(each, ValueError) for each in answers)
+    assert batch.is_idle
 
 
 async def test_what_several_requests_ask_alike_is_read_once(batch: Batch, redis: Redis) -> None:

@@ -188,7 +188,7 @@ class Batch:
                     calls.append(ChangeCall(self._add, some))
                 else:
                     moment, visits = self._dating
-                    calls.append(DatedCall(self._add, some, moment(), visitors, visits))
+                    calls.append(DatedCall(self._add, some, moment, visitors, visits))
         if self._takings:
             takings, self._takings = self._takings, []
             for few in _takings_by_slot(takings) if self._is_cluster else (takings,):

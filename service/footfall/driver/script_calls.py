@@ -127,14 +127,23 @@ class DatedCall(ChangeCall):
         self,
         script: Script,
         changes: Mapping[PackedChange, Sequence[CountsCallback]],
-        moment: Moment,
+        clock: Callable[[], Moment],
         visitors: Mapping[PackedChange, Sequence[Visitor]],
         visits: Visits,
     ) -> None:
+        """Views are of the moment when the command is first made: if that fails, as with a clock
+        that is far off, it fails for who waits."""
         super().__init__(script, changes)
-        self._moment = moment
+        self._clock = clock
+        self._dated: Moment | None = None
         self._visitors = visitors
         self._visits = visits
+
+    @property
+    def _moment(self) -> Moment:
+        if self._dated is None:
+            self._dated = self._clock()
+        return self._dated
 
     def command(self, *, in_full: bool = False) -> Command:
         moment, visitors = self._moment, self._visitors

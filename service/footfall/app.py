@@ -14,7 +14,7 @@ from .config import BadSettings, ProcessSettings, Settings, SiteSettings
 from .domain import notification_test
 from .domain.account_mails import AccountMails, Sender
 from .domain.bans import KnownBans
-from .domain.calendar import Calendar
+from .domain.calendar import Calendar, datable
 from .domain.captcha import Captcha
 from .domain.clients import Clients
 from .domain.delivery import Delivery
@@ -118,7 +118,7 @@ def open_store(settings: SiteSettings, process: Process) -> Store:
 def _moments_of(settings: SiteSettings, process: Process) -> Moments | None:
     if settings.statistics == "off":
         return None
-    calendar, clock = Calendar(settings.timezone), process.clock
+    calendar, clock = Calendar(settings.timezone), datable(process.clock)
     salts = Salts(calendar, clock) if settings.statistics == "visitors" else None
     return Moments(calendar, clock, settings.statistics_months, salts)
 
@@ -208,7 +208,7 @@ def create_site(
             store.views,
             store.site_views,
             Calendar(settings.timezone),
-            clock,
+            datable(clock),
             settings.statistics_months,
             own_hosts(settings),
             store.moment.salts if isinstance(store.moment, Moments) else None,

@@ -10,15 +10,19 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.domain.calendar import DAY_MS, HOUR_MS, Calendar
+from footfall.domain.calendar import DAY_MS, HOUR_MS, Calendar, datable
+from footfall.domain.clients import Clients
 from footfall.domain.moments import Moments
 from footfall.domain.process import now_ms
+from footfall.domain.rate_limit import RateLimits
 from footfall.domain.salts import Salts
 from footfall.domain.statistics import Day, Statistics
+from footfall.domain.visitors import visitor_hash
 from footfall.driver.connection import pack_word
 from footfall.driver.keys import GROUPS, digest
 from footfall.driver.visits import Visitor
 from footfall.model import NO_ORIGIN, Origin
+from footfall.netaddr import Networks
 from footfall.store import Store
 from tests.conftest import EVERYWHERE
 from tests.support.backups import report
@@ -174,7 +178,7 @@ async def test_tomorrow_nobody_is_known_any_more(
     await salts.keep_up(telling.site_views)
     assert sorted(salts) == [TODAY, TODAY + 1]
     clock.now += HOUR_MS
-    assert await salts.keep_up(telling.site_views)
+    await salts.keep_up(telling.site_views)
     await view(telling, "/a", [ann])
     report = await statistics.report("/a", TODAY, TODAY + 1)
     assert [day.visitors for day in report.days.values()] == [1, 1]
@@ -281,6 +285,85 @@ async def test_a_damaged_share_hides_only_its_own_numbers(
     assert (await today(statistics, None)).views == 1
     assert await statistics.sources(TODAY, TODAY) == {"b.example": 1}
     await statistics.keep_up()
+
+
+@pytest.mark.parametrize("damaged", ["views", "sources", "read", "share"])
+async def test_damage_stops_nothing_else_that_is_kept(
+    telling: Store, statistics: Statistics, clock: Clock, damaged: str
+) -> None:
+    keys = telling.keys
+    await view(telling, "/a", [None], Origin("a.example"))
+    await view(telling, "/b", [None], Origin("b.example"))
+    key = {
+        "views": keys.site_views(202611),
+        "sources": keys.sources(TODAY),
+        "read": keys.most_read(TODAY),
+        "share": keys.share(keys.group("/a")),
+    }[damaged]
+    await telling.redis.change(("DEL", key), ("SET", key, "no hash or zset"))
+    clock.now += DAY_MS
+    await statistics.keep_up()
+    kept = {
+        "views": ("HLEN", keys.site_views(202611)),
+        "sources": ("HLEN", keys.sources(TODAY)),
+        "read": ("ZCARD", keys.most_read(TODAY)),
+    }
+    kept.pop(damaged, None)
+    assert all(await telling.redis.ask(*kept.values()))
+
+
+@pytest.mark.parametrize("now", [-1, 0, 10**18, -(10**30)])
+async def test_a_clock_that_is_far_off_costs_no_view(store: Store, now: int) -> None:
+    calendar, clock = Calendar(ZoneInfo("Pacific/Kiritimati")), datable(lambda: now)
+    salts = Salts(calendar, clock)
+    moments, keys = Moments(calendar, clock, 120, salts), store.keys
+    far_off = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
+    await far_off.open()
+    await salts.keep_up(far_off.site_views)
+    await view(far_off, "/a", [person(1)])
+    told = Statistics(far_off.views, far_off.site_views, calendar, clock, 120, salts=salts)
+    day = told.today()
+    assert (await told.report("/a", day, day)).days == {day: Day(1, 1, {})}
+    assert [page.path for page in await told.top("views", 30, 10)] == ["/a"]
+    await told.keep_up()
+
+
+async def test_a_clock_that_is_put_back_stops_no_hour_from_being_kept(
+    telling: Store, statistics: Statistics, clock: Clock
+) -> None:
+    clock.now += 1000 * DAY_MS
+    await statistics.keep_up()
+    clock.now -= 1000 * DAY_MS
+    await view(telling, "/a", [None])
+    clock.now += HOUR_MS
+    await statistics.keep_up()
+    assert (await telling.site_views.kept([202611])).hours == {2026112317: 1}
+
+
+@pytest.mark.parametrize("salt", [b"", b"short", b"x" * 65])
+async def test_a_damaged_salt_costs_no_view(
+    telling: Store, statistics: Statistics, salts: Salts, salt: bytes
+) -> None:
+    salts.clear()
+    await telling.redis.change(("SET", telling.keys.visitor_salt(TODAY), salt))
+    await salts.keep_up(telling.site_views)
+    person = Visitor(partial(visitor_hash, site="ff", address="192.0.2.1", user_agent=b""))
+    await view(telling, "/a", [person])
+    assert (await today(statistics, "/a")).views == 1
+
+
+async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
+    statistics: Statistics, telling: Store, clock: Clock, salts: Salts
+) -> None:
+    limits = RateLimits(0, 0, Networks(()))
+    clients = Clients(limits, "ff", lambda peer, _: peer, tells_visitors=True)
+    statistics.forget(clients)
+    assert clients["192.0.2.1", b"", b"", b""]
+    statistics.forget(clients)
+    assert len(clients) == 1
+    clock.now += DAY_MS
+    statistics.forget(clients)
+    assert (len(clients), salts) == (0, {})
 
 
 async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Statistics) -> None:

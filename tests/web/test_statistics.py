@@ -97,3 +97,12 @@ async def test_the_answer_is_the_same_without_prefix(viewed: Site) -> None:
 async def test_views_are_for_administrators(viewed: Site, by: Any) -> None:
     answer = await viewed.get("/api/statistics", by=by)
     assert answer["errno"] in {401, 403}
+
+
+@pytest.mark.parametrize("now_ms", [-1, 0])
+async def test_a_clock_that_is_far_off_refuses_nobody(make_site: Sites, now_ms: int) -> None:
+    site = await make_site()
+    site.clock.now = now_ms
+    assert await site.count("/a") == 1
+    for path in ("/statistics", "/statistics/top", "/statistics/totals"):
+        assert (await site.get(f"/api{path}", by=ADMIN))["errno"] == 0

@@ -78,7 +78,7 @@ def _hours_of(found: History | None, asked: Asked) -> dict[str, object]:
 
 def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:
     """Those of the site's clock, the current one last: an hour that comes twice is one."""
-    hour = asked.site.statistics.calendar.hour_of(asked.site.process.clock())
+    hour = asked.site.statistics.hour()
     now = datetime.combine(date_of(hour.day), time(hour.hour))
     begins = [now - timedelta(hours=hours) for hours in range(KEPT_HOURS - 1, -1, -1)]
     return [(100 * day_number(each) + each.hour, each) for each in begins]

@@ -5,6 +5,7 @@ A day of summer time has 23 or 25 hours: the hour that comes twice is counted as
 is left out stays empty.
 """
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -18,6 +19,11 @@ LEAST_MS = 94_694_400_000
 MOST_MS = 253_370_764_800_000
 # More than anybody looks at in one picture: twenty years.
 MAX_DAYS = 7_320
+
+
+# Of statistics: backups have the years of one century. A day and three months beside them are of
+# it, too.
+EARLIEST_MS, LATEST_MS = 952_000_000_000, 4_070_000_000_000
 
 
 class LocalHour(NamedTuple):
@@ -57,6 +63,12 @@ class Calendar:
             raise ValueError(f"{at_ms} ms are no time from 1973 to 9998")
         local = datetime.fromtimestamp(at_ms // 1000, UTC).astimezone(self.zone)
         return LocalHour(day_number(local), local.hour)
+
+
+def datable(clock: Callable[[], int]) -> Callable[[], int]:
+    """The same clock, except where it is far off: a machine without a battery begins in 1970, and
+    counts views before it has asked anybody for the time."""
+    return lambda: min(max(clock(), EARLIEST_MS), LATEST_MS)
 
 
 def day_number(day: date) -> int:

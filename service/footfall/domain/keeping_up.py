@@ -7,6 +7,7 @@ Every service does so. What two do at once has its effect once.
 
 import asyncio
 import logging
+from contextlib import suppress
 from random import uniform
 
 from ..driver.replies import ErrorReply
@@ -23,10 +24,13 @@ async def keep_up(site: Site) -> None:
     has_walked = False
     while True:
         try:
+            site.statistics.forget(site.clients)
             if not has_walked:
                 await site.journal.follow_all()
                 has_walked = True
-            await site.statistics.keep_salts(site.clients)
+            # A damaged salt must not stop what comments need.
+            with suppress(ErrorReply):
+                await site.statistics.keep_salts()
             await site.journal.catch_up()
             await site.deletions.sweep_due(site.process.clock())
             await site.statistics.keep_up()

@@ -22,17 +22,23 @@ class Salts(dict[int, bytes]):
         self._calendar = calendar
         self._clock = clock
 
-    async def keep_up(self, kept: SiteViews) -> bool:
-        """Make or find those that are missing, and forget those of days that are over: then True,
-        since what was made with them is to be forgotten, too."""
-        now_ms = self._clock()
-        needed = {self._calendar.hour_of(at).day for at in (now_ms, now_ms + HOUR_MS)}
-        for day in needed - self.keys():
-            lasts_ms = self._calendar.ends_ms(day) - now_ms
-            self[day] = await kept.salt(day, token_bytes(SALT_BYTES), lasts_ms)
-        over = self.keys() - needed
+    def forget(self) -> None:
+        """Those of days that are over."""
+        if over := self.keys() - self._needed(self._clock()):
+            visitors.forget()
         for day in over:
             del self[day]
-        if over:
-            visitors.forget()
-        return bool(over)
+
+    async def keep_up(self, kept: SiteViews) -> None:
+        """Make or find those that are missing, and forget those of days that are over."""
+        self.forget()
+        now_ms = self._clock()
+        for day in self._needed(now_ms) - self.keys():
+            lasts_ms = self._calendar.ends_ms(day) - now_ms
+            salt = await kept.salt(day, token_bytes(SALT_BYTES), lasts_ms)
+            # With a damaged one nobody could be numbered, and no view be counted.
+            if len(salt) == SALT_BYTES:
+                self[day] = salt
+
+    def _needed(self, now_ms: int) -> set[int]:
+        return {self._calendar.hour_of(at).day for at in (now_ms, now_ms + HOUR_MS)}

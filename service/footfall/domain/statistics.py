@@ -19,7 +19,15 @@ from ..model import NO_ORIGIN, Origin
 from ..store.site_views import SiteNumbers, SiteViews
 from ..store.views import Views
 from . import agents
-from .calendar import HOUR_MS, Calendar, date_of, day_number, days_between, months_between
+from .calendar import (
+    HOUR_MS,
+    Calendar,
+    LocalHour,
+    date_of,
+    day_number,
+    days_between,
+    months_between,
+)
 from .clients import Clients
 from .minute_cache import MinuteCache
 from .moments import KEPT_HOURS, hour_number
@@ -119,8 +127,9 @@ class Statistics:
         self._salts = salts
         self._minute = MinuteCache(clock)
         self.most_read = MostRead(views, site_views, calendar, clock)
-        # The hour up to which this process has kept the site's.
+        # The hour up to which this process has kept the site's, and the day of whom it knows.
         self._kept_until = 0
+        self._day = 0
 
     def origin(self, referrer: str, *, is_automated: bool) -> Origin:
         """What a page says of its view."""
@@ -130,9 +139,13 @@ class Statistics:
         source = "" if host in self._own else host
         return Origin(source, agents.WEBDRIVER if is_automated else "")
 
+    def hour(self) -> LocalHour:
+        """This one."""
+        return self.calendar.hour_of(self._clock())
+
     def today(self) -> int:
         """A day such as 20261123."""
-        return self.calendar.hour_of(self._clock()).day
+        return self.hour().day
 
     @staticmethod
     def days_before(day: int, days: int) -> int:
@@ -216,7 +229,7 @@ class Statistics:
         today = self.today()
         return [today, self.days_before(today, 1)]
 
-    async def begin(self, clients: Clients) -> None:
+    async def begin(self) -> None:
         """Before the first view: what is needed to tell visitors apart, if they are."""
         if self._salts is None:
             return
@@ -224,30 +237,55 @@ class Statistics:
         loaded = asyncio.create_task(asyncio.to_thread(agents.load))
         # If Redis is away, keeping up asks it again.
         with suppress(StoreUnavailable, ErrorReply, TimeoutError):
-            await asyncio.wait_for(self.keep_salts(clients), MAX_BEGIN_SECONDS)
+            await asyncio.wait_for(self.keep_salts(), MAX_BEGIN_SECONDS)
         await loaded
 
-    async def keep_salts(self, clients: Clients) -> None:
-        """Know the salt of the day before it begins, and nobody of a day that is over."""
-        if self._salts is not None and await self._salts.keep_up(self._site):
+    def forget(self, clients: Clients) -> None:
+        """Know nobody of a day that is over, also while Redis is away."""
+        today = self.today()
+        if today != self._day:
             clients.clear()
+            self._day = today
+        if self._salts is not None:
+            self._salts.forget()
+
+    async def keep_salts(self) -> None:
+        """Know the salt of a day before it begins."""
+        if self._salts is not None:
+            await self._salts.keep_up(self._site)
 
     async def keep_up(self) -> None:
         """Once an hour: keep the site's numbers of what is over, and remove old shares."""
         now_ms = self._clock()
         now = hour_number(self.calendar.hour_of(now_ms))
-        if now <= self._kept_until:
+        # A clock that was ahead is put back.
+        if now == self._kept_until:
             return
         oldest = hour_number(self.calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS))
-        kept_ms = (self._months + 1) * MONTH_MS
-        shares = await self._site.shares()
-        await self._site.keep(_before(shares, now), kept_ms)
-        await self._site.drop(_before(shares, oldest))
         yesterday = self.days_before(now // DAY, 1)
-        sources = await self._site.shares_of_sources(yesterday)
-        await self._site.keep_sources(yesterday, sources, kept_ms)
-        await self.most_read.keep_up()
+        parts = (
+            partial(self._keep_numbers, now, oldest),
+            partial(self._keep_sources, yesterday),
+            self.most_read.keep_up,
+        )
+        for part in parts:
+            # A damaged key must not stop the others; who reads it is told.
+            with suppress(ErrorReply):
+                await part()
         self._kept_until = now
+
+    async def _keep_numbers(self, now: int, oldest: int) -> None:
+        shares = await self._site.shares()
+        await self._site.keep(_before(shares, now), self._kept_ms)
+        await self._site.drop(_before(shares, oldest))
+
+    async def _keep_sources(self, day: int) -> None:
+        sources = await self._site.shares_of_sources(day)
+        await self._site.keep_sources(day, sources, self._kept_ms)
+
+    @property
+    def _kept_ms(self) -> int:
+        return (self._months + 1) * MONTH_MS
 
 
 def _days_of_site(numbers: SiteNumbers) -> dict[int, Day]:

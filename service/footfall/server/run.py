@@ -164,7 +164,7 @@ async def _answering(
         spare_the_collector()
         yield
         site.bans.look()
-        await site.statistics.begin(site.clients)
+        await site.statistics.begin()
         site.process.redis.stats.logs_outages = site.process.metrics.is_first
         # So that the first who logs in finds the names of other services.
         site.providers.known()

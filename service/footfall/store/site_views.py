@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
+from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from .ids import split
 from .numbered import by_number, hashes, is_number, number_or_0
@@ -84,8 +85,15 @@ class SiteViews:
         months = defaultdict[str, dict[str, int]](dict)
         for field, number in numbers.fields().items():
             months[field.lstrip("vb")[:6]][field] = number
+        damage = None
         for month, fields in months.items():
-            await self._kept(self._keys.site_views(int(month)), kept_ms, fields)
+            try:
+                await self._kept(self._keys.site_views(int(month)), kept_ms, fields)
+            except ErrorReply as error:
+                # The other months are kept all the same.
+                damage = error
+        if damage:
+            raise damage
 
     async def _kept(self, key: str, kept_ms: int, fields: Mapping[str, int]) -> None:
         counted = [word for each in fields.items() for word in each]

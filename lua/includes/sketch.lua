@@ -3,8 +3,12 @@
 
 -- pcall, because a user who may not must not stop what counts.
 local function sketch(index)
-  local numbers = redis.pcall('SMEMBERS', index)
-  if not numbers.err then
+  -- It is no sketch yet, and says so to a user who may make one. Without this right the set stays:
+  -- once it is gone, who is in it would be counted again.
+  local refused = redis.pcall('PFADD', index, 0)
+  local may = type(refused) == 'table' and string.find(refused.err, 'WRONGTYPE', 1, true)
+  local numbers = may and redis.pcall('SMEMBERS', index)
+  if numbers and not numbers.err then
     redis.call('DEL', index)
     for i = 1, #numbers, 1000 do
       redis.pcall('PFADD', index, unpack(numbers, i, math.min(i + 999, #numbers)))

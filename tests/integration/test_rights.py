@@ -2,12 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
 from redis import Redis
 
+from footfall.callbacks import awaited
+from footfall.domain.calendar import Calendar
+from footfall.domain.moments import Moments
+from footfall.domain.salts import Salts
+from footfall.driver.client import connect
+from footfall.driver.visits import Visitor
+from footfall.store import Store
 from tests.support.servers import PASSWORD, RealServer, program_of, rights, running
 from tests.support.serving import Serving, serving
 
@@ -70,3 +79,30 @@ def test_the_rule_allows_no_command_that_is_not_used() -> None:
         if word.startswith("+"):
             command = word[1:].partition("|")[0]
             assert re.search(rf"(\b|\\n){command.upper()}\b|\.{command}(_iter)?\(", used), word
+
+
+async def test_without_the_right_to_sketches_visitors_are_told_apart_all_the_same(
+    server: RealServer,
+) -> None:
+    """As after an upgrade whose new rights nobody has given."""
+    clock = partial(int, 1_795_000_000_000)
+    calendar = Calendar(ZoneInfo("UTC"))
+    salts = Salts(calendar, clock)
+    moments = Moments(calendar, clock, 25, salts)
+    redis = connect(server.url, timeout=5)
+    store = Store(redis, prefix="ff", buckets=256, moment=moments)
+    await store.create()
+    await salts.keep_up(store.site_views)
+    change = store.counters.change([("/a", "time", 1)])
+    day = moments().day
+    with server.admin() as admin:
+        admin.execute_command("ACL", "SETUSER", "footfall", "-pfadd")
+        admin.hset(store.keys.days("/a", day // 100), f"v{day % 100}", 10_000)
+        for name in (1, 2, 1, 2):
+            visitor = Visitor(lambda salt, name=name: name)  # type: ignore[misc]
+            await awaited(partial(store.counters.send, change, visitor=visitor))
+        await store.background.finished()
+        assert admin.scard(store.keys.visitors("/a", day)) == 2
+        assert admin.hget(store.keys.days("/a", day // 100), f"v{day % 100}") == b"10002"
+        admin.acl_log_reset()
+    await redis.close()

@@ -15,10 +15,11 @@ local function note_visitors(index, total, field, most, numbers)
       sketch(index)
     end
   elseif redis.pcall('PFADD', index, unpack(numbers)) == 1 then
-    local known = redis.pcall('PFCOUNT', index)
-    if type(known) == 'number' then
-      -- Never so few that it would be read as exact.
-      redis.pcall('HSET', total, field, math.max(known, most + 1))
+    local known, told = redis.pcall('PFCOUNT', index), redis.pcall('HGET', total, field)
+    if type(known) == 'number' and type(told) ~= 'table' then
+      -- Never so few that it would be read as exact; nor fewer than before, since of a day that was
+      -- restored more visitors were counted than are known by their numbers.
+      redis.pcall('HSET', total, field, math.max(known, most + 1, tonumber(told or 0) or 0))
     end
   end
 end

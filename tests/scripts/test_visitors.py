@@ -21,6 +21,7 @@ from footfall.domain.visitors import visitor_hash
 from footfall.driver.connection import pack_word
 from footfall.driver.keys import GROUPS, digest
 from footfall.driver.visits import Visitor
+from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks
 from footfall.store import Store
@@ -166,6 +167,39 @@ async def test_beyond_the_most_visitors_are_estimated_and_it_is_said(
         ("MEMORY", "USAGE", telling.keys.visitors("/a", TODAY), "SAMPLES", 0)
     )
     assert bytes_used < 20_000
+
+
+async def test_who_was_not_noted_for_the_site_is_when_they_come_again(
+    telling: Store, statistics: Statistics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = telling.counters.send.__self__  # type: ignore[attr-defined]
+    visits, ann, ben = batch._dating.visits, person(1), person(2)
+
+    async def away(**_: object) -> None:
+        raise StoreUnavailable()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(visits, "_visit", away)
+        await view(telling, "/a", [ann])
+        await view(telling, "/a", [ben])
+    for each in (ann, ben, ann):
+        await view(telling, "/b", [each])
+    assert (await today(statistics, None)).visitors == 2
+
+
+async def test_visitors_of_a_day_that_was_restored_become_no_fewer(
+    telling: Store, statistics: Statistics
+) -> None:
+    await view(telling, "/a", [None])
+    days = telling.keys.days("/a", 202611)
+    shares = [telling.keys.share(group) for group in range(GROUPS)]
+    await telling.redis.change(
+        ("HSET", days, "v23", 12_000), *(("HSET", key, f"v{TODAY}", 5_000) for key in shares)
+    )
+    for name in range(1, 10):
+        await view(telling, "/a", [person(name)])
+    for path, least in (("/a", 12_000), (None, GROUPS * 5_000)):
+        assert (await today(statistics, path)).visitors > least
 
 
 async def test_tomorrow_nobody_is_known_any_more(

@@ -146,7 +146,7 @@ class DatedCall(ChangeCall):
         return self._dated
 
     def command(self, *, in_full: bool = False) -> Command:
-        moment, visitors = self._moment, self._visitors
+        moment, visitors, missed = self._moment, self._visitors, self._visits.missed
         day = moment.day
         keys: list[bytes] = []
         args = [moment.packed]
@@ -157,7 +157,12 @@ class DatedCall(ChangeCall):
             who = visitors.get(change) if change.is_view else None
             if who is None:
                 noted = change.origin[0] + _NOBODY
-            elif len(who) == 1 and (who[0].day == day or who[0].bot) and not change.origin[1]:
+            elif (
+                len(who) == 1
+                and (who[0].day == day or who[0].bot)
+                and not change.origin[1]
+                and who[0].number not in missed
+            ):
                 # One who is known, as most are, or a bot.
                 noted = change.origin[0] + who[0].alone
                 seen += change.size

@@ -67,6 +67,8 @@ class Visits:
         self._shares = dict[int, bytes]()
         # Who is to be told of, behind a pause in which more may come.
         self._new: list[int] = []
+        # Those of whom Redis could not be told; they are told of when they come again.
+        self.missed = set[int]()
 
     def note(self, moment: Moment, numbers: Iterable[int]) -> None:
         """That people with these numbers have viewed some page."""
@@ -76,6 +78,7 @@ class Visits:
         for number in numbers:
             if number not in known:
                 known.add(number)
+                self.missed.discard(number)
                 self._new.append(number)
                 if len(self._new) == 1:
                     self._start(self._tell_soon())
@@ -85,6 +88,7 @@ class Visits:
             # They are of the day before.
             self._start(self._tell(self._moment, self._shares, self._new))
         self._moment, self._known, self._shares, self._new = moment, set(), {}, []
+        self.missed = set()
 
     async def _tell_soon(self) -> None:
         await asyncio.sleep(PAUSE_SECONDS)
@@ -98,8 +102,10 @@ class Visits:
             try:
                 await self._visit.packed(_KEYS_EACH * len(some), 2 + len(some), words)
             except (StoreUnavailable, ErrorReply):
-                # Connections log outages. Of who comes again is told again.
+                # Connections log outages. Of who comes again on that day is told again.
                 self._known.difference_update(some)
+                if moment.day == self._moment.day and len(self.missed) < MAX_KNOWN:
+                    self.missed.update(some)
 
     def _share(self, shares: dict[int, bytes], group: int, day: int) -> bytes:
         if group not in shares:

@@ -135,19 +135,13 @@ class DatedCall(ChangeCall):
         that is far off, it fails for who waits."""
         super().__init__(script, changes)
         self._clock = clock
-        self._dated: Moment | None = None
+        self._moment: Moment | None = None
         self._visitors = visitors
         self._visits = visits
 
-    @property
-    def _moment(self) -> Moment:
-        if self._dated is None:
-            self._dated = self._clock()
-        return self._dated
-
     def command(self, *, in_full: bool = False) -> Command:
-        moment, visitors, missed = self._moment, self._visitors, self._visits.missed
-        day = moment.day
+        moment = self._moment = self._moment or self._clock()
+        day, visitors, missed = moment.day, self._visitors, self._visits.missed
         keys: list[bytes] = []
         args = [moment.packed]
         number = seen = 0
@@ -167,7 +161,7 @@ class DatedCall(ChangeCall):
                 noted = change.origin[0] + who[0].alone
                 seen += change.size
             else:
-                noted, words = self._noted(change, who)
+                noted, words = self._noted(change, who, moment)
                 seen += words * change.size
             if change.is_rise:
                 args.append(change.noted(len(waiting), noted))
@@ -188,10 +182,11 @@ class DatedCall(ChangeCall):
             in_full=in_full,
         )
 
-    def _noted(self, change: PackedChange, visitors: Sequence[Visitor]) -> tuple[bytes, int]:
+    def _noted(
+        self, change: PackedChange, visitors: Sequence[Visitor], moment: Moment
+    ) -> tuple[bytes, int]:
         """What is noted of the views of a change, and how many words of it are visitors."""
         source, bot_of_page = change.origin
-        moment = self._moment
         people, bots = set[int](), list[bytes]()
         for each in visitors:
             if bot := each.bot or bot_of_page:

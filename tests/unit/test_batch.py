@@ -17,6 +17,7 @@ from footfall.driver.script_calls import Rate
 from footfall.driver.scripts import Script, Scripts, sources
 from footfall.driver.visits import Visits
 from footfall.errors import StoreUnavailable
+from footfall.model import NO_ORIGIN, Origin
 
 Answer = list[int] | Exception
 NOSCRIPT = ErrorReply("NOSCRIPT No matching script")
@@ -79,6 +80,12 @@ def test_names_are_cached_by_the_memory_that_they_take() -> None:
     for name in ("x" * 256, "\u4e2d" * 100, "\N{GRINNING FACE}" * 100, "x" * 300):
         assert words[name] == name.upper()
     assert list(words) == ["x" * 256, "\u4e2d" * 100]
+
+
+def test_the_memory_of_a_change_has_its_source() -> None:
+    host = f"{'x' * 50}." * 4 + "example"
+    plain, sent = (PACKED.change([("time /a", 1)], origin) for origin in (NO_ORIGIN, Origin(host)))
+    assert sent.kept_bytes - plain.kept_bytes > len(host)
 
 
 async def test_a_moment_that_cannot_be_told_fails_its_batch_and_no_later_one(redis: Redis) -> None:

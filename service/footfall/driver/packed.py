@@ -160,7 +160,8 @@ class PackedChange:
         packed = len(self.keys) * (6 if self._names.is_dated else 1) + len(self.args)
         names = sum(getsizeof(name) for name, _ in self.changes)
         each = packed + CHANGE_OVERHEAD_BYTES * self.size if self._each else 0
-        return packed + names + each
+        origin = 0 if self.origin is _NO_ORIGIN else sum(map(getsizeof, self.origin))
+        return packed + names + each + origin
 
     def rise_by(self, number: int) -> bytes:
         """The arguments of several of this rise."""

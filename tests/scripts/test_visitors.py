@@ -2,6 +2,7 @@
 said, and bots by their class."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
@@ -10,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
+from footfall.domain import sources
 from footfall.domain.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.domain.clients import Clients
 from footfall.domain.moments import Moments
@@ -407,6 +409,25 @@ async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Statis
     assert found.total() == 600
     assert found[""] == 2 * (300 - 100)
     assert found["0.example"] == 2
+
+
+async def test_of_too_many_equal_sources_the_same_are_kept_again(
+    telling: Store, statistics: Statistics
+) -> None:
+    hosts = [f"{n}.example" for n in range(1_500)]
+    for order in (hosts, hosts[::-1]):
+        await telling.site_views.keep_sources(TODAY - 1, Counter(order), DAY_MS)
+    (kept,) = await telling.site_views.sources([TODAY - 1])
+    assert (len(kept), kept.total(), kept[""]) == (1_001, 1_500, 500)
+
+
+@pytest.mark.parametrize("referrer", ["中" * 253, "例え.example", "\udcff", "x" * 2_000])
+async def test_a_referrer_that_no_browser_sends_is_none(
+    statistics: Statistics, referrer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To encode one would take as long as hundreds of views.
+    monkeypatch.setattr(sources, "_punycode", None)
+    assert statistics.origin(referrer, is_automated=False).source == ""
 
 
 async def test_a_page_whose_statistics_are_erased_keeps_its_counter(

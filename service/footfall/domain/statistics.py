@@ -135,8 +135,12 @@ class Statistics:
         """What a page says of its view."""
         if not (referrer or is_automated):
             return NO_ORIGIN
-        host = source_of(referrer, self._own) if "//" in referrer else host_name(referrer)
-        source = "" if host in self._own else host
+        if "//" in referrer:
+            source = source_of(referrer, self._own)
+        else:
+            # Browsers name a host in ASCII; to encode what a stranger sends may take 10 ms.
+            host = host_name(referrer) if referrer.isascii() else ""
+            source = "" if host in self._own else host
         return Origin(source, agents.WEBDRIVER if is_automated else "")
 
     def hour(self) -> LocalHour:

@@ -119,7 +119,9 @@ class SiteViews:
         """Keep those with most views, and how many the others have together."""
         if not sources:
             return
-        first = dict(Counter(sources).most_common(MAX_SOURCES))
+        # Of equal ones always the same, since this is done often, and what is kept stays.
+        ranked = sorted(sources.items(), key=lambda each: (-each[1], each[0]))
+        first = dict(ranked[:MAX_SOURCES])
         rest = sources.total() - sum(first.values())
         first[""] = first.get("", 0) + rest
         fields = {host: views for host, views in first.items() if views}

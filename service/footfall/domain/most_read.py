@@ -112,7 +112,10 @@ class MostRead:
         for day in self._days(2):
             if day in found:
                 found[day] |= await self._site.shares_of_read(day)
-        total = sum(found.values(), Counter[str]())
+        total = Counter[str]()
+        for pages in found.values():
+            # To add counters would copy what is there, for each day.
+            total.update(pages)
         return [path for path, _ in total.most_common(MAX_CANDIDATES)]
 
     def _days(self, number: int) -> list[int]:

@@ -119,13 +119,7 @@ class SiteViews:
         """Keep those with most views, and how many the others have together."""
         if not sources:
             return
-        # Of equal ones always the same, since this is done often, and what is kept stays.
-        ranked = sorted(sources.items(), key=lambda each: (-each[1], each[0]))
-        first = dict(ranked[:MAX_SOURCES])
-        rest = sources.total() - sum(first.values())
-        first[""] = first.get("", 0) + rest
-        fields = {host: views for host, views in first.items() if views}
-        await self._kept(self._keys.sources(day), kept_ms, fields)
+        await self._kept(self._keys.sources(day), kept_ms, most_of(sources))
 
     async def shares_of_read(self, day: int) -> Counter[str]:
         """The pages most viewed on a day, by path: those of each group."""
@@ -195,6 +189,17 @@ def numbers_of(found: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
             bots[day].update(classes)
     ever = sum(number_or_0(fields.get(b"ever")) for fields in found)
     return SiteNumbers(hours, visitors, bots, ever)
+
+
+def most_of(sources: Counter[str]) -> Counter[str]:
+    """The MAX_SOURCES with most views, and how many the others have together, as "".
+
+    Of equal ones they are always the same: this is done often, and what is kept stays.
+    """
+    ranked = sorted(sources.items(), key=lambda each: (-each[1], each[0]))
+    first = Counter(dict(ranked[:MAX_SOURCES]))
+    first[""] += sources.total() - first.total()
+    return +first
 
 
 def _by_host(found: Iterable[Mapping[bytes, bytes]]) -> Counter[str]:

@@ -29,7 +29,7 @@ from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks
 from footfall.store import Store
 from tests.conftest import EVERYWHERE
-from tests.support.backups import report
+from tests.support.backups import report, taken
 
 TODAY = 20261123
 BOT = Visitor(lambda salt: 0, pack_word("seo"))
@@ -482,3 +482,26 @@ async def test_more_visitors_or_bots_than_views_are_reported(
     month = telling.keys.days("/a", day // 100)
     await telling.redis.change(("HSET", month, field.format(day=day % 100), number))
     assert any(line.endswith(f"views of '/a': on {day} {says}") for line in await report(telling))
+
+
+@pytest.mark.parametrize("damaged", ["days", "hours", "bots", "share", "site"])
+async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
+    telling: Store, statistics: Statistics, clock: Clock, salts: Salts, damaged: str
+) -> None:
+    # Only the last months are looked at.
+    clock.now = now_ms()
+    await salts.keep_up(telling.site_views)
+    for path in ("/a", "/b"):
+        await view(telling, path, [person(1), BOT])
+    keys, day = telling.keys, statistics.today()
+    key, named = {
+        "days": (keys.days("/a", day // 100), "views of '/a': they cannot be read"),
+        "hours": (keys.hours("/a"), "views of '/a': they cannot be read"),
+        "bots": (keys.bots("/a", day // 100), "views of '/a': they cannot be read"),
+        "share": (keys.share(7), f"{keys.share(7)}: it is no hash"),
+        "site": (keys.site_views(day // 100), f"{keys.site_views(day // 100)}: it is no hash"),
+    }[damaged]
+    await telling.redis.change(("DEL", key), ("SET", key, "no hash"))
+    assert [line for line in await report(telling) if line.endswith(named)]
+    file = await taken(telling)
+    assert file.getvalue()

@@ -67,11 +67,12 @@ class RedisClient:
         """
         return await self._through(self.sender, commands)
 
-    async def ask_each(self, *commands: Sequence[object]) -> list[Any]:
-        """The same as ask, with None in the place of an error reply: then one damaged key hides
-        only what it had. Raises StoreUnavailable."""
+    async def ask_each(self, *commands: Sequence[object], of_masters: bool = False) -> list[Any]:
+        """The same as ask or ask_masters, with None in the place of an error reply: then one
+        damaged key hides only what it had. Raises StoreUnavailable."""
         self.data_set_ids.check()
-        replies = await self._replies(self.sender, [pack(*command) for command in commands])
+        sender = self.prompt if of_masters else self.sender
+        replies = await self._replies(sender, [pack(*command) for command in commands])
         return list(map(_readable, replies))
 
     async def ask_masters(self, *commands: Sequence[object]) -> list[Any]:

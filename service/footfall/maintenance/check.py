@@ -79,6 +79,8 @@ async def _pages(
 async def _counters(data: DataSet, found: Findings, *, repair: bool) -> AsyncIterator[str]:
     views = ViewsCheck(data, repair=repair)
     has_views = await views.is_needed()
+    async for text in views.problems_of_site():
+        yield text
     async for names in data.redis.scan(data.keys.every_counter_key, type="hash"):
         async for key, counts in walked(data.redis, map(bytes.decode, set(names))):
             found.counters += len(counts)

@@ -32,10 +32,22 @@ class ViewsCheck:
 
     async def is_needed(self) -> bool:
         """Was anything kept lately? If not, no page has to be looked at."""
+        sizes = await self._sizes_of_site()
+        return any(size or size is None for size in sizes.values())
+
+    async def problems_of_site(self) -> AsyncIterator[str]:
+        for key, size in (await self._sizes_of_site()).items():
+            if size is None:
+                yield f"{key}: it is no hash"
+
+    async def _sizes_of_site(self) -> dict[str, int | None]:
+        """Of the hashes that have the site's numbers; None for what is none."""
         keys = self._data.keys
-        hours = [keys.share(group) for group in range(GROUPS)]
-        hours += [keys.site_views(month) for month in self._months]
-        return any(await self._data.redis.ask_masters(*(("HLEN", key) for key in hours)))
+        every = [keys.share(group) for group in range(GROUPS)]
+        every += [keys.site_views(month) for month in self._months]
+        commands = (("HLEN", key) for key in every)
+        sizes = await self._data.redis.ask_each(*commands, of_masters=True)
+        return dict(zip(every, sizes, strict=True))
 
     async def problems(self, counters: Iterable[bytes]) -> AsyncIterator[str]:
         """Of the pages that have these counters."""
@@ -52,6 +64,10 @@ class ViewsCheck:
             for path, page in zip(paths, found, strict=True):
                 if page.before != page.after:
                     viewed.append(path)
+                    continue
+                if page.is_damaged:
+                    # Its sums say nothing then.
+                    yield f"views of {path!r}: they cannot be read"
                     continue
                 month = page.newest
                 if month and month.end != page.after:

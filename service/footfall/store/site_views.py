@@ -68,13 +68,13 @@ class SiteViews:
     async def kept(self, months: Sequence[int]) -> SiteNumbers:
         """What is kept of these months, such as 202611."""
         keys = [self._keys.site_views(month) for month in months]
-        return numbers_of(await hashes(self._redis, keys))
+        return numbers_of(await hashes(self._redis, keys, spares=True))
 
     async def known_months(self) -> list[int]:
         """The months of which anything is kept, such as 202611."""
         every = last_months(MOST_MONTHS)
-        sizes = await self._redis.ask_masters(
-            *(("HLEN", self._keys.site_views(month)) for month in every)
+        sizes = await self._redis.ask_each(
+            *(("HLEN", self._keys.site_views(month)) for month in every), of_masters=True
         )
         there = {day // 100 for day in (await self.shares()).days()}
         kept = {month for month, size in zip(every, sizes, strict=True) if size}
@@ -168,7 +168,7 @@ class SiteViews:
 
     async def people(self) -> frozenset[str]:
         """The classes of bots that count as people."""
-        (found,) = await hashes(self._redis, [self._keys.site("people")])
+        (found,) = await hashes(self._redis, [self._keys.site("people")], spares=True)
         return frozenset(name.decode(errors="replace") for name in found)
 
     async def count_as_people(self, name: str, *, is_people: bool) -> None:

@@ -48,6 +48,8 @@ class PageViews(NamedTuple):
     months: Mapping[int, Month]
     hours: Mapping[int, int]
     after: int
+    # A key of its has something else, and counts as empty.
+    is_damaged: bool
 
     @property
     def newest(self) -> Month | None:
@@ -89,7 +91,7 @@ class Views:
             keys = [key for month in months for key in self._month_keys(path, month)]
             keys.append(self._keys.hours(path))
             commands += [count, *(("HSCAN", key, 0, "COUNT", STEP_FIELDS) for key in keys), count]
-        replies = await self._redis.ask_masters(*commands)
+        replies = await self._redis.ask_each(*commands, of_masters=True)
         width = 2 * len(months) + 3
         rows = (replies[at : at + width] for at in range(0, len(replies), width))
         return [_page_of(months, row) for row in rows]
@@ -199,13 +201,14 @@ class Views:
 
 def _page_of(months: Sequence[int], row: Sequence[Any]) -> PageViews:
     before, *scanned, after = row
-    found = [fields_of(words) for _, words in scanned]
+    found = [fields_of(reply[1]) if reply else {} for reply in scanned]
     pairs = zip(months, found[:-1:2], found[1::2], strict=True)
     return PageViews(
         number_or_0(before),
         {month: _month_of(month, fields, bots) for month, fields, bots in pairs if fields},
         by_number(found[-1]),
         number_or_0(after),
+        None in scanned,
     )
 
 

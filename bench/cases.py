@@ -165,6 +165,11 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "counts": [_bucket(n + i) for i in range(264)],
             "mends": 1,
         },
+        "counters/recount_views, 264 hashes": lambda n: {
+            "numbers": _numbers(n),
+            "counts": [_bucket(n + i) for i in range(264)],
+            "mends": 0,
+        },
         "counters/import, 1 counter": lambda n: {
             "done": f"imported:{n}",
             "numbers": _numbers(n),
@@ -190,7 +195,6 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         },
         "views/import, 1 page": lambda n: {
             "files": f"files:{n}",
-            "site": f"share:{n}",
             "numbers": _numbers(n),
             "pages": [f"past:{n}", f"last:{n}", f"this:{n}", f"bots:{n}", _bucket(n)],
             "file": "0" * 16,

@@ -171,6 +171,7 @@ def test_every_key_is_listed() -> None:
         "undo",
         "attempts",
         "comments",
+        "ever",
         "key",
         "link",
         "mails",

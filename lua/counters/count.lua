@@ -1,13 +1,13 @@
 -- Change many counters in one step, and note when and by whom pages were viewed.
 --
--- KEYS    site        hash  {c}:site, a share of the site: hour -> views, "b<day> <class>" -> views by bots, and
---                           ever -> views and what else was added to counters of views
+-- KEYS    site        hash  {c}:site, a share of the site: hour -> views, "b<day> <class>" -> views by bots
 --         sources     hash  {c}:sources:<day>, a share of them: host -> views that came from there
 --         counts...   hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
---                           {c}:numbers, kind of such a hash -> how many counters the group has in those;
---                           {c}:hours:<page>, hour -> views; {c}:days:<page>:<month>, day -> views,
---                           v<day> -> visitors, with base, the count before that, and undated, what else was
---                           added to the count; {c}:bots:<page>:<month>, "<day> <class>" -> views;
+--                           {c}:numbers, kind of such a hash -> how many counters the group has in those,
+--                           and views -> the sum of its counters of views; {c}:hours:<page>, hour -> views;
+--                           {c}:days:<page>:<month>, day -> views, v<day> -> visitors, with base, the count before
+--                           that, and undated, what else was added to the count;
+--                           {c}:bots:<page>:<month>, "<day> <class>" -> views;
 --                           {c}:visitors:<page>:<day>, a set of numbers, or a sketch of them;
 --                           {c}:read:<day>, a zset path -> views
 -- ARGV    day         text  of the month; or `undated` for what nobody has viewed
@@ -83,8 +83,8 @@ local function note_source(host, views)
   end
 end
 
--- What was added to counters of views: all of it, and what is of this hour.
-local answers, ever, total = {}, 0, 0
+-- What was added to counters of views in this hour.
+local answers, total = {}, 0
 -- The last argument that was read.
 local last
 last = ARGV_BEFORE
@@ -97,7 +97,7 @@ for i = 1, (#counts - KEYS_BEFORE) / WIDTH do
   local count, added = change(counts[at + 1], counts[at + 2], name, delta)
   answers[i] = count
   if added ~= 0 and string.sub(name, 1, 5) == 'time ' then
-    ever = ever + added
+    redis.pcall('HINCRBY', counts[at + 2], 'views', added)
     if added > 0 and day ~= 'undated' then
       note_hour(counts[at + 3], added)
       local known = note_day(counts[at + 4], day, count, added)
@@ -122,9 +122,6 @@ for i = 1, (#counts - KEYS_BEFORE) / WIDTH do
     end
   end
   last = last + people + bots
-end
-if ever ~= 0 then
-  redis.pcall('HINCRBY', site, 'ever', ever)
 end
 if total > 0 then
   -- Its hours are removed when their sum is kept (lua/views/keep.lua).

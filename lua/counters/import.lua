@@ -1,7 +1,8 @@
 -- Merge counts from elsewhere into counters; each batch of a sum is added only once.
 --
 -- KEYS    done       string  {c}:imported:<import>  how many batches of this sum were added here
---         numbers    hash    {c}:numbers  kind of hash -> how many counters the group has in those
+--         numbers    hash    {c}:numbers  kind of hash -> how many counters the group has in those, and
+--                            views -> the sum of its counters of views
 --         counts...  hash    {c}:counts or {c}:long  "<counter> <path>" -> count;
 --                            behind those {c}:days:<page>:<month>, the page's views, as count.lua keeps them
 -- ARGV    way        text    max | sum | replace
@@ -31,7 +32,7 @@ if way == 'sum' then
     return {'GAP'}
   end
 end
-local changed = 0
+local changed, views = 0, 0
 for i = FIRST, #merged, WIDTH do
   local at, name, count = KEYS_BEFORE + merged[i], merged[i + 1], tonumber(merged[i + 2])
   local before = tonumber(redis.call('HGET', counts[at], name) or 0)
@@ -52,11 +53,17 @@ for i = FIRST, #merged, WIDTH do
         redis.pcall('HINCRBY', numbers, kind_of(counts[at]), more)
       end
     end
+    if string.sub(name, 1, 5) == 'time ' then
+      views = views + after - before
+    end
     if merged[i + 3] ~= '0' then
       note_day(counts[KEYS_BEFORE + merged[i + 3]], 'undated', after, after - before)
     end
     changed = changed + 1
   end
+end
+if views ~= 0 then
+  redis.pcall('HINCRBY', numbers, 'views', string.format('%.0f', views))
 end
 if way == 'sum' then
   redis.call('SET', done, number, 'EX', kept)

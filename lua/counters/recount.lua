@@ -1,6 +1,7 @@
 -- Count a group's counters by the lengths of its hashes, and compare that with the numbers that are kept.
 --
--- KEYS    numbers    hash  {c}:numbers  kind of hash -> how many counters the group has in those
+-- KEYS    numbers    hash  {c}:numbers  kind of hash -> how many counters the group has in those; what else
+--                          it has stays (recount_views.lua)
 --         counts...  hash  {c}:counts and {c}:long, all of the group
 -- ARGV    mends      flag  correct the numbers
 -- RETURNS found            of each kind in turn: its name, the number that was kept, and the true one
@@ -39,6 +40,10 @@ for kind, length in pairs(lengths) do
   end
 end
 if mends == '1' and not is_right then
+  local views = redis.pcall('HGET', numbers, 'views')
+  if type(views) == 'string' then
+    fields[#fields + 1], fields[#fields + 2] = 'views', views
+  end
   redis.call('DEL', numbers)
   if #fields > 0 then
     redis.call('HSET', numbers, unpack(fields))

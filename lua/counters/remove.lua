@@ -1,6 +1,7 @@
 -- Remove counters unless they have changed since they were read.
 --
--- KEYS    numbers    hash  {c}:numbers  kind of hash -> how many counters the group has in those
+-- KEYS    numbers    hash  {c}:numbers  kind of hash -> how many counters the group has in those, and
+--                          views -> the sum of its counters of views
 --         counts     hash  {c}:counts or {c}:long  "<counter> <path>" -> count
 -- ARGV    judged...  text  field and count, in turn
 -- RETURNS removed          how many were removed
@@ -10,14 +11,21 @@
 local numbers, counts = KEYS[1], KEYS[2]
 local judged = ARGV
 
-local removed = 0
+local removed, views = 0, 0
 
 for i = 1, #judged, 2 do
   if redis.call('HGET', counts, judged[i]) == judged[i + 1] then
     removed = removed + redis.call('HDEL', counts, judged[i])
+    if string.sub(judged[i], 1, 5) == 'time ' then
+      -- What is no number was damaged.
+      views = views + (tonumber(judged[i + 1]) or 0)
+    end
   end
 end
 if removed > 0 then
   redis.pcall('HINCRBY', numbers, kind_of(counts), -removed)
+end
+if views > 0 then
+  redis.pcall('HINCRBY', numbers, 'views', string.format('%.0f', -views))
 end
 return removed

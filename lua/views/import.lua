@@ -1,8 +1,8 @@
 -- Add views of the past to the days of pages, each line of a file once.
 --
 -- KEYS    files       hash  {c}:files:<month>  file -> how many of its lines were added to the pages of this group
---         site        hash  {c}:site  ever -> views, among others
---         numbers     hash  {c}:numbers  kind of hash -> how many counters the group has in those
+--         numbers     hash  {c}:numbers  kind of hash -> how many counters the group has in those, and views ->
+--                           the sum of its counters of views
 --         pages...    hash  of each change in turn: {c}:days:<page>:<month>, as count.lua keeps it; those of the last
 --                           month and of this one; {c}:bots:<page>:<month>, "<day> <class>" -> views; and {c}:counts
 --                           or {c}:long, which has the page's counter
@@ -20,11 +20,11 @@
 -- INCLUDE kind_of change
 -- COST    O(changes)
 
-local files, site, numbers, pages = KEYS[1], KEYS[2], KEYS[3], KEYS
+local files, numbers, pages = KEYS[1], KEYS[2], KEYS
 local file, before, after, kept_ms, counts, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
 
 -- Keys before the first change; how many keys a change has.
-local KEYS_BEFORE, WIDTH = 3, 5
+local KEYS_BEFORE, WIDTH = 2, 5
 
 -- pcall here and below, because a damaged page must not stop the others.
 local function number_in(index, field)
@@ -70,6 +70,7 @@ redis.call('PEXPIRE', files, kept_ms)
 
 -- How many arguments have been read: those before the first change.
 local read = 5
+-- What was added to counters.
 local total = 0
 
 for i = 1, (#pages - KEYS_BEFORE) / WIDTH do
@@ -83,9 +84,9 @@ for i = 1, (#pages - KEYS_BEFORE) / WIDTH do
     redis.pcall('PEXPIRE', days, month_ms)
   end
   redis.pcall('HINCRBY', days, day, views)
-  total = total + views
   if counts == '1' then
-    change(counter, numbers, name, views)
+    local _, added = change(counter, numbers, name, views)
+    total = total + added
     if days ~= last and days ~= current then
       raise_base(last, views)
     end
@@ -106,5 +107,7 @@ for i = 1, (#pages - KEYS_BEFORE) / WIDTH do
   end
   read = read + 2 * classes
 end
-redis.pcall('HINCRBY', site, 'ever', total)
+if total > 0 then
+  redis.pcall('HINCRBY', numbers, 'views', total)
+end
 return {'OK'}

@@ -30,6 +30,7 @@ from .domain.sessions import Sessions
 from .domain.site import Site
 from .domain.sources import host_name
 from .domain.statistics import Statistics
+from .domain.views_ever import ViewsEver
 from .driver.client import connect
 from .driver.keys import Keys, digest
 from .driver.private_server import CannotStart, private_server, url_of
@@ -161,6 +162,7 @@ def data_set(store: Store) -> DataSet:
         store.numbers,
         store.views,
         store.site_views,
+        store.views_ever,
         store.format,
     )
 
@@ -214,6 +216,7 @@ def create_site(
             store.moment.salts if isinstance(store.moment, Moments) else None,
             kept=settings.statistics,
         ),
+        views_ever=ViewsEver(store.views_ever, clock, is_on=settings.statistics != "off"),
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),
         export=_export_of(store, clock),

@@ -138,6 +138,25 @@ async def test_when_pages_were_viewed_is_restored(make_site: Sites, target: Stor
     assert (await report(target))[-1].endswith(" 0 problems")
 
 
+async def test_how_often_a_restored_site_was_viewed_is_known_at_once(
+    make_site: Sites, target: Store
+) -> None:
+    """Also of a backup without statistics, and if what is replaced had other views."""
+    source = (await make_site()).store
+    keys = source.keys
+    undated = Store(source.redis, prefix=keys.prefix, buckets=keys.buckets)
+    await undated.open()
+    await undated.views_ever.doubt()
+    await undated.counters.add([("/a", "time", 7), ("/a", "reaction0", 3), ("/b", "time", 2)])
+    await target.counters.add([("/a", "time", 5)])
+    for _ in range(2):
+        await restored(target, await taken(undated), replaces=True)
+        assert await target.views_ever.total() == 9
+        await target.counters.add([("/c", "time", 1)])
+        assert await target.views_ever.total() == 10
+    assert (await report(target))[-1].endswith(" 0 problems")
+
+
 async def test_a_restored_site_goes_on(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     await restored(target, await taken(site.store))

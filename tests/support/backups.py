@@ -104,7 +104,7 @@ async def everything(store: Store) -> dict[str, Any]:
                 found[name] = {k: v for k, v in values.items() if v != b"0"}
             elif what in ("log", "journal", "outbox"):
                 (found[name],) = await store.redis.ask(("XRANGE", key, "-", "+"))
-            elif what in (*STRINGS, "total", "key"):
+            elif what in (*STRINGS, "total", "key", "ever"):
                 (found[name],) = await store.redis.ask(("GET", key))
             else:
                 (members,) = await store.redis.ask(("ZRANGE", key, 0, -1, "WITHSCORES"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain.calendar import date_of
+from footfall.domain.calendar import MINUTE_MS, date_of
 from footfall.domain.process import now_ms
 from tests.conftest import ADMIN, BOB, Site, Sites
 
@@ -106,3 +106,30 @@ async def test_a_clock_that_is_far_off_refuses_nobody(make_site: Sites, now_ms: 
     assert await site.count("/a") == 1
     for path in ("/statistics", "/statistics/top", "/statistics/totals"):
         assert (await site.get(f"/api{path}", by=ADMIN))["errno"] == 0
+
+
+async def totals(site: Site) -> Any:
+    # Answers are kept for the rest of their minute.
+    site.clock.now += MINUTE_MS
+    answer = await site.get("/api/statistics/totals")
+    assert answer["errno"] == 0, answer
+    return answer["data"]
+
+
+async def test_views_ever_are_all_that_is_in_counters(viewed: Site) -> None:
+    assert (await totals(viewed))["views"] == 4
+    await viewed.store.counters.correct("/a", "time", 40)
+    await viewed.send("DELETE", "/api/statistics?path=/b", by=ADMIN)
+    assert (await totals(viewed))["views"] == 44
+
+
+async def test_views_ever_are_null_until_they_are_known(viewed: Site, make_site: Sites) -> None:
+    without = await make_site(STATISTICS="off")
+    await without.service.views_ever.keep_up()
+    assert (await totals(viewed))["views"] is None
+    assert (await totals(without))["views"] is None
+    for _ in range(3):
+        await viewed.service.views_ever.keep_up()
+        viewed.clock.now += MINUTE_MS
+    assert (await totals(viewed))["views"] == 4
+    assert (await totals(without))["views"] is None

@@ -190,7 +190,7 @@ async def totals(site: Site, parsed: None, caller: Caller) -> object:
         "visitors": day.visitors if tells_visitors else None,
         "is_exact": day.is_exact,
     }
-    return {"views": await site.statistics.views_ever(), "comments": comments, "today": today}
+    return {"views": await site.views_ever.total(), "comments": comments, "today": today}
 
 
 PAGE = Fields(

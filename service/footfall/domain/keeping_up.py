@@ -1,6 +1,6 @@
 """Goes on behind the requests: the site follows what a crash or a lost reply has left behind, what
 was deleted is removed when it cannot be put back any more, and the views of an hour are added up
-when it is over.
+when it is over. And the sum of all views is found, if it is not known.
 
 Every service does so. What two do at once has its effect once.
 """
@@ -34,6 +34,7 @@ async def keep_up(site: Site) -> None:
             await site.journal.catch_up()
             await site.deletions.sweep_due(site.process.clock())
             await site.statistics.keep_up()
+            await site.views_ever.keep_up()
         except (StoreUnavailable, ErrorReply):
             # Connections log outages, and /readyz reports them.
             pass

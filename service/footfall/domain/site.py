@@ -38,6 +38,7 @@ from .recipients import Recipients
 from .rules import AccountRules, Rules
 from .sessions import Sessions
 from .statistics import Statistics
+from .views_ever import ViewsEver
 
 
 async def nothing() -> AsyncGenerator[bytes]:
@@ -82,6 +83,7 @@ class Site:
     captcha: Captcha
     cooldown: Cooldown
     statistics: Statistics
+    views_ever: ViewsEver
     # How much Redis stores of it, and how many requests wait for the next batches.
     scale: Scale
     waiting: Callable[[], int]

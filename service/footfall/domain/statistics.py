@@ -216,11 +216,6 @@ class Statistics:
         today = self.today()
         return await self.report(None, today, today)
 
-    async def views_ever(self) -> int:
-        """How often the site was viewed since views are dated."""
-        shares: SiteNumbers = await self._minute.find_or_make("shares", self._site.shares)
-        return shares.ever
-
     async def count_as_people(self, name: str, *, is_people: bool) -> frozenset[str]:
         """Let the views of a class of bots count as people's, or not, in what was kept before as
         well. Returns all classes that do."""

@@ -93,7 +93,8 @@ class Keys:
         return self.buckets // GROUPS + len(_LONG_BITS)
 
     def numbers(self, group: int) -> str:
-        """The hash that tells how many counters a group has, by the kinds of WEIGHTS."""
+        """The hash that tells how many counters a group has, by the kinds of WEIGHTS, and as
+        `views` the sum of those of views."""
         return f"{self._group(group)}:numbers"
 
     @staticmethod
@@ -155,6 +156,11 @@ class Keys:
     def most_read(self, day: int) -> str:
         """The pages most viewed on a day that is over; with 0, ever."""
         return self.site(f"read:{day}" if day else "read")
+
+    @property
+    def ever(self) -> str:
+        """Whether the sums of counters of views are right, or who asks (store/views_ever.py)."""
+        return self.site("ever")
 
     def visitor_salt(self, day: int) -> str:
         """With what visitors of a day are told apart."""

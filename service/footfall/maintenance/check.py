@@ -91,6 +91,8 @@ async def _counters(data: DataSet, found: Findings, *, repair: bool) -> AsyncIte
                     yield text
     async for text in data.numbers.problems(repair=repair):
         yield f"counters: {text}"
+    async for text in data.views_ever.problems(repair=repair):
+        yield f"counters: {text}"
 
 
 def _counter_problems(keys: Keys, key: str, counts: Mapping[bytes, bytes]) -> Iterator[str]:

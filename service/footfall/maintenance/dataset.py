@@ -11,13 +11,14 @@ from ..store.mending import Mending
 from ..store.site_views import SiteViews
 from ..store.size import CounterNumbers
 from ..store.views import Views
+from ..store.views_ever import ViewsEver
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
     """A data set's Redis, its keys' names, the comments of its pages, its bans, the journals,
-    corrections of pages, how many counters there are, when pages were viewed, and the format
-    that it was opened with.
+    corrections of pages, how many counters there are, when pages were viewed, how often ever,
+    and the format that it was opened with.
 
     `app.data_set` makes one of a store. What an operation needs besides is an argument of its own.
     """
@@ -31,4 +32,5 @@ class DataSet:
     numbers: CounterNumbers
     views: Views
     site_views: SiteViews
+    views_ever: ViewsEver
     format: int

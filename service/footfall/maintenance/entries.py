@@ -20,7 +20,7 @@ _FIELD = re.compile("v?([1-9]|[12][0-9]|3[01])|base|undated")
 _BOT = re.compile("([1-9]|[12][0-9]|3[01]) [^ ]+")
 # Of the site: what it has of hours and of days; hosts and paths.
 _DAY = re.compile("20[0-9]{6}")
-_OF_SITE = re.compile("ever|20[0-9]{8}|v20[0-9]{6}|b20[0-9]{6} [^ ]+")
+_OF_SITE = re.compile("20[0-9]{8}|v20[0-9]{6}|b20[0-9]{6} [^ ]+")
 _ANY = re.compile(".*", re.DOTALL)
 # The fields of an account; its label may be null.
 _TEXTS = ("type", "display_name", "email", "url", "avatar")

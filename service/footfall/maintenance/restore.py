@@ -85,6 +85,7 @@ async def restore(
     on_progress("indexes", 1)
     comments, pages = await _index(data)
     counters = (await data.numbers.recount(mends=True)).number
+    await data.views_ever.restore()
     there = Totals(counters, pages, comments, totals["accounts"])
     if (counters, pages) != (begun, totals["pages"]):
         raise NotEmpty(
@@ -131,7 +132,7 @@ async def _begin(redis: RedisClient, keys: Keys, mark: str, *, replaces: bool) -
             f"there is data under KEY_PREFIX {keys.prefix} already: "
             "choose another one, or replace what is there with --replace"
         )
-    await redis.change(("HSET", key, "restoring", mark))
+    await redis.change(("HSET", key, "restoring", mark), ("DEL", keys.ever))
     await _clear(redis, keys)
     made = {
         "number": FORMAT,
@@ -155,9 +156,9 @@ async def _clear(redis: RedisClient, keys: Keys) -> None:
 
 
 async def _lasting(redis: RedisClient, keys: Keys) -> AsyncIterator[list[bytes]]:
-    """All keys under the prefix, in lists, except `format`, and when backups were made: an empty
-    data set may have that, and what watches backups must not lose it."""
-    kept = {keys.site(name).encode() for name in ("format", "backup")}
+    """All keys under the prefix, in lists, except `format`, `ever`, and when backups were made: an
+    empty data set may have these, and what watches backups must not lose that."""
+    kept = {keys.site(name).encode() for name in ("format", "ever", "backup")}
     async for names in redis.scan(keys.every_key):
         if lasting := [key for key in names if key not in kept]:
             yield lasting

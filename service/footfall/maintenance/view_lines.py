@@ -66,11 +66,7 @@ async def lines_of_site(data: DataSet, months: Sequence[int]) -> AsyncIterator[L
     site = data.site_views
     kept, shares, people = await site.kept(months), await site.shares(), await site.people()
     yield {
-        "site_views": {
-            "kept": kept.fields(),
-            "shares": shares.fields() | {"ever": shares.ever},
-            "people": sorted(people),
-        }
+        "site_views": {"kept": kept.fields(), "shares": shares.fields(), "people": sorted(people)}
     }
     for day in (100 * month + each for month in months for each in range(1, 32)):
         (sources,) = await site.sources([day])

@@ -69,6 +69,9 @@ async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bo
             # An older version has not kept the numbers, and another may have counted beside them.
             await store.numbers.recount(mends=True)
         await store.quota.read()
+        if store.moment is None:
+            # Before the first view that nobody adds to the sum.
+            await store.views_ever.doubt()
     except StoreUnavailable:
         # One node of a Cluster keeps nobody from serving what is on the others.
         if not store.redis.is_cluster:

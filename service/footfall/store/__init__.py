@@ -37,6 +37,7 @@ from .size import CounterNumbers, CounterQuota, Scale
 from .undo import UndoRecords
 from .unsubscribed import Unsubscribed
 from .views import Views
+from .views_ever import KNOWN, ViewsEver
 
 __all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
 
@@ -98,6 +99,7 @@ class Store:
         redis, scripts = self.redis, self.scripts
         self.views = Views(redis, scripts, self.keys)
         self.site_views = SiteViews(redis, scripts, self.keys)
+        self.views_ever = ViewsEver(redis, scripts, self.keys)
         self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
         self.counter_walk = CounterWalk(redis, self.keys)
         self.comments = Comments(redis, scripts, self.keys, self.packed, self.batch, self.journal)
@@ -143,11 +145,14 @@ class Store:
             key = self.keys.site("format")
             # HSETNX, because another process may be making the same data set. The number and the
             # seed come first, since a data set without them counts as an older format.
+            # Nothing is counted yet, so the sums are right.
+            vouched = [("SET", self.keys.ever, KNOWN)] if self.moment else []
             await self.redis.change(
                 ("HSETNX", key, "number", FORMAT),
                 ("HSETNX", key, "seed", token_hex(SEED_BYTES)),
                 ("HSETNX", key, "buckets", self.keys.buckets),
                 ("HSETNX", key, "born", token_hex(4)),
+                *vouched,
             )
             await self.open()
             return True

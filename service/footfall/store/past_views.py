@@ -167,7 +167,6 @@ class PastViews:
         return await _added(
             self._import,
             files=self._keys.files_in(group, lines.file.month),
-            site=self._keys.share(group),
             numbers=self._keys.numbers(group),
             pages=[key for each in changes for key in self._keys_of(each)],
             counts=counts,

@@ -15,7 +15,7 @@ from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from .ids import split
-from .numbered import by_number, hashes, is_number, number_or_0
+from .numbered import by_number, hashes, is_number
 from .views import MOST_MONTHS, by_class, last_months
 
 # An hour such as 2026112316 divided by this is its day.
@@ -35,11 +35,9 @@ class SiteNumbers(NamedTuple):
     hours: Mapping[int, int]
     visitors: Mapping[int, int]
     bots: Mapping[int, Counter[str]]
-    # Views ever, and what else was added to counters of views; of shares alone.
-    ever: int = 0
 
     def fields(self) -> dict[str, int]:
-        """As they are kept, but of views ever."""
+        """As they are kept."""
         found = {str(hour): views for hour, views in self.hours.items()}
         found |= {f"v{day}": visitors for day, visitors in self.visitors.items()}
         for day, classes in self.bots.items():
@@ -187,8 +185,7 @@ def numbers_of(found: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
         marked = ((at[1:], views) for at, views in fields.items() if at[:1] == b"b")
         for day, classes in by_class(marked).items():
             bots[day].update(classes)
-    ever = sum(number_or_0(fields.get(b"ever")) for fields in found)
-    return SiteNumbers(hours, visitors, bots, ever)
+    return SiteNumbers(hours, visitors, bots)
 
 
 def most_of(sources: Counter[str]) -> Counter[str]:

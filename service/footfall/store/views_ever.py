@@ -1,0 +1,81 @@
+"""How often the site was viewed ever: the sum of all counters of views.
+
+Each group keeps its own in the step that changes its counters (lua/counters/count.lua), but only
+while views are dated: a service without statistics keeps none (lua/counters/add.lua). So the key
+`ever` vouches for the sums. A service that keeps none takes it away, again and again while it runs;
+one that keeps them asks whether there is such a service, and if nobody has answered for a while,
+adds the counters up.
+"""
+
+from collections.abc import AsyncIterator
+
+from ..driver.client import RedisClient
+from ..driver.keys import GROUPS, Keys
+from ..driver.scripts import Scripts
+from .numbered import number_or_0
+
+KNOWN = b"known"
+
+
+class ViewsEver:
+    """All methods raise StoreUnavailable, and ErrorReply for a damaged key."""
+
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
+        self._recount = scripts["counters/recount_views"]
+        self._keys = keys
+
+    async def total(self) -> int | None:
+        """None if nobody vouches for it."""
+        numbers = map(self._keys.numbers, range(GROUPS))
+        sums = (("HGET", key, "views") for key in numbers)
+        state, *found = await self._redis.ask_masters(("GET", self._keys.ever), *sums)
+        return sum(map(number_or_0, found)) if state == KNOWN else None
+
+    async def state(self) -> bytes | None:
+        """KNOWN, or who asks whether somebody counts without keeping the sums, or None."""
+        (state,) = await self._redis.ask_masters(("GET", self._keys.ever))
+        return bytes(state) if state is not None else None
+
+    async def ask(self, who: str) -> None:
+        """Ask, unless somebody else does."""
+        await self._redis.change(("SET", self._keys.ever, who, "NX"))
+
+    async def doubt(self) -> None:
+        """Let nobody rely on the sums, as this process counts without keeping them."""
+        if await self.state() is not None:
+            await self._redis.change(("DEL", self._keys.ever))
+
+    async def find(self, state: bytes) -> None:
+        """Add up the counters of all groups, and vouch for the sums, unless another state comes
+        in between. It may be done often, and by several services: each group is one step."""
+        for group in range(GROUPS):
+            if await self.state() != state:
+                return
+            await self._group(group, mends=True)
+        # XX: what is taken away meanwhile stays away.
+        await self._redis.change(("SET", self._keys.ever, KNOWN, "XX"))
+
+    async def restore(self) -> None:
+        """Add up the counters of a data set that nobody else uses, and vouch for the sums."""
+        for group in range(GROUPS):
+            await self._group(group, mends=True)
+        await self._redis.change(("SET", self._keys.ever, KNOWN))
+
+    async def problems(self, *, repair: bool) -> AsyncIterator[str]:
+        """A line for each sum that is wrong, if somebody vouches for them."""
+        if await self.state() != KNOWN:
+            return
+        repaired = " (repaired)" if repair else ""
+        for group in range(GROUPS):
+            kept, found = await self._group(group, mends=repair)
+            if kept != found:
+                key = self._keys.numbers(group)
+                yield f"{key} has {kept} for views instead of {found}{repaired}"
+
+    async def _group(self, group: int, *, mends: bool) -> tuple[str, str]:
+        """The sum that is kept, and the true one."""
+        kept, found = await self._recount(
+            numbers=self._keys.numbers(group), counts=self._keys.counts_in(group), mends=mends
+        )
+        return kept.decode(errors="replace"), found.decode()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from time import process_time
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -178,11 +179,11 @@ async def test_who_was_not_noted_for_the_site_is_when_they_come_again(
     batch = telling.counters.send.__self__  # type: ignore[attr-defined]
     visits, ann, ben = batch._dating.visits, person(1), person(2)
 
-    async def away(**_: object) -> None:
+    async def away(*_: object) -> None:
         raise StoreUnavailable()
 
     with monkeypatch.context() as patch:
-        patch.setattr(visits, "_visit", away)
+        patch.setattr(visits, "_visit", SimpleNamespace(packed=away))
         await view(telling, "/a", [ann])
         await view(telling, "/a", [ben])
     for each in (ann, ben, ann):
@@ -246,6 +247,18 @@ async def test_what_tells_visitors_apart_ends_within_26_hours(
     for day in salts:
         (left_ms,) = await telling.redis.ask(("PTTL", telling.keys.visitor_salt(day)))
         assert left_ms <= 26 * HOUR_MS
+
+
+async def test_who_comes_late_is_known_to_the_site_no_longer_than_the_others(
+    telling: Store, clock: Clock
+) -> None:
+    await view(telling, "/a", [person(1)])
+    clock.now += 5 * HOUR_MS
+    await view(telling, "/a", [person(name) for name in range(2, 100)])
+    shares = [telling.keys.visitors_in(group, TODAY) for group in range(GROUPS)]
+    left = await telling.redis.ask(*(("PTTL", key) for key in shares))
+    # It is half past ten in the evening in Berlin. One share may have nobody but the first.
+    assert sorted(left)[-2] <= 2.5 * HOUR_MS
 
 
 async def test_services_agree_on_a_salt(telling: Store, clock: Clock, salts: Salts) -> None:

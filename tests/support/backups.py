@@ -73,7 +73,7 @@ async def report(store: Store, *, repair: bool = False) -> list[str]:
 ANEW = ("{site}:format",)
 # Keys that a restore leaves out or makes anew: one is found out again, one depends on where the
 # counters lie, and the others expire.
-LEFT_OUT = ("longest", "numbers", "cooldown", "tokens", "newtokens")
+LEFT_OUT = ("longest", "numbers", "ever", "cooldown", "tokens", "newtokens")
 
 # Hashes of numbers, and what no backup has, since it tells visitors apart.
 NUMBERED = ("days:", "hours:", "bots:", "site", "views:", "sources:")

@@ -38,8 +38,10 @@ class ViewsEver:
         return bytes(state) if state is not None else None
 
     async def ask(self, who: str) -> None:
-        """Ask, unless somebody else does."""
-        await self._redis.change(("SET", self._keys.ever, who, "NX"))
+        """Ask, unless somebody else does; not where the data set is gone, as after FLUSHALL."""
+        (born,) = await self._redis.ask_masters(("HGET", self._keys.site("format"), "born"))
+        if born is not None:
+            await self._redis.change(("SET", self._keys.ever, who, "NX"))
 
     async def doubt(self) -> None:
         """Let nobody rely on the sums, as this process counts without keeping them."""

@@ -518,3 +518,12 @@ async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
     assert [line for line in await report(telling) if line.endswith(named)]
     file = await taken(telling)
     assert file.getvalue()
+
+
+async def test_sources_of_a_day_outlive_a_day_without_a_service(
+    telling: Store, statistics: Statistics, clock: Clock
+) -> None:
+    await view(telling, "/a", [None], Origin("search.example"))
+    clock.now += 2 * DAY_MS
+    await statistics.keep_up()
+    assert await statistics.sources(TODAY, TODAY) == {"search.example": 1}

@@ -7,7 +7,7 @@ MOST_EXACT, and says so; and lists know a page only if it was among the most vie
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -264,10 +264,11 @@ class Statistics:
         if now == self._kept_until:
             return
         oldest = hour_number(self.calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS))
-        yesterday = self.days_before(now // DAY, 1)
-        parts = (
+        # Their shares are there for three days: no service may have run on one of them.
+        days = [self.days_before(now // DAY, ago) for ago in (1, 2)]
+        parts: Sequence[Callable[[], Awaitable[None]]] = (
             partial(self._keep_numbers, now, oldest),
-            partial(self._keep_sources, yesterday),
+            *(partial(self._keep_sources, day) for day in days),
             self.most_read.keep_up,
         )
         for part in parts:

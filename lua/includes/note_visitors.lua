@@ -10,7 +10,11 @@ local function note_visitors(index, total, field, most, numbers)
   end
   if type(new) == 'number' then
     local known = redis.pcall('HINCRBY', total, field, new)
-    redis.call('PEXPIRE', index, day_ms)
+    -- Once for each set; always, for a user who may not ask.
+    local size = redis.pcall('SCARD', index)
+    if type(size) ~= 'number' or size == new then
+      redis.call('PEXPIRE', index, day_ms)
+    end
     if type(known) == 'number' and known > most then
       sketch(index)
     end

@@ -27,8 +27,10 @@ def visitor_hash(salt: bytes, site: str, address: str, user_agent: bytes) -> int
     short or too long.
     """
     address = limit_key(address[:MAX_ADDRESS_CHARACTERS])
+    sender, agent = address.encode(errors="replace"), user_agent[:MAX_AGENT_BYTES]
     hashed = _salted(salt, site).copy()
-    hashed.update(_joined(address.encode(errors="replace"), user_agent[:MAX_AGENT_BYTES]))
+    # Each part behind its length, so that no other parts give the same.
+    hashed.update(b"%d:%b%d:%b" % (len(sender), sender, len(agent), agent))
     return int.from_bytes(hashed.digest(), signed=True)
 
 
@@ -37,14 +39,10 @@ def _salted(salt: bytes, site: str) -> "blake2b":
     """What is the same for all visitors of a day."""
     if len(salt) < MIN_SALT_BYTES:
         raise ValueError(f"a salt has at least {MIN_SALT_BYTES} bytes")
-    return blake2b(_joined(site.encode()), digest_size=8, key=salt, person=_PURPOSE)
+    name = site.encode()
+    return blake2b(b"%d:%b" % (len(name), name), digest_size=8, key=salt, person=_PURPOSE)
 
 
 def forget() -> None:
     """Forget the last salts, when a day's is deleted."""
     _salted.cache_clear()
-
-
-def _joined(*parts: bytes) -> bytes:
-    """The parts, each behind its length, so that no other parts give the same."""
-    return b"".join(b"%d:%b" % (len(part), part) for part in parts)

@@ -151,14 +151,13 @@ class DatedCall(ChangeCall):
             who = visitors.get(change) if change.is_view else None
             if who is None:
                 noted = change.origin[0] + _NOBODY
-            elif (
-                len(who) == 1
-                and (who[0].day == day or who[0].bot)
-                and not change.origin[1]
-                and who[0].number not in missed
-            ):
-                # One who is known, as most are, or a bot.
-                noted = change.origin[0] + who[0].alone
+            elif len(who) == 1 and (moment.salt or who[0].bot) and not change.origin[1]:
+                # As nearly always: one who is known, or is told of now, or a bot.
+                one = who[0]
+                if not one.bot and (one.day != day or one.number in missed):
+                    one.renew(moment)
+                    self._visits.note(moment, (one.number,))
+                noted = change.origin[0] + one.alone
                 seen += change.size
             else:
                 noted, words = self._noted(change, who, moment)

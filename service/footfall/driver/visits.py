@@ -43,7 +43,7 @@ class Visitor:
         """Take the number of another day; it needs a salt."""
         self.number = self._numbered(moment.salt)
         self.day = moment.day
-        self.alone = _ONE + _NONE + pack_word(self.number)
+        self.alone = _ONE + _NONE + pack_word(b"%d" % self.number)
 
 
 class Visits:

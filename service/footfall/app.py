@@ -49,6 +49,7 @@ from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
 from .outside.targets import Targets
+from .pages import PageNames
 from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
 from .render.region import open_regions
@@ -194,6 +195,8 @@ def create_site(
         display=_display_of(settings),
         pictures=Pictures(settings.image_proxy, not settings.disable_images),
         counter_types=settings.counter_types,
+        page_of=PageNames(settings.paths, lambda: store.decodes_paths),
+        compat=settings.compat,
         salt=_salt_of(settings, store),
         rate_limits=limits,
         clients=Clients(

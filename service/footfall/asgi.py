@@ -1,5 +1,6 @@
 """The ASGI application of a service."""
 
+from collections.abc import Collection
 from mmap import mmap
 
 from starlette.routing import Router
@@ -24,8 +25,11 @@ from .telemetry.metrics import Metrics
 DAY_SECONDS = 86_400
 
 
-def create_metrics(memory: mmap | None = None, row: int = 0) -> Metrics:
-    names = [*(each.route for each in routes.TABLE), *middleware.ROUTES]
+def create_metrics(
+    compat: Collection[str] = (), memory: mmap | None = None, row: int = 0
+) -> Metrics:
+    """For a site that speaks these protocols besides Waline's."""
+    names = [*(each.route for each in routes.table(compat)), *middleware.ROUTES]
     return Metrics(memory, row, routes=names)
 
 

@@ -12,9 +12,10 @@ from zoneinfo import ZoneInfo
 
 from .environment import BadSettings as BadSettings
 from .environment import FromEnvironment
-from .model import Durability, Registration, StatisticsPublic
+from .model import PROTOCOLS, Durability, Registration, StatisticsPublic
 from .netaddr import Network
 from .outbox_settings import OutboxSettings
+from .pages import RULES
 from .patterns import Domain, Patterns
 from .values import (
     buckets,
@@ -44,6 +45,7 @@ from .values import (
     region_file,
     scopes,
     seconds,
+    some_of,
     template,
     time_zone,
     timeout,
@@ -178,6 +180,21 @@ class SiteSettings(OutboxSettings):
     )
     counter_types: tuple[str, ...] = env(
         "COUNTER_TYPES", ",".join(COUNTERS), counters, "Counters that a page may have"
+    )
+    compat: tuple[str, ...] = env(
+        "COMPAT",
+        "",
+        some_of(*PROTOCOLS),
+        "Other counters' protocols that are answered, between commas: "
+        "leancloud, open-kounter, busuanzi (and Vercount), goatcounter, abacus (and CountAPI), "
+        "badges. Empty: none",
+    )
+    paths: tuple[str, ...] = env(
+        "PATHS",
+        "",
+        some_of(*RULES),
+        "Rules by which two addresses are one page, between commas: host (without https://host), "
+        "index (/a/index.html is /a/), slash (/a/ is /a). Empty: none",
     )
     counter_rate: float = env(
         "COUNTER_RATE",

@@ -20,6 +20,8 @@ Role = Literal["administrator", "guest", "unverified", "banned"]
 Registration = Literal["open", "invited", "closed"]
 # How much of the statistics is for everybody: each has what is before it, too.
 StatisticsPublic = Literal["none", "totals", "top", "all"]
+# Other counters' protocols that a site may speak (api/compat/).
+PROTOCOLS = ("leancloud", "open-kounter", "busuanzi", "goatcounter", "abacus", "badges")
 Level = Literal["memory", "everysec", "fsync", "replica"]
 # Called with what is being done, and the share of it that is done, 0 to 1.
 OnProgress = Callable[[str, float], None]

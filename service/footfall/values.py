@@ -273,6 +273,19 @@ def durability(text: str) -> Durability | None:
     raise ValueError("say memory, everysec, fsync or replica:N, N from 1 to 9")
 
 
+def some_of(*choices: str) -> Callable[[str], tuple[str, ...]]:
+    """Some of these words, between commas, in their order here."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        found = words(text.lower())
+        for word in found:
+            if word not in choices:
+                raise ValueError(f"{word!r} is none of {', '.join(choices)}")
+        return tuple(choice for choice in choices if choice in found)
+
+    return parse
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     return partial(chosen, choices)
 

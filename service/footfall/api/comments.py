@@ -25,7 +25,6 @@ from ..http.params import (
     MAX_NICK,
     MAX_PAGE,
     MAX_PAGE_SIZE,
-    MAX_PATH,
     MAX_UA,
     Form,
     RawRequest,
@@ -36,7 +35,18 @@ from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
 from .dialects import Dialect
 from .fast import Answering, Done, FastRequest
-from .fields import COMMENT_LENGTH, Choice, Field, Fields, Found, Integer, Paths, Shapes, Text
+from .fields import (
+    COMMENT_LENGTH,
+    Choice,
+    Field,
+    Fields,
+    Found,
+    Integer,
+    PagePath,
+    Paths,
+    Shapes,
+    Text,
+)
 
 NO_TEXT = "comment can not be blank"
 # The reference server answers a blank url with these words, and clients show them.
@@ -73,7 +83,7 @@ def _judge_list(form: Form, found: Found) -> None:
 LIST = Fields(
     List.of,
     (
-        Text("path", "The page", MAX_PATH, required="path can not be blank"),
+        PagePath("path", "The page", required="path can not be blank"),
         Integer("page", "Which part of the roots", 1, MAX_PAGE),
         Integer("pageSize", "Roots in a part, or replies with `rid`", 10, MAX_PAGE_SIZE),
         Choice("sortBy", "The order of the roots", ORDERS[0], ORDERS),
@@ -260,7 +270,7 @@ DRAFT = Fields(
     _post,
     (
         Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT),
-        Text("url", "The page", MAX_PATH, required=NO_URL),
+        PagePath("url", "The page", required=NO_URL),
         Text("nick", "The author's name", MAX_NICK, None),
         Text("mail", "The author's mail", MAX_MAIL, None),
         Text("link", "The author's website", MAX_LINK, None),

@@ -13,7 +13,7 @@ import orjson
 from ..domain.counters import VIEWS, lowers_views
 from ..domain.rules import require_administrator
 from ..domain.site import Site
-from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest
+from ..http.params import MAX_PATHS, Form, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 from .dialects import Dialect
@@ -25,10 +25,10 @@ from .fields import (
     Fields,
     Found,
     ListOf,
+    PagePath,
     Paths,
     Schema,
     Shapes,
-    Text,
     Words,
 )
 
@@ -175,7 +175,7 @@ _READ = Fields(
 _CHANGE = Fields(
     Change.of,
     (
-        Text("path", "The page", MAX_PATH, required="path can not be blank"),
+        PagePath("path", "The page", required="path can not be blank"),
         Choice("type", "The counter", VIEWS, COUNTER_TYPES, is_word=True),
         Choice("action", "Up or down by one", "inc", ACTIONS),
         Aside("referrer", "The host, or the page, that led to the page; of one view"),

@@ -65,11 +65,11 @@ def described(site: Site, version: str) -> Schema:
             "description": "Read counts and comments, by the API of the Waline comment server.",
         },
         "servers": [{"url": "."}],
-        "tags": [*_tags()],
+        "tags": [*_tags(site)],
         "paths": dict(_paths(site)),
         "components": {
             "schemas": {name: {**schema} for name, schema in SCHEMAS.items()},
-            "responses": dict(_refusals()),
+            "responses": dict(_refusals(site)),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "page": {"type": "apiKey", "in": "cookie", "name": "footfall"},
@@ -78,15 +78,15 @@ def described(site: Site, version: str) -> Schema:
     }
 
 
-def _tags() -> Iterator[Schema]:
+def _tags(site: Site) -> Iterator[Schema]:
     for name, text in NOUNS.items():
         yield {"name": name, "description": text}
-    for name in dict.fromkeys(prefix.name for prefix in operations() if prefix.name):
+    for name in dict.fromkeys(prefix.name for prefix in operations(site.compat) if prefix.name):
         yield {"name": name}
 
 
 def _paths(site: Site) -> Iterator[tuple[str, Schema]]:
-    for prefix, paths in operations().items():
+    for prefix, paths in operations(site.compat).items():
         for path, methods in paths.items():
             rows = [row for same in methods.values() for row in same if _is_described(row, prefix)]
             if rows:
@@ -261,9 +261,9 @@ def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
     return envelope.schema(answer.data) if answer.type == JSON_TYPE else answer.data
 
 
-def _refusals() -> Iterator[tuple[str, Schema]]:
+def _refusals(site: Site) -> Iterator[tuple[str, Schema]]:
     """By name, all that the dialects tell of errors."""
-    for prefix in operations():
+    for prefix in operations(site.compat):
         refusals = prefix.dialect.refusals
         for status, name in _names(refusals):
             body = refusals.described[status]

@@ -102,6 +102,18 @@ class Text(Field):
 
 
 @dataclass(frozen=True, slots=True)
+class PagePath(Text):
+    """The page, by the path by which it is counted."""
+
+    limit: int | FromSite = MAX_PATH
+
+    def read(self, form: Form, site: Site) -> str | None:
+        # A class with slots is made anew by its decorator, which super() does not know.
+        path = Text.read(self, form, site)
+        return site.page_of(path) if path else path
+
+
+@dataclass(frozen=True, slots=True)
 class Integer(Field):
     """Digits; blank, zero and negative ones mean the default."""
 
@@ -185,7 +197,9 @@ class Paths(Field):
     """Names of pages; None if none was sent."""
 
     def read(self, form: Form, site: Site) -> list[str] | None:
-        return form.paths(self.name) if form.value(self.name) is not None else None
+        if form.value(self.name) is None:
+            return None
+        return [*map(site.page_of, form.paths(self.name))]
 
     def schema(self, site: Site) -> Schema:
         path = {"type": "string", "maxLength": MAX_PATH}

@@ -1,7 +1,7 @@
 """The route table: every operation, each under its prefixes."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from starlette.routing import BaseRoute, Route
 
@@ -25,6 +25,7 @@ from . import (
     session,
     statistics,
 )
+from . import compat as compat_rows
 from .dialects import content
 from .endpoint import Resource, Row
 from .fields import NOTHING
@@ -419,7 +420,7 @@ FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
     variable, others = list[BaseRoute](), list[BaseRoute]()
-    for prefix, paths in operations().items():
+    for prefix, paths in operations(site.compat).items():
         for path, rows in paths.items():
             url, instead = f"{prefix.path}{path}", INSTEAD.get(path)
             route = Route(url, Resource(rows, site, policy, prefix.dialect, instead))
@@ -434,17 +435,22 @@ def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
     yield from variable
     yield from others
     # A protocol of its own refuses what it does not have, too.
-    for prefix in operations():
+    for prefix in operations(site.compat):
         if prefix.path and not prefix.longer:
             yield Route(f"{prefix.path}/{{rest:path}}", Resource({}, site, policy, prefix.dialect))
 
 
-def operations() -> Mapping[Prefix, Mapping[str, Mapping[str, list[Row]]]]:
-    """Prefix -> path -> method -> the operations there."""
+def table(compat: Collection[str]) -> Sequence[Row]:
+    """The operations of a site that speaks these protocols besides Waline's."""
+    return (*TABLE, *compat_rows.rows_of(compat))
+
+
+def operations(compat: Collection[str]) -> Mapping[Prefix, Mapping[str, Mapping[str, list[Row]]]]:
+    """The same by prefix, path and method."""
     found: defaultdict[Prefix, defaultdict[str, defaultdict[str, list[Row]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
-    for row in TABLE:
+    for row in table(compat):
         for prefix in row.prefixes:
             found[prefix][row.path][row.method].append(row)
     return found

@@ -13,10 +13,10 @@ from ..domain.most_read import MAX_PAGES, ORDERS, PERIODS
 from ..domain.site import Site
 from ..domain.statistics import Report
 from ..errors import BadRequest
-from ..http.params import MAX_PATH, RawRequest
+from ..http.params import RawRequest
 from ..http.response import tagged_by_body
 from ..model import PUBLIC, Caller
-from .fields import Choice, Fields, Flag, Found, Integer, Text
+from .fields import Choice, Fields, Flag, Found, Integer, PagePath, Text
 
 # What is told if a request does not say from when on.
 DAYS = 14
@@ -73,7 +73,7 @@ def _day_field(name: str, doc: str) -> Text:
 SERIES = Fields(
     Series.of,
     (
-        Text("path", "The page; without it, the whole site", MAX_PATH, None),
+        PagePath("path", "The page; without it, the whole site", default=None),
         Choice("unit", "Views of each", "day", UNITS, is_word=True),
         _day_field("from", "The first day, such as 2026-11-23; else two weeks before the last"),
         _day_field("to", "The last day; else today"),
@@ -195,7 +195,7 @@ async def totals(site: Site, parsed: None, caller: Caller) -> object:
 
 PAGE = Fields(
     lambda found, request, site: str(found["path"]),
-    (Text("path", "The page", MAX_PATH, None, required="path can not be blank"),),
+    (PagePath("path", "The page", default=None, required="path can not be blank"),),
     source="query",
 )
 

@@ -27,7 +27,7 @@ from ..maintenance.restore import NotEmpty, restore, verify
 from ..maintenance.unsent import unsent
 from ..model import OnProgress
 from ..plurals import number_of
-from ..store import FORMAT, Store
+from ..store import DECODED, FORMAT, Store
 from .console import printable
 from .dataset import existing, target
 
@@ -101,6 +101,8 @@ async def _written(
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "born": store.data_set_id.decode(),
     }
+    if store.decodes_paths:
+        about["paths"] = DECODED.decode()
     data = data_set(store)
     with failing(_written_to(name)), target_file(name) as file:
         totals, length_bytes = await backup(

@@ -68,7 +68,7 @@ def serve(
     mode = Mode(is_fast=is_fast and not is_traced, is_traced=is_traced)
     with errors_as_messages():
         if as_worker:
-            own = create_metrics(mmap.mmap(metrics, 0), row)
+            own = create_metrics(settings.compat, mmap.mmap(metrics, 0), row)
             uvloop.run(serve_as_worker(settings, own, inherited, mode))
         elif workers > 1:
             uvloop.run(serve_many(settings, workers, mode))

@@ -93,12 +93,16 @@ class Site:
     pictures: Pictures
     # The types of counters: views and reactions.
     counter_types: tuple[str, ...]
+    # The path by which a page is counted, of the one that a client sent.
+    page_of: Callable[[str], str]
     # A part of ETags that differs for each data set and each set of display options.
     salt: Callable[[], bytes]
     sessions: Sessions
     devices: Devices
     # Whose token this is; the public for one that is nobody's.
     viewer_of: Callable[[str], Awaitable[Viewer]]
+    # Other counters' protocols that it speaks, besides Waline's.
+    compat: tuple[str, ...] = ()
     account_rules: AccountRules = AccountRules()
     site_name: str = "Footfall"
     # By whom people may log in.

@@ -28,7 +28,7 @@ from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..model import OnProgress
 from ..plurals import number_of
-from ..store import FORMAT, codec
+from ..store import DECODED, FORMAT, codec
 from ..store.bans import VERSION
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
 from ..store.status import status_in
@@ -68,8 +68,11 @@ async def restore(
         number = number_of(len(strays), "reply", "replies")
         say(f"left out, since nobody could see that: {number} without a thread")
     found = lines(file, lambda share: on_progress("restoring", share))
-    mark = f"{next(found)['id'][:32]} {token_hex(8)}"
-    await _begin(data.redis, data.keys, mark, replaces=replaces)
+    header = next(found)
+    mark = f"{header['id'][:32]} {token_hex(8)}"
+    # Pages have the paths by which the backup's data set had them.
+    paths = {"paths": DECODED} if header.get("paths") == DECODED.decode() else {}
+    await _begin(data.redis, data.keys, mark, paths, replaces=replaces)
     await reopen()
     batch, begun = _Batch(data.redis, data.keys), 0
     for line in found:
@@ -123,7 +126,9 @@ def without(line: Line, strays: set[str]) -> Line:
     return {**line, "comments": [row for row in line["comments"] if row[0] + page not in strays]}
 
 
-async def _begin(redis: RedisClient, keys: Keys, mark: str, *, replaces: bool) -> None:
+async def _begin(
+    redis: RedisClient, keys: Keys, mark: str, paths: Mapping[str, bytes], *, replaces: bool
+) -> None:
     """Mark the data set as being restored, and remove what is there."""
     key = keys.site("format")
     (is_marked,) = await redis.change(("HEXISTS", key, "restoring"))
@@ -140,6 +145,7 @@ async def _begin(redis: RedisClient, keys: Keys, mark: str, *, replaces: bool) -
         "buckets": keys.buckets,
         "born": token_hex(4),
         "restoring": mark,
+        **paths,
     }
     await redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
 

@@ -50,7 +50,7 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
         listener.listen(BACKLOG)
         Systemd.starting()
         async with redis_of(settings) as (url, description):
-            metrics = create_metrics()
+            metrics = create_metrics(settings.compat)
             process = open_process(settings, url, metrics)
             store = open_store(settings, process)
             site = create_site(settings, process, store)
@@ -88,8 +88,9 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
             else:
                 told = told.but(PORT=str(listener.getsockname()[1]))
             # A row for each worker, and one for this process.
-            shared.truncate((number + 1) * create_metrics().row_bytes)
-            restarts = create_metrics(mmap(shared.fileno(), 0), number).worker_restarts
+            shared.truncate((number + 1) * create_metrics(settings.compat).row_bytes)
+            memory = mmap(shared.fileno(), 0)
+            restarts = create_metrics(settings.compat, memory, number).worker_restarts
             arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]
             pool = workers.Pool(told.packed(), inherited, restarts.add)

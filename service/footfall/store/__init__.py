@@ -44,6 +44,8 @@ __all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
 # The number of the data's layout. Format 1 had no seed, which decides where counters lie; format 2
 # had no number, and other names for two keys; format 3 had no journals.
 FORMAT = 4
+# What the data set says of its paths where each page has the one that pages.py makes.
+DECODED = b"decoded"
 HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` make one"
 
 
@@ -81,6 +83,8 @@ class Store:
         self.data_set_id = b""
         # A data set of an older format can only be backed up.
         self.format = FORMAT
+        # Data sets of earlier versions have pages as clients spelled them (pages.py).
+        self.decodes_paths = False
         self.keys = Keys(prefix, buckets)
         self.moment = moment
         self.packed = PackedNames(self.keys, is_dated=moment is not None)
@@ -151,6 +155,7 @@ class Store:
                 ("HSETNX", key, "number", FORMAT),
                 ("HSETNX", key, "seed", token_hex(SEED_BYTES)),
                 ("HSETNX", key, "buckets", self.keys.buckets),
+                ("HSETNX", key, "paths", DECODED),
                 ("HSETNX", key, "born", token_hex(4)),
                 *vouched,
             )
@@ -165,9 +170,9 @@ class Store:
         """
         await self.scripts.load()
         key = self.keys.site("format")
-        command = ("HMGET", key, "born", "restoring", "buckets", "seed", "number")
+        command = ("HMGET", key, "born", "restoring", "buckets", "seed", "number", "paths")
         # Read from the master: a replica may not have it yet.
-        ((id, restoring, buckets, seed, number),) = await self.redis.change(command)
+        ((id, restoring, buckets, seed, number, paths),) = await self.redis.change(command)
         if id is None or buckets is None:
             prefix = self.keys.prefix
             raise NoDataSet(f"there is no data set under KEY_PREFIX {prefix}; {HOW_TO_MAKE_ONE}")
@@ -179,10 +184,11 @@ class Store:
         self.format = int(number or 2) if seed else 1
         self._require_format(may_be_older)
         self.data_set_id = id
+        self.decodes_paths = paths == DECODED
         self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
         self.keys.fingerprints = "said" if self.format < 3 else "fingerprints"
         self.packed.clear()
-        known = {"born": id, "buckets": buckets, "seed": seed, "number": number}
+        known = {"born": id, "buckets": buckets, "seed": seed, "number": number, "paths": paths}
         # A restore changes all of these fields itself.
         self.redis.data_set_ids.expect(key, {} if is_being_restored else known)
 

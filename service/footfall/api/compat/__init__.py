@@ -1,0 +1,16 @@
+"""Other counters' protocols, a file each: codecs onto the same counters as Waline's operations.
+
+They have no store and no keys of their own. COMPAT says which of them a site speaks.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ..endpoint import Row
+
+# By the names in COMPAT (model.PROTOCOLS).
+ROWS: Mapping[str, Sequence[Row]] = {}
+
+
+def rows_of(protocols: Collection[str]) -> list[Row]:
+    """The operations of these protocols."""
+    return [row for name, rows in ROWS.items() if name in protocols for row in rows]

@@ -1,0 +1,75 @@
+"""One page is one page: by which path it is counted, however a client spells that.
+
+Clients of one site send `/2020/%E4%BD%A0/` and `/2020/你/` for the same page. Further rules are the
+operator's choice (PATHS), since there are sites where `/a` and `/a/` are two pages.
+"""
+
+import re
+from collections.abc import Callable, Collection
+
+# ECMAScript's reserved characters and "#", which decodeURI leaves encoded: ; / ? : @ & = + $ , #
+_RESERVED = re.compile(r"(%(?:3B|2F|3F|3A|40|26|3D|2B|24|2C|23))", re.IGNORECASE)
+_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_HOST = re.compile(r"(?:https?:)?//[^/?#]*", re.IGNORECASE)
+_INDEX = re.compile(r"/index\.html?(?=$|[?#])", re.IGNORECASE)
+_SLASH = re.compile(r"(?<=[^/])/(?=$|[?#])")
+
+
+def decode_uri(text: str) -> str:
+    """What decodeURI makes of a text (ECMA-262, section 19.2.6); one that it refuses stays."""
+    if "%" not in text or _BROKEN.search(text):
+        return text
+    try:
+        return _ESCAPES.sub(_decoded, text)
+    except UnicodeDecodeError:
+        return text
+
+
+def _decoded(escapes: re.Match[str]) -> str:
+    parts = _RESERVED.split(escapes[0])
+    # Every second one is reserved.
+    parts[::2] = [bytes.fromhex(part.replace("%", "")).decode() for part in parts[::2]]
+    return "".join(parts)
+
+
+def without_host(text: str) -> str:
+    return _rooted(_HOST.sub("", text, count=1)) if _HOST.match(text) else text
+
+
+def without_index(text: str) -> str:
+    return _INDEX.sub("/", text, count=1)
+
+
+def without_slash(text: str) -> str:
+    return _SLASH.sub("", text, count=1)
+
+
+def _rooted(path: str) -> str:
+    return path if path.startswith("/") else f"/{path}"
+
+
+# In this order, whatever the order in PATHS.
+RULES: dict[str, Callable[[str], str]] = {
+    "host": without_host,
+    "index": without_index,
+    "slash": without_slash,
+}
+
+
+class PageNames:
+    """Makes the path by which a page is counted of a client's. `decodes` says whether this data set
+    has decoded paths, which those made by older versions have not."""
+
+    def __init__(
+        self, rules: Collection[str] = (), decodes: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._rules = [RULES[name] for name in RULES if name in rules]
+        self._decodes = decodes
+
+    def __call__(self, path: str) -> str:
+        if "%" in path and self._decodes():
+            path = decode_uri(path)
+        for rule in self._rules:
+            path = rule(path)
+        return path

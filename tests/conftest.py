@@ -300,7 +300,11 @@ class Sites:
         settings = Settings.from_env({"IPQPS": "0", **environ})
         clock = Clock()
         service = site_of(
-            settings, self.store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of
+            settings,
+            self.store,
+            metrics=create_metrics(settings.compat),
+            clock=clock,
+            viewer_of=viewer_of,
         )
         transport = httpx.ASGITransport(create_app(settings, service), client=(address, 1))
         client = httpx.AsyncClient(

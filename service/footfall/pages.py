@@ -12,7 +12,7 @@ _RESERVED = re.compile(r"(%(?:3B|2F|3F|3A|40|26|3D|2B|24|2C|23))", re.IGNORECASE
 _ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _HOST = re.compile(r"(?:https?:)?//[^/?#]*", re.IGNORECASE)
-_INDEX = re.compile(r"/index\.html?(?=$|[?#])", re.IGNORECASE)
+_INDEX = re.compile(r"/index\.html?/?(?=$|[?#])", re.IGNORECASE)
 _SLASH = re.compile(r"(?<=[^/])/(?=$|[?#])")
 
 
@@ -34,7 +34,9 @@ def _decoded(escapes: re.Match[str]) -> str:
 
 
 def without_host(text: str) -> str:
-    return _rooted(_HOST.sub("", text, count=1)) if _HOST.match(text) else text
+    host = _HOST.match(text)
+    # What is left begins with one slash, or its beginning would be taken for a host again.
+    return "/" + text[host.end() :].lstrip("/") if host else text
 
 
 def without_index(text: str) -> str:
@@ -43,10 +45,6 @@ def without_index(text: str) -> str:
 
 def without_slash(text: str) -> str:
     return _SLASH.sub("", text, count=1)
-
-
-def _rooted(path: str) -> str:
-    return path if path.startswith("/") else f"/{path}"
 
 
 # In this order, whatever the order in PATHS.

@@ -12,8 +12,9 @@ from footfall.api.fields import Fields, ListOf, described
 from footfall.api.routes import TABLE
 from footfall.errors import BadRequest
 from footfall.http.params import RawRequest
+from footfall.pages import PageNames
 
-SITE: Any = SimpleNamespace(counter_types=("time", "reaction0"))
+SITE: Any = SimpleNamespace(counter_types=("time", "reaction0"), page_of=PageNames())
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)

@@ -8,7 +8,7 @@ SECURE_DOMAINS does not hold here: programs that read feeds name no page that th
 would turn all of them away. What feeds show is public.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -66,11 +66,11 @@ class FeedRequest(NamedTuple):
         return f"{self.base}?{urlencode(query)}" if query else self.base
 
 
-def parse(query: Values, base: str) -> FeedRequest:
+def parse(query: Values, base: str, page_of: Callable[[str], str]) -> FeedRequest:
     """Raises BadRequest."""
     form = Form(query)
     count = form.integer("count", DEFAULT_ITEMS, MAX_ITEMS)
-    path = form.text("path", MAX_PATH) or ""
+    path = page_of(form.text("path", MAX_PATH) or "")
     account = form.text("user_id", MAX_PATH) or ""
     format = form.choice("format", "rss", FORMATS)
     if query.get("email"):
@@ -98,7 +98,7 @@ class Feeds:
         query = parse_query(scope["query_string"][:MAX_URL])
         try:
             base = (self._policy.server_url or server_address(scope, self._policy)).rstrip("/")
-            wanted = parse(query, f"{base}/api/comment/rss")
+            wanted = parse(query, f"{base}/api/comment/rss", self._site.page_of)
             address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
             finished = await self._finished(wanted, client_of(Caller(address=address)))
             reply = finished.body, finished.tag

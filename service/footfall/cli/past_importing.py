@@ -3,6 +3,7 @@ commands only."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -96,6 +97,7 @@ async def _import(
         statistics, months = site.statistics, settings.statistics_months
         period = _period(statistics.today(), months)
         past = _past_views(store, period, months)
+        wanted = replace(wanted, page_of=site.page_of)
         await run(past, statistics.calendar, period, logs, wanted, report, on_progress)
 
 

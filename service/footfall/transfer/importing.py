@@ -75,7 +75,8 @@ class _Reading:
         self.report.count("comments", "read")
         # A comment without an id gets one that is the same in each import.
         source = row.source or digest(row.path, str(row.at), row.nick, row.text)
-        row, notes = row._replace(source=source), list[str]()
+        row = row._replace(source=source, path=self.site.page_of(row.path))
+        notes = list[str]()
         if row.status == "deleted":
             self.report.refuse(Refusal("comments", source, "was deleted there"))
         else:
@@ -92,7 +93,7 @@ class _Reading:
     def _counter(self, row: CounterRow) -> None:
         self.report.count("counters", "read")
         row = checks.counter(row, self.site.counter_types)
-        name = f"{row.type} {row.path}"
+        name = f"{row.type} {self.site.page_of(row.path)}"
         self.counters.append((self.place(name), name, row.number))
         if len(self.counters) >= STEP_COUNTERS:
             self.flush()

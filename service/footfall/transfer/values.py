@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from ..http.surrogates import whole_text
+from ..pages import decode_uri
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Fewer seconds than this since the epoch, until 1973, are no time of a comment: 0 stands for none.
@@ -35,8 +36,6 @@ _COMPACT = re.compile(r"(?:19|20)\d{6}(?:\d{6})?")
 MAX_DATE_CHARACTERS = 100
 # What an incomplete date is completed with, to see that it is one.
 _SOMEDAY, _ANOTHER_DAY = datetime(2001, 1, 1), datetime(2004, 2, 2)
-# The characters that decodeURI leaves encoded; clients apply it to a page's path.
-_RESERVED = re.compile(r"%(?:2[3456BCF]|3[ABDF]|40)", re.IGNORECASE)
 _ADDRESS = re.compile(r"(https?:)?//", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
 _CODE = re.compile(r"<pre\b.*?</pre>", re.IGNORECASE | re.DOTALL)
@@ -161,17 +160,8 @@ def path_of(address: object) -> str:
         parts = urlsplit(written)
     except ValueError:
         return ""
-    path = _decoded(parts.path) or "/"
-    return f"{path}?{_decoded(parts.query)}" if path == "/" and parts.query else path
-
-
-def _decoded(quoted: str) -> str:
-    """As decodeURI does it; what is not UTF-8 stays encoded."""
-    kept = _RESERVED.sub(lambda found: "%25" + found[0][1:], quoted)
-    try:
-        return unquote(kept, errors="strict")
-    except UnicodeDecodeError:
-        return quoted
+    path = decode_uri(parts.path) or "/"
+    return f"{path}?{decode_uri(parts.query)}" if path == "/" and parts.query else path
 
 
 def html_block(written: str, *, has_lines: bool = False) -> str:

@@ -5,7 +5,7 @@ Days that the service has counted itself are left out, and so is today. Services
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -47,15 +47,16 @@ class Period(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PastImport:
-    """`tool` is what reads the files. With `counts` views are added to the counters, too. With
-    `overlaps` other files may have had views of the same times. Without `tells_visitors` nobody is
-    told apart."""
+    """`tool` is what reads the files; `page_of` says by which path a page is counted. With `counts`
+    views are added to the counters, too. With `overlaps` other files may have had views of the same
+    times. Without `tells_visitors` nobody is told apart."""
 
     tool: str
     counts: bool = False
     is_dry: bool = False
     overlaps: bool = False
     tells_visitors: bool = True
+    page_of: Callable[[str], str] = str
 
 
 @dataclass(slots=True)
@@ -147,6 +148,7 @@ class _Reading:
         if why := self._why_not(file, number, view.at, hour.day, new_since):
             self.report.leave_out(why, hour.day)
             return
+        view = view._replace(path=self.wanted.page_of(view.path))
         group = self.past.group(view.path)
         if not self.wanted.tells_visitors:
             view = view._replace(visitor=None)

@@ -1,0 +1,72 @@
+"""One page is one page, in whichever spelling a client names it."""
+
+import pytest
+
+from footfall.domain.process import now_ms
+from footfall.pages import RULES
+from tests.conftest import Site, Sites
+
+ENCODED, DECODED = "/2020/%E4%BD%A0%E5%A5%BD/", "/2020/你好/"
+
+
+@pytest.fixture(params=["fake"])
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+async def test_both_spellings_of_a_page_have_one_counter(site: Site) -> None:
+    assert await site.count(ENCODED) == 1
+    assert await site.count(DECODED, type="reaction0") == 1
+    assert await site.count(DECODED) == 2
+    assert await site.get("/article", path=ENCODED) == 2
+    both = await site.get("/api/article", path=f"{ENCODED},{DECODED}", type="time,reaction0")
+    assert both["data"] == [{"time": 2, "reaction0": 1}] * 2
+    many = await site.send("POST", "/article", {"paths": [ENCODED, DECODED]})
+    assert many == [2, 2]
+
+
+async def test_both_spellings_of_a_page_have_the_same_comments(site: Site) -> None:
+    await site.post("One", url=ENCODED)
+    await site.post("Two", url=DECODED)
+    for path in (ENCODED, DECODED):
+        assert (await site.page(path))["count"] == 2
+        assert await site.get("/api/comment", type="count", url=path) == await site.get(
+            "/api/comment", type="count", url=DECODED
+        )
+        feed = await site.http.get("/api/comment/rss", params={"path": path})
+        assert feed.text.count("<item>") == 2
+
+
+async def test_both_spellings_of_a_page_have_the_same_days(make_site: Sites) -> None:
+    site = await make_site(STATISTICS_PUBLIC="all")
+    site.clock.now = now_ms()
+    await site.count(ENCODED)
+    await site.count(DECODED)
+    for path in (ENCODED, DECODED):
+        found = (await site.get("/api/statistics", path=path))["data"]
+        assert found["total"] == 2, path
+
+
+async def test_what_cannot_be_decoded_is_a_page_of_its_own(site: Site) -> None:
+    for path in ("/100%", "/%E4%BD", "/a%2Fb", "/a/b", "/%25", "/%2525"):
+        assert await site.count(path) == 1, path
+    assert await site.get("/article", path="/%2525") == 1
+
+
+async def test_rules_join_addresses_of_a_page(make_site: Sites) -> None:
+    site = await make_site(PATHS=",".join(RULES))
+    for path in ("/a", "/a/", "/a/index.html", "https://blog.example/a/"):
+        await site.count(path)
+    assert await site.get("/article", path="/a") == 4
+    plain = await make_site()
+    assert await plain.get("/article", path="/a/") == 0
+
+
+async def test_an_older_data_set_stays_as_it_was(site: Site) -> None:
+    """An operator merges its pages, nobody else: until then no count may be missed."""
+    await site.store.redis.change(("HDEL", site.store.keys.site("format"), "paths"))
+    await site.store.open()
+    assert await site.count(ENCODED) == 1
+    assert await site.count(DECODED) == 1
+    assert await site.get("/article", path=ENCODED) == 1

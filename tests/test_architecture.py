@@ -135,7 +135,7 @@ OUTSIDE = {
     "markdown_it": {"render"},
     "jinja2": {"render"},
     "re2": {"patterns", "render"},
-    "httpx2": {"notify", "outside"},
+    "httpx2": {"notify", "outside", "transfer"},
     "authlib": {"outside"},
     "joserfc": {"domain", "outside"},
     "aiosmtplib": {"notify"},

@@ -33,6 +33,11 @@ ON_THE_OLD_SERVER = {
         'mongoexport --uri "$MONGODB_URI" --collection comment --out twikoo.json',
         'mongoexport --uri "$MONGODB_URI" --collection counter --out twikoo-counters.json',
     ],
+    "valine.md": [
+        "footfall import leancloud https://SERVER --app-id ID --app-key KEY --keep counters.json",
+        "footfall import leancloud https://SERVER --app-id ID --app-key KEY --class Comment "
+        "--keep comments.json",
+    ],
     "waline.md": ['curl -H "Authorization: Bearer TOKEN" https://OLD/api/db > waline.json'],
 }
 # The names that pages have for compressed files.

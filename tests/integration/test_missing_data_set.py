@@ -53,6 +53,7 @@ LOOKING = {
     "import": [__file__],
     "import access-log": [__file__],
     "import goatcounter": [__file__],
+    "import leancloud": ["https://lc.example", "--app-id", "id", "--app-key", "key"],
     "notify test": [],
     "outbox list": [],
     "outbox retry": ["--all"],

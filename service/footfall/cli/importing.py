@@ -68,6 +68,12 @@ def take_over(
         raise NothingToDo("all that could be taken is there already")
 
 
+async def require_data_set(settings: Settings) -> None:
+    """Raises what existing_site raises: before something is fetched that takes long."""
+    async with existing_site(settings):
+        pass
+
+
 async def _import(
     settings: Settings,
     source: Source,

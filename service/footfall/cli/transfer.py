@@ -9,6 +9,7 @@ from .backup import Failed
 from .commands import Choosing, Command
 from .console import aside, progress, settings_of_environment
 from .errors import errors_as_messages
+from .leancloud import leancloud
 from .past_views import access_log, goatcounter
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "import", cls=Choosing, others={"access-log": access_log, "goatcounter": goatcounter}
+    "import",
+    cls=Choosing,
+    others={"access-log": access_log, "goatcounter": goatcounter, "leancloud": leancloud},
 )
 @click.argument("file", metavar="FILE_OR_URL")
 @click.option(

@@ -4,7 +4,19 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import artalk, commento, disqus, isso, remark42, tabular, twikoo, valine, waline, wordpress
+from . import (
+    artalk,
+    commento,
+    disqus,
+    isso,
+    open_kounter,
+    remark42,
+    tabular,
+    twikoo,
+    valine,
+    waline,
+    wordpress,
+)
 from .rows import ImportRows
 from .source import Source
 
@@ -34,6 +46,12 @@ FORMATS = (
             rb'\A\s*\{"version"\s*:|"locator"\s*:\s*\{',
             rb'"(users|posts|locator)"\s*:\s*[\[{n]',
         ),
+    ),
+    Format(
+        "open-kounter",
+        "Open Kounter",
+        open_kounter.read,
+        (rb"\A\s*\{", rb'"counters"\s*:\s*\{', rb'"time"\s*:'),
     ),
     Format("commento", "Commento", commento.read, (_JSON, rb'"comment(er)?Hex"\s*:')),
     Format("artalk", "Artalk's Artrans", artalk.read, (_JSON, rb'"page_key"\s*:')),

@@ -24,6 +24,8 @@ _NO_COUNTS = {
     "_id",
     "url",
     "path",
+    # As Fluid calls the page in LeanCloud.
+    "target",
     "title",
     "table",
     "xid",
@@ -90,7 +92,7 @@ def comment(source: Source, record: Record) -> CommentRow:
 
 def counters(where: str, record: Record) -> Iterator[ImportRow]:
     """A row for each count of a page, and a refusal for each that is no number."""
-    path = path_of(record.get("url") or record.get("path"))
+    path = path_of(record.get("url") or record.get("path") or record.get("target"))
     if not path:
         yield Refusal("counters", where, "has no page")
         return

@@ -1,0 +1,113 @@
+"""`footfall import leancloud`: counters and comments out of LeanCloud, while it lasts."""
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+import uvloop
+
+from .commands import Command
+from .console import aside, progress, settings_of_environment
+from .errors import errors_as_messages
+
+if TYPE_CHECKING:
+    from ..store.imports import Way
+
+
+@click.command("leancloud", cls=Command)
+@click.argument("address", metavar="SERVER_URL")
+@click.option(
+    "--app-id",
+    required=True,
+    envvar="LEANCLOUD_APP_ID",
+    help="The application's id (LEANCLOUD_APP_ID).",
+)
+@click.option(
+    "--app-key",
+    required=True,
+    envvar="LEANCLOUD_APP_KEY",
+    help="Its key (LEANCLOUD_APP_KEY), or its master key with `,master` behind it.",
+)
+@click.option(
+    "--class",
+    "class_name",
+    type=click.Choice(["Counter", "Comment"]),
+    default="Counter",
+    show_default=True,
+    help="Counts of views, or Valine's comments.",
+)
+@click.option(
+    "--counters",
+    "way",
+    type=click.Choice(["max", "sum", "replace"]),
+    default="max",
+    show_default=True,
+    help="What becomes of a counter that exists.",
+)
+@click.option(
+    "--keep",
+    "kept",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep what is fetched in this file; run again, it goes on behind it.",
+)
+@click.option("--dry-run", "is_dry", is_flag=True, help="Fetch and check all, and store nothing.")
+@click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
+def leancloud(
+    address: str,
+    app_id: str,
+    app_key: str,
+    class_name: str,
+    way: str,
+    kept: Path | None,
+    is_dry: bool,
+    is_json: bool,
+) -> None:
+    """Import counters, or comments, from LeanCloud at SERVER_URL.
+
+    LeanCloud stops on 12 January 2027. Services may run meanwhile, and an import may be repeated.
+    """
+    settings = settings_of_environment()
+    from ..transfer.download import CannotFetch, is_address
+    from ..transfer.leancloud import LeanCloud
+    from .importing import require_data_set, take_over
+
+    if not is_address(address):
+        raise click.UsageError("SERVER_URL begins with https://")
+    try:
+        with errors_as_messages(), contextlib.ExitStack() as stack:
+            uvloop.run(require_data_set(settings))
+            file = kept or Path(stack.enter_context(_directory()), f"{class_name}.json")
+            with progress() as on_progress:
+                try:
+                    number = LeanCloud(address, app_id, app_key).fetch(
+                        class_name, file, lambda share: on_progress("fetching", share)
+                    )
+                except CannotFetch as error:
+                    goes_on = "run this again, and it goes on" if kept else "see --keep"
+                    raise click.ClickException(
+                        f"{error}; nothing was imported: {goes_on}"
+                    ) from error
+            if not number:
+                raise click.ClickException(f"nothing was imported: there is no {class_name} there")
+            take_over(
+                settings,
+                str(file),
+                "valine",
+                cast("Way", way),
+                encoding="",
+                utc_offset="+00:00",
+                undated="skip",
+                columns="",
+                report_name=None,
+                is_dry=is_dry,
+                is_json=is_json,
+            )
+    except KeyboardInterrupt:
+        aside("Interrupted: what was stored stays, and run again it does the rest")
+        raise SystemExit(130) from None
+
+
+def _directory() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="footfall-leancloud-")

@@ -13,6 +13,7 @@ from .api.description import description_route
 from .api.endpoint import not_found
 from .api.feeds import feed_routes
 from .api.health import Health, health_routes
+from .api.live import live_routes
 from .api.metrics import metrics_route
 from .api.site import page_routes
 from .api.unsubscribe import unsubscribe_routes
@@ -71,15 +72,17 @@ def create_app(
         "most_read": _most_read(settings, site),
     }
 
+    health = health or health_of(settings, site)
     # A Router alone: Starlette's application would add two layers of error handling to each
     # request, and api/endpoint.py and api/middleware.py handle all errors.
     router = Router(
         [
             *feed_routes(site, policy, values),
+            *live_routes(site, policy, health),
             *routes.api_routes(site, policy),
             *page_routes(policy, values),
             *account_routes(policy, values, site),
-            *health_routes(health or health_of(settings, site)),
+            *health_routes(health),
             metrics_route(site, __version__),
             description_route(site, __version__),
             *unsubscribe_routes(site.recipients),

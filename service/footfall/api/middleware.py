@@ -19,7 +19,7 @@ from .endpoint import send_failure
 
 PREFLIGHT = "preflight"
 # The routes of what is no operation.
-ROUTES = ("page", "static", "feed", "unsubscribe", "health", "metrics", PREFLIGHT)
+ROUTES = ("page", "static", "feed", "live", "unsubscribe", "health", "metrics", PREFLIGHT)
 # By these somebody looks at the service. They wait for a Redis that is away, as nobody else does.
 LOOKS = ("health", "metrics")
 

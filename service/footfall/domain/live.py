@@ -1,0 +1,122 @@
+"""Pages that somebody watches: their views, and the version of their comments, as both change.
+
+However many watch a page, it is read once a second, together with all others that are watched.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+from ..callbacks import awaited
+from ..errors import StoreUnavailable
+from ..store.comments import Comments
+from ..store.counters import Counters
+from .counters import VIEWS
+from .process import Process
+
+PERIOD_SECONDS = 1.0
+# Without a word for so long, proxies close a connection.
+SILENT_SECONDS = 15.0
+# Then a browser comes back by itself, and may meet another worker.
+MAX_SECONDS = 900.0
+# Pages that are read at once.
+STEP_PAGES = 100
+# Nothing has changed.
+STILL = b""
+
+
+class _Page:
+    """`shown` is what its watchers are told, None before it was read."""
+
+    def __init__(self) -> None:
+        self.watchers = 0
+        self.shown: bytes | None = None
+        self.changed = asyncio.Event()
+
+    def show(self, shown: bytes | None) -> None:
+        if shown != self.shown:
+            self.shown = shown
+            # Each change has an event of its own, so that nobody has to reset one.
+            changed, self.changed = self.changed, asyncio.Event()
+            changed.set()
+
+
+class LivePages:
+    """`show` makes what watchers are told, of a path, its views and its comments' version."""
+
+    def __init__(
+        self,
+        counters: Counters,
+        comments: Comments,
+        process: Process,
+        show: Callable[[str, int, int], bytes],
+        is_ending: Callable[[], bool],
+    ) -> None:
+        self._counters = counters
+        self._comments = comments
+        self._start = process.background.start
+        self._show = show
+        self._is_ending = is_ending
+        self._pages: dict[str, _Page] = {}
+
+    async def watch(self, path: str) -> AsyncGenerator[bytes]:
+        """What is shown of a page, whenever that changes, and STILL in between; it ends after a
+        while, or with the service. Who reads it slowly misses what was in between.
+
+        Raises StoreUnavailable if the page cannot be read at first.
+        """
+        page = self._pages.get(path)
+        if page is None:
+            page = self._pages[path] = _Page()
+            if len(self._pages) == 1:
+                self._start(self._keep_reading())
+        page.watchers += 1
+        try:
+            if page.shown is None:
+                await self._read([path])
+            async for shown in self._changes(page):
+                yield shown
+        finally:
+            page.watchers -= 1
+            if not page.watchers and self._pages.get(path) is page:
+                del self._pages[path]
+
+    async def _changes(self, page: _Page) -> AsyncGenerator[bytes]:
+        until = asyncio.get_running_loop().time() + MAX_SECONDS
+        told = None
+        while asyncio.get_running_loop().time() < until and not self._is_ending():
+            changed = page.changed
+            if page.shown is not None and page.shown != told:
+                told = page.shown
+                yield told
+                continue
+            try:
+                async with asyncio.timeout(SILENT_SECONDS):
+                    await changed.wait()
+            except TimeoutError:
+                yield STILL
+
+    async def _keep_reading(self) -> None:
+        """Until nobody watches."""
+        while self._pages:
+            await asyncio.sleep(PERIOD_SECONDS)
+            if self._is_ending():
+                for page in self._pages.values():
+                    page.changed.set()
+                return
+            paths = list(self._pages)
+            for first in range(0, len(paths), STEP_PAGES):
+                # What cannot be read now is read in a second.
+                with suppress(StoreUnavailable):
+                    await self._read(paths[first : first + STEP_PAGES])
+
+    async def _read(self, paths: Sequence[str]) -> None:
+        names = self._counters.names(paths, [VIEWS])
+        counts, *versions = await asyncio.gather(
+            self._counters.read(names),
+            *(awaited(partial(self._comments.fetch_version, path)) for path in paths),
+        )
+        for path, count, version in zip(paths, counts, versions, strict=True):
+            if page := self._pages.get(path):
+                page.show(self._show(path, count, version[0]))

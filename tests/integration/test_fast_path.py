@@ -115,7 +115,7 @@ async def serve(url: str, path: Path, *, is_fast: bool, **environ: str) -> Async
     store = Store(connect(url, timeout=5), prefix=f"h{next(_numbers)}", buckets=256)
     await store.create()
     store.data_set_id = b"same"
-    service = site_of(configured, store, metrics=create_metrics(), clock=Clock())
+    service = site_of(configured, store, metrics=create_metrics(configured.compat), clock=Clock())
     policy = policy_of(configured)
     kind = protocol_of(service, policy, is_fast=is_fast)
     config = uvicorn.Config(

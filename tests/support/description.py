@@ -71,14 +71,14 @@ class Described:
         }
 
 
-_made = list[tuple[object, Described]]()
+_made = list[tuple[object, tuple[str, ...], Described]]()
 
 
 def description_of(site: Site) -> Described:
     """The description of the operations that there are, made of the first site that is asked."""
-    for table, made in _made:
-        if table is routes.TABLE:
+    for table, compat, made in _made:
+        if table is routes.TABLE and compat == site.compat:
             return made
     made = Described(json.loads(json.dumps(described(site, "0"))))
-    _made.append((routes.TABLE, made))
+    _made.append((routes.TABLE, site.compat, made))
     return made

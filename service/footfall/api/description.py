@@ -24,7 +24,7 @@ from .endpoint import Row, asking
 from .fields import Field, Fields, ListOf, Paths, Words
 from .prefixes import UI, Prefix
 from .routes import operations
-from .schemas import SCHEMAS
+from .schemas import SCHEMAS, media_of
 from .site import TYPES, Page, send_file
 from .who import ANYBODY, COMMENTER
 
@@ -227,7 +227,7 @@ def _any(schemas: Sequence[Mapping[str, Any]]) -> Schema:
 
 
 def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
-    found: Schema = {"200": _good(rows, dialect)}
+    found: Schema = {str(rows[0].answer.status): _good(rows, dialect)}
     if any(row.answer.is_redirect for row in rows):
         header = {"location": {"schema": {"type": "string"}}}
         found["302"] = {"description": "Where the browser goes on", "headers": header}
@@ -247,6 +247,8 @@ def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
     for row in rows:
         if not row.answer.is_redirect:
             by_media[row.answer.media].append(_answer(row, dialect))
+        for each in row.answer.others:
+            by_media[media_of(each)].append({"type": "string"})
     if refusal := dialect.refusals.described.get(200):
         by_media[refusal.media].append(refusal.data)
     content = {media: {"schema": _any(schemas)} for media, schemas in by_media.items()}

@@ -5,7 +5,7 @@ An object has the fields that are named here and no others, so a field that nobo
 as a secret, does not fit. Tests compare every answer with these.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..http.response import JSON_TYPE
@@ -17,17 +17,25 @@ Schema = Mapping[str, Any]
 class AnswerSchema(NamedTuple):
     """`bare` is what the dialect without prefix sends in place of `data`. With `has_lines` the body
     is a JSON text a line, and with `is_redirect` there is none: browsers are sent on. `type` is
-    the value of Content-Type."""
+    the value of Content-Type, and `others` are those that a request may ask for in its place;
+    `status` is that of an answer that is no refusal."""
 
     data: Schema
     bare: Schema | None = None
     has_lines: bool = False
     is_redirect: bool = False
     type: bytes = JSON_TYPE
+    others: Sequence[bytes] = ()
+    status: int = 200
 
     @property
     def media(self) -> str:
-        return self.type.partition(b";")[0].decode()
+        return media_of(self.type)
+
+
+def media_of(type: bytes) -> str:
+    """A value of Content-Type without its parameters."""
+    return type.partition(b";")[0].decode()
 
 
 def _object(*, _optional: Mapping[str, Schema] | None = None, **needed: Schema) -> Schema:

@@ -38,8 +38,8 @@ class Series:
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Series":
-        last = _day(found["to"]) or site.statistics.today()
-        first = _day(found["from"]) or site.statistics.days_before(last, DAYS - 1)
+        last = day_of(found["to"]) or site.statistics.today()
+        first = day_of(found["from"]) or site.statistics.days_before(last, DAYS - 1)
         if first > last:
             raise BadRequest({"from": "from need a day that is not behind to"})
         try:
@@ -51,12 +51,12 @@ class Series:
         return cls(found["path"], found["unit"], first, last)
 
 
-def _day(text: str) -> int:
+def day_of(text: str) -> int:
     """0 for none."""
     return day_number(date.fromisoformat(text)) if text else 0
 
 
-def _judge_day(name: str, text: str, site: Site) -> str:
+def judge_day(name: str, text: str, site: Site) -> str:
     try:
         day = date.fromisoformat(text)
         # Other formats are read as well, such as 2026-W48-1.
@@ -67,7 +67,7 @@ def _judge_day(name: str, text: str, site: Site) -> str:
 
 
 def _day_field(name: str, doc: str) -> Text:
-    return Text(name, doc, DAY_LENGTH, check=partial(_judge_day, name))
+    return Text(name, doc, DAY_LENGTH, check=partial(judge_day, name))
 
 
 SERIES = Fields(

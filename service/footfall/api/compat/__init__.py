@@ -6,9 +6,12 @@ They have no store and no keys of their own. COMPAT says which of them a site sp
 from collections.abc import Collection, Mapping, Sequence
 
 from ..endpoint import Row
+from . import goatcounter
 
 # By the names in COMPAT (model.PROTOCOLS).
-ROWS: Mapping[str, Sequence[Row]] = {}
+ROWS: Mapping[str, Sequence[Row]] = {
+    "goatcounter": goatcounter.ROWS,
+}
 
 
 def rows_of(protocols: Collection[str]) -> list[Row]:

@@ -1,0 +1,204 @@
+"""The pictures in which other counters answer: a badge as SVG, a number as PNG, a GIF of one pixel.
+
+What a badge says may be a stranger's. It is shown as text and as nothing more: without control
+characters and those that turn the direction of writing, escaped, and in a width of its own.
+"""
+
+import html
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import NamedTuple
+from unicodedata import category, combining, east_asian_width
+
+SVG = b"image/svg+xml"
+GIF = b"image/gif"
+PNG = b"image/png"
+
+# One transparent pixel.
+PIXEL = bytes.fromhex(
+    "474946383961 0100 0100 800000 000000 000000 21f904 01 0000 00 00"
+    "2c 0000 0000 0100 0100 00 02 02 4401 00 3b"
+)
+
+# The names that badges have for colours; other words are CSS's own.
+COLORS = {
+    "brightgreen": "#4c1",
+    "green": "#97ca00",
+    "yellowgreen": "#a4a61d",
+    "yellow": "#dfb317",
+    "orange": "#fe7d37",
+    "red": "#e05d44",
+    "blue": "#007ec6",
+    "grey": "#555",
+    "gray": "#555",
+    "lightgrey": "#9f9f9f",
+    "lightgray": "#9f9f9f",
+    "success": "#4c1",
+    "important": "#fe7d37",
+    "critical": "#e05d44",
+    "informational": "#007ec6",
+    "inactive": "#9f9f9f",
+}
+HEX_LENGTHS = (3, 4, 6, 8)
+
+
+class Style(NamedTuple):
+    """Lengths are pixels. `sheen` are the opacities of white at the top and of black below."""
+
+    height: int = 20
+    radius: int = 3
+    sheen: tuple[float, float] | None = None
+    font_size: int = 11
+    spacing: int = 0
+    is_loud: bool = False
+
+
+STYLES = {
+    "flat": Style(sheen=(0.1, 0.1)),
+    "flat-square": Style(radius=0),
+    "plastic": Style(height=18, radius=4, sheen=(0.5, 0.3)),
+    "for-the-badge": Style(height=28, radius=0, font_size=10, spacing=1, is_loud=True),
+}
+# A style as well: of a badge that counts and shows nothing.
+INVISIBLE = "pixel"
+
+# About how wide a letter of Verdana is at 11 pixels.
+USUAL_WIDTH, WIDE_WIDTH = 7.0, 11.5
+WIDTHS = {
+    **dict.fromkeys("ijlI|.,:;'!` ", 3.9),
+    **dict.fromkeys('frtJ()[]{}/\\-"', 4.9),
+    **dict.fromkeys("mMW@%", 10.8),
+    **dict.fromkeys("wABCDEFGHKLNOPQRSTUVXYZ&#+<>=~", 8.0),
+}
+PADDING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a badge looks, and what stands in its left half; colours as a request names them."""
+
+    label: str = ""
+    color: str = "brightgreen"
+    label_color: str = "grey"
+    style: str = "flat"
+
+
+def plain(text: str) -> str:
+    """A text in one line, without what is no sign on paper: control characters, marks of direction,
+    what Unicode keeps for itself. XML allows most of these in no form."""
+    shown = [" " if each.isspace() else each for each in text]
+    return " ".join("".join(each for each in shown if category(each)[0] != "C").split())
+
+
+def width_of(text: str) -> float:
+    return sum(map(_width, text))
+
+
+def _width(letter: str) -> float:
+    if combining(letter) or category(letter) in ("Mn", "Me"):
+        return 0
+    if east_asian_width(letter) in "WF":
+        return WIDE_WIDTH
+    return WIDTHS.get(letter, USUAL_WIDTH)
+
+
+def paint(color: str) -> str:
+    """What SVG calls a colour, of letters and digits with at most a # before them."""
+    name = color.removeprefix("#").lower()
+    if len(name) in HEX_LENGTHS and all(each in "0123456789abcdef" for each in name):
+        return f"#{name}"
+    return COLORS.get(name, name)
+
+
+def badge(look: Look, value: str) -> bytes:
+    """A badge as SVG, which says to everybody what it shows to those who see."""
+    if look.style == INVISIBLE:
+        return b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
+    style = STYLES[look.style]
+    label, value = plain(look.label), plain(value)
+    told = html.escape(f"{label}: {value}" if label else value)
+    if style.is_loud:
+        label, value = label.upper(), value.upper()
+    left, right = _half(label, style), _half(value, style)
+    size = f'height="{style.height}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" {size} role="img" '
+        f'aria-label="{told}"><title>{told}</title>',
+        _sheen(style),
+        f'<clipPath id="r"><rect width="{left + right}" {size} rx="{style.radius}"/></clipPath>',
+        f'<g clip-path="url(#r)"><rect width="{left}" {size} fill="{paint(look.label_color)}"/>',
+        f'<rect x="{left}" width="{right}" {size} fill="{paint(look.color)}"/>',
+        f'<rect width="{left + right}" {size} fill="url(#s)"/>' if style.sheen else "",
+        '</g><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" '
+        f'font-size="{style.font_size}">',
+        _text(label, left / 2, left, style),
+        _text(value, left + right / 2, right, style),
+        "</g></svg>",
+    ]
+    return "".join(parts).encode()
+
+
+def _half(text: str, style: Style) -> int:
+    """How wide the half of a badge with this text is."""
+    if not text:
+        return 0
+    padding = PADDING * (2 if style.is_loud else 1)
+    return round(width_of(text) + style.spacing * len(text)) + 2 * padding
+
+
+def _sheen(style: Style) -> str:
+    if style.sheen is None:
+        return ""
+    light, dark = style.sheen
+    return (
+        f'<linearGradient id="s" x2="0" y2="1"><stop stop-color="#fff" stop-opacity="{light}"/>'
+        f'<stop offset="1" stop-opacity="{dark}"/></linearGradient>'
+    )
+
+
+def _text(text: str, middle: float, width: int, style: Style) -> str:
+    if not text:
+        return ""
+    padding = PADDING * (2 if style.is_loud else 1)
+    # Whatever fonts there are, it fits.
+    length = max(width - 2 * padding, 1)
+    baseline = round(style.height / 2 + style.font_size * 0.36)
+    return (
+        f'<text x="{middle:g}" y="{baseline}" textLength="{length}" '
+        f'lengthAdjust="spacingAndGlyphs">{html.escape(text)}</text>'
+    )
+
+
+# Digits of three by five dots, a row each, its dots as bits of an octal digit.
+DIGITS = (
+    *("75557", "26227", "71747", "71717", "55711"),
+    *("74717", "74757", "71111", "75757", "75717"),
+)
+DOT_PIXELS = 4
+
+
+def number_as_png(number: int) -> bytes:
+    """A number in black on white."""
+    shown = [DIGITS[int(digit)] for digit in str(number)]
+    # A dot is free before each digit, behind the last, above and below.
+    rows = ["0".join(f"{int(digit[row]):03b}" for digit in shown) for row in range(5)]
+    blank = "0" * len(rows[0])
+    dots = [f"0{row}0" for row in (blank, *rows, blank)]
+    width, height = DOT_PIXELS * len(dots[0]), DOT_PIXELS * len(dots)
+    lines = b"".join(_line(row) * DOT_PIXELS for row in dots)
+    # One bit a pixel, in shades of grey.
+    head = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+
+
+def _line(dots: str) -> bytes:
+    """A line of pixels, unfiltered: a white one is a 1."""
+    bits = "".join(("0" if dot == "1" else "1") * DOT_PIXELS for dot in dots)
+    bits += "1" * (-len(bits) % 8)
+    return b"\0" + int(bits, 2).to_bytes(len(bits) // 8)
+
+
+def _chunk(name: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))

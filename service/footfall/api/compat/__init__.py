@@ -6,11 +6,13 @@ They have no store and no keys of their own. COMPAT says which of them a site sp
 from collections.abc import Collection, Mapping, Sequence
 
 from ..endpoint import Row
-from . import goatcounter
+from . import badges, goatcounter
 
 # By the names in COMPAT (model.PROTOCOLS).
 ROWS: Mapping[str, Sequence[Row]] = {
     "goatcounter": goatcounter.ROWS,
+    # The last: one of its paths begins with any host.
+    "badges": badges.ROWS,
 }
 
 

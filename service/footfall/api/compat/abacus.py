@@ -1,0 +1,254 @@
+"""The protocol of Abacus, and of CountAPI before it: a counter is a key in a namespace.
+
+`/hit/<ns>/<key>` counts and answers `{"value": 1}`, `/get` only reads, and both may come as JSONP,
+as a picture of one pixel, or as a badge. The key `site/likes` is the counter of the path
+`site/likes`, which is no page's. The words :HOST: and :PATHNAME: stand for the page that asks, by
+its Referer. What sets a counter is refused: here that needs the command line.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import urlsplit
+
+from ...domain.clients import NOBODY
+from ...domain.counters import VIEWS
+from ...domain.site import Site
+from ...errors import BadRequest, WrongMethod
+from ...http.params import MAX_PATH, RawRequest
+from ...http.response import Response, tagged_by_body
+from ...model import Caller
+from ..endpoint import Row
+from ..fast import CounterChange, CounterRead, FastRequest, answered, client_of
+from ..fields import Fields, Found, Given, Text
+from ..prefixes import Prefix
+from ..schemas import AnswerSchema, Schema
+from ..who import ANYBODY
+from .badges import look_fields, look_of
+from .images import GIF, PIXEL, SVG, Look, badge
+from .refusals import NOT_FOUND, dialect_of, error_schema, in_json
+
+HOST, PATHNAME = ":HOST:", ":PATHNAME:"
+LEAST_NAME, MAX_NAME = 3, 64
+SCRIPT = b"text/javascript; charset=utf-8"
+# What the protocols have that sets a counter, or takes it away.
+SETTING = ("create", "set", "reset", "update", "delete")
+INSTEAD = (
+    "Counters begin by themselves at their first hit and rise by one. To set them, run "
+    "`footfall import FILE`, to remove them `footfall counters delete PATTERN`"
+)
+_NAME = re.compile(rf"[A-Za-z0-9_.-]{{{LEAST_NAME},{MAX_NAME}}}")
+_CALLBACK = re.compile(r"[A-Za-z_$][\w$.]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A counter by its two names, and what its number is answered in."""
+
+    namespace: str
+    key: str
+    referer: str
+    callback: str = ""
+    is_image: bool = False
+    look: Look = Look()
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Wanted":
+        referer = request.headers.get(b"referer", b"").decode("latin-1")
+        is_image = found["img"] is not None
+        return cls(found["ns"], found["key"], referer, found["callback"], is_image)
+
+    @classmethod
+    def as_badge(cls, found: Found, request: RawRequest, site: Site) -> "Wanted":
+        referer = request.headers.get(b"referer", b"").decode("latin-1")
+        return cls(found["ns"], found["key"], referer, look=look_of(found))
+
+    @property
+    def is_of_page(self) -> bool:
+        """Does the Referer say which counter it is?"""
+        return not {self.namespace, self.key}.isdisjoint((HOST, PATHNAME))
+
+    def path(self, site: Site) -> str:
+        """The counter's. Raises BadRequest if the Referer should say it and does not."""
+        if not self.is_of_page:
+            return f"{self.namespace}/{self.key}"
+        try:
+            page = urlsplit(self.referer)
+            named = {HOST: page.hostname or "", PATHNAME: page.path.lstrip("/")}
+        except ValueError:
+            named = {HOST: ""}
+        path = "/".join(named.get(each, each) for each in (self.namespace, self.key))
+        if not named[HOST] or len(path) > MAX_PATH:
+            words = f"{HOST} and {PATHNAME} need a Referer of at most {MAX_PATH} characters"
+            raise BadRequest({"key": words})
+        return site.page_of(path)
+
+
+# A FastRequest of what is wanted.
+Asking = Callable[[Site, Wanted], FastRequest]
+
+
+def hit(site: Site, parsed: Wanted) -> FastRequest:
+    return _hit(site, parsed, partial(_value, parsed))
+
+
+def get(site: Site, parsed: Wanted) -> FastRequest:
+    return _read(site, parsed, partial(_value, parsed))
+
+
+def info(site: Site, parsed: Wanted) -> FastRequest:
+    return _read(site, parsed, partial(_told, parsed.path(site)))
+
+
+def hit_badge(site: Site, parsed: Wanted) -> FastRequest:
+    return _hit(site, parsed, lambda number: (badge(parsed.look, str(number)), b""))
+
+
+def get_badge(site: Site, parsed: Wanted) -> FastRequest:
+    return _read(site, parsed, lambda number: tagged_by_body(badge(parsed.look, str(number))))
+
+
+def _hit(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
+    change = (parsed.path(site), VIEWS, 1)
+    return CounterChange(site, [change], lambda counts: answer(counts[0]))
+
+
+def _read(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
+    names = site.counters.names([parsed.path(site)], [VIEWS])
+    return CounterRead(site, names, lambda counts: answer(counts[0]))
+
+
+def _fast(ask: Asking, site: Site, parsed: Wanted) -> FastRequest | None:
+    """None where the Referer decides, which the fast path does not read."""
+    return None if parsed.is_of_page else ask(site, parsed)
+
+
+async def _of_page(ask: Asking, site: Site, parsed: Wanted, caller: Caller) -> object:
+    request = ask(site, parsed)
+    client = client_of(site, caller) if request.is_change else NOBODY
+    return await answered(request, client)
+
+
+async def refuse(site: Site, parsed: None, caller: Caller) -> object:
+    raise WrongMethod("OPTIONS", INSTEAD)
+
+
+# Answers.
+
+
+def _value(parsed: Wanted, number: int) -> Mapping[str, int] | Response:
+    """404 for a counter that was only read, and is not there."""
+    if parsed.is_image:
+        return Response(200, PIXEL, type=GIF)
+    if not number:
+        return Response(NOT_FOUND, b'{"error":"Key not found","value":null}')
+    if parsed.callback:
+        body = b'%b({"value":%d});' % (parsed.callback.encode(), number)
+        return Response(200, body, type=SCRIPT)
+    return {"value": number}
+
+
+def _told(path: str, number: int) -> Mapping[str, object]:
+    """Nothing expires here, and no key of an administrator is given away."""
+    return {
+        "value": number or -1,
+        "full_key": path,
+        "is_genuine": True,
+        "expires_in": -1,
+        "expires_str": "never",
+        "exists": bool(number),
+    }
+
+
+# Requests.
+
+
+def _judge_name(name: str) -> Callable[[str, Site], str]:
+    words = f"{name} need {LEAST_NAME} to {MAX_NAME} letters, digits, _ . or -"
+
+    def judge(value: str, site: Site) -> str:
+        return "" if _NAME.fullmatch(value) or value in (HOST, PATHNAME) else words
+
+    return judge
+
+
+def _judge_callback(value: str, site: Site) -> str:
+    return "" if _CALLBACK.fullmatch(value) else "callback need the name of a function"
+
+
+def _name(name: str, doc: str) -> Text:
+    return Text(name, doc, MAX_NAME, check=_judge_name(name), least=LEAST_NAME)
+
+
+_NAMES = (_name("ns", "The namespace"), _name("key", "The key"))
+WANTED = Fields(
+    Wanted.of,
+    (
+        *_NAMES,
+        Text("callback", "The function that a script calls", 64, check=_judge_callback),
+        Given("img", "If it is sent, a picture of one pixel", {"type": "string"}, "anything"),
+    ),
+    source="query",
+)
+BADGE = Fields(Wanted.as_badge, (*_NAMES, *look_fields("hits")), source="query")
+SETTER = Fields(
+    lambda found, request, site: None,
+    (Text("ns", "Any", MAX_PATH), Text("key", "Any", MAX_PATH)),
+    source="query",
+)
+
+
+def _object(**members: Schema) -> AnswerSchema:
+    needed = {"required": [*members], "additionalProperties": False}
+    others = (SCRIPT, GIF)
+    return AnswerSchema({"type": "object", "properties": members, **needed}, others=others)
+
+
+_VALUE = _object(value={"type": "integer", "minimum": 1})
+_INFO = _object(
+    value={"type": "integer", "minimum": -1},
+    full_key={"type": "string"},
+    is_genuine={"const": True},
+    expires_in={"const": -1},
+    expires_str={"const": "never"},
+    exists={"type": "boolean"},
+)
+_PICTURE = AnswerSchema({"type": "string", "pattern": "^<svg "}, type=SVG)
+_ERROR = error_schema()
+_MISSING = error_schema(value={"type": "null"})
+_DIALECT = dialect_of("AbacusError", in_json, _ERROR, _404=_MISSING)
+ABACUS = (Prefix("", _DIALECT, name="Abacus"),)
+
+
+def _row(name: str, path: str, ask: Asking, answer: AnswerSchema, fields: Fields = WANTED) -> Row:
+    return Row(
+        f"abacus_{name}",
+        "GET",
+        path,
+        fields,
+        ANYBODY,
+        answer,
+        partial(_of_page, ask),
+        is_unsafe=name.startswith("hit"),
+        fast=partial(_fast, ask),
+        prefixes=ABACUS,
+    )
+
+
+def _refusing(command: str, method: str) -> Row:
+    path, answer = f"/{command}/{{ns}}/{{key}}", _ERROR._replace(status=WrongMethod.status)
+    name = f"abacus_{method.lower()}_{command}"
+    return Row(name, method, path, SETTER, ANYBODY, answer, refuse, prefixes=ABACUS)
+
+
+ROWS = (
+    # Before what is shorter, in which /openapi.json would find it.
+    _row("hit_badge", "/hit/{ns}/{key}/shield", hit_badge, _PICTURE, BADGE),
+    _row("badge", "/get/{ns}/{key}/shield", get_badge, _PICTURE, BADGE),
+    _row("hit", "/hit/{ns}/{key}", hit, _VALUE),
+    _row("get", "/get/{ns}/{key}", get, _VALUE),
+    _row("info", "/info/{ns}/{key}", info, _INFO),
+    # CountAPI's are a GET, those of Abacus a POST.
+    *(_refusing(command, method) for command in SETTING for method in ("GET", "POST")),
+)

@@ -71,18 +71,24 @@ class Wanted:
 
     def path(self, site: Site) -> str:
         """The counter's. Raises BadRequest if the Referer should say it and does not."""
+        names = self.namespace, self.key
         if not self.is_of_page:
-            return f"{self.namespace}/{self.key}"
-        try:
-            page = urlsplit(self.referer)
-            named = {HOST: page.hostname or "", PATHNAME: page.path.lstrip("/")}
-        except ValueError:
-            named = {HOST: ""}
-        path = "/".join(named.get(each, each) for each in (self.namespace, self.key))
-        if not named[HOST] or len(path) > MAX_PATH:
-            words = f"{HOST} and {PATHNAME} need a Referer of at most {MAX_PATH} characters"
-            raise BadRequest({"key": words})
+            return "/".join(names)
+        host, page = _page_of(self.referer)
+        path = "/".join({HOST: host, PATHNAME: page}.get(each, each) for each in names)
+        if not host or len(path) > MAX_PATH:
+            field = "key" if self.key in (HOST, PATHNAME) else "ns"
+            raise BadRequest({field: f"{field} need a Referer with the page's address"})
         return site.page_of(path)
+
+
+def _page_of(referer: str) -> tuple[str, str]:
+    """Its host, "" if that is no address, and its path without the first slash."""
+    try:
+        page = urlsplit(referer)
+        return page.hostname or "", page.path.lstrip("/")
+    except ValueError:
+        return "", ""
 
 
 # A FastRequest of what is wanted.
@@ -218,37 +224,42 @@ _PICTURE = AnswerSchema({"type": "string", "pattern": "^<svg "}, type=SVG)
 _ERROR = error_schema()
 _MISSING = error_schema(value={"type": "null"})
 _DIALECT = dialect_of("AbacusError", in_json, _ERROR, _404=_MISSING)
-ABACUS = (Prefix("", _DIALECT, name="Abacus"),)
+READING, COUNTING = ("get", "info"), ("hit",)
+_PREFIXES = {
+    name: Prefix(f"/{name}", _DIALECT, name="Abacus") for name in (*COUNTING, *READING, *SETTING)
+}
+_PATH = "/{ns}/{key}"
 
 
-def _row(name: str, path: str, ask: Asking, answer: AnswerSchema, fields: Fields = WANTED) -> Row:
+def _row(verb: str, ask: Asking, answer: AnswerSchema) -> Row:
+    is_badge = answer.type == SVG
     return Row(
-        f"abacus_{name}",
+        f"abacus_{verb}_badge" if is_badge else f"abacus_{verb}",
         "GET",
-        path,
-        fields,
+        f"{_PATH}/shield" if is_badge else _PATH,
+        BADGE if is_badge else WANTED,
         ANYBODY,
         answer,
         partial(_of_page, ask),
-        is_unsafe=name.startswith("hit"),
+        is_unsafe=verb in COUNTING,
         fast=partial(_fast, ask),
-        prefixes=ABACUS,
+        prefixes=(_PREFIXES[verb],),
     )
 
 
 def _refusing(command: str, method: str) -> Row:
-    path, answer = f"/{command}/{{ns}}/{{key}}", _ERROR._replace(status=WrongMethod.status)
-    name = f"abacus_{method.lower()}_{command}"
-    return Row(name, method, path, SETTER, ANYBODY, answer, refuse, prefixes=ABACUS)
+    name, answer = f"abacus_{command}_{method.lower()}", _ERROR._replace(status=WrongMethod.status)
+    prefixes = (_PREFIXES[command],)
+    return Row(name, method, _PATH, SETTER, ANYBODY, answer, refuse, prefixes=prefixes)
 
 
 ROWS = (
     # Before what is shorter, in which /openapi.json would find it.
-    _row("hit_badge", "/hit/{ns}/{key}/shield", hit_badge, _PICTURE, BADGE),
-    _row("badge", "/get/{ns}/{key}/shield", get_badge, _PICTURE, BADGE),
-    _row("hit", "/hit/{ns}/{key}", hit, _VALUE),
-    _row("get", "/get/{ns}/{key}", get, _VALUE),
-    _row("info", "/info/{ns}/{key}", info, _INFO),
+    _row("hit", hit_badge, _PICTURE),
+    _row("get", get_badge, _PICTURE),
+    _row("hit", hit, _VALUE),
+    _row("get", get, _VALUE),
+    _row("info", info, _INFO),
     # CountAPI's are a GET, those of Abacus a POST.
     *(_refusing(command, method) for command in SETTING for method in ("GET", "POST")),
 )

@@ -1,0 +1,247 @@
+"""The protocol of Abacus and CountAPI: a counter is a key in a namespace."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Site, Sites
+
+STRANGER = "203.0.113.9"
+NOT_FOUND = 404, {"error": "Key not found", "value": None}
+
+
+@pytest.fixture(params=["fake"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """A protocol is a codec, and asks the store for what others ask."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+async def site(make_site: Sites) -> Site:
+    return await make_site(COMPAT="abacus")
+
+
+async def asked(site: Site, url: str, method: str = "GET", **headers: str) -> tuple[int, Any]:
+    answer = await site.http.request(method, url, headers=headers)
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    return answer.status_code, answer.json()
+
+
+async def views(site: Site, path: str) -> Any:
+    return await site.get("/article", path=path)
+
+
+async def test_without_the_setting_nothing_is_there(make_site: Sites) -> None:
+    site = await make_site()
+    for url in ("/hit/site/key", "/get/site/key", "/info/site/key", "/create/site/key"):
+        status, answer = await asked(site, url)
+        assert (status, answer["errno"]) == (404, 404)
+
+
+async def test_a_hit_counts_and_get_only_reads(site: Site) -> None:
+    assert await asked(site, "/get/site.example/likes") == NOT_FOUND
+    for number in (1, 2):
+        assert await asked(site, "/hit/site.example/likes") == (200, {"value": number})
+    assert await asked(site, "/get/site.example/likes") == (200, {"value": 2})
+    # The counter is that of a path, which every other protocol knows.
+    assert await site.count("site.example/likes") == 3
+    assert await asked(site, "/get/site.example/likes") == (200, {"value": 3})
+
+
+async def test_keys_and_namespaces_are_kept_as_they_are(site: Site) -> None:
+    await asked(site, "/hit/Site/key")
+    await asked(site, "/hit/site/key")
+    await asked(site, "/hit/site/index.html")
+    assert await asked(site, "/get/site/key") == (200, {"value": 1})
+    assert await views(site, "site/index.html") == 1
+
+
+async def test_what_is_known_of_a_counter_is_told(site: Site) -> None:
+    never = {"is_genuine": True, "expires_in": -1, "expires_str": "never"}
+    told = {"value": -1, "full_key": "site/key", "exists": False, **never}
+    assert await asked(site, "/info/site/key") == (200, told)
+    await asked(site, "/hit/site/key")
+    assert await asked(site, "/info/site/key") == (200, {**told, "value": 1, "exists": True})
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "POST", "PUT"])
+@pytest.mark.parametrize("url", ["/hit/site/key", "/hit/site/key/shield"])
+async def test_only_a_get_counts(site: Site, url: str, method: str) -> None:
+    answer = await site.http.request(method, url)
+    assert answer.status_code == {"HEAD": 200, "OPTIONS": 204}.get(method, 405)
+    assert await views(site, "site/key") == 0
+
+
+async def test_nothing_keeps_an_answer_of_what_counts(site: Site) -> None:
+    for url in ("/hit/site/key", "/hit/site/key?callback=f", "/hit/site/key/shield", "/hit/a/b"):
+        headers = (await site.http.get(url, headers={"if-none-match": "*"})).headers
+        assert headers.get_list("cache-control") == ["no-store"]
+        assert "etag" not in headers
+    for url in ("/get/site/key", "/info/site/key", "/get/site/key/shield"):
+        known = {"if-none-match": (await site.http.get(url)).headers["etag"]}
+        assert (await site.http.get(url, headers=known)).status_code == 304
+
+
+@pytest.mark.parametrize("name", ["f", "$", "_a", "jQuery.cb_1", "a.b.c", "A" * 64])
+async def test_a_script_gets_the_number_handed(site: Site, name: str) -> None:
+    answer = await site.http.get("/hit/site/key", params={"callback": name})
+    assert answer.text == f'{name}({{"value":1}});'
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    read = await site.http.get("/get/site/key", params={"callback": name})
+    assert read.text == answer.text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["1a", "a b", "alert(1)", "a;b", "a[0]", "<x", "a\n", "é", "a\u2028", "A" * 65, ".a", "\x00"],
+)
+async def test_what_names_no_function_is_refused(site: Site, name: str) -> None:
+    answer = await site.http.get("/hit/site/key", params={"callback": name})
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        400,
+        "application/json; charset=utf-8",
+    )
+    assert answer.json()["error"].startswith("callback ")
+    assert await views(site, "site/key") == 0
+
+
+async def test_two_callbacks_are_none(site: Site) -> None:
+    answer = await asked(site, "/hit/site/key?callback=a&callback=b")
+    assert answer == (400, {"error": "callback need a string"})
+
+
+async def test_a_hit_may_be_a_picture(site: Site) -> None:
+    for url in (
+        "/hit/site/key?img",
+        "/hit/site/key?img=1",
+        "/get/site/key?img",
+        "/get/a-b/c-d?img",
+    ):
+        answer = await site.http.get(url)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "image/gif")
+        assert len(answer.content) == 43
+    assert await views(site, "site/key") == 2
+
+
+async def test_a_hit_may_be_a_badge(site: Site) -> None:
+    hit = await site.http.get("/hit/site/key/shield?label=%3Chearts%3E&color=red")
+    assert "<title>&lt;hearts&gt;: 1</title>" in hit.text
+    read = await site.http.get("/get/site/key/shield")
+    assert "<title>hits: 1</title>" in read.text
+    assert read.headers["content-type"] == "image/svg+xml"
+    assert await asked(site, "/hit/site/key/shield?color=%22") == (
+        400,
+        {"error": "color need 3 to 20 letters and digits"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("ab/key", "ns"),
+        ("site/ab", "key"),
+        ("s" * 65 + "/key", "ns"),
+        ("site/" + "k" * 9000, "key"),
+        ("si%20te/key", "ns"),
+        ("site/k%00ey", "key"),
+        ("site/%E4%BD%A0%E5%A5%BD%E5%91%80", "key"),
+        ("site/%FF%FE%FD", "key"),
+        ("site/:HOST", "key"),
+        (":host:/key", "ns"),
+        ("site/%D9%A1%D9%A2%D9%A3", "key"),
+        ("site/key%0A", "key"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["hit", "get", "info"])
+async def test_a_name_that_is_none_is_refused_by_its_field(
+    site: Site, verb: str, path: str, field: str
+) -> None:
+    status, answer = await asked(site, f"/{verb}/{path}")
+    assert (status, answer["error"].startswith(f"{field} ")) == (400, True), answer
+
+
+async def test_more_or_fewer_names_lead_nowhere(site: Site) -> None:
+    for url in ("/hit/site", "/hit/", "/hit/site/key/", "/hit/site/key/more", "/hit//key"):
+        status, answer = await asked(site, url)
+        assert (status, [*answer]) == (404, ["error"])
+
+
+# The page that asks.
+
+
+async def test_words_stand_for_the_page_that_asks(site: Site) -> None:
+    page = {"referer": "https://user:secret@Blog.example:8443/post/a?q=1#top"}
+    assert await asked(site, "/hit/:HOST:/:PATHNAME:", **page) == (200, {"value": 1})
+    assert await views(site, "blog.example/post/a") == 1
+    assert await asked(site, "/hit/mine/:PATHNAME:", **page) == (200, {"value": 1})
+    assert await views(site, "mine/post/a") == 1
+    assert await asked(site, "/hit/:HOST:/visits", **page) == (200, {"value": 1})
+    assert await asked(site, "/get/:HOST:/visits", **page) == (200, {"value": 1})
+    assert await asked(site, "/get/blog.example/visits") == (200, {"value": 1})
+
+
+async def test_a_page_that_asks_is_one_in_each_spelling(site: Site) -> None:
+    for spelled in ("%E4%BD%A0", "%e4%bd%a0"):
+        await asked(site, "/hit/:HOST:/:PATHNAME:", referer=f"https://blog.example/{spelled}")
+    assert await views(site, "blog.example/你") == 2
+
+
+@pytest.mark.parametrize(
+    "referer", ["", "nothing", "https://", "http://[::1", "/a", "//", f"https://x/{'a' * 2100}"]
+)
+async def test_without_a_page_there_is_no_counter(site: Site, referer: str) -> None:
+    headers = {"referer": referer} if referer else {}
+    for url in ("/hit/site/:PATHNAME:", "/get/:HOST:/:PATHNAME:", "/hit/site/:PATHNAME:/shield"):
+        status, answer = await asked(site, url, **headers)
+        assert (status, answer) == (400, {"error": "key need a Referer with the page's address"})
+    assert (await site.store.numbers.total()).number == 0
+
+
+# What sets a counter.
+
+
+@pytest.mark.parametrize("command", ["create", "set", "reset", "update", "delete"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_what_sets_a_counter_is_left_to_the_command_line(
+    site: Site, command: str, method: str
+) -> None:
+    await asked(site, "/hit/site/key")
+    key = {"authorization": "Bearer 0b1e7d5e-0000-4000-8000-000000000000"}
+    status, answer = await asked(site, f"/{command}/site/key?value=7&amount=7", method, **key)
+    assert (status, "footfall import" in answer["error"]) == (405, True)
+    assert await views(site, "site/key") == 1
+
+
+# Limits.
+
+
+async def test_pages_of_other_sites_are_refused(make_site: Sites) -> None:
+    site = await make_site(STRANGER, COMPAT="abacus", SECURE_DOMAINS="blog.example")
+    assert await asked(site, "/hit/site/key") == (403, {"error": "Forbidden"})
+    known = {"referer": "https://blog.example/a"}
+    assert await asked(site, "/hit/site/key", **known) == (200, {"value": 1})
+
+
+async def test_who_counts_too_much_is_told_so(make_site: Sites) -> None:
+    site = await make_site(STRANGER, COMPAT="abacus", COUNTER_RATE="0.01")
+    page = {"referer": "https://blog.example/a"}
+    # By either way, a hit takes a token.
+    for _ in range(150):
+        await asked(site, "/hit/site/key")
+        answer = await asked(site, "/hit/:HOST:/:PATHNAME:", **page)
+    assert answer == (429, {"error": "Too Many Requests"})
+    assert (await asked(site, "/hit/site/key"))[0] == 429
+    assert (await asked(site, "/get/site/key"))[0] == 200
+
+
+async def test_at_the_limit_of_counters_no_new_one_begins(site: Site) -> None:
+    room = site.store.quota
+    room._limit = 1
+    await room.read()
+    assert await asked(site, "/hit/site/key") == (200, {"value": 1})
+    status, answer = await asked(site, "/hit/site/other")
+    assert (status, answer["error"].startswith("There are as many")) == (403, True)
+    assert await asked(site, "/hit/site/key") == (200, {"value": 2})

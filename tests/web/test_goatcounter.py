@@ -212,6 +212,7 @@ async def test_the_png_is_one_that_programs_read(site: Site) -> None:
         rest = rest[12 + length :]
     (_, head), (_, lines), (last, _) = chunks
     width, height, depth, *_ = struct.unpack(">IIBBBBB", head)
+    assert (width, height) == (200, 80)
     assert len(zlib.decompress(lines)) == height * (1 + -(-width * depth // 8))
     assert last == b"IEND"
 

@@ -123,8 +123,9 @@ def badge(look: Look, value: str) -> bytes:
     left, right = _half(label, style), _half(value, style)
     size = f'height="{style.height}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" {size} role="img" '
-        f'aria-label="{told}"><title>{told}</title>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" {size} '
+        f'viewBox="0 0 {left + right} {style.height}" role="img" aria-label="{told}">'
+        f"<title>{told}</title>",
         _sheen(style),
         f'<clipPath id="r"><rect width="{left + right}" {size} rx="{style.radius}"/></clipPath>',
         f'<g clip-path="url(#r)"><rect width="{left}" {size} fill="{paint(look.label_color)}"/>',
@@ -164,9 +165,10 @@ def _text(text: str, middle: float, width: int, style: Style) -> str:
     # Whatever fonts there are, it fits.
     length = max(width - 2 * padding, 1)
     baseline = round(style.height / 2 + style.font_size * 0.36)
+    adjust = "spacing" if style.spacing else "spacingAndGlyphs"
     return (
-        f'<text x="{middle:g}" y="{baseline}" textLength="{length}" '
-        f'lengthAdjust="spacingAndGlyphs">{html.escape(text)}</text>'
+        f'<text x="{middle:g}" y="{baseline}" textLength="{length}" lengthAdjust="{adjust}">'
+        f"{html.escape(text)}</text>"
     )
 
 
@@ -176,16 +178,19 @@ DIGITS = (
     *("74717", "74757", "71111", "75757", "75717"),
 )
 DOT_PIXELS = 4
+# GoatCounter's picture has 200 by 80 pixels, and pages show it in that size.
+LEAST_DOTS, LINES_OF_DOTS = 50, 20
 
 
 def number_as_png(number: int) -> bytes:
-    """A number in black on white."""
+    """A number in black on white, in the middle."""
     shown = [DIGITS[int(digit)] for digit in str(number)]
-    # A dot is free before each digit, behind the last, above and below.
     rows = ["0".join(f"{int(digit[row]):03b}" for digit in shown) for row in range(5)]
-    blank = "0" * len(rows[0])
-    dots = [f"0{row}0" for row in (blank, *rows, blank)]
-    width, height = DOT_PIXELS * len(dots[0]), DOT_PIXELS * len(dots)
+    across = max(LEAST_DOTS, len(rows[0]) + 2)
+    above = (LINES_OF_DOTS - len(rows)) // 2
+    below = LINES_OF_DOTS - len(rows) - above
+    dots = [row.center(across, "0") for row in (*[""] * above, *rows, *[""] * below)]
+    width, height = DOT_PIXELS * across, DOT_PIXELS * len(dots)
     lines = b"".join(_line(row) * DOT_PIXELS for row in dots)
     # One bit a pixel, in shades of grey.
     head = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)

@@ -157,6 +157,12 @@ async def test_a_page_is_one_in_each_spelling(site: Site, page: str) -> None:
     assert await number(site, page) == told("2")
 
 
+async def test_who_is_logged_in_is_told_the_same(site: Site) -> None:
+    await hit(site, p="/a")
+    assert await site.get("/counter/a.json", by=ADMIN) == told("1")[1]
+    assert await site.get("/counter/none.json", by=ADMIN) == (await number(site, "none"))[1]
+
+
 async def test_slashes_at_the_ends_may_be_left_out(site: Site) -> None:
     await hit(site, p="/a/")
     for page in ("a", "/a", "/a/", "a/", "%2Fa", "//a//"):
@@ -265,6 +271,10 @@ async def test_a_wrong_day_is_refused_by_its_name(counted: Site, query: str, fie
 
 
 async def test_the_whole_site_is_all_its_counters(counted: Site) -> None:
+    await counted.store.views_ever.doubt()
+    unknown = await counted.http.get("/counter/TOTAL.json")
+    assert (unknown.status_code, unknown.headers["retry-after"]) == (503, "1")
+    counted.clock.now += 60_000
     for _ in range(2):
         await counted.service.views_ever.keep_up()
         counted.clock.now += 20_000

@@ -75,7 +75,7 @@ _made = list[tuple[object, tuple[str, ...], Described]]()
 
 
 def description_of(site: Site) -> Described:
-    """The description of the operations that there are, made of the first site that is asked."""
+    """The description of the operations that there are, made of the first site that has them."""
     for table, compat, made in _made:
         if table is routes.TABLE and compat == site.compat:
             return made

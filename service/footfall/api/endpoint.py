@@ -126,9 +126,9 @@ def reply_of(row: Row, dialect: Dialect, data: Any) -> Reply | Response:
         is_read = row.method in READING and not row.is_unsafe
         data = tagged_by_body(body) if is_read else (body, b"")
     body, tag = data
-    if row.answer.type == JSON_TYPE:
+    if row.answer.type == JSON_TYPE and row.answer.status == 200:
         return body, tag
-    return Response(200, body, type=row.answer.type, tag=tag)
+    return Response(row.answer.status, body, type=row.answer.type, tag=tag)
 
 
 class Resource:

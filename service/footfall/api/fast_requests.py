@@ -34,8 +34,8 @@ class FastOperation:
     dialect: Dialect
     # Its metrics.
     route: Route
-    # Is it answered in JSON with the common headers, which the connection has ready as bytes? Then
-    # an operation's Reply or Response is sent as it is.
+    # Is it answered in JSON, with 200 and the common headers, which the connection has ready as
+    # bytes? Then an operation's Reply or Response is sent as it is.
     is_common: bool
 
     def finish(self, data: Any) -> Reply | Response:
@@ -106,7 +106,8 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
         key = id(row), id(dialect)
         if key not in self._operations:
             route = self._site.process.metrics.routes[row.route]
-            is_common = row.answer.type == JSON_TYPE and row.headers(dialect) is COMMON
+            is_plain = row.answer.type == JSON_TYPE and row.answer.status == 200
+            is_common = is_plain and row.headers(dialect) is COMMON
             self._operations[key] = FastOperation(row, dialect, route, is_common)
         return self._operations[key]
 

@@ -197,6 +197,8 @@ def create_site(
         counter_types=settings.counter_types,
         page_of=PageNames(settings.paths, lambda: store.decodes_paths),
         compat=settings.compat,
+        leancloud_app_id=settings.leancloud_app_id,
+        leancloud_app_key=settings.leancloud_app_key,
         salt=_salt_of(settings, store),
         rate_limits=limits,
         clients=Clients(

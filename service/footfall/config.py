@@ -189,6 +189,19 @@ class SiteSettings(OutboxSettings):
         "leancloud, open-kounter, busuanzi (and Vercount), goatcounter, abacus (and CountAPI), "
         "badges. Empty: none",
     )
+    leancloud_app_id: str = env(
+        "LEANCLOUD_APP_ID",
+        "",
+        str,
+        "The application that LeanCloud's clients have to name (X-LC-Id); empty: any",
+    )
+    leancloud_app_key: str = env(
+        "LEANCLOUD_APP_KEY",
+        "",
+        str,
+        "Its key, which they have to send or to sign with. It stands in the site's pages, so it is "
+        "no secret and protects nothing. Empty: any",
+    )
     paths: tuple[str, ...] = env(
         "PATHS",
         "",

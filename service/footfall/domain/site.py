@@ -103,6 +103,9 @@ class Site:
     viewer_of: Callable[[str], Awaitable[Viewer]]
     # Other counters' protocols that it speaks, besides Waline's.
     compat: tuple[str, ...] = ()
+    # What LeanCloud's clients have to name, "" for anything: the application and its key.
+    leancloud_app_id: str = ""
+    leancloud_app_key: str = ""
     account_rules: AccountRules = AccountRules()
     site_name: str = "Footfall"
     # By whom people may log in.

@@ -1,0 +1,281 @@
+"""LeanCloud's counters: the class Counter of its REST API, as Hexo's themes and Valine use it.
+
+A theme asks for the object of a page (`GET /1.1/classes/Counter?where={"url": "/a"}`), shows its
+`time`, and adds one (`PUT /1.1/classes/Counter/<objectId>`). Here every page has an object, also
+one that nobody has viewed: clients would create it, and two first readers at once created two.
+Names are told as the client spelt them, since themes compare them with what they asked for.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import orjson
+
+from ...domain.counters import VIEWS
+from ...domain.site import Site
+from ...errors import BadRequest, NoRoom, Refused, ServiceError
+from ...http.envelope import NO_ENVELOPE
+from ...http.params import MAX_PATH, Form, RawRequest
+from ...http.response import SHARED, Response
+from ...http.translations import translate
+from ...model import iso
+from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
+from ..endpoint import Row
+from ..fast import FastRequest
+from ..fields import Choice, Fields, Found, Text
+from ..prefixes import Prefix
+from ..schemas import NUMBER, TEXT, AnswerSchema, Schema
+from ..who import ANYBODY
+from .echo import EchoChange, EchoRead
+from .leancloud_fields import (
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    NAMES,
+    Batch,
+    FirstCount,
+    Increment,
+    Limit,
+    ObjectId,
+    Query,
+    Where,
+    id_of,
+    require_application,
+)
+
+# LeanCloud's codes: a field that cannot be, a class that is not there, as many as there may be.
+INVALID_FIELD, QUOTA = 105, 140
+OTHER_CLASS = 1
+# Nobody keeps when a page was viewed first or last, but SDKs read dates. They are always the same,
+# so that an unchanged count is an unchanged answer.
+NO_DATE = iso(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    query: Query
+    pages: Sequence[str]
+    limit: int
+    tells_number: bool
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Find":
+        require_application(request, site)
+        query: Query = found["where"]
+        pages = [site.page_of(name) for name in query.names]
+        return cls(query, pages, found["limit"], found["count"] == "1")
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """A view of the page with this name, or none where an object is created with 0."""
+
+    name: str
+    page: str
+    is_new: bool
+    views: int = 1
+
+
+def find(site: Site, parsed: Find) -> FastRequest:
+    answer = partial(_found, parsed)
+    if not parsed.pages:
+        return FastRequest(lambda numbers: answer([]))
+    return EchoRead(site, site.counters.names(parsed.pages, [VIEWS]), answer)
+
+
+def _found(parsed: Find, counts: Sequence[int]) -> dict[str, Any]:
+    query = parsed.query
+    both = zip(query.names, counts, strict=True)
+    rows = [_row(query.field, *each) for each in both if each[1] or not query.is_list]
+    number = {"count": len(rows)} if parsed.tells_number else {}
+    return {"results": rows[: parsed.limit], **number}
+
+
+def _row(field: str, name: str, count: int) -> dict[str, Any]:
+    dates = {"createdAt": NO_DATE, "updatedAt": NO_DATE}
+    return {"objectId": id_of(name), field: name, "title": "", "time": count, **dates}
+
+
+def save(site: Site, parsed: Save) -> FastRequest:
+    return _changes(site, [parsed], lambda counts: _saved(site, parsed))
+
+
+def batch(site: Site, parsed: Sequence[Save | ServiceError]) -> FastRequest:
+    """One round trip for all; several views of one page are all counted."""
+
+    def answer(counts: Sequence[int]) -> list[dict[str, Any]]:
+        return [_outcome(site, each) for each in parsed]
+
+    return _changes(site, [each for each in parsed if isinstance(each, Save)], answer)
+
+
+def _changes(site: Site, saves: Sequence[Save], answer: Any) -> FastRequest:
+    changes = [(each.page, VIEWS, 1) for each in saves if each.views]
+    return EchoChange(site, changes, answer) if changes else FastRequest(answer)
+
+
+def _outcome(site: Site, each: Save | ServiceError) -> dict[str, Any]:
+    if isinstance(each, ServiceError):
+        return {"error": _told(each, "")}
+    return {"success": _saved(site, each)}
+
+
+def _saved(site: Site, saved: Save) -> dict[str, str]:
+    date = "createdAt" if saved.is_new else "updatedAt"
+    return {"objectId": id_of(saved.name), date: iso(site.process.clock())}
+
+
+# Requests.
+
+
+def _checked(found: Found, request: RawRequest, site: Site) -> Any:
+    require_application(request, site)
+    return found["requests"]
+
+
+def _increment(found: Found, request: RawRequest, site: Site) -> Save:
+    require_application(request, site)
+    return _saved_view(found, site)
+
+
+def _creation(found: Found, request: RawRequest, site: Site) -> Save:
+    require_application(request, site)
+    return _created(found, site)
+
+
+def _saved_view(found: Found, site: Site) -> Save:
+    name = found["objectId"]
+    return Save(name, site.page_of(name), is_new=False)
+
+
+def _created(found: Found, site: Site) -> Save:
+    name = found["url"] or found["target"]
+    return Save(name, site.page_of(name), is_new=True, views=found["time"])
+
+
+def _names_a_page(form: Form, found: Found) -> None:
+    if not (found["url"] or found["target"]):
+        form.wrong("url", "url can not be blank, nor target")
+
+
+def _changes_time_alone(request: RawRequest) -> None:
+    _require_time_alone(request.fields)
+
+
+def _require_time_alone(body: Mapping[str, Any]) -> None:
+    """Raises BadRequest: who sends another field would think that it is stored."""
+    for name in body:
+        if name != "time":
+            raise BadRequest({name[:64]: f"{name[:64]} can not be changed, time alone can"})
+
+
+_FIND = Fields(
+    Find.of,
+    (
+        Where("where", "The pages, by the name that objects have: `url` or `target`"),
+        Limit("limit", "At most so many objects", DEFAULT_LIMIT, MAX_LIMIT),
+        Choice("count", "Whether to say how many objects there are", "0", ("0", "1")),
+    ),
+    source="query",
+)
+_CREATE = Fields(
+    _creation,
+    (
+        Text("url", "The page", MAX_PATH),
+        Text("target", "The page, where there is no `url`", MAX_PATH),
+        FirstCount("time", "Whether it counts a view"),
+    ),
+    check=_names_a_page,
+)
+_PUT = Fields(
+    _increment,
+    (ObjectId("objectId", "Of an object"), Increment("time", "One view more")),
+    before=_changes_time_alone,
+)
+
+
+def _batched(id: str | None, body: Mapping[str, Any], site: Site) -> Save:
+    """Raises BadRequest."""
+    if id is None:
+        return _created(_CREATE.read(body, site), site)
+    _require_time_alone(body)
+    return _saved_view(_PUT.read({**body, "objectId": id}, site), site)
+
+
+_BATCH = Fields(_checked, (Batch("requests", "What is to be done", _batched),))
+
+
+# Answers.
+
+
+def _refused(error: ServiceError, language: str) -> Response:
+    # Clients look at the status first, so what is refused has none of success.
+    status = 400 if isinstance(error, BadRequest) else 403
+    return Response(
+        status if isinstance(error, BadRequest | Refused) else error.status,
+        orjson.dumps(_told(error, language)),
+    )
+
+
+def _told(error: ServiceError, language: str) -> dict[str, Any]:
+    return {"code": _code(error), "error": translate(str(error), error.values, language)}
+
+
+def _code(error: ServiceError) -> int:
+    if isinstance(error, BadRequest):
+        return INVALID_FIELD
+    if isinstance(error, NoRoom):
+        return QUOTA
+    return OTHER_CLASS if error.status == 404 else error.status
+
+
+def _object(_optional: Mapping[str, Schema] | None = None, **needed: Schema) -> Schema:
+    members = {**needed, **(_optional or {})}
+    closed = {"required": [*needed], "additionalProperties": False}
+    return {"type": "object", "properties": members, **closed}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+_ERROR = _object(code=NUMBER, error=TEXT)
+_DATES = {"createdAt": TEXT, "updatedAt": TEXT}
+_COUNTER: Schema = {
+    "anyOf": [
+        _object(objectId=TEXT, title={"const": ""}, time=NUMBER, **{name: TEXT}, **_DATES)
+        for name in NAMES
+    ]
+}
+_CREATED = _object(objectId=TEXT, createdAt=TEXT)
+_UPDATED = _object(objectId=TEXT, updatedAt=TEXT)
+_SAVED: Schema = {"anyOf": [_CREATED, _UPDATED]}
+FOUND = AnswerSchema(_object({"count": NUMBER}, results=_list(_COUNTER)))
+CREATED = AnswerSchema(_CREATED, status=201)
+UPDATED = AnswerSchema(_UPDATED)
+OUTCOMES = AnswerSchema(_list({"anyOf": [_object(success=_SAVED), _object(error=_ERROR)]}))
+
+REFUSED = dict.fromkeys({*REFUSAL_STATUSES} - {200}, AnswerSchema(_ERROR))
+DIALECT = replace(
+    WALINE,
+    headers=SHARED,
+    envelope=NO_ENVELOPE,
+    refusals=Refusals(_refused, "LeanCloudError", REFUSED),
+)
+# A theme whose `server_url` ends with a slash asks for two of them.
+PREFIXES = (
+    Prefix("/1.1", DIALECT, name="LeanCloud"),
+    Prefix("//1.1", DIALECT, name="LeanCloud", is_described=False),
+)
+_row_of = partial(Row, who=ANYBODY, prefixes=PREFIXES)
+# Where the site names an application, headers decide. These are no part of what the fast path
+# knows, so there it prepares nothing, and the endpoint finds out who asks.
+ROWS = (
+    _row_of("leancloud_find", "GET", "/classes/Counter", _FIND, answer=FOUND, fast=find),
+    _row_of("leancloud_create", "POST", "/classes/Counter", _CREATE, answer=CREATED, fast=save),
+    _row_of(
+        "leancloud_increment", "PUT", "/classes/Counter/{objectId}", _PUT, answer=UPDATED, fast=save
+    ),
+    _row_of("leancloud_batch", "POST", "/batch", _BATCH, answer=OUTCOMES, fast=batch),
+)

@@ -1,0 +1,194 @@
+"""Open Kounter's counters, as the theme Fluid uses them: one path, and an action in the body.
+
+A counter is read by its target (`GET /api/counter?target=site-pv`), and a page's view counts
+several of them (`POST /api/counter` with `batch_inc`). A refusal has status 200 and a `code` other
+than 0, as in Open Kounter; where it is HTTP that fails, the status says so as well.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import orjson
+
+from ...domain.counters import VIEWS
+from ...domain.site import Site
+from ...errors import Forbidden, ServiceError, Unreadable
+from ...http.envelope import Envelope
+from ...http.params import MAX_PATH, Form, RawRequest
+from ...http.response import SHARED, Response
+from ...http.translations import translate
+from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
+from ..endpoint import Row
+from ..fast import FastRequest
+from ..fields import Choice, Field, Fields, Found, Schema, Shapes, Text
+from ..prefixes import Prefix
+from ..schemas import NUMBER, TEXT, AnswerSchema
+from ..who import ANYBODY
+from .echo import EchoChange, EchoRead
+
+# Fluid sends three.
+MAX_BATCH = 20
+FAILED = 1000
+# Theirs says "Origin not allowed", and that a body is no JSON, with status 200.
+FAILED_WITH_200 = (Forbidden, Unreadable)
+
+_OBJECT_PATH = re.compile(r"/classes/Counter/(.+)$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """`target` is a page's name as the client spelt it, which answers repeat."""
+
+    target: str
+    page: str
+
+    def told(self, count: int) -> dict[str, Any]:
+        return {"time": count, "target": self.target}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    counters: Sequence[Counter]
+    # "" if it only reads.
+    action: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Ask":
+        return cls([_counter(found["target"], site)], found["action"])
+
+    @classmethod
+    def of_batch(cls, found: Found, request: RawRequest, site: Site) -> "Ask":
+        return cls([_counter(target, site) for target in found["requests"]], found["action"])
+
+
+def _counter(target: str, site: Site) -> Counter:
+    return Counter(target, site.page_of(target))
+
+
+def _counter_of(found: Found, request: RawRequest, site: Site) -> Counter:
+    return _counter(found["target"], site)
+
+
+def read(site: Site, parsed: Counter) -> FastRequest:
+    # Nobody keeps when a counter began and changed last; theirs tells 0 where it does not know.
+    dates = {"created_at": 0, "updated_at": 0}
+    return _read(site, parsed, lambda counts: {**parsed.told(counts[0]), **dates})
+
+
+def ask(site: Site, parsed: Ask) -> FastRequest:
+    if not parsed.action:
+        (counter,) = parsed.counters
+        return _read(site, counter, lambda counts: counter.told(counts[0]))
+    answer = _told_all if parsed.action == BATCH else _told_one
+    changes = [(each.page, VIEWS, 1) for each in parsed.counters]
+    return EchoChange(site, changes, partial(answer, parsed.counters))
+
+
+def _read(site: Site, counter: Counter, answer: Any) -> FastRequest:
+    return EchoRead(site, site.counters.names([counter.page], [VIEWS]), answer)
+
+
+def _told_one(counters: Sequence[Counter], counts: Sequence[int]) -> dict[str, Any]:
+    return counters[0].told(counts[0])
+
+
+def _told_all(counters: Sequence[Counter], counts: Sequence[int]) -> list[dict[str, Any]]:
+    return [each.told(count) for each, count in zip(counters, counts, strict=True)]
+
+
+# Requests.
+
+
+@dataclass(frozen=True, slots=True)
+class Targets(Field):
+    """The targets of a batch: a list of objects."""
+
+    @property
+    def is_required(self) -> bool:
+        return True
+
+    def read(self, form: Form, site: Site) -> Sequence[str]:
+        value = form.value(self.name)
+        if not isinstance(value, list) or not 0 < len(value) <= MAX_BATCH:
+            form.wrong(self.name, f"{self.name} need a list of 1 to {MAX_BATCH}")
+            return []
+        targets = [_target_of(each) for each in value]
+        for i, target in enumerate(targets):
+            if not isinstance(target, str) or not 0 < len(target) <= MAX_PATH:
+                name = f"{self.name}.{i}.target"
+                form.wrong(name, f"{name} need a string of 1 to {MAX_PATH} characters")
+        return targets
+
+    def schema(self, site: Site) -> Schema:
+        target = {"type": "string", "minLength": 1, "maxLength": MAX_PATH}
+        members = {"target": target, "path": {"type": "string"}}
+        items = {"type": "object", "properties": members}
+        return {"type": "array", "items": items, "minItems": 1, "maxItems": MAX_BATCH}
+
+    def bounds(self) -> str:
+        return f"1 to {MAX_BATCH} with a `target` of {MAX_PATH:,} characters at most"
+
+
+def _target_of(item: object) -> Any:
+    """Its target; or what stands in a path of LeanCloud's form, which a theme may still send."""
+    if not isinstance(item, Mapping):
+        return None
+    target, path = item.get("target"), item.get("path")
+    if target or not isinstance(path, str):
+        return target
+    found = _OBJECT_PATH.search(path)
+    return found[1] if found else None
+
+
+BATCH = "batch_inc"
+_ACTION = Choice("action", "What to do; nothing reads", "", ("inc", BATCH))
+_TARGET = Text("target", "The counter", MAX_PATH, required="target can not be blank")
+_GET = Fields(_counter_of, (_TARGET,), source="query")
+_POST = Shapes(
+    (
+        Fields(
+            Ask.of_batch,
+            (_ACTION, Targets("requests", "The counters to raise by one")),
+            when=lambda request: request.fields.get("action") == BATCH,
+        ),
+        Fields(Ask.of, (_ACTION, _TARGET)),
+    )
+)
+
+
+# Answers.
+
+
+def _refused(error: ServiceError, language: str) -> Response:
+    said = translate(str(error), error.values, language)
+    status = 200 if isinstance(error, FAILED_WITH_200) else error.status
+    return Response(status, orjson.dumps({"code": FAILED, "message": said}))
+
+
+def _object(**members: Schema) -> Schema:
+    closed = {"required": [*members], "additionalProperties": False}
+    return {"type": "object", "properties": members, **closed}
+
+
+_NUMBER, _TEXT = dict(NUMBER), dict(TEXT)
+_COUNTED = _object(time=_NUMBER, target=_TEXT)
+READ = AnswerSchema(_object(time=_NUMBER, target=_TEXT, created_at=_NUMBER, updated_at=_NUMBER))
+COUNTED = AnswerSchema({"anyOf": [_COUNTED, {"type": "array", "items": _COUNTED}]})
+REFUSED = AnswerSchema(_object(code={"const": FAILED}, message=_TEXT))
+STATUSES = {200, *REFUSAL_STATUSES} - {each.status for each in FAILED_WITH_200}
+DIALECT = replace(
+    WALINE,
+    headers=SHARED,
+    envelope=Envelope(b'{"code":0,"data":', b"}"),
+    refusals=Refusals(_refused, "OpenKounterError", dict.fromkeys(STATUSES, REFUSED)),
+)
+PREFIXES = (Prefix("", DIALECT, name="Open Kounter"),)
+_row = partial(Row, who=ANYBODY, prefixes=PREFIXES)
+# Waline's operations are under /api as well; none is called so.
+ROWS = (
+    _row("open_kounter_read", "GET", "/api/counter", _GET, answer=READ, fast=read),
+    _row("open_kounter_count", "POST", "/api/counter", _POST, answer=COUNTED, fast=ask),
+)

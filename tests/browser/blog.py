@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-from .packages import VERSIONS, bundle
+from .packages import SCRIPTS, VERSIONS, bundle, script
 
 TYPES = {
     ".css": "text/css",
@@ -23,7 +23,8 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A pa
 
 
 class Blog:
-    """Pages by path, the clients' files under /clients/, and a picture for every avatar."""
+    """Pages by path, the clients' files under /clients/, those of other counters' clients under
+    /scripts/, and a picture for every avatar."""
 
     def __init__(self) -> None:
         self.pages: dict[str, str] = {}
@@ -52,6 +53,9 @@ class Blog:
         for version in VERSIONS:
             if f"/clients/{version}/" in head + body:
                 bundle(version)
+        for name in SCRIPTS:
+            if f"/scripts/{name}" in head + body:
+                script(name)
         self.pages[path] = PAGE.format(head=head, body=body)
         return self.url + quote(path)
 
@@ -62,6 +66,8 @@ class Blog:
             case ["", "clients", version, name] if version in VERSIONS:
                 file = bundle(version) / Path(name).name
                 return (TYPES[file.suffix], file.read_bytes()) if file.is_file() else None
+            case ["", "scripts", name] if name in SCRIPTS:
+                return TYPES[".js"], script(name).read_bytes()
             case ["", "avatar", name]:
                 return TYPES[".svg"], _avatar(name)
         return None

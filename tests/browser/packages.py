@@ -19,6 +19,50 @@ def bundle(version: str) -> Path:
     return unpacked(package, VERSIONS[version], CACHE / "clients" / version) / "dist"
 
 
+# Scripts of other counters' clients, by the name under which the blog has them: the package, its
+# SHA-256, and the file in it.
+_NEXT = (
+    "hexo-theme-next@8.29.0",
+    "ad305613aafcd7e73d06a391908b88ea5ceb59ba81250027e9bd782126ea44c2",
+)
+_FLUID = (
+    "hexo-theme-fluid@1.9.9",
+    "dd87b9a80765e24a6ca342555cb577bc3c218b4b4871189b4553f7f0f8fb55e9",
+)
+SCRIPTS = {
+    "next-config.js": (*_NEXT, "source/js/config.js"),
+    "next-counter.js": (*_NEXT, "source/js/third-party/statistics/lean-analytics.js"),
+    "fluid-leancloud.js": (*_FLUID, "source/js/leancloud.js"),
+    "fluid-openkounter.js": (*_FLUID, "source/js/openkounter.js"),
+    "valine-1.3.10.js": (
+        "valine@1.3.10",
+        "5279dcc59b206368e35cc3371af1cacd7346874a3cb10397d563bf833a685a18",
+        "dist/Valine.min.js",
+    ),
+    "valine-1.5.3.js": (
+        "valine@1.5.3",
+        "0c00e6e42e5360257e193eb7aeb343688971502e89ce0d7e46ff007ea4114221",
+        "dist/Valine.min.js",
+    ),
+    "leancloud-3.js": (
+        "leancloud-storage@3.15.0",
+        "522d66fbad139ae57009a7f05b7e9d910ddcaff5df2f62cd5c263973246751b7",
+        "dist/av-min.js",
+    ),
+    "leancloud-4.js": (
+        "leancloud-storage@4.15.2",
+        "cc08978ed3df704a38ecc50736fd23a6c5c87e5b586d2564bda01d358d70a0d2",
+        "dist/av-min.js",
+    ),
+}
+
+
+def script(name: str) -> Path:
+    """One of SCRIPTS, as it was published."""
+    package, sha256, file = SCRIPTS[name]
+    return unpacked(package, sha256, CACHE / package) / file
+
+
 AXE = "axe-core@4.10.3"
 AXE_SHA256 = "0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292"
 

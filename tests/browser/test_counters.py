@@ -1,0 +1,194 @@
+"""What readers see of other counters' published clients, whose address alone was changed."""
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.support.serving import Serving
+
+from .blog import Blog
+from .clients import CLIENTS
+from .conftest import NewVisitor, Start
+from .counters import (
+    FLUID_NUMBERS,
+    SETTINGS,
+    VALINES,
+    VALINES_OWN,
+    Valine,
+    fluid,
+    next_list,
+    next_post,
+    next_visitors,
+)
+from .visitor import Sent, Visitor
+
+COUNT = ".leancloud-visitors-count"
+PAGE = "/2020/你好/"
+
+
+@pytest.fixture
+def speaking(start: Start) -> Serving:
+    """A service that knows the application, so that keys and signatures are judged."""
+    return start(COMPAT="leancloud,open-kounter", **SETTINGS)
+
+
+def views(service: Serving, path: str) -> int:
+    count: int = httpx.get(f"{service.url}/article", params={"path": path}).json()
+    return count
+
+
+def opened(visitor: Visitor, blog: Blog, path: str, body: str) -> Visitor:
+    visitor.open(blog.publish(path, body))
+    visitor.come_to_rest()
+    return visitor
+
+
+def asked(visitor: Visitor, service: Serving, about: str = "") -> list[str]:
+    """The methods of its requests about this, without preflights."""
+    sent = [each for each in visitor.asked(service.url) if about in each.path]
+    return [each.method for each in sent if each.method != "OPTIONS"]
+
+
+def forgiving(visitor: Visitor) -> Visitor:
+    for each in VALINES_OWN:
+        visitor.forgive(each)
+    return visitor
+
+
+def numbers(visitor: Visitor, kind: str) -> list[Locator]:
+    return [visitor.page.locator(f"#{kind}-{name}") for name in FLUID_NUMBERS]
+
+
+@pytest.mark.parametrize("security", [True, False])
+def test_next_counts_a_first_view_and_each_later_one(
+    blog: Blog, speaking: Serving, new_visitor: NewVisitor, path: str, security: bool
+) -> None:
+    """`security` says that the theme must not create what is not there: all is there."""
+    body = next_post(speaking.url, path, security=security)
+    for number in (1, 2, 3):
+        visitor = opened(new_visitor(), blog, path, body)
+        expect(visitor.page.locator(COUNT)).to_have_text(str(number))
+        assert asked(visitor, speaking) == ["GET", "PUT"]
+        assert views(speaking, path) == number
+
+
+def test_next_lists_the_counts_of_posts_and_counts_none(
+    blog: Blog, speaking: Serving, new_visitor: NewVisitor, path: str
+) -> None:
+    for _ in range(2):
+        opened(new_visitor(), blog, PAGE, next_post(speaking.url, PAGE))
+    visitor = opened(new_visitor(), blog, path, next_list(speaking.url, PAGE, "/never/"))
+    expect(visitor.page.locator(COUNT)).to_have_text(["2", "0"])
+    assert asked(visitor, speaking) == ["GET"]
+    assert [views(speaking, each) for each in (PAGE, "/never/", path)] == [2, 0, 0]
+
+
+def test_a_slash_behind_the_address_does_no_harm(
+    blog: Blog, speaking: Serving, visitor: Visitor, path: str
+) -> None:
+    opened(visitor, blog, path, next_post(f"{speaking.url}/", path))
+    expect(visitor.page.locator(COUNT)).to_have_text("1")
+    assert views(speaking, path) == 1
+
+
+def test_next_with_another_key_is_refused(
+    blog: Blog, start: Start, visitor: Visitor, path: str
+) -> None:
+    """Nothing is counted, and the page does not break."""
+    service = start(COMPAT="leancloud", LEANCLOUD_APP_KEY="another")
+    visitor.forgive("401")
+    visitor.forgive("LeanCloud Counter Error")
+    opened(visitor, blog, path, next_post(service.url, path))
+    expect(visitor.page.locator(COUNT)).to_have_text("")
+    assert views(service, path) == 0
+
+
+@pytest.mark.parametrize("kind", ["leancloud", "openkounter"])
+def test_fluid_counts_the_site_its_visitors_and_the_page(
+    blog: Blog, speaking: Serving, new_visitor: NewVisitor, kind: str
+) -> None:
+    body = fluid(speaking.url, kind)
+    visitor = opened(new_visitor(), blog, PAGE, body)
+    for shown in numbers(visitor, kind):
+        expect(shown).to_have_text("1")
+        expect(shown).to_be_visible()
+    assert asked(visitor, speaking) == ["GET", "GET", "GET", "POST"]
+    # The same visitor again, on another page, and somebody else.
+    opened(visitor, blog, "/other/", body)
+    for shown, number in zip(numbers(visitor, kind), ("2", "1", "1"), strict=True):
+        expect(shown).to_have_text(number)
+    visitor = opened(new_visitor(), blog, PAGE, body)
+    for shown, number in zip(numbers(visitor, kind), ("3", "2", "2"), strict=True):
+        expect(shown).to_have_text(number)
+    assert [views(speaking, each) for each in ("site-pv", "site-uv", PAGE)] == [3, 2, 2]
+
+
+def test_fluid_counts_an_index_as_its_folder(
+    blog: Blog, speaking: Serving, visitor: Visitor, path: str
+) -> None:
+    opened(visitor, blog, f"{path}/index.html", fluid(speaking.url, "leancloud"))
+    expect(visitor.page.locator("#leancloud-page-views")).to_have_text("1")
+    assert views(speaking, f"{path}/") == 1
+
+
+@pytest.mark.parametrize("valine", VALINES, ids=str)
+def test_valine_counts_a_first_view_and_each_later_one(
+    blog: Blog, speaking: Serving, new_visitor: NewVisitor, valine: Valine
+) -> None:
+    """Its comments are not kept here, and it says so where they would be."""
+    # As a theme's template writes the path of a page.
+    body = valine.body(speaking.url, "/2020/%E4%BD%A0%E5%A5%BD/")
+    for number in (1, 2):
+        visitor = forgiving(new_visitor())
+        opened(visitor, blog, PAGE, body)
+        expect(visitor.page.locator(COUNT)).to_have_text(str(number))
+        assert asked(visitor, speaking, "/Counter") == ["GET", "PUT"]
+        assert views(speaking, PAGE) == number
+
+
+@pytest.mark.parametrize("valine", VALINES, ids=str)
+def test_valine_lists_the_counts_of_posts(
+    blog: Blog, speaking: Serving, visitor: Visitor, path: str, valine: Valine
+) -> None:
+    httpx.post(f"{speaking.url}/article", json={"path": PAGE})
+    more = next_visitors("/never/")
+    opened(forgiving(visitor), blog, path, more + valine.body(speaking.url, PAGE))
+    shown = visitor.page.locator(f'[id="{PAGE}"] {COUNT}')
+    expect(shown).to_have_text("1")
+    assert asked(visitor, speaking, "/Counter") == ["GET"]
+    assert views(speaking, PAGE) == 1
+
+
+def test_one_page_is_one_counter_whichever_client_it_has(
+    blog: Blog, speaking: Serving, new_visitor: NewVisitor
+) -> None:
+    """A site may move from one to the other, and its readers' old tabs come back."""
+    waline = CLIENTS[-1]
+    bodies = [
+        (next_post(speaking.url, PAGE), COUNT),
+        *((valine.body(speaking.url, PAGE), COUNT) for valine in VALINES),
+        (fluid(speaking.url, "leancloud"), "#leancloud-page-views"),
+        (fluid(speaking.url, "openkounter"), "#openkounter-page-views"),
+        (
+            waline.views_element(PAGE) + waline.body(speaking.url, path=PAGE, **waline.counting),
+            waline.views,
+        ),
+        (next_post(speaking.url, PAGE), COUNT),
+    ]
+    for number, (body, where) in enumerate(bodies, 1):
+        visitor = forgiving(new_visitor())
+        opened(visitor, blog, PAGE, body)
+        expect(visitor.page.locator(where)).to_have_text(str(number))
+        assert views(speaking, PAGE) == number
+
+
+def test_a_service_that_does_not_speak_it_leaves_the_page_whole(
+    blog: Blog, start: Start, visitor: Visitor, path: str
+) -> None:
+    service = start()
+    visitor.forgive("404")
+    visitor.forgive("LeanCloud Counter Error")
+    opened(visitor, blog, path, next_post(service.url, path) + "<p>the post</p>")
+    expect(visitor.page.locator("p")).to_have_text("the post")
+    assert Sent("PUT", service.url) not in visitor.asked(service.url)
+    assert views(service, path) == 0

@@ -29,6 +29,7 @@ def advice(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
         yield f"these settings of the reference do nothing here: {', '.join(names)}"
     yield from _overruled(settings, environ)
     yield from _without_effect(settings)
+    yield from _of_a_protocol_that_is_not_spoken(settings)
     yield from _dangerous(settings)
 
 
@@ -87,6 +88,15 @@ def _without_effect(settings: Settings) -> Iterator[str]:
         )
     if settings.setup_code and settings.registration == "closed":
         yield "SETUP_CODE does nothing: with REGISTRATION=closed nobody registers"
+
+
+def _of_a_protocol_that_is_not_spoken(settings: Settings) -> Iterator[str]:
+    if "leancloud" in settings.compat:
+        return
+    if settings.leancloud_app_id:
+        yield "LEANCLOUD_APP_ID does nothing without COMPAT=leancloud"
+    if settings.leancloud_app_key:
+        yield "LEANCLOUD_APP_KEY does nothing without COMPAT=leancloud"
 
 
 def _captcha_without_key(settings: Settings) -> Iterator[str]:

@@ -111,6 +111,8 @@ def test_all_reasons_not_to_start_are_named_at_once() -> None:
         ({"READ_FROM_REPLICAS": "true"}, "READ_FROM_REPLICAS does nothing"),
         ({"DISABLE_IMAGES": "1", "IMAGE_PROXY": "https://p"}, "IMAGE_PROXY does nothing"),
         ({"AVATAR_KEY": "secret"}, "AVATAR_KEY does nothing"),
+        ({"LEANCLOUD_APP_ID": "a"}, "LEANCLOUD_APP_ID does nothing without COMPAT"),
+        ({"LEANCLOUD_APP_KEY": "k", "COMPAT": "open-kounter"}, "LEANCLOUD_APP_KEY does nothing"),
         ({"SETUP_CODE": "c", "REGISTRATION": "closed"}, "SETUP_CODE does nothing"),
         ({"TURNSTILE_SECRET": "s"}, "without TURNSTILE_KEY nobody passes the captcha"),
         ({"RECAPTCHA_V3_SECRET": "s"}, "without RECAPTCHA_V3_KEY nobody passes the captcha"),
@@ -139,6 +141,7 @@ def test_a_setting_that_another_one_overrules_is_named(
         {"SITE_URL": "https://blog.example", "SECURE_DOMAINS": r"/\.example$/"},
         {"SITE_URL": "https://blog.example", "SECURE_DOMAINS": "blog.example"},
         {"DISABLE_REGION": "true"},
+        {"COMPAT": "leancloud", "LEANCLOUD_APP_ID": "a", "LEANCLOUD_APP_KEY": "k"},
     ],
 )
 def test_settings_that_go_together_need_no_advice(environ: dict[str, str]) -> None:

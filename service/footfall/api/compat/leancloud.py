@@ -50,6 +50,8 @@ OTHER_CLASS = 1
 # Nobody keeps when a page was viewed first or last, but SDKs read dates. They are always the same,
 # so that an unchanged count is an unchanged answer.
 NO_DATE = iso(0)
+# What an error looks like.
+Told = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def save(site: Site, parsed: Save) -> FastRequest:
     return _changes(site, [parsed], lambda counts: _saved(site, parsed))
 
 
-def batch(site: Site, parsed: Sequence[Save | ServiceError]) -> FastRequest:
+def batch(site: Site, parsed: Sequence[Save | Told]) -> FastRequest:
     """One round trip for all; several views of one page are all counted."""
 
     def answer(counts: Sequence[int]) -> list[dict[str, Any]]:
@@ -115,10 +117,10 @@ def _changes(site: Site, saves: Sequence[Save], answer: Any) -> FastRequest:
     return EchoChange(site, changes, answer) if changes else FastRequest(answer)
 
 
-def _outcome(site: Site, each: Save | ServiceError) -> dict[str, Any]:
-    if isinstance(each, ServiceError):
-        return {"error": _told(each, "")}
-    return {"success": _saved(site, each)}
+def _outcome(site: Site, each: Save | Told) -> dict[str, Any]:
+    if isinstance(each, Save):
+        return {"success": _saved(site, each)}
+    return {"error": each}
 
 
 def _saved(site: Site, saved: Save) -> dict[str, str]:
@@ -129,9 +131,12 @@ def _saved(site: Site, saved: Save) -> dict[str, str]:
 # Requests.
 
 
-def _checked(found: Found, request: RawRequest, site: Site) -> Any:
+def _judged(found: Found, request: RawRequest, site: Site) -> list[Save | Told]:
     require_application(request, site)
-    return found["requests"]
+    # An error would keep all that it was raised in for as long as the fast path keeps the request.
+    return [
+        _told(each, "") if isinstance(each, ServiceError) else each for each in found["requests"]
+    ]
 
 
 def _increment(found: Found, request: RawRequest, site: Site) -> Save:
@@ -203,7 +208,7 @@ def _batched(id: str | None, body: Mapping[str, Any], site: Site) -> Save:
     return _saved_view(_PUT.read({**body, "objectId": id}, site), site)
 
 
-_BATCH = Fields(_checked, (Batch("requests", "What is to be done", _batched),))
+_BATCH = Fields(_judged, (Batch("requests", "What is to be done", _batched),))
 
 
 # Answers.
@@ -218,7 +223,7 @@ def _refused(error: ServiceError, language: str) -> Response:
     )
 
 
-def _told(error: ServiceError, language: str) -> dict[str, Any]:
+def _told(error: ServiceError, language: str) -> Told:
     return {"code": _code(error), "error": translate(str(error), error.values, language)}
 
 

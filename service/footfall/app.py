@@ -30,6 +30,7 @@ from .domain.sessions import Sessions
 from .domain.site import Site
 from .domain.sources import host_name
 from .domain.statistics import Statistics
+from .domain.totals import KnownTotals
 from .domain.views_ever import ViewsEver
 from .driver.client import connect
 from .driver.keys import Keys, digest
@@ -184,6 +185,9 @@ def create_site(
     clock = process.clock
     sessions = _sessions_of(settings, store, clock)
     limits = RateLimits(settings.counter_rate, settings.new_counter_rate, process.trusted_proxies)
+    statistics = _statistics_of(settings, store, clock)
+    views_ever = ViewsEver(store.views_ever, clock, is_on=settings.statistics != "off")
+    account_rules = account_rules_of(settings)
     return _of_nouns(store)(
         process=process,
         recipients=_recipients_of(settings, store, clock),
@@ -210,22 +214,27 @@ def create_site(
         sessions=sessions,
         devices=Devices(store.accounts, clock),
         viewer_of=viewer_of or sessions.viewer,
-        account_rules=account_rules_of(settings),
-        statistics=Statistics(
-            store.views,
-            store.site_views,
-            Calendar(settings.timezone),
-            datable(clock),
-            settings.statistics_months,
-            own_hosts(settings),
-            store.moment.salts if isinstance(store.moment, Moments) else None,
-            kept=settings.statistics,
-        ),
-        views_ever=ViewsEver(store.views_ever, clock, is_on=settings.statistics != "off"),
+        account_rules=account_rules,
+        statistics=statistics,
+        views_ever=views_ever,
+        totals=KnownTotals(views_ever, statistics, account_rules, clock),
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),
         export=_export_of(store, clock),
         importer=cache(partial(_importer_of, store)),
+    )
+
+
+def _statistics_of(settings: SiteSettings, store: Store, clock: Callable[[], int]) -> Statistics:
+    return Statistics(
+        store.views,
+        store.site_views,
+        Calendar(settings.timezone),
+        datable(clock),
+        settings.statistics_months,
+        own_hosts(settings),
+        store.moment.salts if isinstance(store.moment, Moments) else None,
+        kept=settings.statistics,
     )
 
 

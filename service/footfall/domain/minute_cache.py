@@ -17,6 +17,13 @@ class MinuteCache:
         self._minute = 0
         self._made: dict[Hashable, asyncio.Task[Any]] = {}
 
+    def known(self, key: Hashable) -> Any:
+        """The same without waiting; None if nothing has been made of it in this minute."""
+        task = self._made.get(key)
+        if task is None or not task.done() or self._clock() // MINUTE_MS != self._minute:
+            return None
+        return None if task.cancelled() or task.exception() else task.result()
+
     async def find_or_make(self, key: Hashable, make: Callable[[], Awaitable[Any]]) -> Any:
         """What `make` returns, or has returned in this minute. Raises what it raises."""
         minute = self._clock() // MINUTE_MS

@@ -38,6 +38,7 @@ from .recipients import Recipients
 from .rules import AccountRules, Rules
 from .sessions import Sessions
 from .statistics import Statistics
+from .totals import KnownTotals
 from .views_ever import ViewsEver
 
 
@@ -84,6 +85,7 @@ class Site:
     cooldown: Cooldown
     statistics: Statistics
     views_ever: ViewsEver
+    totals: KnownTotals
     # How much Redis stores of it, and how many requests wait for the next batches.
     scale: Scale
     waiting: Callable[[], int]

@@ -36,7 +36,8 @@ from .salts import Salts
 from .sources import host_name, source_of
 
 # The longest month.
-MONTH_MS = 31 * 24 * HOUR_MS
+DAYS_OF_MONTH = 31
+MONTH_MS = DAYS_OF_MONTH * 24 * HOUR_MS
 # An hour such as 2026112316 divided by this is its day.
 DAY = 100
 # How many visitors of a day are known one by one: of a page, and of the site, whose shares have
@@ -178,6 +179,16 @@ class Statistics:
             for month, each in kept.items()
             for day, views in each.days.items()
         }
+
+    async def visitors(self, path: str | None) -> int:
+        """The sum of all days that are kept, of a page, or with None of the site; 0 where visitors
+        are not told apart."""
+        if not self.keeps_visitors:
+            return 0
+        today = self.today()
+        first = date_of(today).replace(day=1) - timedelta(days=self._months * DAYS_OF_MONTH)
+        days = await self._days(path, day_number(first), today)
+        return sum(day.visitors for day in days.values())
 
     async def hours(self, path: str | None, first: int, last: int) -> dict[int, int]:
         """The views by hour, such as 2026112316, as far as is known: of a page for three days."""

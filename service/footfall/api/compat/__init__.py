@@ -6,12 +6,13 @@ They have no store and no keys of their own. COMPAT says which of them a site sp
 from collections.abc import Collection, Mapping, Sequence
 
 from ..endpoint import Row
-from . import abacus, badges, goatcounter, leancloud, open_kounter
+from . import abacus, badges, busuanzi, goatcounter, leancloud, open_kounter
 
 # By the names in COMPAT (model.PROTOCOLS).
 ROWS: Mapping[str, Sequence[Row]] = {
     "leancloud": leancloud.ROWS,
     "open-kounter": open_kounter.ROWS,
+    "busuanzi": busuanzi.ROWS,
     "goatcounter": goatcounter.ROWS,
     "abacus": abacus.ROWS,
     # The last: one of its paths begins with any host.

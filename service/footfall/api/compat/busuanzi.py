@@ -1,0 +1,199 @@
+"""busuanzi's API, and soxft's: a page is told by a header, not by what is sent.
+
+busuanzi's `GET /busuanzi?jsonpCallback=f` and soxft's `GET /jsonp?callback=f` count a view of the
+page in Referer, and answer a script that calls `f`. Browsers cut the Referer to another host down
+to `https://blog.example/`, unless the script's element says otherwise, and then every view is one
+of `/`: nobody can tell that from a view of the front page. soxft's `POST /api` has the whole
+address in `x-bsz-referer`; `GET` reads.
+
+Identities that clients send are ignored, since anybody could make new ones. So `/` is left to the
+demonstration, where busuanzi answered too, and all requests with an own header have `run` alone:
+the fast path knows no headers.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import orjson
+
+from ...domain.clients import NOBODY
+from ...domain.site import Site
+from ...errors import ServiceError, StoreUnavailable, WrongMethod
+from ...http.envelope import NO_ENVELOPE, Envelope
+from ...http.params import RawRequest
+from ...http.response import SHARED, Reply, Response
+from ...model import Caller
+from ..dialects import WALINE, Refusals
+from ..endpoint import Row
+from ..fast import answered, client_of
+from ..fields import Fields, Found, Text
+from ..prefixes import Prefix
+from ..schemas import AnswerSchema
+from ..who import ANYBODY
+from . import vercount
+from .vercount import FOUR, Address, Numbers, View, counted, every, looked_up, some
+
+MAX_CALLBACK = 64
+_CALLBACK = re.compile(r"[A-Za-z_$][A-Za-z0-9_.$]*")
+SCRIPT = b"text/javascript; charset=utf-8"
+# Clients store it, and send it with their next view. It is the same for everybody.
+IDENTITY = b"footfall"
+
+
+def _page_in(header: str, request: RawRequest, site: Site) -> str:
+    """Raises BadRequest."""
+    value = request.headers.get(header.encode(), b"").decode(errors="replace")
+    field = Address(header, "", required=f"{header} can not be blank")
+    found = Fields(_nothing, (field,)).read({header: value}, site)
+    return str(found[header])
+
+
+def _nothing(found: Found, request: RawRequest, site: Site) -> None:
+    """Only its fields are read."""
+
+
+# JSONP.
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A view, and the function that is called with its numbers."""
+
+    page: str
+    callback: str
+
+
+def _judge_callback(name: str, text: str, site: Site) -> str:
+    """The name is written into a script."""
+    is_name = _CALLBACK.fullmatch(text)
+    return "" if is_name else f"{name} need the name of a function, of letters, digits, _, $ and ."
+
+
+def _callback(name: str) -> Fields:
+    def made(found: Found, request: RawRequest, site: Site) -> Called:
+        return Called(_page_in("referer", request, site), found[name])
+
+    field = Text(
+        name,
+        "The function that is called with the numbers; the page is the Referer",
+        MAX_CALLBACK,
+        required=f"{name} can not be blank",
+        check=partial(_judge_callback, name),
+    )
+    return Fields(made, (field,), source="query")
+
+
+def _script(callback: str, numbers: object) -> Reply:
+    """The function may be gone by then."""
+    return b"try{%b(%b);}catch(e){}" % (callback.encode(), orjson.dumps(numbers)), b""
+
+
+def _of_busuanzi(numbers: Numbers) -> object:
+    # busuanzi's own version, which copies of its script know.
+    return some(numbers) | {"version": 2.4}
+
+
+def _calls(of: Callable[[Numbers], object]) -> Callable[[Site, Called, Caller], Awaitable[object]]:
+    async def call(site: Site, parsed: Called, caller: Caller) -> object:
+        view = counted(site, parsed.page, lambda numbers: _script(parsed.callback, of(numbers)))
+        return await answered(view, client_of(site, caller))
+
+    return call
+
+
+def _refused_by_script(error: ServiceError, language: str) -> Response:
+    """Browsers run only what comes with 200."""
+    words = orjson.dumps(f"footfall: {error}")
+    body = b"try{console.error(%b)}catch(e){}" % words
+    return Response(_status_of(error), body, type=SCRIPT)
+
+
+# soxft.
+
+
+def _view(found: Found, request: RawRequest, site: Site) -> View:
+    return View(_page_in("x-bsz-referer", request, site))
+
+
+async def _count(site: Site, parsed: View, caller: Caller) -> object:
+    return await answered(counted(site, parsed.page, every), client_of(site, caller))
+
+
+async def _read(site: Site, parsed: View, caller: Caller) -> object:
+    return await answered(looked_up(site, parsed.page, every), NOBODY)
+
+
+def _refused(error: ServiceError, language: str) -> Response:
+    told = {"success": False, "message": str(error), "data": {}}
+    return Response(_status_of(error), orjson.dumps(told))
+
+
+def _status_of(error: ServiceError) -> int:
+    """Clients read the words of 200 alone; what is the service's own fault is told as such."""
+    return error.status if isinstance(error, WrongMethod) or error.status >= 500 else 200
+
+
+def _told(answer: AnswerSchema) -> Mapping[int, AnswerSchema]:
+    """Of each status."""
+    return dict.fromkeys((200, StoreUnavailable.status), answer)
+
+
+_ANSWER = AnswerSchema({"type": "string"}, type=SCRIPT)
+JSONP = replace(
+    WALINE,
+    headers=SHARED,
+    envelope=NO_ENVELOPE,
+    refusals=Refusals(_refused_by_script, "BusuanziScriptError", _told(_ANSWER)),
+)
+_FAILURE = AnswerSchema(
+    {
+        "type": "object",
+        "properties": {
+            "success": {"const": False},
+            "message": {"type": "string"},
+            "data": {"type": "object", "maxProperties": 0},
+        },
+        "required": ["success", "message", "data"],
+        "additionalProperties": False,
+    }
+)
+SOXFT = replace(
+    WALINE,
+    # Authorization has an identity, not a token.
+    token=lambda scope, headers, policy: "",
+    headers=(
+        *SHARED,
+        (b"access-control-expose-headers", b"Set-Bsz-Identity"),
+        (b"set-bsz-identity", IDENTITY),
+    ),
+    envelope=Envelope(b'{"success":true,"message":"ok","data":', b"}"),
+    refusals=Refusals(_refused, "BusuanziError", _told(_FAILURE)),
+)
+# What all of them have in common.
+_jsonp = partial(
+    Row, who=ANYBODY, answer=_ANSWER, is_unsafe=True, prefixes=(Prefix("", JSONP, name="busuanzi"),)
+)
+_soxft = partial(
+    Row,
+    path="/api",
+    fields=Fields(_view),
+    who=ANYBODY,
+    answer=FOUR,
+    prefixes=(Prefix("", SOXFT, name="busuanzi"),),
+)
+ROWS: Sequence[Row] = (
+    *vercount.ROWS,
+    _jsonp(
+        "busuanzi_jsonp",
+        "GET",
+        "/busuanzi",
+        fields=_callback("jsonpCallback"),
+        run=_calls(_of_busuanzi),
+    ),
+    _jsonp("soxft_jsonp", "GET", "/jsonp", fields=_callback("callback"), run=_calls(every)),
+    _soxft("soxft_read", "GET", run=_read),
+    _soxft("soxft_count", "POST", run=_count),
+    _soxft("soxft_put", "PUT", run=_count),
+)

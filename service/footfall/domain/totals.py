@@ -1,0 +1,65 @@
+"""What other counters show beside a page's own views: the site's views, and visitors of both.
+
+No view waits for them more than once a minute: they are as good for the rest of it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .minute_cache import MinuteCache
+from .rules import AccountRules
+from .statistics import Statistics
+from .views_ever import ViewsEver
+
+
+class Totals(NamedTuple):
+    """Numbers always: 0 is what is not kept, not known yet, or not for everybody."""
+
+    site_views: int = 0
+    site_visitors: int = 0
+    page_visitors: int = 0
+
+
+class KnownTotals:
+    """`clock` returns Unix time in ms; `rules` say how much of the statistics is for everybody."""
+
+    def __init__(
+        self,
+        views_ever: ViewsEver,
+        statistics: Statistics,
+        rules: AccountRules,
+        clock: Callable[[], int],
+    ) -> None:
+        self._views_ever = views_ever
+        self._statistics = statistics
+        self._rules = rules
+        self._site = MinuteCache(clock)
+        # Strangers choose pages: a flood of them must not drop the site's numbers.
+        self._pages = MinuteCache(clock)
+
+    def known(self, page: str) -> Totals | None:
+        """Without waiting, if they were asked for in this minute."""
+        site: Totals | None = self._site.known("site")
+        visitors: int | None = self._pages.known(page)
+        return None if site is None or visitors is None else site._replace(page_visitors=visitors)
+
+    async def find(self, page: str) -> Totals:
+        """Raises StoreUnavailable, and ErrorReply for a damaged key."""
+        found: tuple[Totals, int] = await asyncio.gather(
+            self._site.find_or_make("site", self._of_site),
+            self._pages.find_or_make(page, lambda: self._visitors_of(page)),
+        )
+        site, visitors = found
+        return site._replace(page_visitors=visitors)
+
+    async def _of_site(self) -> Totals:
+        if not self._rules.shows("totals"):
+            return Totals()
+        views, visitors = await asyncio.gather(
+            self._views_ever.total(), self._statistics.visitors(None)
+        )
+        return Totals(views or 0, visitors)
+
+    async def _visitors_of(self, page: str) -> int:
+        return await self._statistics.visitors(page) if self._rules.shows("top") else 0

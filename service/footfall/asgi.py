@@ -80,7 +80,7 @@ def create_app(
             *feed_routes(site, policy, values),
             *live_routes(site, policy, health),
             *routes.api_routes(site, policy),
-            *page_routes(policy, values),
+            *page_routes(policy, values, site.compat),
             *account_routes(policy, values, site),
             *health_routes(health),
             metrics_route(site, __version__),

@@ -6,7 +6,7 @@ few settings, HTML-escaped, and of the request only its Host.
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 
@@ -41,6 +41,15 @@ TYPES = {
 }
 # Sites include these scripts in every page: browsers keep them for an hour, then ask with the ETag.
 SNIPPET_CACHE = b"public, max-age=3600"
+# By the protocol of another counter: our own script at the paths of theirs, which sites have in
+# their themes' settings. These are kept for a day.
+COMPAT_SCRIPTS = {
+    "busuanzi": (
+        "busuanzi.js",
+        ("/busuanzi/2.3/busuanzi.pure.mini.js", "/js", "/js/lite", "/js/lite_pjax", "/js/jsonp"),
+    )
+}
+COMPAT_CACHE = b"public, max-age=86400"
 
 
 class Static:
@@ -127,10 +136,16 @@ class Page:
             await send_failure(scope, send, WrongMethod("GET, HEAD, OPTIONS"))
 
 
-def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
-    """The scripts for sites, and the demonstration page unless DEMO=false."""
+def page_routes(
+    policy: Policy, values: Mapping[str, str], compat: Collection[str] = ()
+) -> Iterator[BaseRoute]:
+    """The scripts for sites, those in place of other counters' scripts if the site speaks their
+    protocols, and the demonstration page unless DEMO=false."""
     snippets = ("count.js", "top.js")
     pages: dict[str, ASGIApp] = {f"/{name}": Static(name, SNIPPET_CACHE) for name in snippets}
+    for protocol, (name, paths) in COMPAT_SCRIPTS.items():
+        if protocol in compat:
+            pages |= dict.fromkeys(paths, Static(name, COMPAT_CACHE))
     if policy.shows_demo:
         demo = Demo(policy, values)
         # The page's links are relative, and would lead nowhere from /api/.

@@ -1,0 +1,66 @@
+/*! Footfall, MIT. Numbers in the elements of busuanzi, soxft's busuanzi and Vercount. */
+(d => {
+// Loaded once more, as themes do after pjax.
+if (window.bszCaller?.footfall) return window.bszCaller.footfall()
+const script = d.currentScript, { src, dataset = {} } = script || {}
+const names = ['site_pv', 'site_uv', 'page_pv', 'page_uv']
+const when = (yes, event) => yes && new Promise(go => d.addEventListener(event, go))
+// the address counted last, and its numbers
+let at, asked, numbers = {}
+
+const each = (name, kinds, change) => kinds.forEach(kind =>
+	['busuanzi', 'vercount', dataset.prefix].forEach(prefix => {
+		const e = d.getElementById(`${prefix}_${kind}${name}`)
+		if (e) change(e)
+	}))
+const display = value => names.forEach(name =>
+	each(name, ['container_'], e => { e.style.display = value(name) }))
+// 0 is what the service does not keep
+const tag = window.bszTag = {
+	bszs: names,
+	texts: n => names.forEach(name =>
+		n?.[name] > 0 && each(name, ['value_', ''], e => { e.textContent = n[name] })),
+	shows: () => display(name => numbers[name] > 0 ? 'inline' : 'none'),
+	hides: () => display(() => 'none')
+}
+
+const ask = async url => {
+	await when(d.prerendering, 'prerenderingchange')
+	let out
+	try { out = localStorage.footfall == 'ex' } catch {} // as count.js keeps it
+	const log = new URL('api/v2/log', new URL(dataset.api || '/', src))
+	// no preflight
+	const answer = await (out ? fetch(log + '?url=' + encodeURIComponent(url)) :
+		fetch(log, { method: 'POST', keepalive: true, body: JSON.stringify({ url }) }))
+	const { data } = await answer.json()
+	await when(d.readyState == 'loading', 'DOMContentLoaded')
+	return data
+}
+const visit = async () => {
+	// the service reads no more of it
+	const url = location.href.split(/[?#]/)[0]
+	if (url != at) asked = ask(at = url).catch(() => {})
+	const found = await asked
+	if (url != at) return
+	numbers = found || {}
+	tag.texts(numbers)
+	tag.shows()
+	return found
+}
+window.bszCaller = {
+	// the address is that of a busuanzi: this page is counted, unless it was
+	fetch: (_, call) => visit().then(n => n && call?.(n)).catch(() => {}),
+	footfall: () => { visit() }
+}
+
+d.addEventListener('pjax:complete', visit)
+if (dataset.pjax != null || script?.hasAttribute('pjax')) {
+	const push = history.pushState
+	history.pushState = function () {
+		push.apply(this, arguments)
+		visit()
+	}
+	addEventListener('popstate', visit)
+}
+visit()
+})(document)

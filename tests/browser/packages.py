@@ -71,3 +71,17 @@ def axe() -> str:
     """Deque's axe-core, a script that finds what people with disabilities could not use."""
     home = unpacked(AXE, AXE_SHA256, CACHE / "axe-core-4.10.3")
     return (home / "axe.min.js").read_text()
+
+
+BUSUANZI = "busuanzi.pure.js@1.0.3"
+BUSUANZI_SHA256 = "63befbc1e6b7ee3aa46fbecc61138ff19507a92ba0a7b6df754c70d6f7537fdb"
+# The service for which it is written.
+BUSUANZI_HOST = "//busuanzi.ibruce.info/"
+
+
+def busuanzi(server: str) -> str:
+    """busuanzi's script with another address of the service, as sites have copies of it."""
+    home = unpacked(BUSUANZI, BUSUANZI_SHA256, CACHE / "busuanzi.pure.js-1.0.3")
+    text = (home / "busuanzi.pure.js").read_text()
+    assert text.count(BUSUANZI_HOST) == 1
+    return text.replace(BUSUANZI_HOST, f"{server}/")

@@ -28,19 +28,18 @@ const ask = async url => {
 	await when(d.prerendering, 'prerenderingchange')
 	let out
 	try { out = localStorage.footfall == 'ex' } catch {} // as count.js keeps it
-	const log = new URL('api/v2/log', new URL(dataset.api || '/', src))
+	const log = new URL('api/v2/log', new URL(dataset.api || '/', src || location))
 	// no preflight
 	const answer = await (out ? fetch(log + '?url=' + encodeURIComponent(url)) :
 		fetch(log, { method: 'POST', keepalive: true, body: JSON.stringify({ url }) }))
-	const { data } = await answer.json()
-	await when(d.readyState == 'loading', 'DOMContentLoaded')
-	return data
+	return (await answer.json()).data
 }
 const visit = async () => {
 	// the service reads no more of it
 	const url = location.href.split(/[?#]/)[0]
 	if (url != at) asked = ask(at = url).catch(() => {})
 	const found = await asked
+	await when(d.readyState == 'loading', 'DOMContentLoaded')
 	if (url != at) return
 	numbers = found || {}
 	tag.texts(numbers)

@@ -93,9 +93,10 @@ async def _found(site: Site, page: str, views: int, say: Say) -> object:
 
 
 def _numbers(views: int, totals: Totals) -> Numbers:
+    """The site's are older than the page's, and yet no page has more than its site."""
     return {
         "site_pv": max(totals.site_views, views),
-        "site_uv": totals.site_visitors,
+        "site_uv": max(totals.site_visitors, totals.page_visitors),
         "page_pv": views,
         "page_uv": totals.page_visitors,
     }

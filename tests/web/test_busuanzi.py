@@ -1,0 +1,443 @@
+"""busuanzi's, soxft's and Vercount's protocols: one counter for each page, whoever counts it."""
+
+import gzip
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from footfall.api.compat.vercount import MAX_ADDRESS
+from footfall.api.site import COMPAT_SCRIPTS, UI
+from footfall.http.params import MAX_BODY, MAX_PATH
+from tests.conftest import Site, Sites
+
+BLOG = "https://blog.example"
+(NAME, PATHS) = COMPAT_SCRIPTS["busuanzi"]
+LOGS = ("/log", "/api/v1/log", "/api/v2/log")
+JSONP = ("/busuanzi?jsonpCallback", "/jsonp?callback")
+PERSON = {"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"}
+
+
+@pytest.fixture(params=["fake"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """A protocol is a codec, and asks the store for what others ask."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+async def site(make_site: Sites) -> Site:
+    return await make_site(COMPAT="busuanzi")
+
+
+async def views(site: Site, path: str = "/a/") -> Any:
+    return await site.get("/article", path=path)
+
+
+async def log(site: Site, url: Any, path: str = "/api/v2/log", **headers: str) -> httpx.Response:
+    return await site.http.post(path, json={"url": url}, headers=headers)
+
+
+async def soxft(site: Site, url: str, method: str = "POST", **headers: str) -> httpx.Response:
+    return await site.http.request(method, "/api", headers={"x-bsz-referer": url, **headers})
+
+
+def called(answer: httpx.Response, function: str = "f") -> Any:
+    """What the function in a script is called with."""
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    begin, end = f"try{{{function}(", ");}catch(e){}"
+    assert answer.text.startswith(begin)
+    assert answer.text.endswith(end)
+    return orjson.loads(answer.text.removeprefix(begin).removesuffix(end))
+
+
+def told(answer: httpx.Response) -> str:
+    """What a refusal says, in any of the protocols."""
+    if answer.headers["content-type"].startswith("text/javascript"):
+        words: str = orjson.loads(answer.text.split("console.error(")[1].split(")}catch")[0])
+        return words.removeprefix("footfall: ")
+    said = answer.json()
+    assert said.keys() in ({"error"}, {"status", "message", "code"}, {"success", "message", "data"})
+    words = said.get("error") or said["message"]
+    return words
+
+
+# Numbers.
+
+
+async def test_every_protocol_counts_the_same_counter(site: Site) -> None:
+    url = f"{BLOG}/a/?from=mail#end"
+    for number, path in enumerate(LOGS, 1):
+        answer = (await log(site, url, path)).json()
+        assert answer.get("data", answer)["page_pv"] == number
+    for number, method in ((4, "POST"), (5, "PUT")):
+        assert (await soxft(site, url, method)).json()["data"]["page_pv"] == number
+    for number, start in enumerate(JSONP, 6):
+        answer = await site.http.get(f"{start}=f", headers={"referer": url})
+        assert called(answer)["page_pv"] == number
+    assert await site.count("/a/") == 8
+
+
+async def test_answers_have_the_members_that_clients_read(site: Site) -> None:
+    first = {"site_uv": 0, "site_pv": 1, "page_pv": 1}
+    assert (await log(site, f"{BLOG}/a/", "/log")).json() == first
+    assert (await log(site, f"{BLOG}/b/")).json() == {
+        "status": "success",
+        "message": "ok",
+        "data": {**first, "page_uv": 0},
+    }
+    assert (await soxft(site, f"{BLOG}/c/")).json() == {
+        "success": True,
+        "message": "ok",
+        "data": {**first, "page_uv": 0},
+    }
+    answers = [
+        called(await site.http.get(f"{start}=f", headers={"referer": f"{BLOG}/{n}/"}))
+        for n, start in enumerate(JSONP)
+    ]
+    assert answers == [{**first, "version": 2.4}, {**first, "page_uv": 0}]
+
+
+@pytest.mark.parametrize("path", LOGS)
+async def test_a_read_counts_nothing_and_is_told_unchanged(site: Site, path: str) -> None:
+    await site.count("/a/")
+    target = f"{path}?url={BLOG}/a/"
+    read = await site.http.get(target)
+    assert read.json().get("data", read.json())["page_pv"] == 1
+    again = await site.http.get(target, headers={"if-none-match": read.headers["etag"]})
+    assert (again.status_code, await views(site)) == (304, 1)
+    assert (await soxft(site, f"{BLOG}/a/", "GET")).json()["data"]["page_pv"] == 1
+    assert await views(site) == 1
+
+
+async def test_a_page_that_nobody_has_viewed_has_zeros(site: Site) -> None:
+    answer = await site.get(f"/log?url={BLOG}/new/")
+    assert answer == {"site_uv": 0, "site_pv": 0, "page_pv": 0}
+
+
+async def test_a_page_outside_ascii_is_one_in_both_spellings(site: Site) -> None:
+    for url in (f"{BLOG}/2020/%E4%BD%A0/", f"{BLOG}/2020/你/"):
+        await log(site, url)
+    await soxft(site, f"{BLOG}/2020/%E4%BD%A0/")
+    await site.http.get("/jsonp?callback=f", headers={"referer": f"{BLOG}/2020/%e4%bd%a0/"})
+    raw = [(b"referer", f"{BLOG}/2020/你/".encode())]
+    await site.http.get("/jsonp?callback=f", headers=raw)
+    assert await views(site, "/2020/你/") == 5
+
+
+@pytest.mark.parametrize(
+    ("url", "page"),
+    [
+        (BLOG, "/"),
+        (f"{BLOG}?a", "/"),
+        (f"{BLOG}#a", "/"),
+        ("HTTP://blog.example:8080/a?b", "/a"),
+        ("https://user:pass@blog.example/a", "/a"),
+        ("https://[2001:db8::1]/a", "/a"),
+        (f"{BLOG}//a//b", "//a//b"),
+        (f"{BLOG}/%zz", "/%zz"),
+        (f"{BLOG}/a%2Fb", "/a%2Fb"),
+        (f"{BLOG}/\ud800".encode("utf-8", "surrogatepass").decode("utf-8", "replace"), None),
+    ],
+)
+async def test_the_page_is_the_path_of_an_address(site: Site, url: str, page: str | None) -> None:
+    answer = await log(site, url)
+    assert answer.json()["data"]["page_pv"] == 1
+    if page:
+        assert await views(site, page) == 1
+
+
+async def test_rules_of_the_site_for_paths_hold(make_site: Sites) -> None:
+    site = await make_site(COMPAT="busuanzi", PATHS="index,slash")
+    await log(site, f"{BLOG}/a/index.html")
+    await log(site, f"{BLOG}/a")
+    assert await views(site, "/a") == 2
+
+
+async def test_what_a_client_says_of_itself_is_ignored(site: Site) -> None:
+    body = {"url": f"{BLOG}/a/", "isNewUv": True, "time": 1000, "page_pv": 7, "type": "reaction0"}
+    answer = await site.send("POST", "/api/v2/log", body)
+    assert answer["data"] == {"site_uv": 0, "site_pv": 1, "page_pv": 1, "page_uv": 0}
+    for token in ("Bearer x.y.z", "Bearer admin", "\xff"):
+        headers = {"x-bsz-referer": f"{BLOG}/a/", "authorization": token.encode("latin-1")}
+        answered = await site.http.post("/api", headers=headers)
+        assert answered.headers["set-bsz-identity"] == "footfall"
+        assert answered.headers["access-control-expose-headers"] == "Set-Bsz-Identity"
+
+
+@pytest.mark.parametrize(
+    ("settings", "site_pv", "visitors"),
+    [
+        ({"STATISTICS": "off"}, 2, 0),
+        ({"STATISTICS": "views"}, 3, 0),
+        ({"STATISTICS": "visitors"}, 3, 1),
+        ({"STATISTICS": "visitors", "STATISTICS_PUBLIC": "none"}, 2, 0),
+    ],
+)
+async def test_what_is_not_kept_or_not_for_everybody_is_no_number_of_the_site(
+    make_site: Sites, settings: dict[str, str], site_pv: int, visitors: int
+) -> None:
+    site = await make_site("203.0.113.9", COMPAT="busuanzi", **settings)
+    totals = site.service.totals
+    site.http.headers.update(PERSON)
+    await site.count("/other")
+    await site.count("/a/")
+
+    async def find(page: str) -> Any:
+        return visitors
+
+    async def total() -> int:
+        return 3
+
+    # What the statistics say is the matter of their own tests.
+    if site.service.statistics.keeps_visitors:
+        totals._statistics.visitors = find  # type: ignore[method-assign, assignment]
+    if site.service.statistics.is_on:
+        totals._views_ever.total = total  # type: ignore[method-assign]
+    answer = (await log(site, f"{BLOG}/a/")).json()["data"]
+    assert answer == {"site_pv": site_pv, "site_uv": visitors, "page_pv": 2, "page_uv": visitors}
+
+
+async def test_the_sites_numbers_are_asked_for_once_a_minute(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site(COMPAT="busuanzi", STATISTICS="visitors")
+    asked = []
+
+    async def total(self: Any) -> int:
+        asked.append("total")
+        return 70
+
+    async def visitors(self: Any, path: str | None) -> int:
+        asked.append(path or "site")
+        return 5 if path else 50
+
+    monkeypatch.setattr("footfall.domain.views_ever.ViewsEver.total", total)
+    monkeypatch.setattr("footfall.domain.statistics.Statistics.visitors", visitors)
+    for _ in range(3):
+        last = (await log(site, f"{BLOG}/a/")).json()["data"]
+    assert last == {"site_pv": 70, "site_uv": 50, "page_pv": 3, "page_uv": 5}
+    await log(site, f"{BLOG}/b/")
+    assert asked == ["total", "site", "/a/", "/b/"]
+    site.clock.now += 60_000
+    await log(site, f"{BLOG}/a/")
+    assert asked == ["total", "site", "/a/", "/b/", "total", "site", "/a/"]
+
+
+async def test_no_page_has_more_than_its_site(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site(COMPAT="busuanzi", STATISTICS="visitors")
+
+    async def visitors(self: Any, path: str | None) -> int:
+        return 2 if path else 1
+
+    monkeypatch.setattr("footfall.domain.statistics.Statistics.visitors", visitors)
+    answer = (await log(site, f"{BLOG}/a/")).json()["data"]
+    assert answer == {"site_pv": 1, "site_uv": 2, "page_pv": 1, "page_uv": 2}
+
+
+# Refusals.
+
+
+WRONG = [
+    ({}, "url can not be blank"),
+    ([], "url can not be blank"),
+    ([{"url": f"{BLOG}/a/"}], "url can not be blank"),
+    ("text", "url can not be blank"),
+    ({"url": ""}, "url can not be blank"),
+    ({"url": None}, "url can not be blank"),
+    ({"url": 7}, "url need a string"),
+    ({"url": [f"{BLOG}/a/"]}, "url need a string"),
+    ({"url": {"href": BLOG}}, "url need a string"),
+    ({"url": True}, "url need a string"),
+    ({"url": "/a/"}, "url need a whole address, with http:// or https://"),
+    ({"url": "//blog.example/a/"}, "url need a whole address, with http:// or https://"),
+    ({"url": "https:///a/"}, "url need a whole address, with http:// or https://"),
+    ({"url": "javascript:alert(1)"}, "url need a whole address, with http:// or https://"),
+    ({"url": "file:///a/"}, "url need a whole address, with http:// or https://"),
+    ({"url": BLOG + "/" * MAX_ADDRESS}, f"url should be at most {MAX_ADDRESS} characters long"),
+    (
+        {"url": f"{BLOG}/{'a' * MAX_PATH}"},
+        f"url should have a path of at most {MAX_PATH} characters",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "words"), WRONG, ids=range(len(WRONG)))
+@pytest.mark.parametrize("path", LOGS)
+async def test_an_address_that_is_none_is_refused(
+    site: Site, path: str, body: Any, words: str
+) -> None:
+    answer = await site.http.post(path, json=body)
+    assert (answer.status_code, told(answer)) == (400, words)
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+async def test_the_longest_path_is_counted(site: Site) -> None:
+    path = "/" + "你" * (MAX_PATH // 9)
+    assert len((await log(site, f"{BLOG}{path}")).json()["data"]) == 4
+    assert await views(site, path) == 1
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"\xff\xfe", b"[" * 100_000, b'{"url":', b"x" * (MAX_BODY + 1), b"null", b"1"]
+)
+async def test_a_body_that_is_no_json_is_refused(site: Site, body: bytes) -> None:
+    for path in LOGS:
+        answer = await site.http.post(path, content=body)
+        assert answer.status_code == 400
+        assert told(answer)
+
+
+HEADERS = [None, "", "/a/", "about:client", "https://", "android-app://x/", "x" * 9_000]
+
+
+@pytest.mark.parametrize("value", HEADERS)
+async def test_a_header_without_a_page_is_refused_and_named(site: Site, value: str | None) -> None:
+    for method in ("GET", "POST", "PUT"):
+        headers = {} if value is None else {"x-bsz-referer": value}
+        answer = await site.http.request(method, "/api", headers=headers)
+        assert (answer.status_code, answer.json()["success"]) == (200, False)
+        assert told(answer).startswith("x-bsz-referer ")
+        assert answer.headers["access-control-allow-origin"] == "*"
+    for start in JSONP:
+        headers = {} if value is None else {"referer": value}
+        answer = await site.http.get(f"{start}=f", headers=headers)
+        assert (answer.status_code, told(answer)[:8]) == (200, "referer ")
+
+
+@pytest.mark.parametrize(
+    "callback", ["f", "$", "_a.b$", "BusuanziCallback_1099511627776", "a" * 64]
+)
+@pytest.mark.parametrize("start", JSONP)
+async def test_a_script_calls_the_function_that_was_named(
+    site: Site, start: str, callback: str
+) -> None:
+    answer = await site.http.get(f"{start}={callback}", headers={"referer": f"{BLOG}/a/"})
+    assert called(answer, callback)["page_pv"] == 1
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "callback",
+    [
+        "",
+        "1a",
+        "f()",
+        "a-b",
+        "f%0A",
+        "%E4%BD%A0",
+        "a" * 65,
+        "f;alert(1)",
+        "[f]",
+        "f&jsonpCallback=g",
+    ],
+)
+async def test_a_name_that_is_none_is_not_written_into_a_script(site: Site, callback: str) -> None:
+    target = f"/busuanzi?jsonpCallback={callback}"
+    answer = await site.http.get(target, headers={"referer": f"{BLOG}/a/"})
+    assert (answer.status_code, told(answer)[:13]) == (200, "jsonpCallback")
+    assert "alert" not in answer.text
+    assert await views(site) == 0
+
+
+@pytest.mark.parametrize("start", JSONP)
+async def test_only_the_get_of_a_script_counts(site: Site, start: str) -> None:
+    for method in ("HEAD", "OPTIONS"):
+        answer = await site.http.request(method, f"{start}=f", headers={"referer": f"{BLOG}/a/"})
+        assert (answer.is_success, answer.content) == (True, b"")
+    assert await views(site) == 0
+
+
+async def test_reads_by_head_count_nothing(site: Site) -> None:
+    for path in LOGS:
+        assert (await site.http.head(f"{path}?url={BLOG}/a/")).status_code == 200
+    assert (await soxft(site, f"{BLOG}/a/", "HEAD")).status_code == 200
+    assert await views(site) == 0
+
+
+@pytest.mark.parametrize("path", [*LOGS, "/api", "/busuanzi", "/jsonp"])
+async def test_another_method_is_refused_in_the_protocols_words(site: Site, path: str) -> None:
+    for method in ("DELETE", "PATCH"):
+        answer = await site.http.request(method, path)
+        assert (answer.status_code, told(answer)) == (405, "Method Not Allowed")
+        assert answer.headers["access-control-allow-origin"] == "*"
+
+
+async def test_a_preflight_may_send_what_clients_send(site: Site) -> None:
+    asked = "x-bsz-referer, authorization"
+    answer = await site.http.options("/api", headers={"access-control-request-headers": asked})
+    assert answer.headers["access-control-allow-headers"] == asked
+    assert "PUT" in answer.headers["access-control-allow-methods"]
+
+
+async def test_only_pages_of_the_sites_hosts_count(make_site: Sites) -> None:
+    """Whatever address they send."""
+    site = await make_site(COMPAT="busuanzi", SECURE_DOMAINS="blog.example")
+    own, other = {"referer": f"{BLOG}/a/"}, {"referer": "https://other.example/a/"}
+    for path in LOGS:
+        refused = await log(site, f"{BLOG}/a/", path, **other)
+        assert (refused.status_code, told(refused)) == (403, "Forbidden")
+        assert (await log(site, "https://other.example/b/", path, **own)).status_code == 200
+    assert told(await soxft(site, f"{BLOG}/a/", **other)) == "Forbidden"
+    for start in JSONP:
+        assert told(await site.http.get(f"{start}=f", headers=other)) == "Forbidden"
+        assert called(await site.http.get(f"{start}=f", headers=own))["page_pv"]
+
+
+@pytest.mark.parametrize("way", [*LOGS, "/api", *JSONP])
+async def test_who_counts_too_much_is_told_so(make_site: Sites, way: str) -> None:
+    site = await make_site("203.0.113.9", COMPAT="busuanzi", COUNTER_RATE="0.01")
+    headers = {"referer": f"{BLOG}/a/", "x-bsz-referer": f"{BLOG}/a/"}
+    for _ in range(300):
+        if way in JSONP:
+            answer = await site.http.get(f"{way}=f", headers=headers)
+        else:
+            answer = await site.http.post(way, json={"url": f"{BLOG}/a/"}, headers=headers)
+    assert told(answer) == "Too Many Requests"
+    assert answer.status_code == (429 if way in LOGS else 200)
+    assert int(answer.headers["retry-after"]) > 0
+
+
+async def test_a_full_site_takes_no_new_page_and_counts_known_ones(make_site: Sites) -> None:
+    site = await make_site(COMPAT="busuanzi", COUNTER_LIMIT="1")
+    await log(site, f"{BLOG}/a/")
+    await site.service.quota.refresh()
+    refused = await log(site, f"{BLOG}/b/")
+    assert refused.json()["status"] == "error"
+    assert (await log(site, f"{BLOG}/a/")).json()["data"]["page_pv"] == 2
+    assert (await soxft(site, f"{BLOG}/b/")).json()["success"] is False
+
+
+# Where it is.
+
+
+async def test_nothing_of_it_is_there_unless_the_site_speaks_it(make_site: Sites) -> None:
+    site = await make_site()
+    for method, path in [("POST", each) for each in LOGS] + [("GET", each) for each in LOGS]:
+        assert (await site.http.request(method, f"{path}?url={BLOG}/a/")).status_code == 404
+    for path in (*PATHS, *(f"{start}=f" for start in JSONP)):
+        assert (await site.http.get(path, headers={"referer": f"{BLOG}/a/"})).status_code == 404
+    assert "demonstration" in (await site.http.get("/api")).text
+
+
+async def test_the_demonstration_stays_at_the_root(site: Site) -> None:
+    assert "demonstration" in (await site.http.get("/?jsonpCallback=f")).text
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_the_script_is_kept_for_a_day_and_told_unchanged(site: Site, path: str) -> None:
+    answer = await site.http.get(path)
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert answer.headers["cache-control"] == "public, max-age=86400"
+    assert answer.content == (UI / NAME).read_bytes()
+    again = await site.http.get(path, headers={"if-none-match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_the_script_is_smaller_than_a_kilobyte_and_a_half() -> None:
+    """As a proxy that compresses sends it."""
+    assert len(gzip.compress((UI / NAME).read_bytes())) < 1500

@@ -9,6 +9,7 @@ import pytest
 
 from footfall.api.compat.vercount import MAX_ADDRESS
 from footfall.api.site import COMPAT_SCRIPTS, UI
+from footfall.errors import NoRoom
 from footfall.http.params import MAX_BODY, MAX_PATH
 from tests.conftest import Site, Sites
 
@@ -203,26 +204,29 @@ async def test_the_sites_numbers_are_asked_for_once_a_minute(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(COMPAT="busuanzi", STATISTICS="visitors")
-    asked = []
+    asked = set[str]()
 
     async def total(self: Any) -> int:
-        asked.append("total")
+        asked.add("total")
         return 70
 
     async def visitors(self: Any, path: str | None) -> int:
-        asked.append(path or "site")
+        asked.add(path or "site")
         return 5 if path else 50
 
     monkeypatch.setattr("footfall.domain.views_ever.ViewsEver.total", total)
     monkeypatch.setattr("footfall.domain.statistics.Statistics.visitors", visitors)
-    for _ in range(3):
-        last = (await log(site, f"{BLOG}/a/")).json()["data"]
-    assert last == {"site_pv": 70, "site_uv": 50, "page_pv": 3, "page_uv": 5}
+    first = (await log(site, f"{BLOG}/a/")).json()["data"]
+    assert first == {"site_pv": 70, "site_uv": 50, "page_pv": 1, "page_uv": 5}
+    assert asked == {"total", "site", "/a/"}
+    asked.clear()
+    again = (await log(site, f"{BLOG}/a/")).json()["data"]
+    assert (again, asked) == (first | {"page_pv": 2}, set())
     await log(site, f"{BLOG}/b/")
-    assert asked == ["total", "site", "/a/", "/b/"]
+    assert asked == {"/b/"}
     site.clock.now += 60_000
     await log(site, f"{BLOG}/a/")
-    assert asked == ["total", "site", "/a/", "/b/", "total", "site", "/a/"]
+    assert asked == {"total", "site", "/a/", "/b/"}
 
 
 async def test_no_page_has_more_than_its_site(
@@ -402,14 +406,19 @@ async def test_who_counts_too_much_is_told_so(make_site: Sites, way: str) -> Non
     assert int(answer.headers["retry-after"]) > 0
 
 
-async def test_a_full_site_takes_no_new_page_and_counts_known_ones(make_site: Sites) -> None:
-    site = await make_site(COMPAT="busuanzi", COUNTER_LIMIT="1")
+async def test_a_full_site_takes_no_new_page_and_counts_known_ones(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As COUNTER_LIMIT=1 makes it."""
+    monkeypatch.setattr(site.service.quota, "_limit", 1)
     await log(site, f"{BLOG}/a/")
-    await site.service.quota.refresh()
+    await site.service.quota.read()
     refused = await log(site, f"{BLOG}/b/")
-    assert refused.json()["status"] == "error"
+    assert (refused.status_code, told(refused)) == (400, NoRoom.text)
     assert (await log(site, f"{BLOG}/a/")).json()["data"]["page_pv"] == 2
     assert (await soxft(site, f"{BLOG}/b/")).json()["success"] is False
+    told_by_script = await site.http.get("/jsonp?callback=f", headers={"referer": f"{BLOG}/b/"})
+    assert told(told_by_script) == NoRoom.text
 
 
 # Where it is.

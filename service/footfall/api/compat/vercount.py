@@ -17,7 +17,7 @@ import orjson
 from ...domain.counters import VIEWS
 from ...domain.site import Site
 from ...domain.totals import Totals
-from ...errors import BadRequest, ServiceError
+from ...errors import ServiceError
 from ...http.envelope import NO_ENVELOPE, Envelope
 from ...http.params import MAX_PATH, Form
 from ...http.response import SHARED, Response
@@ -122,8 +122,8 @@ def object_of(**members: str) -> AnswerSchema:
 
 
 def status_of(error: ServiceError) -> int:
-    """Waline tells wrong fields with 200."""
-    return 400 if isinstance(error, BadRequest) else error.status
+    """Waline tells wrong fields, and what the rules of a site refuse, with 200."""
+    return 400 if error.status == 200 else error.status
 
 
 def _refused(error: ServiceError, language: str) -> Response:

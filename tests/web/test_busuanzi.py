@@ -161,7 +161,10 @@ async def test_what_a_client_says_of_itself_is_ignored(site: Site) -> None:
     answer = await site.send("POST", "/api/v2/log", body)
     assert answer["data"] == {"site_uv": 0, "site_pv": 1, "page_pv": 1, "page_uv": 0}
     for token in ("Bearer x.y.z", "Bearer admin", "\xff"):
-        headers = {"x-bsz-referer": f"{BLOG}/a/", "authorization": token.encode("latin-1")}
+        headers = {
+            b"x-bsz-referer": f"{BLOG}/a/".encode(),
+            b"authorization": token.encode("latin-1"),
+        }
         answered = await site.http.post("/api", headers=headers)
         assert answered.headers["set-bsz-identity"] == "footfall"
         assert answered.headers["access-control-expose-headers"] == "Set-Bsz-Identity"

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -71,7 +71,7 @@ class Described:
         }
 
 
-_made = list[tuple[object, tuple[str, ...], Described]]()
+_made = list[tuple[object, Collection[str], Described]]()
 
 
 def description_of(site: Site) -> Described:

@@ -227,7 +227,7 @@ def _any(schemas: Sequence[Mapping[str, Any]]) -> Schema:
 
 
 def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
-    found: Schema = {str(rows[0].answer.status): _good(rows, dialect)}
+    found: Schema = {f"{rows[0].answer.status}": _good(rows, dialect)}
     if any(row.answer.is_redirect for row in rows):
         header = {"location": {"schema": {"type": "string"}}}
         found["302"] = {"description": "Where the browser goes on", "headers": header}

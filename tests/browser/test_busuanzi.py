@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from footfall.api.site import UI
-from tests.support.servers import free_port
+from tests.support.servers import free_port, wait_until
 from tests.support.serving import Serving, started
 
 from .blog import Blog
@@ -67,6 +67,11 @@ def calls(visitor: Visitor, service: Serving) -> list[Sent]:
     return [each for each in visitor.asked(service.url) if not each.path.endswith(SCRIPT)]
 
 
+def visitors_today(service: Serving) -> int:
+    code, output = service.output_of("statistics", "--days", "1", "--csv")
+    return int(output.split(",")[-1]) if code == 0 else 0
+
+
 def test_a_view_is_one_request_without_a_preflight_and_fills_all_families(
     blog: Blog, start: Start, reader: Visitor, path: str
 ) -> None:
@@ -74,6 +79,8 @@ def test_a_view_is_one_request_without_a_preflight_and_fills_all_families(
     # The reader is the first of these two visitors.
     for headers in (PERSON, {"User-Agent": PERSON["User-Agent"] + " Other/1.0"}):
         httpx.post(f"{service.url}/api/article", json={"path": "/other"}, headers=headers)
+    # Of the site, they are noted behind their views.
+    wait_until(lambda: visitors_today(service) == 2, "two visitors")
     script = tag(service.url, 'async data-prefix="mine"')
     reader.open(blog.publish(path, elements(*FAMILIES), script) + "?q=1#end")
     for family in FAMILIES:

@@ -63,6 +63,18 @@ async def test_an_endpoint_has_a_fixed_number_of_round_trips(
     assert trips[0] - before == expected
 
 
+async def test_another_counters_numbers_of_the_site_take_no_trip_of_their_own_within_a_minute(
+    make_site: Sites, trips: list[int]
+) -> None:
+    site = await make_site(COMPAT="busuanzi", STATISTICS="visitors")
+    body = {"url": "https://blog.example/a/"}
+    for method, target in (("POST", "/api/v2/log"), ("GET", "/log?url=https://blog.example/a/")):
+        await site.http.request(method, target, json=body)
+        before = trips[0]
+        assert (await site.http.request(method, target, json=body)).status_code == 200
+        assert trips[0] - before == 1
+
+
 async def test_the_newest_comments_are_read_only_when_they_have_changed(
     site: Site, trips: list[int]
 ) -> None:

@@ -17,7 +17,7 @@ CHROME = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0.0.0 Mo
 @pytest.fixture(params=["", "--no-fast-path"])
 def served(request: pytest.FixtureRequest, own: Path) -> Iterator[Serving]:
     options = [request.param] if request.param else []
-    environ = {"STATISTICS": "visitors", "STATISTICS_PUBLIC": "all"}
+    environ = {"STATISTICS": "visitors", "STATISTICS_PUBLIC": "all", "COMPAT": "busuanzi"}
     with serving(own / "s", *options, SITE_URL="https://blog.example", **environ) as served:
         yield served
 
@@ -67,6 +67,17 @@ def test_who_comes_again_is_one_visitor_and_bots_are_none(served: Serving) -> No
     assert classes == {"ai-crawler": 1, "webdriver": 1, "prefetch": 1, "no-user-agent": 1}
     assert page["bots"] == site["bots"]
     assert served.output_of("check")[0] == 0
+
+
+def test_other_counters_clients_are_told_of_visitors(served: Serving) -> None:
+    view(served, "/a", FIREFOX, "198.51.100.7")
+    view(served, "/b", CHROME, "198.51.100.7")
+    view(served, "/a", "Mozilla/5.0 (compatible; GPTBot/1.3)", "198.51.100.8")
+    site_when(served, 2)
+    headers = {"user-agent": FIREFOX, "x-forwarded-for": "198.51.100.7"}
+    view_of_a = {"url": "https://blog.example/a"}
+    told = httpx.post(f"{served.url}/api/v2/log", json=view_of_a, headers=headers).json()
+    assert told["data"] == {"site_pv": 4, "site_uv": 2, "page_pv": 3, "page_uv": 1}
 
 
 def test_a_stranger_can_name_no_address_of_somebody_else(served: Serving) -> None:

@@ -6,9 +6,9 @@ to `https://blog.example/`, unless the script's element says otherwise, and then
 of `/`: nobody can tell that from a view of the front page. soxft's `POST /api` has the whole
 address in `x-bsz-referer`; `GET` reads.
 
-Identities that clients send are ignored, since anybody could make new ones. So `/` is left to the
-demonstration, where busuanzi answered too, and all requests with an own header have `run` alone:
-the fast path knows no headers.
+The fast path knows no headers, so these requests have `run` alone. Identities that clients send are
+ignored, since anybody could make new ones. busuanzi answered `/?jsonpCallback=`, too: there the
+demonstration stays.
 """
 
 import re

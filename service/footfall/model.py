@@ -20,6 +20,10 @@ Role = Literal["administrator", "guest", "unverified", "banned"]
 Registration = Literal["open", "invited", "closed"]
 # How much of the statistics is for everybody: each has what is before it, too.
 StatisticsPublic = Literal["none", "totals", "top", "all"]
+# The type of counters that are of no page, which other protocols have: no view of the site.
+NO_VIEWS = "count"
+# How Fluid names two of these.
+SITE_COUNTERS = ("site-pv", "site-uv")
 # Other counters' protocols that a site may speak (api/compat/).
 PROTOCOLS = ("leancloud", "open-kounter", "busuanzi", "goatcounter", "abacus", "badges")
 Level = Literal["memory", "everysec", "fsync", "replica"]

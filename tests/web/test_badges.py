@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
+from footfall.model import NO_VIEWS
 from tests.conftest import Site, Sites
 
 STRANGER = "203.0.113.9"
@@ -27,7 +28,9 @@ async def site(make_site: Sites) -> Site:
 
 
 async def views(site: Site, path: str = "/a") -> Any:
-    return await site.get("/article", path=path)
+    """What is counted; names of projects and profiles are no pages."""
+    type = "time" if path.startswith("/") else NO_VIEWS
+    return await site.get("/article", path=path, type=type)
 
 
 def read(answer: httpx.Response) -> ElementTree.Element:

@@ -10,6 +10,8 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from footfall.api.compat import ROWS
+from footfall.domain.process import now_ms
+from footfall.model import NO_VIEWS, PROTOCOLS
 from tests.conftest import Site, Sites
 
 NAMES = ("goatcounter", "abacus", "badges")
@@ -140,3 +142,15 @@ async def test_nothing_that_a_stranger_sends_is_an_error_of_ours(site: Site, see
             )
             assert answer.status_code < 500, (path, query, answer.text)
             assert answer.headers["access-control-allow-origin"] == "*"
+
+
+async def test_what_is_no_page_is_no_view_of_the_site(make_site: Sites) -> None:
+    site = await make_site(COMPAT=",".join(PROTOCOLS), STATISTICS_PUBLIC="all")
+    site.clock.now = now_ms()
+    targets = [{"target": name} for name in ("site-pv", "site-uv", "/a")]
+    await site.send("POST", "/api/counter", {"action": "batch_inc", "requests": targets})
+    await site.get("/hit/namespace/key")
+    await site.http.get("/github.com/user/repository.svg")
+    assert (await site.get("/api/statistics"))["data"]["total"] == 1
+    assert await site.get("/article", path="site-pv", type=NO_VIEWS) == 1
+    assert (await site.get("/api/counter", target="site-pv"))["data"]["time"] == 1

@@ -13,12 +13,11 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from ...domain.clients import NOBODY
-from ...domain.counters import VIEWS
 from ...domain.site import Site
 from ...errors import BadRequest, WrongMethod
 from ...http.params import MAX_PATH, RawRequest
 from ...http.response import Response, tagged_by_body
-from ...model import Caller
+from ...model import NO_VIEWS, Caller
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest, answered, client_of
 from ..fields import Fields, Found, Given, Text
@@ -116,12 +115,12 @@ def get_badge(site: Site, parsed: Wanted) -> FastRequest:
 
 
 def _hit(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
-    change = (parsed.path(site), VIEWS, 1)
+    change = (parsed.path(site), NO_VIEWS, 1)
     return CounterChange(site, [change], lambda counts: answer(counts[0]))
 
 
 def _read(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
-    names = site.counters.names([parsed.path(site)], [VIEWS])
+    names = site.counters.names([parsed.path(site)], [NO_VIEWS])
     return CounterRead(site, names, lambda counts: answer(counts[0]))
 
 

@@ -17,7 +17,7 @@ from ...domain.site import Site
 from ...errors import ServiceError
 from ...http.params import MAX_PATH, RawRequest
 from ...http.response import SHARED, Reply, Response, tagged_by_body
-from ...model import Caller
+from ...model import NO_VIEWS, Caller
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest, answered, client_of
 from ..fields import Choice, Field, Fields, Found, Integer, Text
@@ -121,6 +121,11 @@ class Badge:
         is_short = found["abbreviated"] == YES
         return cls(f"ghpvc/{found['username']}", look_of(found), found["base"], is_short)
 
+    @property
+    def type(self) -> str:
+        """A project's or a profile's badge counts no view of the site."""
+        return VIEWS if self.page.startswith("/") else NO_VIEWS
+
     def drawn(self, counts: Sequence[int]) -> bytes:
         number = counts[0] + self.base
         return badge(self.look, shortened(number) if self.is_short else str(number))
@@ -133,12 +138,12 @@ def count(site: Site, parsed: Badge) -> FastRequest:
         return parsed.drawn(counts), b""
 
     if not parsed.is_view:
-        return CounterRead(site, site.counters.names([parsed.page], [VIEWS]), answer)
-    return CounterChange(site, [(parsed.page, VIEWS, 1)], answer)
+        return CounterRead(site, [f"{parsed.type} {parsed.page}"], answer)
+    return CounterChange(site, [(parsed.page, parsed.type, 1)], answer)
 
 
 def show(site: Site, parsed: Badge) -> FastRequest:
-    names = site.counters.names([parsed.page], [VIEWS])
+    names = [f"{parsed.type} {parsed.page}"]
     return CounterRead(site, names, lambda counts: tagged_by_body(parsed.drawn(counts)))
 
 

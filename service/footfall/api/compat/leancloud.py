@@ -13,7 +13,6 @@ from typing import Any
 
 import orjson
 
-from ...domain.counters import VIEWS
 from ...domain.site import Site
 from ...errors import BadRequest, NoRoom, Refused, ServiceError
 from ...http.envelope import NO_ENVELOPE
@@ -28,7 +27,7 @@ from ..fields import Choice, Fields, Found, Text
 from ..prefixes import Prefix
 from ..schemas import NUMBER, TEXT, AnswerSchema, Schema
 from ..who import ANYBODY
-from .echo import EchoChange, EchoRead
+from .echo import EchoChange, EchoRead, name_of, type_of
 from .leancloud_fields import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
@@ -83,7 +82,7 @@ def find(site: Site, parsed: Find) -> FastRequest:
     answer = partial(_found, parsed)
     if not parsed.pages:
         return FastRequest(lambda numbers: answer([]))
-    return EchoRead(site, site.counters.names(parsed.pages, [VIEWS]), answer)
+    return EchoRead(site, [*map(name_of, parsed.pages)], answer)
 
 
 def _found(parsed: Find, counts: Sequence[int]) -> dict[str, Any]:
@@ -113,7 +112,7 @@ def batch(site: Site, parsed: Sequence[Save | Told]) -> FastRequest:
 
 
 def _changes(site: Site, saves: Sequence[Save], answer: Any) -> FastRequest:
-    changes = [(each.page, VIEWS, 1) for each in saves if each.views]
+    changes = [(each.page, type_of(each.page), 1) for each in saves if each.views]
     return EchoChange(site, changes, answer) if changes else FastRequest(answer)
 
 

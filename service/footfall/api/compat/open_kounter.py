@@ -13,7 +13,6 @@ from typing import Any
 
 import orjson
 
-from ...domain.counters import VIEWS
 from ...domain.site import Site
 from ...errors import Forbidden, ServiceError, Unreadable
 from ...http.envelope import Envelope
@@ -27,7 +26,7 @@ from ..fields import Choice, Field, Fields, Found, Schema, Shapes, Text
 from ..prefixes import Prefix
 from ..schemas import NUMBER, TEXT, AnswerSchema
 from ..who import ANYBODY
-from .echo import EchoChange, EchoRead
+from .echo import EchoChange, EchoRead, name_of, type_of
 
 # Fluid sends three.
 MAX_BATCH = 20
@@ -83,12 +82,12 @@ def ask(site: Site, parsed: Ask) -> FastRequest:
         (counter,) = parsed.counters
         return _read(site, counter, lambda counts: counter.told(counts[0]))
     answer = _told_all if parsed.action == BATCH else _told_one
-    changes = [(each.page, VIEWS, 1) for each in parsed.counters]
+    changes = [(each.page, type_of(each.page), 1) for each in parsed.counters]
     return EchoChange(site, changes, partial(answer, parsed.counters))
 
 
 def _read(site: Site, counter: Counter, answer: Any) -> FastRequest:
-    return EchoRead(site, site.counters.names([counter.page], [VIEWS]), answer)
+    return EchoRead(site, [name_of(counter.page)], answer)
 
 
 def _told_one(counters: Sequence[Counter], counts: Sequence[int]) -> dict[str, Any]:

@@ -19,12 +19,12 @@ from math import inf
 from pathlib import Path
 from urllib.parse import quote
 
-from footfall.model import PROTOCOLS
+from footfall.model import NO_VIEWS, PROTOCOLS
 
 from . import machine, wrk
 from .machine import Cores
 from .measure import Bout, Run
-from .peer import Peer
+from .peer import PATHS_AT_ONCE, Peer
 from .peers import Environment, footfall
 from .run import describe
 from .scenarios import INC, Increment, Op
@@ -55,6 +55,7 @@ class Codec:
     title: str
     view: Callable[[str], Request]
     name: Callable[[str], str] = str
+    type: str = "time"
 
 
 ARTICLE = Codec(
@@ -79,6 +80,7 @@ CODECS = (
         "Abacus' `GET /hit/…`",
         lambda path: ("GET", f"/hit/bench/{_key(path)}", b""),
         lambda path: f"bench/{_key(path)}",
+        NO_VIEWS,
     ),
     Codec("a badge, `GET /badge/….svg`", lambda path: ("GET", f"/badge{quote(path)}.svg", b"")),
 )
@@ -103,7 +105,12 @@ class Speaker(Peer):
         return self.codec.view(op.path) if isinstance(op, Increment) else super().ask(op)
 
     def views(self, paths: Sequence[str]) -> int:
-        return super().views([self.codec.name(path) for path in paths])
+        names, type, total = [*map(self.codec.name, paths)], self.codec.type, 0
+        for at in range(0, len(names), PATHS_AT_ONCE):
+            some = quote(",".join(names[at : at + PATHS_AT_ONCE]))
+            rows = self.get(f"/api/article?path={some}&type={type}")["data"]
+            total += sum(row[type] for row in rows)
+        return total
 
 
 def main(words: Sequence[str]) -> int:

@@ -198,7 +198,8 @@ def create_site(
         rules=_rules_of(settings),
         display=_display_of(settings),
         pictures=Pictures(settings.image_proxy, not settings.disable_images),
-        counter_types=settings.counter_types,
+        # Without another protocol a type that is unknown is refused as Waline does.
+        counter_types=settings.every_counter_type if settings.compat else settings.counter_types,
         page_of=PageNames(settings.paths, lambda: store.decodes_paths),
         compat=settings.compat,
         leancloud_app_id=settings.leancloud_app_id,

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from .environment import BadSettings as BadSettings
 from .environment import FromEnvironment
-from .model import PROTOCOLS, Durability, Registration, StatisticsPublic
+from .model import NO_VIEWS, PROTOCOLS, Durability, Registration, StatisticsPublic
 from .netaddr import Network
 from .outbox_settings import OutboxSettings
 from .pages import RULES
@@ -168,6 +168,11 @@ class ProcessSettings(FromEnvironment):
 @dataclass(frozen=True)
 class SiteSettings(OutboxSettings):
     """What belongs to one site."""
+
+    @property
+    def every_counter_type(self) -> tuple[str, ...]:
+        """With that of what is no page, which other protocols count."""
+        return tuple(dict.fromkeys((*self.counter_types, NO_VIEWS)))
 
     key_prefix: str = env(
         "KEY_PREFIX", "ff", prefix, "First word of every key, so that several sites share a Redis"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from .model import NO_VIEWS, Durability
+from .model import Durability
 from .netaddr import Network
 from .patterns import Domain, Patterns, finds_everything, split
 from .render.avatar import compile_avatar
@@ -205,7 +205,7 @@ def counters(text: str) -> tuple[str, ...]:
             raise ValueError(f"{word!r} is not a name of up to 32 letters and digits")
     if "time" not in found:
         raise ValueError("must contain time, the count of views")
-    return found if NO_VIEWS in found else (*found, NO_VIEWS)
+    return found
 
 
 def prefix(text: str) -> str:

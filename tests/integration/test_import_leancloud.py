@@ -197,7 +197,7 @@ def test_another_file_is_not_written_over(storage: Storage, fetch: Fetch, tmp_pa
 
 @pytest.fixture(scope="module")
 def served(home: Path) -> Iterator[Serving]:
-    with serving(home / "leancloud") as served:
+    with serving(home / "leancloud", COMPAT="leancloud") as served:
         yield served
 
 

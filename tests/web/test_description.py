@@ -6,7 +6,6 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from footfall.api.prefixes import UI
 from footfall.api.routes import TABLE
-from footfall.model import NO_VIEWS
 from tests.conftest import Site, Sites
 from tests.support.description import description_of
 
@@ -45,7 +44,7 @@ async def test_what_is_bounded_by_a_setting_has_its_bound(make_site: Sites) -> N
         for each in paths["/api/article"]["get"]["parameters"]
         if each["name"] == "type"
     ]
-    assert types == ["time", "applause", NO_VIEWS]
+    assert types == ["time", "applause"]
 
 
 async def test_the_description_has_an_etag(site: Site) -> None:

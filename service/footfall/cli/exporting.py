@@ -36,7 +36,7 @@ async def hand_out(
                 file,
                 form,
                 tables,
-                types=settings.counter_types,
+                types=settings.every_counter_type,
                 now_ms=now_ms(),
                 on_progress=on_progress,
             )

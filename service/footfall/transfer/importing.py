@@ -9,7 +9,7 @@ from typing import Literal
 
 from ..domain.site import Site
 from ..driver.keys import digest
-from ..model import OnProgress
+from ..model import NO_VIEWS, OnProgress
 from ..store.imports import Imports, Way
 from . import checks
 from .checks import DAY_MS
@@ -92,7 +92,7 @@ class _Reading:
 
     def _counter(self, row: CounterRow) -> None:
         self.report.count("counters", "read")
-        row = checks.counter(row, self.site.counter_types)
+        row = checks.counter(row, (*self.site.counter_types, NO_VIEWS))
         name = f"{row.type} {self.site.page_of(row.path)}"
         self.counters.append((self.place(name), name, row.number))
         if len(self.counters) >= STEP_COUNTERS:

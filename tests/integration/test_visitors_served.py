@@ -75,7 +75,7 @@ def test_other_counters_clients_are_told_of_visitors(served: Serving) -> None:
     view(served, "/a", "Mozilla/5.0 (compatible; GPTBot/1.3)", "198.51.100.8")
     site_when(served, 2)
     headers = {"user-agent": FIREFOX, "x-forwarded-for": "198.51.100.7"}
-    view_of_a = {"url": "https://blog.example/a"}
+    view_of_a = {"url": "https://blog.example/a", "page_uv": True}
     told = httpx.post(f"{served.url}/api/v2/log", json=view_of_a, headers=headers).json()
     assert told["data"] == {"site_pv": 4, "site_uv": 2, "page_pv": 3, "page_uv": 1}
 

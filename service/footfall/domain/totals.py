@@ -19,6 +19,7 @@ class Totals(NamedTuple):
     site_views: int = 0
     site_visitors: int = 0
     page_visitors: int = 0
+    keeps_visitors: bool = False
 
 
 class KnownTotals:
@@ -39,13 +40,19 @@ class KnownTotals:
         self._pages = MinuteCache(clock)
 
     def known(self, page: str) -> Totals | None:
-        """Without waiting, if they were asked for in this minute."""
+        """Without waiting, if they were asked for in this minute; "" is no page, but the site."""
         site: Totals | None = self._site.known("site")
-        visitors: int | None = self._pages.known(page)
+        visitors: int | None = self._pages.known(page) if page else 0
         return None if site is None or visitors is None else site._replace(page_visitors=visitors)
 
     async def find(self, page: str) -> Totals:
-        """Raises StoreUnavailable, and ErrorReply for a damaged key."""
+        """A page's visitors are those of some fifty keys, so they are found where they are shown.
+
+        Raises StoreUnavailable, and ErrorReply for a damaged key.
+        """
+        if not page:
+            site_alone: Totals = await self._site.find_or_make("site", self._of_site)
+            return site_alone
         found: tuple[Totals, int] = await asyncio.gather(
             self._site.find_or_make("site", self._of_site),
             self._pages.find_or_make(page, lambda: self._visitors_of(page)),
@@ -59,7 +66,7 @@ class KnownTotals:
         views, visitors = await asyncio.gather(
             self._views_ever.total(), self._statistics.visitors(None)
         )
-        return Totals(views or 0, visitors)
+        return Totals(views or 0, visitors, keeps_visitors=self._statistics.keeps_visitors)
 
     async def _visitors_of(self, page: str) -> int:
         return await self._statistics.visitors(page) if self._rules.shows("top") else 0

@@ -30,8 +30,10 @@ const ask = async url => {
 	try { out = localStorage.footfall == 'ex' } catch {} // as count.js keeps it
 	const log = new URL('api/v2/log', new URL(dataset.api || '/', src || location))
 	// no preflight
-	const answer = await (out ? fetch(log + '?url=' + encodeURIComponent(url)) :
-		fetch(log, { method: 'POST', keepalive: true, body: JSON.stringify({ url }) }))
+	let page_uv
+	each('page_uv', ['value_', '', 'container_'], () => { page_uv = true })
+	const answer = await (out ? fetch(`${log}?url=${encodeURIComponent(url)}${page_uv ? '&page_uv=true' : ''}`) :
+		fetch(log, { method: 'POST', keepalive: true, body: JSON.stringify({ url, page_uv }) }))
 	return (await answer.json()).data
 }
 const visit = async () => {

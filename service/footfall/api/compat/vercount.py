@@ -24,7 +24,7 @@ from ...http.response import SHARED, Response
 from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..endpoint import Row
 from ..fast import Answering, CounterChange, CounterRead, FastRequest
-from ..fields import Fields, FromSite, Text
+from ..fields import ONLY_TRUE, Fields, FromSite, Given, Text
 from ..prefixes import Prefix
 from ..schemas import AnswerSchema
 from ..who import ANYBODY
@@ -63,7 +63,10 @@ class Address(Text):
 
 @dataclass(frozen=True, slots=True)
 class View:
+    """With `asks_visitors` the answer has the page's own, which hardly a page shows."""
+
     page: str
+    asks_visitors: bool = False
 
 
 def counted(site: Site, page: str, say: Say) -> FastRequest:
@@ -78,10 +81,12 @@ def looked_up(site: Site, page: str, say: Say) -> FastRequest:
 
 
 def _answering(site: Site, page: str, say: Say) -> Answering:
+    of_page = page if say is every else ""
+
     def answer(counts: list[int]) -> object:
-        totals = site.totals.known(page)
+        totals = site.totals.known(of_page)
         if totals is None:
-            return _found(site, page, counts[0], say)
+            return _found(site, of_page, counts[0], say)
         return say(_numbers(counts[0], totals))
 
     return answer
@@ -94,9 +99,10 @@ async def _found(site: Site, page: str, views: int, say: Say) -> object:
 
 def _numbers(views: int, totals: Totals) -> Numbers:
     """The site's are older than the page's, and yet no page has more than its site."""
+    one = 1 if views and totals.keeps_visitors else 0
     return {
         "site_pv": max(totals.site_views, views),
-        "site_uv": max(totals.site_visitors, totals.page_visitors),
+        "site_uv": max(totals.site_visitors, totals.page_visitors, one),
         "page_pv": views,
         "page_uv": totals.page_visitors,
     }
@@ -158,36 +164,46 @@ SECOND = replace(
 PREFIXES_1 = (Prefix("", FIRST, name="Vercount"), Prefix("/api/v1", FIRST, name="Vercount"))
 PREFIXES_2 = (Prefix("/api/v2", SECOND, name="Vercount"),)
 
-_FIELDS = Fields(
-    lambda found, request, site: View(found["url"]),
-    (Address("url", "The page's whole address", required="url can not be blank"),),
+_ASKED = (True, "true")
+_ADDRESS_FIELD = Address("url", "The page's whole address", required="url can not be blank")
+_FIELDS = Fields(lambda found, request, site: View(found["url"]), (_ADDRESS_FIELD,))
+_FIELDS_2 = Fields(
+    lambda found, request, site: View(found["url"], found["page_uv"] in _ASKED),
+    (_ADDRESS_FIELD, Given("page_uv", "Are the page's visitors wanted, too?", *ONLY_TRUE)),
 )
-_IN_QUERY = replace(_FIELDS, source="query")
 THREE = object_of(**dict.fromkeys(NAMES, "integer"))
 FOUR = object_of(**dict.fromkeys((*NAMES, "page_uv"), "integer"))
 # What all of them have in common.
 _row = partial(Row, path="/log", who=ANYBODY)
 
 
-def _rows(version: str, say: Say, answer: AnswerSchema, prefixes: tuple[Prefix, ...]) -> list[Row]:
+def _said(parsed: View) -> Say:
+    return every if parsed.asks_visitors else some
+
+
+def _rows(
+    version: str, fields: Fields, answer: AnswerSchema, prefixes: tuple[Prefix, ...]
+) -> list[Row]:
     return [
         _row(
             f"vercount_{version}_read",
             "GET",
-            fields=_IN_QUERY,
+            fields=replace(fields, source="query"),
             answer=answer,
-            fast=lambda site, parsed: looked_up(site, parsed.page, say),
+            fast=lambda site, parsed: looked_up(site, parsed.page, _said(parsed)),
             prefixes=prefixes,
         ),
         _row(
             f"vercount_{version}_count",
             "POST",
-            fields=_FIELDS,
+            fields=fields,
             answer=answer,
-            fast=lambda site, parsed: counted(site, parsed.page, say),
+            fast=lambda site, parsed: counted(site, parsed.page, _said(parsed)),
             prefixes=prefixes,
         ),
     ]
 
 
-ROWS = (*_rows("1", some, THREE, PREFIXES_1), *_rows("2", every, FOUR, PREFIXES_2))
+# The page's visitors are there where they are wanted.
+THREE_OR_FOUR = AnswerSchema({**FOUR.data, "required": [*NAMES]})
+ROWS = (*_rows("1", _FIELDS, THREE, PREFIXES_1), *_rows("2", _FIELDS_2, THREE_OR_FOUR, PREFIXES_2))

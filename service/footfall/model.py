@@ -24,6 +24,14 @@ StatisticsPublic = Literal["none", "totals", "top", "all"]
 NO_VIEWS = "count"
 # How Fluid names two of these.
 SITE_COUNTERS = ("site-pv", "site-uv")
+
+
+def type_of(name: str) -> str:
+    """The type of the counter that other protocols call so. A page may have any name, but two are
+    Fluid's: these are raised besides the page's, and as views the site would have each thrice."""
+    return NO_VIEWS if name in SITE_COUNTERS else "time"
+
+
 # Other counters' protocols that a site may speak (api/compat/).
 PROTOCOLS = ("leancloud", "open-kounter", "busuanzi", "goatcounter", "abacus", "badges")
 Level = Literal["memory", "everysec", "fsync", "replica"]

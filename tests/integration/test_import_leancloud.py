@@ -100,7 +100,9 @@ def fetch(storage: Storage, tmp_path: Path) -> Fetch:
 
 
 def kept(tmp_path: Path) -> list[str]:
-    return [json.loads(line)["objectId"] for line in (tmp_path / "kept").read_text().splitlines()]
+    first, *lines = (tmp_path / "kept").read_text().splitlines()
+    assert first.startswith("#filetype:JSON-streaming;class=Counter")
+    return [json.loads(line)["objectId"] for line in lines]
 
 
 def ids(storage: Storage) -> list[str]:
@@ -193,6 +195,27 @@ def test_another_file_is_not_written_over(storage: Storage, fetch: Fetch, tmp_pa
     with pytest.raises(CannotFetch, match="name another file"):
         fetch()
     assert (tmp_path / "kept").read_text() == "my diary\n"
+
+
+def test_a_file_of_one_class_is_not_gone_on_with_for_another(
+    storage: Storage, fetch: Fetch, tmp_path: Path
+) -> None:
+    """Ids are of all classes: those before the last one would be left out in silence."""
+    storage.classes["Counter"] = counters(3)
+    storage.classes["Comment"] = [{"objectId": "0", "url": "/0/", "comment": "Early."}]
+    fetch()
+    with pytest.raises(CannotFetch, match="name another file"):
+        fetch("Comment")
+    assert kept(tmp_path) == ids(storage)
+
+
+def test_a_file_that_ends_in_its_first_line_is_begun_anew(
+    storage: Storage, fetch: Fetch, tmp_path: Path
+) -> None:
+    storage.classes["Counter"] = counters(3)
+    (tmp_path / "kept").write_text("#filetype:JSON-str")
+    assert fetch() == 3
+    assert kept(tmp_path) == ids(storage)
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,12 @@ However many watch a page, it is read once a second, together with all others th
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from functools import partial
 
 from ..callbacks import awaited
+from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..store.comments import Comments
 from ..store.counters import Counters
@@ -20,8 +21,6 @@ PERIOD_SECONDS = 1.0
 SILENT_SECONDS = 15.0
 # Then a browser comes back by itself, and may meet another worker.
 MAX_SECONDS = 900.0
-# Pages that are read at once.
-STEP_PAGES = 100
 # Nothing has changed.
 STILL = b""
 
@@ -59,22 +58,23 @@ class LivePages:
         self._show = show
         self._is_ending = is_ending
         self._pages: dict[str, _Page] = {}
+        # One reader for all, which outlives the last watcher for up to a period.
+        self._is_reading = False
 
     async def watch(self, path: str) -> AsyncGenerator[bytes]:
         """What is shown of a page, whenever that changes, and STILL in between; it ends after a
         while, or with the service. Who reads it slowly misses what was in between.
 
-        Raises StoreUnavailable if the page cannot be read at first.
+        Raises StoreUnavailable if the page cannot be read at first, ErrorReply if it is damaged.
         """
-        page = self._pages.get(path)
-        if page is None:
-            page = self._pages[path] = _Page()
-            if len(self._pages) == 1:
-                self._start(self._keep_reading())
+        page = self._pages.setdefault(path, _Page())
+        if not self._is_reading:
+            self._is_reading = True
+            self._start(self._keep_reading())
         page.watchers += 1
         try:
             if page.shown is None:
-                await self._read([path])
+                await self._read(path)
             async for shown in self._changes(page):
                 yield shown
         finally:
@@ -99,24 +99,25 @@ class LivePages:
 
     async def _keep_reading(self) -> None:
         """Until nobody watches."""
-        while self._pages:
-            await asyncio.sleep(PERIOD_SECONDS)
-            if self._is_ending():
-                for page in self._pages.values():
-                    page.changed.set()
-                return
-            paths = list(self._pages)
-            for first in range(0, len(paths), STEP_PAGES):
-                # What cannot be read now is read in a second.
-                with suppress(StoreUnavailable):
-                    await self._read(paths[first : first + STEP_PAGES])
+        try:
+            while self._pages and not self._is_ending():
+                await asyncio.sleep(PERIOD_SECONDS)
+                # All of them join a batch. What cannot be read now is read in a second.
+                await asyncio.gather(*map(self._read_again, list(self._pages)))
+            # Those who are left at the end of the service look up, and see that it ends.
+            for page in self._pages.values():
+                page.changed.set()
+        finally:
+            self._is_reading = False
 
-    async def _read(self, paths: Sequence[str]) -> None:
-        names = self._counters.names(paths, [VIEWS])
-        counts, *versions = await asyncio.gather(
-            self._counters.read(names),
-            *(awaited(partial(self._comments.fetch_version, path)) for path in paths),
+    async def _read_again(self, path: str) -> None:
+        with suppress(StoreUnavailable, ErrorReply):
+            await self._read(path)
+
+    async def _read(self, path: str) -> None:
+        (count,), (version,) = await asyncio.gather(
+            self._counters.read([f"{VIEWS} {path}"]),
+            awaited(partial(self._comments.fetch_version, path)),
         )
-        for path, count, version in zip(paths, counts, versions, strict=True):
-            if page := self._pages.get(path):
-                page.show(self._show(path, count, version[0]))
+        if page := self._pages.get(path):
+            page.show(self._show(path, count, version))

@@ -60,11 +60,14 @@ class LeanCloud:
 
         Raises CannotFetch, OSError. What was fetched before that stays in the file.
         """
-        last, number = _kept(file)
+        head = _head(self._server, class_name)
+        last, number = _kept(file, head)
         with httpx2.Client(timeout=TIMEOUT_SECONDS, headers=self._headers) as client:
             whole = self._asked(client, class_name, {"limit": "0", "count": "1"})
             total = whole.get("count", 0) if whole else 0
             with file.open("ab") as lines:
+                if not lines.tell():
+                    lines.write(head)
                 for objects in self._pages(client, class_name, last):
                     lines.write(b"".join([orjson.dumps(each) + b"\n" for each in objects]))
                     number += len(objects)
@@ -138,12 +141,22 @@ def _is_object(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("objectId"), str)
 
 
-def _kept(file: Path) -> tuple[str, int]:
+def _head(server: str, class_name: str) -> bytes:
+    """The first line of a file, as LeanCloud's own exports have one: objects of two classes, or of
+    two servers, must not be taken for each other's."""
+    return f"#filetype:JSON-streaming;class={class_name};server={server}\n".encode()
+
+
+def _kept(file: Path, head: bytes) -> tuple[str, int]:
     """The id of the last object in a file, and how many there are; what was written of another one
     is cut off. Raises CannotFetch for a file of something else."""
     last, number, end = "", 0, 0
     if file.exists():
         with file.open("rb") as lines:
+            first = lines.readline(len(head) + 1)
+            if not head.startswith(first):
+                raise CannotFetch(f"{file} was not fetched from this class: name another file")
+            end = len(first) if first == head else 0
             for line in lines:
                 if not line.endswith(b"\n"):
                     break

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import ijson
 
+from ..model import type_of
 from .json_bytes import sound
 from .rows import CounterRow, ImportRow, ImportRows, Refusal
 from .source import Damaged, Source, Stream
 from .values import path_of, whole
-from .waline import type_of
 
 
 def read(source: Source) -> ImportRows:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from ..model import NO_VIEWS, SITE_COUNTERS, STATUSES, Status
+from ..model import STATUSES, Status, type_of
 from .fields import Fields, Record
 from .json_rows import rows
 from .rows import AccountRow, CommentRow, CounterRow, ImportRow, ImportRows, Kind, Refusal
@@ -104,11 +104,6 @@ def counters(where: str, record: Record) -> Iterator[ImportRow]:
             yield Refusal("counters", f"{where}: {name} {path}", "is no whole number")
         elif number:
             yield CounterRow(path, type_of(path) if name == "time" else name, number)
-
-
-def type_of(path: str) -> str:
-    """Of a count of views; two names are those of Fluid's counters of the whole site."""
-    return NO_VIEWS if path in SITE_COUNTERS else "time"
 
 
 def account(source: Source, record: Record) -> AccountRow:

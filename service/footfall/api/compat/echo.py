@@ -3,15 +3,8 @@
 The fast path keeps these requests, and bounds the memory that they take.
 """
 
-from ...domain.counters import VIEWS
-from ...model import NO_VIEWS, SITE_COUNTERS
+from ...model import type_of
 from ..fast import CounterChange, CounterRead, FastRequest
-
-
-def type_of(page: str) -> str:
-    """A page may have any name, but two are those of Fluid's counters of the whole site: these are
-    raised besides the page's, and as views the site would have each three times."""
-    return NO_VIEWS if page in SITE_COUNTERS else VIEWS
 
 
 def name_of(page: str) -> str:

@@ -19,7 +19,7 @@ from ...http.envelope import NO_ENVELOPE
 from ...http.params import MAX_PATH, Form, RawRequest
 from ...http.response import SHARED, Response
 from ...http.translations import translate
-from ...model import iso
+from ...model import iso, type_of
 from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..endpoint import Row
 from ..fast import FastRequest
@@ -27,7 +27,7 @@ from ..fields import Choice, Fields, Found, Text
 from ..prefixes import Prefix
 from ..schemas import NUMBER, TEXT, AnswerSchema, Schema
 from ..who import ANYBODY
-from .echo import EchoChange, EchoRead, name_of, type_of
+from .echo import EchoChange, EchoRead, name_of
 from .leancloud_fields import (
     DEFAULT_LIMIT,
     MAX_LIMIT,

@@ -19,6 +19,7 @@ from ...http.envelope import Envelope
 from ...http.params import MAX_PATH, Form, RawRequest
 from ...http.response import SHARED, Response
 from ...http.translations import translate
+from ...model import type_of
 from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..endpoint import Row
 from ..fast import FastRequest
@@ -26,7 +27,7 @@ from ..fields import Choice, Field, Fields, Found, Schema, Shapes, Text
 from ..prefixes import Prefix
 from ..schemas import NUMBER, TEXT, AnswerSchema
 from ..who import ANYBODY
-from .echo import EchoChange, EchoRead, name_of, type_of
+from .echo import EchoChange, EchoRead, name_of
 
 # Fluid sends three.
 MAX_BATCH = 20

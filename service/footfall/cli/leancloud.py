@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from ..store.imports import Way
 
 
+way_option = click.option(
+    "--counters",
+    "way",
+    type=click.Choice(["max", "sum", "replace"]),
+    default="max",
+    show_default=True,
+    help="What becomes of a counter that exists.",
+)
+
+
 @click.command("leancloud", cls=Command)
 @click.argument("address", metavar="SERVER_URL")
 @click.option(
@@ -38,14 +48,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Counts of views, or Valine's comments.",
 )
-@click.option(
-    "--counters",
-    "way",
-    type=click.Choice(["max", "sum", "replace"]),
-    default="max",
-    show_default=True,
-    help="What becomes of a counter that exists.",
-)
+@way_option
 @click.option(
     "--keep",
     "kept",

@@ -9,7 +9,7 @@ from .backup import Failed
 from .commands import Choosing, Command
 from .console import aside, progress, settings_of_environment
 from .errors import errors_as_messages
-from .leancloud import leancloud
+from .leancloud import leancloud, way_option
 from .past_views import access_log, goatcounter
 
 if TYPE_CHECKING:
@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "format_name", default="", help="Format of the file; by default it is guessed."
 )
-@click.option(
-    "--counters",
-    "way",
-    type=click.Choice(["max", "sum", "replace"]),
-    default="max",
-    show_default=True,
-    help="What becomes of a counter that exists.",
-)
+@way_option
 @click.option(
     "--map",
     "columns",

@@ -168,6 +168,9 @@ def test_every_key_is_listed() -> None:
     assert set(rows) == used | {
         "format",
         "backup",
+        "moves",
+        "moved",
+        "bulk",
         "undo",
         "attempts",
         "comments",

@@ -33,7 +33,8 @@
 --         fingerprint  text    of author and text; empty: duplicates are allowed
 --         liking       int     its likes, if it is imported; 0 for a new one
 --         pin          flag    it is pinned, likewise
---         by           text    author | import
+--         mark         text    of a held one that comes from another page; else empty
+--         by           text    author | import | move
 --         actor        text    empty
 -- RETURNS OK version entries   stored; the journal's oldest entries
 --         DUPLICATE id         this comment has the same author and text
@@ -49,7 +50,8 @@ local nested, hidden, fingerprints, longest = KEYS[15], KEYS[16], KEYS[17], KEYS
 local journal = KEYS[19]
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local parent, root, needs, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
-local liking, pin, by, actor = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
+local liking, pin, mark, by = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
+local actor = ARGV[15]
 
 -- A deleted comment keeps nobody from saying the same.
 local same = fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint)
@@ -76,7 +78,7 @@ if fingerprint ~= '' then
   redis.call('HSET', fingerprints, fingerprint, id)
 end
 
-hold(id, status, '')
+hold(id, status, mark)
 if liking > 0 then
   redis.call('HSET', likes, id, liking)
 end

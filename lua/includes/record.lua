@@ -6,7 +6,7 @@
 --         held     hash    comments that are not approved
 --         hidden   hash    how many replies below deleted roots are still in the indexes
 --         journal  stream  what the site has not followed yet
--- ARGV    by       text    author | moderator | judge | import | erasure
+-- ARGV    by       text    author | moderator | judge | import | erasure | move
 --         actor    text    the moderator's account, for the log; empty for others
 
 -- Each of `changes` is a comment: its id; the status before, empty for a new one, and now; the mark

@@ -15,6 +15,7 @@ from .api.feeds import feed_routes
 from .api.health import Health, health_routes
 from .api.live import live_routes
 from .api.metrics import metrics_route
+from .api.owner_pages import NoPage
 from .api.site import page_routes
 from .api.unsubscribe import unsubscribe_routes
 from .config import Settings
@@ -88,7 +89,7 @@ def create_app(
             *unsubscribe_routes(site.recipients),
         ],
         redirect_slashes=False,
-        default=not_found,
+        default=NoPage(site, values, not_found),
     )
     app = middleware.CountedRequests(router, site.process, policy.slow_seconds)
     if not is_traced:

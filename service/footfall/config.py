@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from .environment import BadSettings as BadSettings
 from .environment import FromEnvironment
-from .model import NO_VIEWS, PROTOCOLS, Durability, Registration, StatisticsPublic
+from .model import COUNTERS, NO_VIEWS, PROTOCOLS, Durability, Registration, StatisticsPublic
 from .netaddr import Network
 from .outbox_settings import OutboxSettings
 from .pages import RULES
@@ -54,7 +54,6 @@ from .values import (
 
 # In characters: the worst text of this length takes a second to render, and fits into a body.
 MAX_COMMENT_LENGTH = 65_536
-COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ Role = Literal["administrator", "guest", "unverified", "banned"]
 Registration = Literal["open", "invited", "closed"]
 # How much of the statistics is for everybody: each has what is before it, too.
 StatisticsPublic = Literal["none", "totals", "top", "all"]
+# The types of a page's counters, unless a site has others.
+COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 # The type of counters that are of no page, which other protocols have: no view of the site.
 NO_VIEWS = "count"
 # How Fluid names two of these.

@@ -191,7 +191,7 @@ def test_many_at_once_an_edit_and_a_thread(owner: Owner, visitor: Visitor) -> No
     reply.locator("article").focus()
     page.keyboard.press("t")
     expect(reply.locator(".thread > li")).to_have_text(
-        [re.compile("the root"), re.compile("a rep")]
+        [re.compile("the root"), "This comment is here."]
     )
     page.keyboard.press("e")
     reply.get_by_label("Comment", exact=True).fill("better words")
@@ -289,11 +289,22 @@ def test_a_counter_is_corrected_and_the_other_pages_fit_a_phone(
     page = visitor.page
     page.goto(f"{owner.url}/ui/counters")
     page.get_by_role("button", name="Find").click()
-    page.get_by_role("row").filter(has_text="/counted").get_by_role("button").click()
+    row = page.get_by_role("row").filter(has_text="/counted")
+    row.get_by_role("button", name="Correct").click()
     page.get_by_label("Number").fill("4")
     page.get_by_label("Reason").fill("a robot")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("/counted: 4")).to_be_visible()
+    row.get_by_role("button", name="Move").click()
+    page.get_by_label("New path").fill("/moved")
+    page.get_by_role("button", name="Go on").click()
+    expect(
+        page.get_by_text("4 views, 0 other counts, 0 comments would move to /moved")
+    ).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Move").click()
+    expect(page.get_by_text("Moved to /moved.")).to_be_visible()
+    page.goto(f"{owner.url}/ui/log")
+    expect(page.get_by_role("row").filter(has_text="/moved")).to_contain_text("/counted")
     page.goto(f"{owner.url}/ui/queue?lng=de")
     expect(page.get_by_role("heading", name="Kommentare")).to_be_visible()
     assert is_as_wide_as_the_phone(page)

@@ -22,8 +22,6 @@ from .writer import Writer
 FOR_EVER = 3600
 # How long a web server may take to hear of everything, once all is well.
 TELLING_SECONDS = 60
-# How long services may take to follow what was left behind, once all is well.
-FOLLOWING_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,8 @@ class Force:
     timeout: float = 0.5
     connections: int = 16
     rate: float = 300
+    # How long services may take to follow what was left behind, once all is well.
+    following: float = 20
     # How many times as long as before clients of other nodes may wait.
     slower: float = math.inf
 
@@ -68,7 +68,7 @@ def play(fault: Fault, directory: Path, force: Force) -> Outcome:
         outcome = Outcome(fault, report, writer, recoveries, moderators, scene.visits)
         outcome.problems += _problems(outcome)
         outcome.problems += _problems_beside(outcome, force)
-        outcome.problems += _check(scene)
+        outcome.problems += _check(scene, force.following)
         outcome.problems += moderators.problems(_logged(scene))
         if scene.told is not None:
             outcome.problems += _problems_of_telling(scene, outcome)
@@ -132,9 +132,9 @@ def _problems_of_telling(scene: Scene, outcome: Outcome) -> Iterator[str]:
             yield f"{text} was told {times} times"
 
 
-def _check(scene: Scene) -> list[str]:
+def _check(scene: Scene, seconds: float) -> list[str]:
     """What `footfall check` says, without any repair. The site may follow a moment late."""
-    deadline = time.monotonic() + FOLLOWING_SECONDS
+    deadline = time.monotonic() + seconds
     while (lines := _checked(scene)) and time.monotonic() < deadline:
         pass
     return lines

@@ -23,14 +23,13 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from footfall.config import Settings
 from footfall.driver.cluster import slot_of_key
 from footfall.driver.keys import Keys
 
 from ..support.clusters import RealCluster, clustered
 from ..support.sentinels import Group, group
 from ..support.servers import RealServer, free_port, programs, running
-from ..support.serving import Serving, serving
+from ..support.serving import BUCKETS, Serving, serving
 from ..support.workers import workers
 from .relay import Address, Relay
 from .told import AuthoredComment
@@ -163,7 +162,7 @@ class Scene:
     @cached_property
     def keys(self) -> Keys:
         """The names of a Cluster's keys, with its data set's seed."""
-        nodes, keys = self.nodes, Keys("ff", Settings().counter_buckets)
+        nodes, keys = self.nodes, Keys("ff", BUCKETS)
         home = nodes.master_of(slot_of_key(keys.site("format").encode()))
         keys.seed = bytes.fromhex(nodes.ask(home, "HGET", keys.site("format"), "seed").decode())
         return keys

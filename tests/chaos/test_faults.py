@@ -34,7 +34,7 @@ def test_a_redis_that_forgets_is_found_out(home: Path) -> None:
 
     fault = Fault("own Redis forgets", "counters and comments", EXTERNAL, forget)
     with tempfile.TemporaryDirectory(dir=home) as directory:
-        problems = "\n".join(play(fault, Path(directory), Force()).problems)
+        problems = "\n".join(play(fault, Path(directory), Force(following=0)).problems)
     assert "Increments: LOST " in problems
     assert "and is there as None" in problems
 

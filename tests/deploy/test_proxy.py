@@ -11,6 +11,7 @@ import httpx
 import pytest
 import uvicorn
 
+from footfall.model import PROTOCOLS
 from tests.support.serving import serving
 
 from .nginx import nginx, proxy_conf, sidecar_conf
@@ -32,7 +33,8 @@ def needs_nginx() -> None:
 @contextlib.contextmanager
 def proxied(kind: str, home: Path) -> Iterator[str]:
     """The address of nginx, with this configuration and its own service behind it."""
-    environ = {"TRUSTED_PROXIES": "127.0.0.1/32", "IPQPS": "60"}
+    compat = ",".join(PROTOCOLS)
+    environ = {"TRUSTED_PROXIES": "127.0.0.1/32", "IPQPS": "60", "COMPAT": compat}
     with serving(home / "service", **environ) as service:
         upstream = service.url.removeprefix("http://")
         with nginx(CONFIGURATIONS[kind](), upstream, home) as url:
@@ -60,6 +62,33 @@ def test_clients_reach_what_they_ask_for(url: str) -> None:
     assert httpx.get(f"{url}/api/comment?path=/a").json()["data"]["count"] == 0
     for name in ("count.js", "top.js"):
         assert "footfall" in httpx.get(f"{url}/{name}").text.lower()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/1.1/classes/Counter?where=%7B%22url%22:%22/other%22%7D",
+        "//1.1/classes/Counter?where=%7B%22url%22:%22/other%22%7D",
+        "/api/counter?target=/other",
+        "/busuanzi/2.3/busuanzi.pure.mini.js",
+        "/js",
+        "/js/lite",
+        "/busuanzi?jsonpCallback=f",
+        "/jsonp?callback=f",
+        "/log?url=https://blog.example/other",
+        "/api/v2/log?url=https://blog.example/other",
+        "/count?p=/other",
+        "/counter/other.svg",
+        "/hit/site/other",
+        "/info/site/other",
+        "/badge/other.svg",
+        "/ghpvc/?username=bob",
+        "/api/count/keep/badge.svg?url=/other",
+    ],
+)
+def test_clients_of_other_counters_reach_what_they_ask_for(url: str, path: str) -> None:
+    answer = httpx.get(url + path, headers={"Referer": "https://blog.example/other"})
+    assert (answer.status_code, "x-content-type-options" in answer.headers) == (200, True)
 
 
 def test_people_log_in_and_administrators_send_files(url: str) -> None:

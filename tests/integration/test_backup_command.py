@@ -23,7 +23,10 @@ from footfall.store import Store
 from footfall.store.backups import LastBackup
 from footfall.store.ids import IdGenerator, created_ms
 from tests.support.servers import RealServer, program_of, running, wait_until
-from tests.support.serving import Serving, serving
+from tests.support.serving import BUCKETS, Serving, serving
+
+# Others than those of the data set that it is restored to.
+SOURCE_BUCKETS = 2 * BUCKETS
 
 
 @pytest.fixture
@@ -41,19 +44,23 @@ def server(kind: str, own: Path) -> Iterator[RealServer]:
 
 @pytest.fixture
 def source(server: RealServer, own: Path) -> Serving:
-    return Serving(own / "s", REDIS_URL=server.url, KEY_PREFIX="one")
+    buckets = str(SOURCE_BUCKETS)
+    return Serving(own / "s", REDIS_URL=server.url, KEY_PREFIX="one", COUNTER_BUCKETS=buckets)
 
 
 @pytest.fixture
 def target(server: RealServer, own: Path) -> Serving:
-    return Serving(own / "t", REDIS_URL=server.url, KEY_PREFIX="two", COUNTER_BUCKETS="256")
+    return Serving(own / "t", REDIS_URL=server.url, KEY_PREFIX="two")
 
 
 def fill(server: RealServer, number: int, length: int = 3000) -> None:
     """Write so many comments and counters to the first data set, for some chunks of a file."""
 
     async def publish() -> None:
-        store, generator = Store(connect(server.url, 5), prefix="one", buckets=65536), IdGenerator()
+        store, generator = (
+            Store(connect(server.url, 5), prefix="one", buckets=SOURCE_BUCKETS),
+            IdGenerator(),
+        )
         await store.create()
         for n in range(number):
             path = f"/{n % 50}"
@@ -73,7 +80,7 @@ def noted(server: RealServer) -> LastBackup | None:
     """What became of the backups of the first data set."""
 
     async def last() -> LastBackup | None:
-        store = Store(connect(server.url, 5), prefix="one", buckets=65536)
+        store = Store(connect(server.url, 5), prefix="one", buckets=SOURCE_BUCKETS)
         try:
             return await store.backups.last()
         finally:
@@ -145,7 +152,7 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
             httpx.post(f"{after.url}/article", json={"path": f"/{n}"})
         with Redis(unix_socket_path=str(own / "t/data/redis.sock")) as redis:
             seed = bytes.fromhex(redis.hget("ff:{site}:format", "seed").decode())
-            key = Keys("ff", 65536, seed).counts("time /a")
+            key = Keys("ff", BUCKETS, seed).counts("time /a")
             redis.hset(key, mapping={str(n): n for n in range(30)})
         code, output = after.ask("backup", str(own / "damaged.gz"))
         assert (code, output.count("left out, since it is damaged: counters ff:")) == (1, 20)

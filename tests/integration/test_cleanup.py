@@ -18,12 +18,11 @@ from tests.support.serving import Serving, serving
 BENCH = ("bench", "--seconds", "0.1", "--connections", "8", "--rate", "20")
 VERIFY = ("verify", "--seconds", "0.2", "--connections", "8", "--paths", "10")
 EITHER = pytest.mark.parametrize("words", [BENCH, VERIFY], ids=lambda words: words[0])
-SMALL = {"COUNTER_BUCKETS": "256"}
 
 
 @pytest.fixture
 def served(own: Path) -> Iterator[Serving]:
-    with serving(own / "s", **SMALL, PORT=str(free_port())) as served:
+    with serving(own / "s", PORT=str(free_port())) as served:
         yield served
 
 
@@ -70,7 +69,7 @@ def test_without_the_servers_redis_nothing_is_counted(
 def test_another_data_set_than_the_servers_is_found_out(
     served: Serving, own: Path, words: tuple[str, ...]
 ) -> None:
-    with serving(own / "o", **SMALL) as other:
+    with serving(own / "o") as other:
         code, output = served.ask(*words, other.url)
         assert code == 1
         where = f"KEY_PREFIX ff in DATA_DIR {served.directory / 'data'}"
@@ -167,7 +166,7 @@ def test_a_service_that_is_gone_leaves_its_data_directory_to_the_command(served:
 def test_a_server_that_counts_in_another_redis_now_is_found_out(served: Serving, own: Path) -> None:
     process = counting(served)
     served.stop()
-    with serving(own / "o", **SMALL, PORT=served.environ["PORT"]) as other:
+    with serving(own / "o", PORT=served.environ["PORT"]) as other:
         wait_until(lambda: "/footfall-bench/" in counters(other)[0], "the other one to count")
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=20)
@@ -197,7 +196,7 @@ def test_a_server_that_counts_in_another_redis_now_is_found_out(served: Serving,
 def test_a_limit_of_the_service_is_told_in_its_words(
     own: Path, settings: dict[str, str], seconds: str, words: str
 ) -> None:
-    with serving(own, **SMALL, **settings) as served:
+    with serving(own, **settings) as served:
         code, output = served.ask("bench", "--seconds", seconds, "--connections", "8", served.url)
         assert code == 1
         assert re.search(rf": \d+ refused with {re.escape(words)}", output), output

@@ -34,6 +34,8 @@ WITH_NOTHING = {
     "log": ([], 0),
     "outbox drop": (["--all"], NOTHING_TO_DO),
     "outbox list": ([], 0),
+    "paths merge": (["--yes"], NOTHING_TO_DO),
+    "paths move": (["/a", "/b", "--yes"], NOTHING_TO_DO),
     "statistics": ([], NOTHING_TO_DO),
     "worker": ([], 1),
 }

@@ -81,6 +81,18 @@ class Served:
         writer.close()
         return received
 
+    async def statuses(self, sent: bytes) -> list[bytes]:
+        """Send it whole, in two pieces and three times at once, on one connection, which therefore
+        stays open: the statuses of the five answers."""
+        reader, writer = await asyncio.open_unix_connection(str(self.path))
+        found = []
+        async with asyncio.timeout(20):
+            for chunks, number in (([sent], 1), ([sent[:12], sent[12:]], 1), ([sent * 3], 3)):
+                await write(writer, chunks)
+                found += [await status(reader) for _ in range(number)]
+        writer.close()
+        return found
+
     async def exchange(self, chunks: Sequence[bytes]) -> tuple[bytes, str]:
         """(all that came back, whether the connection was closed)"""
         reader, writer = await asyncio.open_unix_connection(str(self.path))
@@ -165,6 +177,14 @@ async def pair(url: str, home: Path, **environ: str) -> AsyncIterator[Pair]:
             for is_fast in (True, False)
         ]
         yield Pair(*both)
+
+
+@pytest.fixture
+def no_asgi(monkeypatch: pytest.MonkeyPatch) -> None:
+    def passed_on(self: Any, cycle: Any, app: Any) -> None:
+        raise AssertionError(cycle.scope)
+
+    monkeypatch.setattr(HttpToolsProtocol, "_start_asgi_task", passed_on)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from footfall.api.live import MAX_CLIENT_STREAMS
+from footfall.domain.live import SILENT_SECONDS
 from tests.support.servers import wait_until
 from tests.support.serving import Serving, serving
 
@@ -83,6 +84,21 @@ def test_an_address_has_so_many_streams_and_gets_them_back(served: Serving) -> N
         assert asked(ann) == 429
         assert asked("192.0.2.2") == 200
     wait_until(lambda: asked(ann) == 200, "a stream for who has ended theirs")
+
+
+def test_a_stream_ends_when_its_client_has_read_all_and_says_goodbye(served: Serving) -> None:
+    """A connection that is closed with unread bytes is reset; this one is closed politely."""
+    host, port = served.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"GET /api/live?path=/polite HTTP/1.1\r\nhost: a\r\n\r\n")
+        told = b""
+        while b"data: " not in told or not told.endswith(b"\n\n\r\n"):
+            told += client.recv(65_536)
+        # Sooner than the service would write again to a page that nothing happens on.
+        client.settimeout(SILENT_SECONDS / 2)
+        client.shutdown(socket.SHUT_WR)
+        while client.recv(65_536):
+            pass
 
 
 @pytest.mark.parametrize("query", ["", "?path=", f"?path={'a' * 2049}", "?path=/a&path=/b"])

@@ -37,6 +37,8 @@ LOOKING = {
     "comments delete": ["x", "--yes"],
     "comments undo": ["x"],
     "log": [],
+    "paths move": ["/a", "/b", "--yes"],
+    "paths merge": ["--yes"],
     "statistics": [],
     "comments rerender": [],
     "counters list": [],

@@ -19,7 +19,7 @@ LONG = "/spam/" + "long" * 100
 
 @pytest.fixture
 def served(own: Path, data_set: dict[str, str]) -> Iterator[Serving]:
-    with serving(own / "s", COUNTER_BUCKETS="256", **data_set) as served:
+    with serving(own / "s", **data_set) as served:
         for path, count in (("/a", 3), ("/b", 1), ("/spam/1", 2), ("/spam/2", 1), (LONG, 1)):
             for _ in range(count):
                 httpx.post(f"{served.url}/article", json={"path": path}).raise_for_status()
@@ -85,7 +85,7 @@ def test_commands_say_if_nothing_matches(own: Path, data_set: dict[str, str]) ->
     code, output = nowhere.ask("counters", "prune", "--below", "2")
     assert (code, "there is no data set in DATA_DIR" in output) == (1, True)
     assert not (own / "n" / "data").exists()
-    with serving(own / "e", COUNTER_BUCKETS="256", **data_set) as empty:
+    with serving(own / "e", **data_set) as empty:
         for words in (("prune", "--below", "2"), ("delete", "*", "--yes")):
             assert ask(empty, *words, code=3) == ["nothing to do: there are no counters"]
     code, output = nowhere.ask("counters", "delete")
@@ -95,7 +95,7 @@ def test_commands_say_if_nothing_matches(own: Path, data_set: dict[str, str]) ->
 def test_after_a_removal_new_counters_are_accepted_again(
     own: Path, data_set: dict[str, str]
 ) -> None:
-    with serving(own / "f", COUNTER_BUCKETS="256", COUNTER_LIMIT="3", **data_set) as served:
+    with serving(own / "f", COUNTER_LIMIT="3", **data_set) as served:
         for n in range(3):
             assert httpx.post(f"{served.url}/article", json={"path": f"/{n}"}).json() == 1
         full = httpx.post(f"{served.url}/article", json={"path": "/new"}).json()

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from footfall.domain import queue
+from footfall.domain.queue import Wanted
 from footfall.driver.connection import Connection
 from footfall.driver.pipeline import MAX_SENDS_A_WRITE
-from footfall.model import Ban
+from footfall.model import STATUSES, Ban, Viewer
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.support.accounts import save_account
 from tests.support.servers import RealServer
@@ -258,6 +260,13 @@ async def test_moderation_takes_few_trips_and_the_queue_as_many_on_every_page(
         return sum(facts["calls"] for name, facts in stats.items() if "config" not in name)
 
     assert await turn_to(1) == await turn_to(24)
+    # The same for the owner's list, which is read on behind a comment: wherever that is.
+    for after in (ids[-1], ids[50]):
+        await site.settled()
+        before = trips[0]
+        wanted, admin = Wanted(STATUSES), Viewer(ADMIN)
+        found = await queue.part(site.service, wanted, admin, size=5, after=after)
+        assert (len(found.comments), trips[0] - before) == (5, 4)
     # Both halves; the script; what the site makes of it; the comment as it is now, and its other
     # half; behind the request, the journal.
     assert await spent("PUT", f"/comment/{ids[0]}", {"status": "spam"}) == 7

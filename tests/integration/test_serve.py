@@ -18,6 +18,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from footfall.config import Settings
 from footfall.driver import private_server
 from tests.support.servers import program_of, wait_until
 from tests.support.serving import Serving, serving
@@ -293,6 +294,8 @@ def test_check_works_beside_a_running_service_and_on_its_data_afterwards(
         return code, output.partition("\n")[2]
 
     expected = "1 page, 1 approved comment, 0 held, 1 counter, 0 problems\n"
+    # As many hashes as operators have.
+    environ["COUNTER_BUCKETS"] = str(Settings().counter_buckets)
     with serving(directory, **environ) as served:
         leave_traces(served.url)
         assert found() == (0, expected)
@@ -405,7 +408,7 @@ def test_a_data_set_keeps_its_buckets_whatever_the_setting(directory: Path) -> N
     with serving(directory) as served:
         leave_traces(served.url)
         served.stop()
-    with serving(directory, COUNTER_BUCKETS="256") as served:
+    with serving(directory, COUNTER_BUCKETS="512") as served:
         assert traces(served.url) == (1, ["hello"])
 
 

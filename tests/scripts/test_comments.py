@@ -266,7 +266,7 @@ async def test_a_reply_below_what_is_no_root_is_not_stored(article: Article) -> 
     _, reply = await thread_of(article)
     late = replace(article.comment("late", reply), root=reply.id)
     with pytest.raises(NoSuchParent):
-        await article.store.comments.publish(late, "approved", "", is_imported=True)
+        await article.store.comments.publish(late, "approved", "", by="import")
     await refused(article, late, NoSuchParent)
 
 
@@ -274,24 +274,20 @@ async def test_an_imported_reply_needs_its_root_only(article: Article) -> None:
     root = await article.publish("root")
     never = article.comment("never", root)
     reply = article.comment("reply", never)
-    await article.store.comments.publish(
-        reply, "spam", "", is_imported=True, likes=3, is_pinned=True
-    )
+    await article.store.comments.publish(reply, "spam", "", by="import", likes=3, is_pinned=True)
     shown = rows(await article.page(viewer=ADMIN))[1]
     # Only roots are pinned.
     assert (shown.likes, shown.status, shown.is_pinned) == (3, "spam", False)
     await article.delete(root)
     late = article.comment("late", root)
     with pytest.raises(NoSuchParent):
-        await article.store.comments.publish(late, "spam", "", is_imported=True)
+        await article.store.comments.publish(late, "spam", "", by="import")
 
 
 async def test_an_imported_root_brings_its_likes_and_its_pin(article: Article) -> None:
     await article.publish("other")
     root = article.comment("root")
-    await article.store.comments.publish(
-        root, "approved", "", is_imported=True, likes=3, is_pinned=True
-    )
+    await article.store.comments.publish(root, "approved", "", by="import", likes=3, is_pinned=True)
     await article.publish("newest")
     (first, *_) = rows(await article.page())
     assert (first.id, first.likes, first.is_pinned) == (root.id, 3, True)

@@ -57,7 +57,7 @@ async def published(article: Article, mix: Sequence[Root]) -> list[Root]:
             "root", account=each.account, is_simultaneous=each.is_simultaneous
         )
         await article.store.comments.publish(
-            comment, each.status, "", is_imported=True, likes=each.likes, is_pinned=each.is_pinned
+            comment, each.status, "", by="import", likes=each.likes, is_pinned=each.is_pinned
         )
         roots.append(each._replace(id=comment.id))
     return roots

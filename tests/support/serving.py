@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 # PYTHONPATH with this checkout's code and tests, for a process in another directory.
 SOURCES = f"{ROOT}/service:{ROOT}"
 STOP_SECONDS = 20.0
+# Of new data sets; fewer are not allowed.
+BUCKETS = 256
 
 # The variables that child processes inherit: what any program needs, and coverage's.
 COVERAGE = {"COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"}
@@ -40,6 +42,8 @@ class Serving:
             "DATA_DIR": str(directory / "data"),
             "IPQPS": "0",
             "REDIS_WAIT": "0",
+            # Commands look into every hash of counters, 65,536 by default, whatever there is.
+            "COUNTER_BUCKETS": str(BUCKETS),
             **environ,
         }
         self.process: subprocess.Popen[str] | None = None

@@ -16,13 +16,12 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from footfall.config import Settings
 from footfall.driver.cluster import slot_of_key
 from footfall.driver.keys import Keys
 
 from .clusters import RealCluster
 from .servers import PASSWORD, RealServer, wait_until
-from .serving import Serving, serving, started
+from .serving import BUCKETS, Serving, serving, started
 
 REDIS_TIMEOUT = "0.5"
 FINDING = re.compile(r'footfall_finding\{code="(?!memory_low)(\w+)"\}')
@@ -329,7 +328,7 @@ def home_of(cluster: RealCluster) -> int:
 
 
 def slots(cluster: RealCluster, paths: list[str]) -> dict[str, int]:
-    keys = Keys("ff", Settings().counter_buckets)
+    keys = Keys("ff", BUCKETS)
     seed = cluster.ask(home_of(cluster), "HGET", keys.site("format"), "seed")
     keys.seed = bytes.fromhex(seed.decode())
     return {path: slot_of_key(keys.counts(f"time {path}").encode()) for path in paths}

@@ -6,16 +6,10 @@ import pytest
 
 from footfall.model import NO_VIEWS
 from tests.conftest import Site, Sites
+from tests.support.codecs import kind as kind
 
 STRANGER = "203.0.113.9"
 NOT_FOUND = 404, {"error": "Key not found", "value": None}
-
-
-@pytest.fixture(params=["fake"])
-def kind(request: pytest.FixtureRequest) -> str:
-    """A protocol is a codec, and asks the store for what others ask."""
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture

@@ -9,16 +9,17 @@ from typing import Any
 import jwt
 import pytest
 
+from footfall.api.compat import rows_of
 from footfall.api.endpoint import asking
 from footfall.api.fast_requests import FastRequests
 from footfall.api.routes import TABLE
-from footfall.api.who import Who
+from footfall.api.who import ANYBODY, Who
 from footfall.domain import accounts, banning
 from footfall.domain.accounts import Changes
 from footfall.domain.rules import AccountRules
 from footfall.domain.sessions import Sessions
 from footfall.errors import ServiceError
-from footfall.model import PUBLIC, Account, Caller, Credentials, Role, Viewer
+from footfall.model import PROTOCOLS, PUBLIC, Account, Caller, Credentials, Role, Viewer
 from tests.conftest import Site, Sites
 from tests.support.accounts import save_account
 from tests.support.own_pages import OwnPage
@@ -69,9 +70,8 @@ async def token_of(site: Site, account: Account, lasts_ms: int = 10_000_000) -> 
     return await sessions.begin(stored, Credentials("x"))
 
 
-async def scene_of(make_site: Sites, caller: str, number: int) -> Scene:
+async def scene_of(site: Site, caller: str, number: int) -> Scene:
     """Make a scene; the author, and everybody else, is a new person each time."""
-    site = make_site.without_accounts(COMMENT_AUDIT="true")
     roles: dict[str, Role] = {"author": "guest", "guest": "guest", "boss": "administrator"}
     people = {
         name: Account(f"{name}{number}", role, name.title(), f"{name}{number}@example.com")
@@ -298,9 +298,23 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("statistics_people", "a class of bots"): asks(
         "PUT", "/api/statistics/people", {"class": "seo", "as_people": True}
     ),
+    ("queue_read", "all comments"): admin_page("GET", "queue"),
+    ("queue_read", "one's own"): admin_page("GET", "queue?owner=mine"),
+    ("queue_news", "what is new"): admin_page("GET", "queue/new"),
+    ("queue_groups", "what is alike"): admin_page("GET", "queue/groups"),
+    ("queue_bulk", "many behind the request"): admin_page(
+        "POST", "queue/bulk", {"do": "spam", "ids": ["{own}"]}
+    ),
+    ("queue_bulk_read", "how far that is"): admin_page("GET", "queue/bulk?name=x"),
+    ("queue_bulk_undo", "undo"): admin_page("PUT", "queue/bulk", {"name": "x"}),
+    ("queue_reply", "an answer"): admin_page("POST", "queue/reply", {"pid": "x", "comment": "x"}),
+    ("queue_preview", "how it will look"): admin_page("POST", "queue/preview", {"comment": "x"}),
     ("counter_search", "counters"): admin_page("GET", "counters"),
     ("counter_correct", "a count"): admin_page(
         "PUT", "counters", {"path": "/new", "type": "time", "from": 0, "to": 1, "reason": "x"}
+    ),
+    ("page_move", "what would be moved"): admin_page(
+        "POST", "pages/move", {"path": "/new", "to": "/newer"}
     ),
     ("import", "a file"): admin_page("POST", "import", []),
     ("outbox_read", "what waits to be told"): admin_page("GET", "outbox"),
@@ -370,11 +384,38 @@ async def test_the_fast_path_leaves_what_not_anybody_may_ask_for_to_the_endpoint
             assert requests[row.method.encode(), url, body] is None, row.route
 
 
+def test_all_of_other_counters_protocols_is_for_anybody() -> None:
+    assert {row.who for row in rows_of(PROTOCOLS)} == {ANYBODY}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/1.1/classes/Counter?where=%7B%22url%22:%22/p%22%7D",
+        "/api/counter?target=/p",
+        "/api/v2/log?url=https://blog.example/p",
+        "/counter/p.json",
+        "/info/site/likes",
+        "/badge/p.svg?count=false",
+    ],
+)
+async def test_other_counters_protocols_answer_everybody_alike(make_site: Sites, url: str) -> None:
+    site = await make_site(COMPAT=",".join(PROTOCOLS))
+    answers = set()
+    for number, caller in enumerate(("anybody", "author", "administrator", "bad token")):
+        scene = await scene_of(site, caller, number)
+        answer = await site.http.get(url, headers=_as(scene))
+        answers.add((answer.status_code, answer.content))
+        await site.settled()
+    assert len(answers) == 1
+    assert answers.pop()[0] in (200, 404)
+
+
 @pytest.mark.parametrize("row", ROWS, ids=": ".join)
 async def test_who_may_do_what(make_site: Sites, row: tuple[str, str]) -> None:
-    answers = []
+    answers, site = [], make_site.without_accounts(COMMENT_AUDIT="true")
     for number, caller in enumerate(CALLERS):
-        scene = await scene_of(make_site, caller, number)
+        scene = await scene_of(site, caller, number)
         answers.append(await ROWS[row](scene))
         await scene.site.settled()
         # The next caller gets a new page with two comments.

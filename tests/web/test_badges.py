@@ -8,18 +8,12 @@ import pytest
 
 from footfall.model import NO_VIEWS
 from tests.conftest import Site, Sites
+from tests.support.codecs import kind as kind
 
 STRANGER = "203.0.113.9"
 SVG = "{http://www.w3.org/2000/svg}"
 COUNTING = ("/badge/a.svg", "/api/count/incr/badge.svg?url=/a", "/git.example/a.svg")
 CAMO = {"user-agent": "github-camo (4f9a1b2c)"}
-
-
-@pytest.fixture(params=["fake"])
-def kind(request: pytest.FixtureRequest) -> str:
-    """A protocol is a codec, and asks the store for what others ask."""
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture

@@ -1,11 +1,14 @@
 """/openapi.json says what there is; the tests' client compares every answer with it."""
 
+from collections.abc import Sequence
+
 import httpx
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from footfall.api.prefixes import UI
 from footfall.api.routes import TABLE
+from footfall.model import PROTOCOLS
 from tests.conftest import Site, Sites
 from tests.support.description import description_of
 
@@ -17,7 +20,9 @@ def kind(request: pytest.FixtureRequest) -> str:
     return kind
 
 
-async def test_it_is_openapi(site: Site) -> None:
+@pytest.mark.parametrize("spoken", [(), PROTOCOLS], ids=["Waline alone", "every protocol"])
+async def test_it_is_openapi(make_site: Sites, spoken: Sequence[str]) -> None:
+    site = await make_site(COMPAT=",".join(spoken))
     validator = OpenAPIV31SpecValidator(await site.get("/openapi.json"))
     assert [each.message for each in validator.iter_errors()] == []
 
@@ -31,6 +36,14 @@ async def test_every_operation_is_described(site: Site) -> None:
             is_there = any(row.method.lower() in described.get(form, {}) for form in forms)
             # What is elsewhere, too, is described there.
             assert is_there == (prefix is not UI or row.prefixes == (UI,)), row.route
+
+
+async def test_every_operation_has_a_tag_that_the_description_names(make_site: Sites) -> None:
+    """/ui/api groups what it shows by these tags."""
+    described = await (await make_site(COMPAT=",".join(PROTOCOLS))).get("/openapi.json")
+    operations = [each for methods in described["paths"].values() for each in methods.values()]
+    used = {tag for each in operations for tag in each["tags"]}
+    assert used == {tag["name"] for tag in described["tags"]}
 
 
 async def test_what_is_bounded_by_a_setting_has_its_bound(make_site: Sites) -> None:

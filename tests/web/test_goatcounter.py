@@ -9,15 +9,9 @@ import pytest
 from footfall.domain.calendar import date_of
 from footfall.domain.process import now_ms
 from tests.conftest import ADMIN, Site, Sites
+from tests.support.codecs import kind as kind
 
 STRANGER = "203.0.113.9"
-
-
-@pytest.fixture(params=["fake"])
-def kind(request: pytest.FixtureRequest) -> str:
-    """A protocol is a codec, and asks the store for what others ask."""
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx
 import pytest
@@ -452,3 +453,21 @@ async def test_a_log_out_by_a_form_ends_the_session(make_site: Sites) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, "./login")
     assert answer.headers["set-cookie"].startswith("footfall=; Path=/ui; HttpOnly")
     assert (await page("GET", "token"))["data"] == {}
+
+
+@pytest.mark.parametrize("path", ["/ui/nowhere", "/ui/queue/1", "/ui/a/b/c?lng=de", "/ui/%22%3Ca"])
+async def test_an_address_without_a_page_is_said_on_one(site: Site, path: str) -> None:
+    answer = await site.http.get(path, headers={"accept": "text/html,*/*"})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    (way,) = re.findall(r'class="button" href="([^"]+)"', answer.text)
+    (sheet, *_) = re.findall(r'href="([^"]+\.css)"', answer.text)
+    for link in (way, sheet):
+        assert (await site.http.get(urljoin(path, link))).status_code == 200
+    assert ("Diese Seite gibt es nicht" in answer.text) == path.endswith("de")
+
+
+@pytest.mark.parametrize("path", ["/ui/nowhere", "/ui/api/nowhere", "/ui/static/x.js", "/uix"])
+async def test_a_program_is_told_in_json_that_nothing_is_there(site: Site, path: str) -> None:
+    of_person = {} if path == "/ui/nowhere" else {"accept": "text/html"}
+    answer = await site.http.get(path, headers=of_person)
+    assert answer.json() == {"errno": 404, "errmsg": f"url `{path}` not found."}

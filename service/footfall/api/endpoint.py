@@ -118,16 +118,19 @@ def asking(row: Row) -> Sequence[Who]:
     return [shape.who or row.who for shape in row.fields.shapes]
 
 
-def reply_of(row: Row, dialect: Dialect, data: Any) -> Reply | Response:
+def reply_of(row: Row, dialect: Dialect, data: Any) -> Reply:
     """The body in the request's dialect, and an ETag if the operation only reads."""
     # It is a tuple if the operation has made the reply itself, since that was cheaper.
-    if not isinstance(data, tuple):
-        body = row.envelope(dialect).body(data)
-        is_read = row.method in READING and not row.is_unsafe
-        data = tagged_by_body(body) if is_read else (body, b"")
-    body, tag = data
-    if row.answer.type == JSON_TYPE and row.answer.status == 200:
-        return body, tag
+    if isinstance(data, tuple):
+        return data
+    body = row.envelope(dialect).body(data)
+    is_read = row.method in READING and not row.is_unsafe
+    return tagged_by_body(body) if is_read else (body, b"")
+
+
+def whole(row: Row, reply: Reply) -> Response:
+    """With the status and the type that its answers have."""
+    body, tag = reply
     return Response(row.answer.status, body, type=row.answer.type, tag=tag)
 
 
@@ -214,7 +217,7 @@ class Resource:
         extra: Lines = ()
         if isinstance(data, Answer):
             data, extra = await dialect.finish(data, scope, headers, policy)
-        return dialect.respond(reply_of(row, dialect, data), headers, extra)
+        return dialect.respond(whole(row, reply_of(row, dialect, data)), headers, extra)
 
     async def _run(self, row: Row, parsed: Any, caller: Caller) -> Any:
         site = self._site

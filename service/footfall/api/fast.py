@@ -13,6 +13,7 @@ from ..callbacks import awaited
 from ..domain.clients import Client
 from ..domain.counters import change
 from ..domain.site import Site
+from ..http.connection import FirstLines
 from ..http.response import Reply, Response
 from ..model import NO_ORIGIN, Caller, Origin
 from ..telemetry.metrics import Route
@@ -31,9 +32,14 @@ class Operation(Protocol):
     def route(self) -> Route: ...
 
     @property
-    def is_common(self) -> bool: ...
+    def status(self) -> int: ...
+
+    @property
+    def first_lines(self) -> FirstLines: ...
 
     def finish(self, data: Any) -> Reply | Response: ...
+
+    def whole(self, reply: Reply) -> Response: ...
 
     def refuse(self, error: BaseException, language: str) -> Response: ...
 
@@ -69,24 +75,28 @@ class FastRequest:
 class CounterRead(FastRequest):
     """Reads these counters, and answers their counts."""
 
-    __slots__ = ("_read", "_site")
+    __slots__ = ("_kept_bytes", "_read", "_site")
 
-    def __init__(self, site: Site, names: Sequence[str], answer: Answering) -> None:
+    def __init__(
+        self, site: Site, names: Sequence[str], answer: Answering, *, kept_bytes: int = 0
+    ) -> None:
+        """`kept_bytes` is how much memory `answer` keeps for this request alone."""
         super().__init__(answer)
         self._site = site
         self._read = site.counters.reading(names)
+        self._kept_bytes = kept_bytes
 
     def send(self, client: Client, done: Done) -> None:
         self._site.counters.fetch(self._read, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
-        return self._read.kept_bytes
+        return self._read.kept_bytes + self._kept_bytes
 
 
 class CounterChange(FastRequest):
     """Makes these (path, type, delta) changes as anybody may, and answers the new counts."""
 
-    __slots__ = ("_change", "_site")
+    __slots__ = ("_change", "_kept_bytes", "_site")
 
     is_change = True
 
@@ -96,16 +106,20 @@ class CounterChange(FastRequest):
         changes: Sequence[tuple[str, str, int]],
         answer: Answering,
         origin: Origin = NO_ORIGIN,
+        *,
+        kept_bytes: int = 0,
     ) -> None:
+        """`kept_bytes` is how much memory `answer` keeps for this request alone."""
         super().__init__(answer)
         self._site = site
         self._change = site.counters.change(changes, origin)
+        self._kept_bytes = kept_bytes
 
     def send(self, client: Client, done: Done) -> None:
         change(self._site, self._change, client, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
-        return self._change.kept_bytes
+        return self._change.kept_bytes + self._kept_bytes
 
 
 def client_of(site: Site, caller: Caller) -> Client:

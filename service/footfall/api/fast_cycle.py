@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from ..domain.clients import Client
 from ..domain.site import Site
 from ..http.client import Headers, is_proxy
-from ..http.connection import FirstLines
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response, answer_of, lines, tagged
@@ -49,7 +48,6 @@ class FastCycle:
 
     __slots__ = (
         "_client",
-        "_first_lines",
         "_id",
         "_known",
         "_making",
@@ -67,7 +65,6 @@ class FastCycle:
 
     def __init__(self, connection: HttpProtocol) -> None:
         self.connection = connection
-        self._first_lines = connection.first_lines
         peer = connection.client[0] if connection.client else ""
         self._peer = peer
         limits = self.site.rate_limits
@@ -111,7 +108,7 @@ class FastCycle:
             if not isinstance(numbers, list):
                 raise numbers
             reply = self.request.answer(numbers)
-            if type(reply) is not tuple or not self.request.operation.is_common:
+            if type(reply) is not tuple:
                 reply = self._reply(reply)
         except Exception as error:
             reply = self._failed(error)
@@ -136,8 +133,6 @@ class FastCycle:
         return self._finished(answer)
 
     def _finished(self, answer: Any) -> Reply | Response:
-        if isinstance(answer, (tuple, Response)) and self.request.operation.is_common:
-            return answer
         try:
             return self.request.operation.finish(answer)
         except Exception as error:
@@ -152,14 +147,14 @@ class FastCycle:
     def answer(self, reply: Reply | Response) -> int:
         """Write the answer; returns its status, or 0 if the client is gone."""
         self.response_complete = True
-        connection, route = self.connection, self.request.operation.route
+        connection, operation = self.connection, self.request.operation
         transport = connection.transport
         if transport.is_closing():
             return 0
-        status = 200
+        status = operation.status
         if type(reply) is tuple and self.keep_alive and not self._known:
             body, tag = reply
-            first = self._first_lines
+            first = operation.first_lines
             if first.defaults is not connection.server_state.default_headers:
                 first.renew(connection.server_state.default_headers)
             if not tag:
@@ -169,16 +164,18 @@ class FastCycle:
             else:
                 transport.write(_WITH_TAG % (first.text, len(body), tag, body))
         else:
-            answer = answer_of(reply, self._known)
+            told = operation.whole(reply) if type(reply) is tuple else reply
+            answer = answer_of(told, self._known)
             close = () if self.keep_alive else ((b"connection", b"close"),)
             transport.write(connection.plain(answer, close))
             status = answer.status
         now = connection.since = monotonic()
         seconds = now - self.since
-        route.took(seconds, status)
+        operation.route.took(seconds, status)
         if seconds > self.slow.seconds:
             with named_request(self._id):
-                self.slow.write(route.name, seconds, route=route.name, status=status)
+                name = operation.route.name
+                self.slow.write(name, seconds, route=name, status=status)
         if not self.keep_alive:
             connection.close_gently()
         elif (
@@ -202,7 +199,6 @@ def protocol_of(
         "slow": SlowLog(logging.getLogger(__name__), policy.slow_seconds),
     }
     values = {
-        "first_lines": FirstLines(),
         "metrics": site.process.metrics,
         "policy": policy,
         "requests": FastRequests(site, is_on=is_fast),

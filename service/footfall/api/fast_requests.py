@@ -10,11 +10,12 @@ from typing import Any
 from ..domain.site import Site
 from ..errors import ServiceError
 from ..http.body import parse_json
+from ..http.connection import FirstLines
 from ..http.params import MAX_URL, RawRequest, parse_query
-from ..http.response import COMMON, JSON_TYPE, Reply, Response, answer_of, failed
+from ..http.response import Headers, Reply, Response, failed
 from ..telemetry.metrics import Route
 from .dialects import Dialect
-from .endpoint import Row, reply_of
+from .endpoint import Row, reply_of, whole
 from .fast import FastRequest
 from .fast_paths import FastPaths
 
@@ -34,21 +35,25 @@ class FastOperation:
     dialect: Dialect
     # Its metrics.
     route: Route
-    # Is it answered in JSON, with 200 and the common headers, which the connection has ready as
-    # bytes? Then an operation's Reply or Response is sent as it is.
-    is_common: bool
+    # What a Reply of it has: a status, headers, and both as bytes.
+    status: int
+    headers: Headers
+    first_lines: FirstLines
 
     def finish(self, data: Any) -> Reply | Response:
-        """What is sent of an answer that is not sent as it is."""
-        reply = data if isinstance(data, Response) else reply_of(self.row, self.dialect, data)
-        if self.is_common:
-            return reply
-        return answer_of(reply, b"").under(self.row.headers(self.dialect))
+        """What is sent of an answer that is no Reply yet."""
+        if isinstance(data, Response):
+            return data.under(self.headers)
+        return reply_of(self.row, self.dialect, data)
+
+    def whole(self, reply: Reply) -> Response:
+        """What is sent of a Reply where its first lines are not all that goes before it."""
+        return whole(self.row, reply).under(self.headers)
 
     def refuse(self, error: BaseException, language: str) -> Response:
         """The answer that tells of an error."""
         answer = failed(error, language, self.route.name, self.dialect.refusals.answer)
-        return answer.under(self.row.headers(self.dialect))
+        return answer.under(self.headers)
 
 
 class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
@@ -106,9 +111,9 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
         key = id(row), id(dialect)
         if key not in self._operations:
             route = self._site.process.metrics.routes[row.route]
-            is_plain = row.answer.type == JSON_TYPE and row.answer.status == 200
-            is_common = is_plain and row.headers(dialect) is COMMON
-            self._operations[key] = FastOperation(row, dialect, route, is_common)
+            status, headers = row.answer.status, row.headers(dialect)
+            first_lines = FirstLines(status, row.answer.type, headers)
+            self._operations[key] = FastOperation(row, dialect, route, status, headers, first_lines)
         return self._operations[key]
 
     def _keep(self, words: tuple[bytes, bytes, bytes], fast: FastRequest) -> None:

@@ -99,8 +99,10 @@ async def _before(gone: "asyncio.Task[None]", coming: "asyncio.Task[bytes | None
 
 
 async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
+    """What comes after the whole request says that the client has gone, or sends nothing more."""
+    while (await receive()).get("more_body"):
         pass
+    await receive()
 
 
 async def _begin(send: Send, piece: bytes, *, is_over: bool = False) -> None:

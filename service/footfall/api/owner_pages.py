@@ -32,6 +32,8 @@ RULES = (
     ),
     (b"referrer-policy", b"same-origin"),
 )
+# Below it are our pages.
+OURS = "/ui/"
 # What a link may have before its query.
 MAX_LINK_CHARACTERS = MAX_URL - 1024
 # As in the menu of the other pages.
@@ -142,6 +144,33 @@ async def away(asked: Asked, name: str) -> Response:
     return await page("away.html", _frame(asked, name, ()), status=503)
 
 
+class NoPage:
+    """An ASGI application for a path that nothing has: a page for a person who looks for one of
+    ours, and `other` for everybody else."""
+
+    def __init__(self, site: Site, values: Mapping[str, str], other: ASGIApp) -> None:
+        self._site = site
+        self._values = values
+        self._other = other
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _is_sought_by_a_person(scope):
+            return await self._other(scope, receive, send)
+        asked = asked_of(scope, headers_of(scope["headers"]), self._site, self._values)
+        # Links are relative to the folder, which may be further up.
+        up = "../" * scope["path"].removeprefix(OURS).count("/")
+        answer = await page("nowhere.html", {**_frame(asked, "", (), up=up)}, status=404)
+        await send_answer(send, answer, has_body=scope["method"] != "HEAD")
+
+
+def _is_sought_by_a_person(scope: Scope) -> bool:
+    if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
+        return False
+    path: str = scope["path"]
+    is_ours = path.startswith(OURS) and not path.startswith((f"{OURS}api/", f"{OURS}static/"))
+    return is_ours and b"text/html" in headers_of(scope["headers"]).get(b"accept", b"")
+
+
 async def page(template: str, values: Mapping[str, object], *, status: int = 200) -> Response:
     return Response(
         status, await asyncio.to_thread(_filled, template, values), common=RULES, type=HTML
@@ -155,9 +184,10 @@ def _filled(template: str, values: Mapping[str, object]) -> bytes:
     return filled(template, values)
 
 
-def _frame(asked: Asked, here: str, menu: Sequence[str]) -> dict[str, object]:
-    """What all of these pages have; `here` is the page's name."""
+def _frame(asked: Asked, here: str, menu: Sequence[str], *, up: str = "") -> dict[str, object]:
+    """What all of these pages have; `here` is the page's name, and `up` leads to the folder."""
     return {
+        "up": up,
         "site_name": asked.site_name,
         "words": asked.words,
         "say": asked.words.say,

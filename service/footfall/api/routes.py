@@ -19,6 +19,8 @@ from . import (
     moderation,
     oauth,
     outbox,
+    owner_rows,
+    page_moves,
     queue,
     recent,
     schemas,
@@ -312,6 +314,7 @@ TABLE = (
         statistics.count_as_people,
     ),
     # For the pages of administrators alone.
+    *owner_rows.ROWS,
     Row(
         "counter_search",
         "GET",
@@ -330,6 +333,16 @@ TABLE = (
         ADMINISTRATOR,
         schemas.NUMBER_OF,
         admin.correct,
+        prefixes=(UI,),
+    ),
+    Row(
+        "page_move",
+        "POST",
+        "/pages/move",
+        page_moves.MOVE,
+        ADMINISTRATOR,
+        schemas.PAGE_MOVE,
+        page_moves.move,
         prefixes=(UI,),
     ),
     Row(

@@ -201,6 +201,48 @@ PAGE = AnswerSchema(_PAGE, _PAGE)
 COUNT = AnswerSchema({"anyOf": [NUMBER, _NUMBERS]}, {"anyOf": [NUMBER, _NUMBERS]})
 RECENT = AnswerSchema(_list(_COMMENT), _list(_COMMENT))
 QUEUE = AnswerSchema(_QUEUE, _QUEUE)
+QUEUE_PART = AnswerSchema(
+    _object(
+        data=_list(_COMMENT),
+        after=TEXT,
+        searched=NUMBER,
+        total=_or_null(NUMBER),
+        waiting=NUMBER,
+        spam=NUMBER,
+    )
+)
+BULK_ACTION = AnswerSchema(
+    _object(
+        name=TEXT,
+        total=_or_null(NUMBER),
+        done=NUMBER,
+        left=NUMBER,
+        isRunning=FLAG,
+        isCut=FLAG,
+        canUndo=FLAG,
+    )
+)
+QUEUE_GROUPS = AnswerSchema(
+    _object(
+        data=_list(
+            _object(
+                kind=TEXT,
+                value=TEXT,
+                ids=_list(TEXT),
+                authors=NUMBER,
+                addresses=NUMBER,
+                samples=_list(_object(objectId=TEXT, nick=TEXT, orig=TEXT, url=TEXT, time=NUMBER)),
+            )
+        ),
+        others=_list(TEXT),
+        isPart=FLAG,
+        waiting=NUMBER,
+        spam=NUMBER,
+    )
+)
+REPLIED = AnswerSchema(_object(reply=_COMMENT, results=_map(TEXT), undo=TEXT))
+PREVIEW = AnswerSchema(_object(html=TEXT))
+QUEUE_NEWS = AnswerSchema(_object(ids=_list(TEXT), total=NUMBER, waiting=NUMBER, spam=NUMBER))
 COMMENT = AnswerSchema(_COMMENT)
 EDITED = AnswerSchema({"anyOf": [_COMMENT, NOTHING, ref("Outcome")]})
 DELETED = AnswerSchema({"anyOf": [NOTHING, ref("Outcome")]})
@@ -247,6 +289,8 @@ COUNTERS = AnswerSchema(
         ]
     }
 )
+_HOLDING = _object(views=NUMBER, others=NUMBER, comments=NUMBER)
+PAGE_MOVE = AnswerSchema(_object(to=TEXT, had=_HOLDING, met=_HOLDING, isOver=FLAG))
 VIEWS = AnswerSchema(
     _object(
         path=MAYBE,

@@ -103,7 +103,9 @@ async def _written(
     }
     if store.decodes_paths:
         about["paths"] = DECODED.decode()
-    data = data_set(store)
+    data, begun = data_set(store), await store.moves.begun()
+    if await store.moves.under_way():
+        raise Failed("a page is being moved, and would be missing: make the backup after that")
     with failing(_written_to(name)), target_file(name) as file:
         totals, length_bytes = await backup(
             data,
@@ -113,6 +115,8 @@ async def _written(
             on_progress=on_progress,
             complain=complain,
         )
+        if await store.moves.begun() != begun:
+            raise Failed("a page was moved meanwhile, and parts of it may be missing: try again")
         left_behind = await unsent(data, is_told=store.outbox.is_on)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             os.fsync(file.fileno())

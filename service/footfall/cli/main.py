@@ -29,6 +29,7 @@ COMMANDS = {
     # The commands for moderators belong to this group, too.
     "comments": ("moderation", "comments"),
     "counters": ("counters", "counters"),
+    "paths": ("paths", "paths"),
     "statistics": ("statistics", "statistics"),
     "log": ("moderation", "log"),
     "worker": ("outbox", "worker"),

@@ -72,6 +72,8 @@ class _Work:
             is_pinned = None
         if status in (None, found.status) and is_pinned in (None, found.is_pinned):
             return "unchanged"
+        if only and found.status != only:
+            return "changed"
         site = self.site
         try:
             done = await site.moderation.moderate(
@@ -90,7 +92,9 @@ class _Work:
         self.keep(found, [done.was, found.is_pinned], [status or done.was, pin])
         return "done"
 
-    async def delete(self, found: StoredComment) -> Result:
+    async def delete(self, found: StoredComment, only: Status | None = None) -> Result:
+        if only and found.status != only:
+            return "changed"
         site, actor = self.site, actor_of(self.caller)
         if await site.deletions.delete(found, site.process.clock(), actor) is None:
             return "missing"
@@ -134,21 +138,32 @@ class _Work:
 
 
 async def moderate(
-    site: Site, ids: Sequence[str], caller: Caller, *, status: Status | None, is_pinned: bool | None
+    site: Site,
+    ids: Sequence[str],
+    caller: Caller,
+    *,
+    status: Status | None,
+    is_pinned: bool | None = None,
+    only: Status | None = None,
 ) -> BulkResult:
+    """With `only` those that still have this status."""
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
     shown = await site.comments.by_ids(known) if known else []
     found = {each.id: each for each in shown}
-    results = await work.each(list(found), lambda id: work.moderate(found[id], status, is_pinned))
+    results = await work.each(
+        list(found), lambda id: work.moderate(found[id], status, is_pinned, only)
+    )
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def delete(site: Site, ids: Sequence[str], caller: Caller) -> BulkResult:
-    """Each with its replies."""
+async def delete(
+    site: Site, ids: Sequence[str], caller: Caller, *, only: Status | None = None
+) -> BulkResult:
+    """Each with its replies; with `only` those that still have this status."""
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
     found = {each.id: each for each in await site.moderation.whole(known)}
     # The newest first, so that each is deleted by itself, and not with what it replies to.
-    results = await work.each(sorted(found, reverse=True), lambda id: work.delete(found[id]))
+    results = await work.each(sorted(found, reverse=True), lambda id: work.delete(found[id], only))
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 

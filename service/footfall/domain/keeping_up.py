@@ -1,6 +1,7 @@
 """Goes on behind the requests: the site follows what a crash or a lost reply has left behind, what
 was deleted is removed when it cannot be put back any more, and the views of an hour are added up
-when it is over. And the sum of all views is found, if it is not known.
+when it is over; moves of pages are carried on. And the sum of all views is found, if it is not
+known.
 
 Every service does so. What two do at once has its effect once.
 """
@@ -12,6 +13,7 @@ from random import uniform
 
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
+from .page_moves import carry_on
 from .site import Site
 
 log = logging.getLogger(__name__)
@@ -35,6 +37,7 @@ async def keep_up(site: Site) -> None:
             await site.deletions.sweep_due(site.process.clock())
             await site.statistics.keep_up()
             await site.views_ever.keep_up()
+            await carry_on(site)
         except (StoreUnavailable, ErrorReply):
             # Connections log outages, and /readyz reports them.
             pass

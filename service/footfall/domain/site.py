@@ -13,6 +13,7 @@ from ..render.pictures import Pictures
 from ..render.view import DisplayOptions
 from ..store.accounts import Accounts
 from ..store.backups import Backups
+from ..store.bulk_actions import BulkActions
 from ..store.comments import Comments
 from ..store.cooldown import Cooldown
 from ..store.counters import Counters, CounterWalk
@@ -20,11 +21,14 @@ from ..store.deletions import Deletions
 from ..store.journal import Journal
 from ..store.log import ModerationLog
 from ..store.moderation import Moderation
+from ..store.moves import Moves
 from ..store.outbox import Outbox
 from ..store.recent import Recent
 from ..store.site_index import SiteIndex
 from ..store.size import CounterNumbers, CounterQuota, Scale
 from ..store.undo import UndoRecords
+from ..store.unsubscribed import Unsubscribed
+from ..store.views import Views
 from .account_mails import AccountMails
 from .bans import KnownBans
 from .captcha import Captcha
@@ -37,6 +41,7 @@ from .rate_limit import RateLimits
 from .recipients import Recipients
 from .rules import AccountRules, Rules
 from .sessions import Sessions
+from .shares import Shares
 from .statistics import Statistics
 from .totals import KnownTotals
 from .views_ever import ViewsEver
@@ -67,14 +72,18 @@ class Site:
     comments: Comments
     moderation: Moderation
     deletions: Deletions
+    moves: Moves
     journal: Journal
     undo_records: UndoRecords
+    bulk_actions: BulkActions
     recent: Recent
     site_index: SiteIndex
     accounts: Accounts
     bans: KnownBans
     backups: Backups
     log: ModerationLog
+    unsubscribed: Unsubscribed
+    views: Views
     outbox: Outbox
     recipients: Recipients
     account_mails: AccountMails
@@ -118,6 +127,8 @@ class Site:
     importer: Callable[[], "Importer[Site]"] = nobody
     rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     clients: Clients = field(default_factory=_unlimited)
+    # Of actions that go on behind the requests: one administrator's, and all.
+    bulk_shares: Shares = field(default_factory=lambda: Shares(8, 16))
     page_cache: PageCache = field(default_factory=PageCache)
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)

@@ -126,7 +126,7 @@ class Statistics:
         self.calendar = calendar
         self._clock = clock
         self._months = months
-        self._own = own
+        self.own_hosts = own
         self._salts = salts
         self._minute = MinuteCache(clock)
         self.most_read = MostRead(views, site_views, calendar, clock)
@@ -139,11 +139,11 @@ class Statistics:
         if not (referrer or is_automated):
             return NO_ORIGIN
         if "//" in referrer:
-            source = source_of(referrer, self._own)
+            source = source_of(referrer, self.own_hosts)
         else:
             # Browsers name a host in ASCII; to encode what a stranger sends may take 10 ms.
             host = host_name(referrer) if referrer.isascii() else ""
-            source = "" if host in self._own else host
+            source = "" if host in self.own_hosts else host
         return Origin(source, agents.WEBDRIVER if is_automated else "")
 
     def hour(self) -> LocalHour:

@@ -42,7 +42,9 @@ class KnownTotals:
     def known(self, page: str) -> Totals | None:
         """Without waiting, if they were asked for in this minute; "" is no page, but the site."""
         site: Totals | None = self._site.known("site")
-        visitors: int | None = self._pages.known(page) if page else 0
+        if not page:
+            return site
+        visitors: int | None = self._pages.known(page)
         return None if site is None or visitors is None else site._replace(page_visitors=visitors)
 
     async def find(self, page: str) -> Totals:

@@ -174,6 +174,22 @@ class Keys:
         """The same of the site; and of its days in that month, which import they are of."""
         return self.site(f"files:{month}")
 
+    def moving(self, path: str) -> str:
+        """The counters of a page that are on their way to another one."""
+        return f"{self._beside(path)}:moving:{digest(path)}"
+
+    @staticmethod
+    def taken(key: str) -> str:
+        """Where a key with a page's views stays until they have arrived at another page."""
+        return f"{key}:taken"
+
+    def given(self, path: str) -> str:
+        """What has arrived in this page's group from other pages."""
+        return f"{self._beside(path)}:given"
+
+    def spare(self, path: str) -> str:
+        return f"{self._beside(path)}:spare"
+
     def group(self, path: str) -> int:
         """The number of the group that has the views of a page."""
         return self._number(path) % GROUPS

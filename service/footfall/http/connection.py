@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from ..errors import ServiceError, TooSlow, Unavailable
 from ..telemetry.metrics import Metrics
 from .policy import Policy
-from .response import COMMON, JSON_TYPE, Headers, Response, failed, lines
+from .response import Headers, Response, failed, lines
 
 # How long a client may take to send a body, and how long it may leave answers unread.
 BODY_SECONDS = 20
@@ -37,19 +37,21 @@ LINGER_SECONDS = 20
 
 
 class FirstLines:
-    """Status line and common headers of a 200 as uvicorn would send them: `text`, which is made
-    anew for each other `defaults`. uvicorn makes those once a second, with the date."""
+    """Status line and headers that all answers of an operation have, as uvicorn would send them:
+    `text`, which is made anew for each other `defaults`. uvicorn makes those once a second, with
+    the date."""
 
-    __slots__ = ("defaults", "text")
+    __slots__ = ("_headers", "_status", "defaults", "text")
 
-    def __init__(self) -> None:
+    def __init__(self, status: int, type: bytes, headers: Headers) -> None:
+        self._status = status
+        self._headers = ((b"content-type", type), *headers)
         self.defaults: Headers = ()
         self.text = b""
 
     def renew(self, defaults: Headers) -> None:
         self.defaults = defaults
-        common = [*defaults, (b"content-type", JSON_TYPE), *COMMON]
-        self.text = STATUS_LINE[200] + lines(common)
+        self.text = STATUS_LINE[self._status] + lines([*defaults, *self._headers])
 
 
 class Connection(HttpToolsProtocol):
@@ -76,7 +78,6 @@ class Connection(HttpToolsProtocol):
 
     metrics: ClassVar[Metrics]
     policy: ClassVar[Policy]
-    first_lines: ClassVar["FirstLines"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -169,6 +170,10 @@ class Connection(HttpToolsProtocol):
         if self.is_done or (is_amid_body and not self.pipeline):
             return False
         self.close_soon()
+        if self.cycle is not None:
+            self.cycle.keep_alive = False
+            # A stream that would last for ever ends: nobody can tell whether it is still read.
+            self.cycle.message_event.set()
         return True
 
     def close_soon(self) -> None:

@@ -6,7 +6,7 @@ version, so readers see the result at once. After an interruption it is run agai
 would not change are left alone.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from ..driver.keys import digest
 from ..model import Comment, OnProgress, StoredComment
 from ..store import codec
 from ..store.bodies import Bodies, Replacement
-from ..store.comments import Comments, Step
+from ..store.comments import Step
 from .backup import Pages
 from .dataset import DataSet
 
@@ -61,7 +61,7 @@ async def rerender(
     pages = named or await Pages.of(data)
     for number, page in enumerate(pages):
         count, length = 0, 0
-        async for step in _walk(data.comments, page):
+        async for step in data.comments.walk(page, RERENDER_STEP_COMMENTS):
             count += len(step.comments)
             await _take(site, bodies, page, step, what, tally, complain)
             length = length or await _length(bodies, page, step)
@@ -79,19 +79,6 @@ async def _length(bodies: Bodies, page: str, step: Step) -> int:
     if not step.cursor:
         return len(step.comments)
     return await bodies.number(page)
-
-
-async def _walk(comments: Comments, page: str) -> AsyncIterator[Step]:
-    """All comments of a page in steps; begun anew if another server answers, as cursors are valid
-    on one server only."""
-    cursor, server = "0", b""
-    while cursor:
-        step = await comments.copy(page, cursor, "", RERENDER_STEP_COMMENTS, [])
-        if server and step.server != server:
-            cursor, server = "0", step.server
-            continue
-        cursor, server = step.cursor, step.server
-        yield step
 
 
 async def _take(

@@ -18,8 +18,15 @@ _REL = 'rel="ugc nofollow noreferrer noopener"'
 
 def count_links(html: str) -> int:
     """How many links name a host, be it the site's own, as browsers read them."""
-    addresses = (_attributes(tag).get("href", "") for tag in _TAG.finditer(html) if tag[2] == "a")
-    return sum(_WEB.match(bare_of(address)) is not None for address in addresses)
+    return sum(1 for _ in linked(html))
+
+
+def linked(html: str) -> Iterator[str]:
+    """The addresses of these links, as browsers read them."""
+    for tag in _TAG.finditer(html):
+        address = bare_of(_attributes(tag).get("href", "")) if tag[2] == "a" else ""
+        if _WEB.match(address):
+            yield address
 
 
 def pictures_as_links(html: str) -> str:

@@ -21,6 +21,7 @@ from .accounts import Accounts
 from .backups import Backups
 from .bans import Bans
 from .bodies import Bodies
+from .bulk_actions import BulkActions
 from .comments import Comments
 from .cooldown import Cooldown
 from .counters import Counters, CounterWalk
@@ -29,6 +30,7 @@ from .journal import Journal
 from .log import ModerationLog
 from .mending import Mending
 from .moderation import Moderation
+from .moves import Moves
 from .outbox import Outbox
 from .recent import Recent
 from .site_index import SiteIndex
@@ -109,7 +111,9 @@ class Store:
         self.comments = Comments(redis, scripts, self.keys, self.packed, self.batch, self.journal)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
         self.deletions = Deletions(redis, scripts, self.keys, self.journal)
+        self.moves = Moves(redis, scripts, self.keys, self.journal)
         self.undo_records = UndoRecords(redis, self.keys)
+        self.bulk_actions = BulkActions(redis, self.keys)
         self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.numbers = CounterNumbers(redis, scripts, self.keys)
@@ -188,9 +192,14 @@ class Store:
         self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
         self.keys.fingerprints = "said" if self.format < 3 else "fingerprints"
         self.packed.clear()
-        known = {"born": id, "buckets": buckets, "seed": seed, "number": number, "paths": paths}
+        known = {"born": id, "buckets": buckets, "seed": seed, "number": number}
         # A restore changes all of these fields itself.
         self.redis.data_set_ids.expect(key, {} if is_being_restored else known)
+
+    async def decode_paths(self) -> None:
+        """Let services decode paths (pages.py) that begin from now on."""
+        await self.redis.change(("HSET", self.keys.site("format"), "paths", DECODED))
+        self.decodes_paths = True
 
     def _require_format(self, may_be_older: bool) -> None:
         if self.format == FORMAT or (may_be_older and self.format < FORMAT):

@@ -4,9 +4,9 @@ Scripts decide which held comments a viewer sees: a page that is filtered after 
 too short. What they change, the site follows (store/journal.py).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..callbacks import awaited
 from ..driver.batch import Batcher
@@ -31,6 +31,28 @@ MAX_PAGE_BYTES = 1 << 20
 
 # Bytes of comments in a step of a walk over a page: requests wait for a millisecond at most.
 STEP_BYTES = 1 << 16
+
+# What a new comment may change, but for the journal.
+PUBLISHED = (
+    "version",
+    "path",
+    "bodies",
+    "private",
+    "newest",
+    "liked",
+    "pinned",
+    "likes",
+    "replies",
+    "held",
+    "heldroots",
+    "heldliked",
+    "heldreplies",
+    "mine",
+    "nested",
+    "hidden",
+    "fingerprints",
+    "longest",
+)
 
 
 class IdTaken(Exception):
@@ -130,34 +152,16 @@ class Comments:
         status: Status,
         fingerprint: str,
         *,
-        is_imported: bool = False,
+        by: Literal["author", "import", "move"] = "author",
         likes: int = 0,
         is_pinned: bool = False,
+        mark: str = "",
     ) -> None:
-        """Store a comment; an imported one may have likes and a pin, and what it replies to may
-        come later, or be gone. Raises AlreadyPublished, NoSuchParent, IdTaken."""
+        """Store a comment; one that comes from elsewhere may have likes and a pin, and a held one
+        the mark of its page's (status.py); what it replies to may come later, or be gone. Raises
+        AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
-        keys = self._keys_of(
-            page,
-            "version",
-            "path",
-            "bodies",
-            "private",
-            "newest",
-            "liked",
-            "pinned",
-            "likes",
-            "replies",
-            "held",
-            "heldroots",
-            "heldliked",
-            "heldreplies",
-            "mine",
-            "nested",
-            "hidden",
-            "fingerprints",
-            "longest",
-        )
+        keys = self._keys_of(page, *PUBLISHED)
         match await self._journal.change(
             self._publish,
             page,
@@ -170,11 +174,12 @@ class Comments:
             status=status,
             parent=comment.parent[:SHORT],
             root=comment.root[:SHORT],
-            needs=(comment.root if is_imported else comment.parent)[:SHORT],
+            needs=(comment.parent if by == "author" else comment.root)[:SHORT],
             fingerprint=fingerprint,
             liking=likes,
             pin=is_pinned,
-            by="import" if is_imported else "author",
+            mark=mark,
+            by=by,
             actor="",
         ):
             case [b"OK", _]:
@@ -335,6 +340,18 @@ class Comments:
             dict(zip(words[::2], words[1::2], strict=True)),
             {head.decode(errors="replace") for head in heads},
         )
+
+    async def walk(self, page: str, count: int) -> AsyncIterator[Step]:
+        """All comments of a page in steps; begun anew if another server answers, as cursors are
+        valid on one server only."""
+        cursor, server = "0", b""
+        while cursor:
+            step = await self.copy(page, cursor, "", count, [])
+            if server and step.server != server:
+                cursor, server = "0", step.server
+                continue
+            cursor, server = step.cursor, step.server
+            yield step
 
     def _keys_of(self, page: str, *names: str) -> dict[str, str]:
         return {name: self._keys.page(page, name) for name in names}

@@ -66,9 +66,9 @@ class JournalEntry:
     """What one script has done to comments of a page, `visible` of which are approved since; below
     zero if that is not known.
 
-    `version` is the page's, which no other entry has. `did` is publish, moderate, edit, delete or
-    restore; `by` author, moderator, judge, import, erasure or check; `actor` a moderator's account;
-    `lengths` the characters of a text before and now.
+    `version` is the page's, which no other entry has. `did` is publish, moderate, edit, delete,
+    restore or move; `by` author, moderator, judge, import, erasure, check or move; `actor` a
+    moderator's account; `lengths` the characters of a text before and now.
     """
 
     version: int

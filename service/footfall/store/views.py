@@ -77,7 +77,7 @@ class Views:
         keys = [key for month in months for key in self._month_keys(path, month)]
         found = await hashes(self._redis, keys)
         pairs = zip(months, found[::2], found[1::2], strict=True)
-        return {month: _month_of(month, fields, bots) for month, fields, bots in pairs if fields}
+        return {month: month_of(month, fields, bots) for month, fields, bots in pairs if fields}
 
     def _month_keys(self, path: str, month: int) -> tuple[str, str]:
         return self._keys.days(path, month), self._keys.bots(path, month)
@@ -162,6 +162,28 @@ class Views:
         """Note that so many views of a page have no day."""
         await self._redis.change(("HINCRBY", self._keys.days(path, month), UNDATED, views))
 
+    async def relist(self, source: str, target: str) -> None:
+        """Put a page into the lists of most viewed pages that have another one, which is left out,
+        with as many views as it has itself by now."""
+        groups, site = last_days(DAYS_OF_GROUPS), last_days(DAYS_OF_SITE)
+        (ever,) = await self.counts([target])
+        on_days = await self.on_days([target], site)
+        views = {0: ever} | {day: seen.views for day, seen in zip(site, on_days[0], strict=True)}
+        keys = self._keys
+        lists = [
+            (keys.read_beside(source, day), keys.read_beside(target, day), day) for day in groups
+        ]
+        lists += [(keys.most_read(day), keys.most_read(day), day) for day in views]
+        scores = await self._redis.ask_each(*(("ZSCORE", had, source) for had, _, _ in lists))
+        commands: list[Sequence[object]] = []
+        for (had, gets, day), score in zip(lists, scores, strict=True):
+            if score is not None:
+                commands.append(("ZREM", had, source))
+                # A list that has expired meanwhile would stay for ever.
+                commands.append(("ZADD", gets, views[day], target))
+        if commands:
+            await self._redis.change(*commands)
+
     async def forget(self, names: Sequence[str]) -> None:
         """Remove what is kept of the pages with these counters of views that are no more."""
         names = [name for name in names if name.startswith("time ")]
@@ -205,14 +227,14 @@ def _page_of(months: Sequence[int], row: Sequence[Any]) -> PageViews:
     pairs = zip(months, found[:-1:2], found[1::2], strict=True)
     return PageViews(
         number_or_0(before),
-        {month: _month_of(month, fields, bots) for month, fields, bots in pairs if fields},
+        {month: month_of(month, fields, bots) for month, fields, bots in pairs if fields},
         by_number(found[-1]),
         number_or_0(after),
         None in scanned,
     )
 
 
-def _month_of(month: int, fields: Mapping[bytes, bytes], bots: Mapping[bytes, bytes]) -> Month:
+def month_of(month: int, fields: Mapping[bytes, bytes], bots: Mapping[bytes, bytes]) -> Month:
     base, undated = number_or_0(fields.get(BASE)), number_or_0(fields.get(UNDATED))
     return Month(
         month, base, by_number(fields), undated, by_number(fields, b"v"), by_class(bots.items())

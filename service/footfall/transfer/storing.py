@@ -186,7 +186,7 @@ async def _store(site: Site, row: CommentRow, made: RenderedText, report: Import
             _comment(site, row, made),
             _status(row),
             "",
-            is_imported=True,
+            by="import",
             likes=row.likes,
             is_pinned=row.is_pinned and not row.root_id,
         )

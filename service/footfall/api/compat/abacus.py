@@ -16,7 +16,7 @@ from ...domain.clients import NOBODY
 from ...domain.site import Site
 from ...errors import BadRequest, WrongMethod
 from ...http.params import MAX_PATH, RawRequest
-from ...http.response import Response, tagged_by_body
+from ...http.response import Reply, Response, tagged_by_body
 from ...model import NO_VIEWS, Caller
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest, answered, client_of
@@ -95,7 +95,7 @@ Asking = Callable[[Site, Wanted], FastRequest]
 
 
 def hit(site: Site, parsed: Wanted) -> FastRequest:
-    return _hit(site, parsed, partial(_value, parsed))
+    return _hit(site, parsed, partial(_value, parsed, is_hit=True))
 
 
 def get(site: Site, parsed: Wanted) -> FastRequest:
@@ -142,16 +142,17 @@ async def refuse(site: Site, parsed: None, caller: Caller) -> object:
 # Answers.
 
 
-def _value(parsed: Wanted, number: int) -> Mapping[str, int] | Response:
+def _value(parsed: Wanted, number: int, *, is_hit: bool = False) -> Reply | Response:
     """404 for a counter that was only read, and is not there."""
     if parsed.is_image:
         return Response(200, PIXEL, type=GIF)
     if not number:
         return Response(NOT_FOUND, b'{"error":"Key not found","value":null}')
+    body = b'{"value":%d}' % number
     if parsed.callback:
-        body = b'%b({"value":%d});' % (parsed.callback.encode(), number)
-        return Response(200, body, type=SCRIPT)
-    return {"value": number}
+        return Response(200, b"%b(%b);" % (parsed.callback.encode(), body), type=SCRIPT)
+    # The number is a sufficient ETag of what only reads.
+    return body, b"" if is_hit else b'"%d"' % number
 
 
 def _told(path: str, number: int) -> Mapping[str, object]:

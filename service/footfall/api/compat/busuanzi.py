@@ -12,7 +12,7 @@ demonstration stays.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,7 +23,7 @@ from ...domain.site import Site
 from ...errors import ServiceError, StoreUnavailable, WrongMethod
 from ...http.envelope import NO_ENVELOPE, Envelope
 from ...http.params import RawRequest
-from ...http.response import SHARED, Reply, Response
+from ...http.response import SHARED, Response
 from ...model import Caller
 from ..dialects import WALINE, Refusals
 from ..endpoint import Row
@@ -33,7 +33,7 @@ from ..prefixes import Prefix
 from ..schemas import AnswerSchema
 from ..who import ANYBODY
 from . import vercount
-from .vercount import FOUR, Address, Numbers, View, counted, every, looked_up, some
+from .vercount import FOUR, FOUR_JSON, THREE_JSON, Address, View, counted, looked_up
 
 MAX_CALLBACK = 64
 _CALLBACK = re.compile(r"[A-Za-z_$][A-Za-z0-9_.$]*")
@@ -85,22 +85,14 @@ def _callback(name: str) -> Fields:
     return Fields(made, (field,), source="query")
 
 
-def _script(callback: str, numbers: object) -> Reply:
-    """The function may be gone by then."""
-    return b"try{%b(%b);}catch(e){}" % (callback.encode(), orjson.dumps(numbers)), b""
+# With busuanzi's own version, which copies of its script know.
+_BUSUANZI_JSON = THREE_JSON[:-1] + b',"version":2.4}'
 
 
-def _of_busuanzi(numbers: Numbers) -> object:
-    # busuanzi's own version, which copies of its script know.
-    return some(numbers) | {"version": 2.4}
-
-
-def _calls(of: Callable[[Numbers], object]) -> Callable[[Site, Called, Caller], Awaitable[object]]:
-    async def call(site: Site, parsed: Called, caller: Caller) -> object:
-        view = counted(site, parsed.page, lambda numbers: _script(parsed.callback, of(numbers)))
-        return await answered(view, client_of(site, caller))
-
-    return call
+async def _call(json: bytes, site: Site, parsed: Called, caller: Caller) -> object:
+    # The function may be gone by then.
+    script = b"try{%b(%b);}catch(e){}" % (parsed.callback.encode(), json)
+    return await answered(counted(site, parsed.page, script), client_of(site, caller))
 
 
 def _refused_by_script(error: ServiceError, language: str) -> Response:
@@ -112,17 +104,19 @@ def _refused_by_script(error: ServiceError, language: str) -> Response:
 
 # soxft.
 
+ENVELOPE = Envelope(b'{"success":true,"message":"ok","data":', b"}")
+
 
 def _view(found: Found, request: RawRequest, site: Site) -> View:
-    return View(_page_in("x-bsz-referer", request, site))
+    return View(_page_in("x-bsz-referer", request, site), ENVELOPE.around(FOUR_JSON))
 
 
 async def _count(site: Site, parsed: View, caller: Caller) -> object:
-    return await answered(counted(site, parsed.page, every), client_of(site, caller))
+    return await answered(counted(site, parsed.page, parsed.json), client_of(site, caller))
 
 
 async def _read(site: Site, parsed: View, caller: Caller) -> object:
-    return await answered(looked_up(site, parsed.page, every), NOBODY)
+    return await answered(looked_up(site, parsed.page, parsed.json), NOBODY)
 
 
 def _refused(error: ServiceError, language: str) -> Response:
@@ -168,7 +162,7 @@ SOXFT = replace(
         (b"access-control-expose-headers", b"Set-Bsz-Identity"),
         (b"set-bsz-identity", IDENTITY),
     ),
-    envelope=Envelope(b'{"success":true,"message":"ok","data":', b"}"),
+    envelope=ENVELOPE,
     refusals=Refusals(_refused, "BusuanziError", _told(_FAILURE)),
 )
 # What all of them have in common.
@@ -190,9 +184,11 @@ ROWS: Sequence[Row] = (
         "GET",
         "/busuanzi",
         fields=_callback("jsonpCallback"),
-        run=_calls(_of_busuanzi),
+        run=partial(_call, _BUSUANZI_JSON),
     ),
-    _jsonp("soxft_jsonp", "GET", "/jsonp", fields=_callback("callback"), run=_calls(every)),
+    _jsonp(
+        "soxft_jsonp", "GET", "/jsonp", fields=_callback("callback"), run=partial(_call, FOUR_JSON)
+    ),
     _soxft("soxft_read", "GET", run=_read),
     _soxft("soxft_count", "POST", run=_count),
     _soxft("soxft_put", "PUT", run=_count),

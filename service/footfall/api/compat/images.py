@@ -8,6 +8,8 @@ import html
 import struct
 import zlib
 from dataclasses import dataclass
+from functools import lru_cache
+from string import printable
 from typing import NamedTuple
 from unicodedata import category, combining, east_asian_width
 
@@ -66,12 +68,15 @@ INVISIBLE = "pixel"
 # About how wide a letter of Verdana is at 11 pixels.
 USUAL_WIDTH, WIDE_WIDTH = 7.0, 11.5
 WIDTHS = {
+    **dict.fromkeys(printable, USUAL_WIDTH),
     **dict.fromkeys("ijlI|.,:;'!` ", 3.9),
     **dict.fromkeys('frtJ()[]{}/\\-"', 4.9),
     **dict.fromkeys("mMW@%", 10.8),
     **dict.fromkeys("wABCDEFGHKLNOPQRSTUVXYZ&#+<>=~", 8.0),
 }
 PADDING = 5
+# Strangers choose looks.
+MAX_FRAMES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +92,23 @@ class Look:
 def plain(text: str) -> str:
     """A text in one line, without what is no sign on paper: control characters, marks of direction,
     what Unicode keeps for itself. XML allows most of these in no form."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     shown = [" " if each.isspace() else each for each in text]
     return " ".join("".join(each for each in shown if category(each)[0] != "C").split())
 
 
 def width_of(text: str) -> float:
-    return sum(map(_width, text))
+    return sum([WIDTHS.get(each) or _width(each) for each in text])
 
 
 def _width(letter: str) -> float:
+    """Of one that is not in WIDTHS."""
     if combining(letter) or category(letter) in ("Mn", "Me"):
         return 0
     if east_asian_width(letter) in "WF":
         return WIDE_WIDTH
-    return WIDTHS.get(letter, USUAL_WIDTH)
+    return USUAL_WIDTH
 
 
 def paint(color: str) -> str:
@@ -115,12 +123,24 @@ def badge(look: Look, value: str) -> bytes:
     """A badge as SVG, which says to everybody what it shows to those who see."""
     if look.style == INVISIBLE:
         return b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
-    style = STYLES[look.style]
-    label, value = plain(look.label), plain(value)
-    told = html.escape(f"{label}: {value}" if label else value)
+    style, value = STYLES[look.style], plain(value)
+    shown = value.upper() if style.is_loud else value
+    frame = _frame(look, _half(shown, style))
+    return frame.replace(_TOLD, html.escape(value)).replace(_SHOWN, html.escape(shown)).encode()
+
+
+# They stand for the value in a frame; `plain` leaves neither of them in a text.
+_TOLD, _SHOWN = "\1", "\0"
+
+
+@lru_cache(MAX_FRAMES)
+def _frame(look: Look, right: int) -> str:
+    """A badge without its value, whose half is so wide: most views change only the value."""
+    style, label = STYLES[look.style], plain(look.label)
+    told = html.escape(f"{label}: {_TOLD}" if label else _TOLD)
     if style.is_loud:
-        label, value = label.upper(), value.upper()
-    left, right = _half(label, style), _half(value, style)
+        label = label.upper()
+    left = _half(label, style)
     size = f'height="{style.height}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" {size} '
@@ -134,10 +154,10 @@ def badge(look: Look, value: str) -> bytes:
         '</g><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" '
         f'font-size="{style.font_size}">',
         _text(label, left / 2, left, style),
-        _text(value, left + right / 2, right, style),
+        _text(_SHOWN if right else "", left + right / 2, right, style),
         "</g></svg>",
     ]
-    return "".join(parts).encode()
+    return "".join(parts)
 
 
 def _half(text: str, style: Style) -> int:

@@ -17,18 +17,19 @@ from ...domain.site import Site
 from ...errors import Forbidden, ServiceError, Unreadable
 from ...http.envelope import Envelope
 from ...http.params import MAX_PATH, Form, RawRequest
-from ...http.response import SHARED, Response
+from ...http.response import SHARED, Reply, Response
 from ...http.translations import translate
 from ...model import type_of
 from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..endpoint import Row
-from ..fast import FastRequest
+from ..fast import Answering, CounterChange, CounterRead, FastRequest
 from ..fields import Choice, Field, Fields, Found, Schema, Shapes, Text
 from ..prefixes import Prefix
 from ..schemas import NUMBER, TEXT, AnswerSchema
 from ..who import ANYBODY
-from .echo import EchoChange, EchoRead, name_of
+from .echo import name_of, size_of
 
+ENVELOPE = Envelope(b'{"code":0,"data":', b"}")
 # Fluid sends three.
 MAX_BATCH = 20
 FAILED = 1000
@@ -45,8 +46,11 @@ class Counter:
     target: str
     page: str
 
-    def told(self, count: int) -> dict[str, Any]:
-        return {"time": count, "target": self.target}
+    @property
+    def json(self) -> bytes:
+        """A template of what is told of it, with %d for its count."""
+        target = orjson.dumps(self.target).replace(b"%", b"%%")
+        return b'{"time":%%d,"target":%b}' % target
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +78,34 @@ def _counter_of(found: Found, request: RawRequest, site: Site) -> Counter:
 
 def read(site: Site, parsed: Counter) -> FastRequest:
     # Nobody keeps when a counter began and changed last; theirs tells 0 where it does not know.
-    dates = {"created_at": 0, "updated_at": 0}
-    return _read(site, parsed, lambda counts: {**parsed.told(counts[0]), **dates})
+    json = ENVELOPE.around(parsed.json[:-1] + b',"created_at":0,"updated_at":0}')
+
+    def answer(counts: Sequence[int]) -> Reply:
+        # The count is a sufficient ETag.
+        return json % counts[0], b'"%d"' % counts[0]
+
+    return _read(site, parsed, answer, json)
 
 
 def ask(site: Site, parsed: Ask) -> FastRequest:
     if not parsed.action:
         (counter,) = parsed.counters
-        return _read(site, counter, lambda counts: counter.told(counts[0]))
-    answer = _told_all if parsed.action == BATCH else _told_one
+        json = ENVELOPE.around(counter.json)
+        return _read(site, counter, partial(_told, json), json)
+    json = b",".join([each.json for each in parsed.counters])
+    if parsed.action == BATCH:
+        json = b"[" + json + b"]"
     changes = [(each.page, type_of(each.page), 1) for each in parsed.counters]
-    return EchoChange(site, changes, partial(answer, parsed.counters))
+    json = ENVELOPE.around(json)
+    return CounterChange(site, changes, partial(_told, json), kept_bytes=size_of(json))
 
 
-def _read(site: Site, counter: Counter, answer: Any) -> FastRequest:
-    return EchoRead(site, [name_of(counter.page)], answer)
+def _read(site: Site, counter: Counter, answer: Answering, json: bytes) -> FastRequest:
+    return CounterRead(site, [name_of(counter.page)], answer, kept_bytes=size_of(json))
 
 
-def _told_one(counters: Sequence[Counter], counts: Sequence[int]) -> dict[str, Any]:
-    return counters[0].told(counts[0])
-
-
-def _told_all(counters: Sequence[Counter], counts: Sequence[int]) -> list[dict[str, Any]]:
-    return [each.told(count) for each, count in zip(counters, counts, strict=True)]
+def _told(json: bytes, counts: Sequence[int]) -> Reply:
+    return json % tuple(counts), b""
 
 
 # Requests.
@@ -182,7 +191,7 @@ STATUSES = {200, *REFUSAL_STATUSES} - {each.status for each in FAILED_WITH_200}
 DIALECT = replace(
     WALINE,
     headers=SHARED,
-    envelope=Envelope(b'{"code":0,"data":', b"}"),
+    envelope=ENVELOPE,
     refusals=Refusals(_refused, "OpenKounterError", dict.fromkeys(STATUSES, REFUSED)),
 )
 PREFIXES = (Prefix("", DIALECT, name="Open Kounter"),)

@@ -8,7 +8,7 @@ send is ignored, such as `isNewUv`: who is new is known here, or is not told.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,23 +18,23 @@ from ...domain.counters import VIEWS
 from ...domain.site import Site
 from ...domain.totals import Totals
 from ...errors import ServiceError
-from ...http.envelope import NO_ENVELOPE, Envelope
+from ...http.envelope import Envelope
 from ...http.params import MAX_PATH, Form
-from ...http.response import SHARED, Response
-from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
+from ...http.response import Reply, Response, tagged_by_body
 from ..endpoint import Row
 from ..fast import Answering, CounterChange, CounterRead, FastRequest
 from ..fields import ONLY_TRUE, Fields, FromSite, Given, Text
 from ..prefixes import Prefix
 from ..schemas import AnswerSchema
 from ..who import ANYBODY
+from .refusals import dialect_of, error_schema, in_json, status_of
 
 # Of a whole address: a page's own part is as short as any path.
 MAX_ADDRESS = 8_192
 _ADDRESS = re.compile(r"https?://[^/?#]+(?P<path>[^?#]*)", re.IGNORECASE)
-Numbers = dict[str, int]
-# Makes an answer's data, or a finished one, of the four numbers.
-Say = Callable[[Numbers], object]
+# Templates of three of the numbers, which there were first, and of all four.
+THREE_JSON = b'{"site_uv":%(site_uv)d,"site_pv":%(site_pv)d,"page_pv":%(page_pv)d}'
+FOUR_JSON = THREE_JSON[:-1] + b',"page_uv":%(page_uv)d}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,61 +63,57 @@ class Address(Text):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """With `asks_visitors` the answer has the page's own, which hardly a page shows."""
+    """`json` is a template of the answer."""
 
     page: str
-    asks_visitors: bool = False
+    json: bytes
 
 
-def counted(site: Site, page: str, say: Say) -> FastRequest:
-    """Counts a view."""
-    return CounterChange(site, [(page, VIEWS, 1)], _answering(site, page, say))
+def counted(site: Site, page: str, json: bytes) -> FastRequest:
+    """Counts a view, and answers by a template that may name each of the four numbers."""
+    return CounterChange(site, [(page, VIEWS, 1)], _answering(site, page, json, _untagged))
 
 
-def looked_up(site: Site, page: str, say: Say) -> FastRequest:
+def looked_up(site: Site, page: str, json: bytes) -> FastRequest:
     """Reads, and counts nothing."""
     names = site.counters.names([page], [VIEWS])
-    return CounterRead(site, names, _answering(site, page, say))
+    return CounterRead(site, names, _answering(site, page, json, tagged_by_body))
 
 
-def _answering(site: Site, page: str, say: Say) -> Answering:
-    of_page = page if say is every else ""
+def _untagged(body: bytes) -> Reply:
+    return body, b""
+
+
+def _answering(site: Site, page: str, json: bytes, made: Callable[[bytes], Reply]) -> Answering:
+    # Hardly a page shows its own visitors, which take longer to find.
+    of_page = page if b"%(page_uv)d" in json else ""
 
     def answer(counts: list[int]) -> object:
         totals = site.totals.known(of_page)
         if totals is None:
-            return _found(site, of_page, counts[0], say)
-        return say(_numbers(counts[0], totals))
+            return found(counts[0])
+        return made(json % _numbers(counts[0], totals))
+
+    async def found(views: int) -> Reply:
+        """The same for the first who asks in a minute."""
+        return made(json % _numbers(views, await site.totals.find(of_page)))
 
     return answer
 
 
-async def _found(site: Site, page: str, views: int, say: Say) -> object:
-    """The same for the first who asks in a minute."""
-    return say(_numbers(views, await site.totals.find(page)))
-
-
-def _numbers(views: int, totals: Totals) -> Numbers:
+def _numbers(views: int, totals: Totals) -> Mapping[bytes, int]:
     """The site's are older than the page's, and yet no page has more than its site."""
-    one = 1 if views and totals.keeps_visitors else 0
+    site_views, site_visitors, page_visitors, keeps_visitors = totals
+    one = 1 if views and keeps_visitors else 0
     return {
-        "site_pv": max(totals.site_views, views),
-        "site_uv": max(totals.site_visitors, totals.page_visitors, one),
-        "page_pv": views,
-        "page_uv": totals.page_visitors,
+        b"site_pv": max(site_views, views),
+        b"site_uv": max(site_visitors, page_visitors, one),
+        b"page_pv": views,
+        b"page_uv": page_visitors,
     }
 
 
 NAMES = ("site_uv", "site_pv", "page_pv")
-
-
-def some(numbers: Numbers) -> Numbers:
-    """Those that there were first."""
-    return {name: numbers[name] for name in NAMES}
-
-
-def every(numbers: Numbers) -> Numbers:
-    return numbers
 
 
 def object_of(**members: str) -> AnswerSchema:
@@ -127,58 +123,37 @@ def object_of(**members: str) -> AnswerSchema:
     return AnswerSchema({"type": "object", "properties": properties, **closed})
 
 
-def status_of(error: ServiceError) -> int:
-    """Waline tells wrong fields, and what the rules of a site refuse, with 200."""
-    return 400 if error.status == 200 else error.status
-
-
-def _refused(error: ServiceError, language: str) -> Response:
-    return Response(status_of(error), orjson.dumps({"error": str(error)}))
-
-
 def _refused_by_status(error: ServiceError, language: str) -> Response:
     status = status_of(error)
     told = {"status": "error", "message": str(error), "code": status}
     return Response(status, orjson.dumps(told))
 
 
-# Every refusal has a status of its own.
-STATUSES = {400, *REFUSAL_STATUSES} - {200}
-FIRST = replace(
-    WALINE,
-    headers=SHARED,
-    envelope=NO_ENVELOPE,
-    refusals=Refusals(
-        _refused, "Vercount1Error", dict.fromkeys(STATUSES, object_of(error="string"))
-    ),
-)
+FIRST = dialect_of("Vercount1Error", in_json, error_schema())
+ENVELOPE = Envelope(b'{"status":"success","message":"ok","data":', b"}")
 SECOND = replace(
-    FIRST,
-    envelope=Envelope(b'{"status":"success","message":"ok","data":', b"}"),
-    refusals=Refusals(
-        _refused_by_status,
+    dialect_of(
         "Vercount2Error",
-        dict.fromkeys(STATUSES, object_of(status="string", message="string", code="integer")),
+        _refused_by_status,
+        object_of(status="string", message="string", code="integer"),
     ),
+    envelope=ENVELOPE,
 )
 PREFIXES_1 = (Prefix("", FIRST, name="Vercount"), Prefix("/api/v1", FIRST, name="Vercount"))
 PREFIXES_2 = (Prefix("/api/v2", SECOND, name="Vercount"),)
 
 _ASKED = (True, "true")
+_JSON_2 = {False: ENVELOPE.around(THREE_JSON), True: ENVELOPE.around(FOUR_JSON)}
 _ADDRESS_FIELD = Address("url", "The page's whole address", required="url can not be blank")
-_FIELDS = Fields(lambda found, request, site: View(found["url"]), (_ADDRESS_FIELD,))
+_FIELDS = Fields(lambda found, request, site: View(found["url"], THREE_JSON), (_ADDRESS_FIELD,))
 _FIELDS_2 = Fields(
-    lambda found, request, site: View(found["url"], found["page_uv"] in _ASKED),
+    lambda found, request, site: View(found["url"], _JSON_2[found["page_uv"] in _ASKED]),
     (_ADDRESS_FIELD, Given("page_uv", "Are the page's visitors wanted, too?", *ONLY_TRUE)),
 )
 THREE = object_of(**dict.fromkeys(NAMES, "integer"))
 FOUR = object_of(**dict.fromkeys((*NAMES, "page_uv"), "integer"))
 # What all of them have in common.
 _row = partial(Row, path="/log", who=ANYBODY)
-
-
-def _said(parsed: View) -> Say:
-    return every if parsed.asks_visitors else some
 
 
 def _rows(
@@ -190,7 +165,7 @@ def _rows(
             "GET",
             fields=replace(fields, source="query"),
             answer=answer,
-            fast=lambda site, parsed: looked_up(site, parsed.page, _said(parsed)),
+            fast=lambda site, parsed: looked_up(site, parsed.page, parsed.json),
             prefixes=prefixes,
         ),
         _row(
@@ -198,7 +173,7 @@ def _rows(
             "POST",
             fields=fields,
             answer=answer,
-            fast=lambda site, parsed: counted(site, parsed.page, _said(parsed)),
+            fast=lambda site, parsed: counted(site, parsed.page, parsed.json),
             prefixes=prefixes,
         ),
     ]

@@ -79,7 +79,39 @@ function row(counter) {
   const count = make('td', { class: 'count' }, number(counter.count));
   return make('tr', {},
     make('td', {}, counter.path), make('td', {}, nameOf(counter.type)), count,
-    make('td', {}, button(say('correct'), () => correct(counter, count))));
+    make('td', { class: 'actions' }, button(say('correct'), () => correct(counter, count)), button(say('move'), () => move(counter.path))));
+}
+
+/** A page goes to another path: what would move is shown first, and moved by a second tap. */
+function move(path) {
+  const what = make('p', { role: 'status' });
+  const submit = make('button', { type: 'submit', class: 'button primary' }, say('goOn'));
+  let shown = '';
+  const form = make('form', { class: 'stack', oninput: () => askAgain(), onsubmit: async (event) => {
+    event.preventDefault();
+    const to = new FormData(form).get('to').trim();
+    const meant = shown === to;
+    try {
+      const { had, met, isOver, to: target } = await ask('POST', 'pages/move', { path, to, meant });
+      if (!meant) {
+        shown = to;
+        what.textContent = say('wouldMove', { to: target, had: say('holding', had), met: say('holding', met) });
+        submit.textContent = say('move');
+        return;
+      }
+      dialog.close();
+      tell(isOver ? say('moved', { path: target }) : say('movesOn'));
+    } catch (refusal) {
+      complain(refusal);
+    }
+  } },
+  make('h2', {}, say('move')), make('p', {}, path),
+  field(say('newPath'), 'to', { required: true, maxlength: 2048, value: path }, say('newPathHint')), what,
+  make('div', { class: 'actions' }, submit, button(say('cancel'), () => dialog.close(), { class: 'button' })));
+  const askAgain = () => { shown = what.textContent = ''; submit.textContent = say('goOn'); };
+  const dialog = make('dialog', { 'aria-label': say('move'), onclose: () => dialog.remove() }, form);
+  document.body.append(dialog);
+  dialog.showModal();
 }
 
 function correct(counter, cell) {

@@ -10,14 +10,24 @@ const place = document.getElementById('notice');
 let timer = 0;
 let undoing = null;
 
-/** `undo` is called once, when the button is pressed. */
-export function tell(text, undo = null, isError = false) {
+/** `undo` is called once, when the button is pressed within `undoMs`. */
+export function tell(text, undo = null, isError = false, undoMs = UNDO_MS) {
   clearTimeout(timer);
   undoing = undo;
   const ways = undo ? [button(say('undo'), takeBack, { class: 'plain undo', 'aria-keyshortcuts': 'u' })] : [];
   place.replaceChildren(make('span', {}, text), ...ways, button('×', clear, { 'aria-label': say('close') }));
   place.classList.toggle('is-error', isError);
-  timer = setTimeout(clear, undo ? UNDO_MS : SHOWN_MS);
+  timer = setTimeout(clear, undo ? undoMs : SHOWN_MS);
+}
+
+/** How far something is that goes on; `total` null where nobody knows it yet. */
+export function progress(text, done, total) {
+  clearTimeout(timer);
+  undoing = null;
+  const bar = make('progress', { max: total || 1, 'aria-label': text });
+  if (total) bar.value = done;
+  place.replaceChildren(make('span', {}, text), bar);
+  place.classList.remove('is-error');
 }
 
 export const complain = (refusal) => tell(refusal.message, null, true);

@@ -4,22 +4,29 @@
  * that no longer matches leaves the list, and the next one gets the focus.
  */
 
-import { settle } from './comment_view.js';
+import { carryOut } from './bulk.js';
 import { card } from './comment.js';
 import { make, button } from './dom.js';
+import { GroupList } from './groups.js';
 import { complain, takeBack, tell } from './notice.js';
+import { isOurs, press } from './queue_keys.js';
+import { CommentList } from './queue_list.js';
+import { build } from './queue_parts.js';
 import { ask, query } from './server.js';
 import { number, say } from './words.js';
 
-const PAGE_SIZE = 20;
 const MAX_CHOSEN = 200;
 const DONE = ['done', 'unchanged'];
 
-let account, isAdministrator, part;
-const wanted = { status: '', owner: '', keyword: '', page: 1, after: '' };
-const chosen = new Set(); // ids, of any page
-let shown = new Map(); // id -> { comment, element }
-let loading = 0; // the number of the newest load: an older answer that comes late is dropped
+let account, isAdministrator, part, list, groups;
+let known = {};
+const wanted = { status: '', owner: '', keyword: '' };
+const chosen = new Set(); // ids of comments that are shown
+const busy = new Set(); // ids that a request is under way for
+let isAll = false; // is all chosen that the list has, also what is not shown?
+let isGrouped = false; // are comments that are alike shown as groups, above the others?
+let isPart = false; // are these groups of the newest comments only?
+let loads = 0;
 
 export async function open(main, person) {
   account = person;
@@ -27,131 +34,112 @@ export async function open(main, person) {
   wanted.owner = isAdministrator ? '' : 'mine';
   wanted.status = isAdministrator ? 'waiting' : '';
   for (const [name, value] of new URLSearchParams(location.search)) if (name in wanted && isAdministrator) wanted[name] = value;
-  wanted.page = Number(wanted.page) || 1;
-  build(main);
-  document.addEventListener('keydown', pressed);
-  await load();
-}
-
-// --- the parts of the page
-
-function build(main) {
-  part = {
-    statuses: make('fieldset', { class: 'segments', onchange: (event) => look({ status: event.target.value }) },
-      make('legend', { class: 'unseen' }, say('status'))),
-    search: make('input', { type: 'search', name: 'keyword', value: wanted.keyword, maxlength: 256, 'aria-label': say('search'), placeholder: say('search') }),
-    all: make('input', { type: 'checkbox', onchange: (event) => chooseAll(event.target.checked) }),
-    chosen: make('span', {}),
-    bar: make('div', { class: 'bar', role: 'group', 'aria-label': say('many') }),
-    list: make('ol', { class: 'threads', id: 'queue', 'aria-label': say('page.queue') }),
-    empty: make('div', { class: 'state', hidden: true }, make('p', {}, say('nothing'))),
-    pager: make('nav', { class: 'pager', 'aria-label': say('pages') }),
-    help: help(),
-  };
-  for (const status of ['waiting', 'spam', 'approved', '']) {
-    part.statuses.append(make('label', {},
-      make('input', { type: 'radio', name: 'status', value: status, checked: status === wanted.status }),
-      make('span', { 'data-status': status }, say(`status.${status || 'all'}`))));
-  }
-  const form = make('form', { class: 'search', role: 'search', onsubmit: (event) => {
-    event.preventDefault();
-    look({ keyword: part.search.value.trim() });
-  } }, part.search);
-  const mine = make('label', { class: 'check' },
-    make('input', { type: 'checkbox', checked: wanted.owner === 'mine', onchange: (event) => look({ owner: event.target.checked ? 'mine' : '' }) }),
-    say('mine'));
-  part.bar.append(
-    make('label', { class: 'check' }, part.all, part.chosen),
-    ...['approve', 'hold', 'spam', 'delete'].map((what) => button(say(what), () => decide(what, [...chosen]), { 'data-do': what })));
-  main.append(
-    make('div', { class: 'list-head' }, make('h1', {}, say(isAdministrator ? 'page.queue' : 'page.own')), part.statuses),
-    isAdministrator ? make('div', { class: 'list-head' }, form, mine, button('?', () => part.help.showModal(), { class: 'plain keys-button', 'aria-label': say('help') })) : '',
-    isAdministrator ? part.bar : '', part.list, part.empty, part.pager, part.help);
-  if (!isAdministrator) part.statuses.hidden = true;
+  part = build(main, wanted, isAdministrator, {
+    look, chooseAll, decideAll, decideChosen,
+    chooseEverything: () => { isAll = true; showChosen(); },
+    group: () => { isGrouped = !isGrouped; look({}); },
+  });
   showChosen();
+  list = new CommentList(part.list, row, showKnown);
+  groups = new GroupList(part.groups, { decide: decideGroups, choose: () => { isAll = false; showChosen(); }, leave });
+  document.addEventListener('keydown', pressed);
+  await list.load(wanted);
 }
 
-function help() {
-  const keys = [['j', 'next'], ['k', 'previous'], ['a', 'approve'], ['h', 'hold'], ['s', 'spam'], ['d', 'delete'], ['e', 'edit'],
-    ['p', 'pin'], ['t', 'thread'], ['x', 'choose'], ['u', 'undo'], ['?', 'help']];
-  const dialog = make('dialog', { 'aria-label': say('help') },
-    make('h2', {}, say('keys')),
-    make('dl', { class: 'key-list' }, keys.map(([key, word]) => [make('dt', {}, make('kbd', {}, key)), make('dd', {}, say(word))])),
-    button(say('close'), () => dialog.close(), { class: 'button' }));
-  return dialog;
-}
+const row = (comment) => card(comment, { account, isAdministrator, isChosen: chosen.has(comment.objectId), decide, choose, save, reply });
 
 function look(changes) {
-  Object.assign(wanted, { page: 1, after: '' }, changes);
-  chosen.clear();
-  showChosen();
-  history.replaceState(null, '', `?${query({ ...wanted, after: '' })}`);
+  Object.assign(wanted, changes);
+  choose(null, false);
+  history.replaceState(null, '', `?${query(wanted)}`);
   return load();
 }
 
-async function load(focused = '') {
-  const mine = ++loading;
-  part.list.setAttribute('aria-busy', 'true');
+/** Show the list from its top: whole, or as groups and what is in none. */
+async function load() {
+  const mine = ++loads;
+  isGrouped = isGrouped && !wanted.owner;
+  part.grouped.hidden = Boolean(wanted.owner);
+  part.grouped.setAttribute('aria-pressed', isGrouped);
+  part.note.hidden = !isGrouped;
+  if (!isGrouped) {
+    groups.show([]);
+    await list.load(wanted);
+    return;
+  }
+  const { status, keyword } = wanted;
   try {
-    const found = await ask('GET', `comment?${query({ type: 'list', pageSize: PAGE_SIZE, ...wanted })}`);
-    if (mine !== loading) return;
-    show(found);
-    if (focused) focus(focused === 'first' ? [...shown.keys()][0] : focused);
+    const found = await ask('GET', `queue/groups?${query({ status, keyword })}`);
+    if (mine !== loads) return;
+    ({ isPart } = found);
+    groups.show(found.data, status);
+    part.note.textContent = `${say(found.data.length ? 'someGroups' : 'noGroups')}${isPart ? ` ${say('isPart')}` : ''}`;
+    const compared = [found.others, ...found.data.map(({ ids }) => ids)].flat().sort();
+    await list.load({ ...wanted, ids: found.others, oldest: compared[0] ?? '' });
+    compared.forEach((id) => list.seen.add(id));
   } catch (refusal) {
-    if (mine === loading) complain(refusal);
-  } finally {
-    if (mine === loading) part.list.removeAttribute('aria-busy');
+    complain(refusal);
   }
 }
 
-function show(found) {
-  shown = new Map();
-  part.list.replaceChildren(...found.data.map((comment) => {
-    const element = card(comment, { account, isAdministrator, isChosen: chosen.has(comment.objectId), decide, choose, save });
-    shown.set(comment.objectId, { comment, element });
-    return element;
-  }));
-  part.list.querySelectorAll('li').forEach(settle);
-  for (const [status, count] of [['waiting', found.waitingCount], ['spam', found.spamCount]]) {
+/** What is known behind each change of the list; the numbers are the server's. */
+function showKnown({ waiting, spam, total, news, searched, hasMore, isHalted, shown }) {
+  for (const [status, count] of [['waiting', waiting], ['spam', spam]]) {
     part.statuses.querySelector(`[data-status=${status}]`).textContent = `${say(`status.${status}`)} ${number(count ?? 0)}`;
   }
-  part.empty.hidden = found.data.length > 0;
-  showPager(found);
+  known = { hasMore, total, isSpam: wanted.status === 'spam' && spam > 0 && !wanted.keyword && !wanted.owner };
+  showChosen();
+  part.empty.hidden = shown > 0 || hasMore || groups.rows.length > 0;
+  part.news.replaceChildren(...(news ? [button(say('newOnes', { count: news }), showNew, { class: 'button' })] : []));
+  part.end.replaceChildren(...[
+    // A search reads so many comments at a time.
+    isHalted && make('span', { class: 'quiet' }, say('searched', { count: searched })),
+    hasMore && button(say(isHalted ? 'searchOn' : 'showMore'), () => list.more(), { class: 'button' }),
+  ].filter(Boolean));
 }
 
-function showPager({ page, totalPages, more }) {
-  const turn = (to) => { wanted.page = to; return load('first'); };
-  part.pager.replaceChildren(...[
-    page > 1 && button(say('newer'), () => turn(page - 1), { class: 'button' }),
-    totalPages > 1 && make('span', { class: 'quiet' }, say('pageOf', { page, pages: totalPages })),
-    page < totalPages && button(say('older'), () => turn(page + 1), { class: 'button' }),
-    // A search reads so many comments at a time.
-    more && page >= totalPages && make('span', { class: 'quiet' }, say('searched', { count: more.searched })),
-    more && page >= totalPages && button(say('searchOn'), () => look({ ...wanted, page: 1, after: more.after }), { class: 'button' }),
-  ].filter(Boolean));
+async function showNew() {
+  await look({});
+  focusOn(items()[0]);
 }
 
 // --- selecting
 
+/** Choose a comment, or not any more; without id none is chosen. False if there are enough. */
 function choose(id, isChosen) {
   if (isChosen && chosen.size >= MAX_CHOSEN) return false;
+  isAll = false;
   if (isChosen) chosen.add(id);
-  else chosen.delete(id);
+  else if (id) chosen.delete(id);
+  else { chosen.clear(); groups.chooseAll(false); }
   showChosen();
   return true;
 }
 
 function chooseAll(isChosen) {
-  for (const [id, { element }] of shown) {
+  groups.chooseAll(isChosen);
+  showChosen();
+  // With groups, what is like no other is chosen one by one.
+  if (isChosen && groups.rows.length) return;
+  for (const [id, { element }] of list.rows) {
     element.querySelector('.choose').checked = isChosen ? choose(id, true) : !choose(id, false);
   }
-  showChosen();
 }
 
 function showChosen() {
-  part.chosen.textContent = chosen.size ? say('chosen', { count: chosen.size }) : say('chooseAll');
-  part.all.checked = chosen.size > 0;
-  part.bar.querySelectorAll('[data-do]').forEach((each) => { each.disabled = !chosen.size; });
+  const isWhole = chosen.size > 0 && chosen.size === list?.rows.size && !isGrouped;
+  const count = chosen.size + (groups?.chosen ?? []).reduce((sum, { ids }) => sum + ids.length, 0);
+  const { total, hasMore, isSpam } = known;
+  part.chosen.textContent = isAll ? everything('allChosen', 'allChosen.unknown') : count ? say('chosen', { count }) : say('chooseAll');
+  part.all.checked = count > 0;
+  part.everything.hidden = isAll || !(isWhole && hasMore) || Boolean(wanted.owner);
+  part.everything.textContent = everything('chooseEverything', 'chooseEverything.unknown');
+  part.clear.hidden = count > 0 || !isSpam;
+  part.bar.querySelectorAll('[data-do]').forEach((each) => { each.disabled = !count; });
+
+  function everything(known, unknown) {
+    return total === null ? say(unknown) : say(known, { count: total });
+  }
 }
 
 // --- deciding
@@ -160,70 +148,176 @@ const CHANGES = {
   approve: { status: 'approved' }, hold: { status: 'waiting' }, spam: { status: 'spam' }, pin: { sticky: 1 }, unpin: { sticky: 0 },
 };
 
+/** Do this with all that the list has, up to the newest comment that is shown: later ones nobody has seen. */
+async function decideAll(what) {
+  const { status, keyword } = wanted;
+  const newest = [...list.order, ...groups.rows.flatMap(({ ids }) => ids)].sort().at(-1);
+  choose(null, false);
+  await carryOut(what, { status, keyword, newest }, async () => {
+    await load();
+    if (isFocusWith([])) focusOn(items()[0]);
+  });
+}
+
+function decideChosen(what) {
+  if (isAll) return decideAll(what);
+  const alike = groups.chosen;
+  return alike.length ? decideGroups(what, alike, [...chosen]) : decide(what, [...chosen]);
+}
+
+/** Do this with all that these groups have, and with these other comments. */
+async function decideGroups(what, alike, others = []) {
+  if (alike.some(({ element }) => element.inert)) return;
+  const ids = [...alike.flatMap((group) => group.ids), ...others];
+  const next = groups.rows.find((group) => !alike.includes(group))?.element;
+  alike.forEach(({ element }) => { element.inert = true; });
+  choose(null, false);
+  others.forEach((id) => { list.rows.get(id).element.querySelector('.choose').checked = false; });
+  await carryOut(what, { ids, status: wanted.status }, async (action, isUndone) => {
+    groups.remove(alike);
+    list.remove(others);
+    // The groups of what is back, or of what comes next.
+    if (isUndone || (isPart && !groups.rows.length)) await load();
+    else await list.refill();
+    if (document.activeElement === document.body) focusOn(next?.isConnected ? next : items()[0]);
+  });
+  alike.forEach(({ element }) => { element.inert = false; });
+}
+
+/** A comment is in its group no more. */
+async function leave(id) {
+  list.wanted.ids = [...list.wanted.ids, id].sort().reverse();
+  showChosen();
+  await refresh([id]).catch(complain);
+}
+
 /** Send one request for all of them; comments that no longer match leave the list. */
 async function decide(what, ids) {
-  if (!ids.length) return;
+  if (!ids.length || ids.some((id) => busy.has(id))) return;
   if (!isAdministrator) { await deleteOwn(ids[0]); return; }
-  const next = neighbour(ids);
+  ids.forEach((id) => busy.add(id));
   try {
     const answer = what === 'delete'
       ? await ask('DELETE', 'comment', { ids })
       : await ask('PUT', 'comment', { ids, ...CHANGES[what] });
-    const done = Object.values(answer.results).filter((result) => DONE.includes(result)).length;
-    const text = say(`done.${what}`, { count: done }) + (done < ids.length ? ` ${say('notDone', { count: ids.length - done })}` : '');
-    tell(text, answer.undo ? () => undo(answer.undo, ids[0]) : null);
-    ids.forEach((id) => chosen.delete(id));
-    showChosen();
-    settleList(what, ids, answer.results, next);
+    const { results } = answer;
+    const done = ids.filter((id) => DONE.includes(results[id]));
+    const left = ids.length - done.length;
+    ids.forEach((id) => choose(id, false));
+    const before = settleList(what, ids, results);
+    const text = say(`done.${what}`, { count: done.length }) + (left ? ` ${say('notDone', { count: left })}` : '');
+    tell(text, answer.undo ? () => undo(answer.undo, before, ids[0]) : null);
   } catch (refusal) {
     complain(refusal);
+  } finally {
+    ids.forEach((id) => busy.delete(id));
   }
 }
 
-function settleList(what, ids, results, next) {
-  const status = CHANGES[what]?.status;
+/** Show what has become of these comments; they are returned as they were. */
+function settleList(what, ids, results) {
+  const isThere = isFocusWith(ids);
+  const next = neighbour(ids);
+  const before = ids.map((id) => list.rows.get(id)?.comment).filter((comment) => comment && results[comment.objectId] === 'done');
+  const { status } = CHANGES[what] ?? {};
+  const isDone = (id) => DONE.includes(results[id]);
   const goes = what === 'delete' || (status && wanted.status && status !== wanted.status);
-  if (!goes) { load(ids.length === 1 ? ids[0] : next); return; }
-  for (const id of ids.filter((each) => results[each] !== 'failed')) {
-    shown.get(id)?.element.remove();
-    shown.delete(id);
+  list.remove(ids.filter((id) => results[id] === 'missing' || (goes && isDone(id))));
+  const now = status ? { status } : { sticky: what === 'pin' };
+  for (const id of ids) if (isDone(id) && list.rows.has(id)) list.put({ ...list.rows.get(id).comment, ...now });
+  // What somebody else has changed meanwhile is shown as it is now.
+  refresh(ids.filter((id) => results[id] === 'changed')).catch(complain);
+  settleFocus(isThere, ids.find((id) => list.rows.has(id)) ?? next);
+  return before;
+}
+
+/** Is the focus on these comments, or on what decides them together? Nobody loses it who is elsewhere by now. */
+function isFocusWith(ids) {
+  const { activeElement } = document;
+  return activeElement === document.body || part.bar.contains(activeElement) || ids.includes(focusedId());
+}
+
+/** Give the focus to this row, or to the first one, once what is missing was read on. */
+async function settleFocus(isThere, id) {
+  if (isThere) focus(id);
+  await list.refill();
+  if (isThere && document.activeElement === document.body) focus(list.order[0]);
+}
+
+async function refresh(ids) {
+  if (!ids.length) return;
+  const { data } = await ask('GET', `queue?${query({ ids: ids.slice(0, 100).join(',') })}`);
+  for (const comment of data) {
+    if (wanted.status && comment.status !== wanted.status) list.remove([comment.objectId]);
+    else list.put(comment);
   }
-  // When the list is at its end it is loaded again, since the next comments have moved up meanwhile.
-  if (shown.size && shown.has(next)) focus(next);
-  else load('first');
 }
 
 async function deleteOwn(id) {
   if (!confirm(say('reallyDelete'))) return;
+  const next = neighbour([id]);
   try {
     await ask('DELETE', `comment/${id}`);
     tell(say('done.delete', { count: 1 }));
-    await load('first');
+    list.remove([id]);
+    await settleFocus(true, next);
   } catch (refusal) {
     complain(refusal);
   }
 }
 
-async function undo(name, id) {
+/** Take an action back; `before` are the comments that it changed, as they were. */
+async function undo(name, before, id) {
   try {
-    await ask('PUT', 'comment', { undo: name });
-    tell(say('undone'));
-    await load(id);
+    const { results } = await ask('PUT', 'comment', { undo: name });
+    const left = Object.values(results).filter((result) => !DONE.includes(result)).length;
+    tell(say('undone') + (left ? ` ${say('notDone', { count: left })}` : ''), null, left > 0);
+    for (const comment of before) {
+      if (DONE.includes(results[comment.objectId])) list.put(comment);
+    }
+    await settleFocus(true, id);
   } catch (refusal) {
     complain(refusal);
   }
 }
 
 async function save(id, fields) {
+  const before = list.rows.get(id).comment;
   try {
     if (isAdministrator) {
       const answer = await ask('PUT', 'comment', { ids: [id], ...fields });
       const isDone = DONE.includes(answer.results[id]);
-      tell(say(isDone ? 'saved' : 'notDone', { count: 1 }), answer.undo ? () => undo(answer.undo, id) : null);
+      tell(say(isDone ? 'saved' : 'notDone', { count: 1 }), answer.undo ? () => undo(answer.undo, [before], id) : null);
+      await refresh([id]);
     } else {
-      await ask('PUT', `comment/${id}`, fields);
+      list.put(await ask('PUT', `comment/${id}`, fields));
     }
-    await load(id);
+    await settleFocus(true, id);
+  } catch (refusal) {
+    complain(refusal);
+  }
+}
+
+/** Answer a comment. The form stays with its text where that fails: sent again, it is the same reply. */
+async function reply(id, text) {
+  try {
+    const { reply: { objectId }, results, undo: name } = await ask('POST', 'queue/reply', { pid: id, comment: text, ua: navigator.userAgent });
+    list.seen.add(objectId);
+    const place = list.rows.get(id)?.element.querySelector('form')?.parentElement;
+    place?.replaceChildren();
+    if (place) place.dataset.shows = '';
+    const before = settleList('approve', [id], results);
+    tell(say(DONE.includes(results[id]) ? 'replied' : 'repliedOnly'), async () => {
+      try {
+        await ask('DELETE', 'comment', { ids: [objectId] });
+      } catch (refusal) {
+        complain(refusal);
+        return;
+      }
+      list.remove([objectId]);
+      if (name) await undo(name, before, id);
+      else tell(say('undone'));
+    });
   } catch (refusal) {
     complain(refusal);
   }
@@ -232,30 +326,34 @@ async function save(id, fields) {
 // --- by keyboard
 
 function neighbour(ids) {
-  const order = [...shown.keys()];
+  const { order } = list;
   const at = Math.max(...ids.map((id) => order.indexOf(id)));
   return order.slice(at + 1).find((id) => !ids.includes(id)) ?? order.slice(0, at).reverse().find((id) => !ids.includes(id));
 }
 
 const focusedId = () => document.activeElement?.closest?.('#queue > li')?.dataset.id;
 
-function focus(id) {
-  const article = shown.get(id)?.element.querySelector('article');
+const focus = (id) => focusOn(list.rows.get(id)?.element);
+const items = () => [...part.groups.children, ...part.list.children];
+
+function focusOn(item) {
+  const article = item?.querySelector('article');
   if (!article) return;
   article.focus({ preventScroll: true });
   article.scrollIntoView({ block: 'nearest' });
 }
 
 function pressed(event) {
-  const isTyping = event.target.closest('textarea, select, dialog[open], input:not([type=checkbox], [type=radio])');
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
-  const order = [...shown.keys()];
-  const at = order.indexOf(focusedId());
+  if (!isOurs(event)) return;
+  const all = items();
+  const at = all.indexOf(document.activeElement?.closest('#groups > li, #queue > li'));
   if (event.key === '?') part.help.showModal();
-  else if (event.key === 'j') focus(order[Math.min(at + 1, order.length - 1)]);
-  else if (event.key === 'k') focus(order[Math.max(at - 1, 0)]);
+  else if (event.key === 'j') focusOn(all[Math.min(at + 1, all.length - 1)]);
+  else if (event.key === 'k') focusOn(all[Math.max(at - 1, 0)]);
   else if (event.key === 'u') takeBack();
-  else if (at < 0 || !shown.get(order[at]).element.querySelector(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`)) return;
-  else shown.get(order[at]).element.querySelector(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`).click();
+  else if (event.key === 'g') part.grouped.click();
+  else if (event.key === '*') chooseAll(!part.all.checked);
+  // Keys are for what is chosen, if something is, and else for the row with the focus.
+  else if (!(part.all.checked && press(part.bar, event.key)) && !press(all[at], event.key)) return;
   event.preventDefault();
 }

@@ -1,0 +1,78 @@
+-- Take comments from a page, so that they can be given to another one. What was taken stays here until it is known
+-- to have arrived there.
+--
+-- KEYS    version      string  {p}:version
+--         bodies       hash    {p}:bodies
+--         private      hash    {p}:private
+--         newest       zset    {p}:newest
+--         liked        zset    {p}:liked
+--         pinned       zset    {p}:pinned
+--         likes        hash    {p}:likes
+--         replies      zset    {p}:replies
+--         held         hash    {p}:held
+--         heldroots    zset    {p}:heldroots
+--         heldliked    zset    {p}:heldliked
+--         heldreplies  zset    {p}:heldreplies
+--         mine         zset    {p}:mine
+--         nested       zset    {p}:nested
+--         hidden       hash    {p}:hidden
+--         fingerprints hash    {p}:fingerprints
+--         moving       hash    {p}:moving  "<move> <id> <part>", of each part of a comment that is on its way
+--         journal      stream  {p}:journal
+-- ARGV    move         text    its id
+--         now          int     ms since the epoch: the new version is at least this
+--         by           text    move
+--         actor        text    empty
+--         comments...  text    of each in turn: its id, its root's and its parent's, or empty; the fingerprint of its
+--                              author and text; and its body as it was read: one that has changed
+--                              stays, and what is deleted, or below that
+-- RETURNS OK taken entries     how many; the journal's oldest entries
+-- INCLUDE place status_of hold indexes version author_of count_visible record unapplied
+-- COST    O(comments * log n)
+
+local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local pinned, likes, replies, held, heldroots = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local heldliked, heldreplies, mine, nested = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local hidden, fingerprints, moving, journal = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local move, now, by, actor, comments = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
+
+local ARGV_BEFORE, WIDTH = 4, 5
+local changes = {}
+
+-- Keep a part of a comment, and take it away.
+local function keep(id, part, words)
+  if words then
+    redis.call('HSET', moving, move .. ' ' .. id .. ' ' .. part, words)
+  end
+end
+
+for i = ARGV_BEFORE + 1, #comments, WIDTH do
+  local id, root, parent = comments[i], comments[i + 1], comments[i + 2]
+  local fingerprint, body, was = comments[i + 3], comments[i + 4], status_of(id)
+  local is_gone = was == 'deleted' or status_of(root) == 'deleted' or status_of(parent) == 'deleted'
+  if not is_gone and redis.call('HGET', bodies, id) == body then
+    local is_pinned = redis.call('ZSCORE', pinned, id) and '1' or '0'
+    local account, author = author_of(body)
+    keep(id, 'body', body)
+    keep(id, 'private', redis.call('HGET', private, id))
+    keep(id, 'likes', redis.call('HGET', likes, id))
+    keep(id, 'held', redis.call('HGET', held, id))
+    keep(id, 'pinned', is_pinned)
+    index_comment(id, 0, root, account, 'deleted', false, 0)
+    redis.call('HDEL', bodies, id)
+    redis.call('HDEL', private, id)
+    redis.call('HDEL', likes, id)
+    hold(id, 'approved', '')
+    if parent ~= root then
+      redis.call('ZREM', nested, parent .. ':' .. id)
+    end
+    if redis.call('HGET', fingerprints, fingerprint) == id then
+      redis.call('HDEL', fingerprints, fingerprint)
+    end
+    changes[#changes + 1] = {id, was, 'deleted', '-', is_pinned, '0', account, account, author, author}
+  end
+end
+if #changes > 0 then
+  record(raise_version(version, now), 'move', changes, '')
+end
+return {'OK', #changes, unapplied()}

@@ -1,0 +1,172 @@
+-- Give a page the counters of another one, with when and by whom that was viewed; each move once.
+--
+-- KEYS    given      hash    {c}:given  what has arrived in this group: "<page> <move>" -> 1
+--         numbers    hash    {c}:numbers  kind of hash -> how many counters the group has in those, and
+--                            views -> the sum of its counters of views
+--         counter    hash    {c}:counts or {c}:long, which has the page's counter of views
+--         hours      hash    {c}:hours:<page>, hour -> views
+--         spare      string  {c}:spare  for a moment a sketch of visitors
+--         places...  hash    of each counter in turn its {c}:counts or {c}:long; of each month in turn, oldest first,
+--                            {c}:days:<page>:<month> and {c}:bots:<page>:<month>, as count.lua keeps them;
+--                            of each day in turn {c}:visitors:<page>:<day>
+-- ARGV    page       text    digest of the one that they come from
+--         id         text    of the move
+--         given_ms   int     for which that is remembered
+--         name       text    of the page's counter of views
+--         counters   int     how many counters there are
+--         months     int     how many months
+--         day_ms     int     for how many ms visitors' numbers are kept
+--         words...   text    of each counter in turn its name and count; of each month in turn what the other
+--                            page's count was before it, for how many ms the month is kept, how many fields of days
+--                            there are, each with its number, and how many of bots, likewise; for how many ms hours
+--                            are kept, how many there are, each with its views; of each day in turn the place of its
+--                            month, its field there, how many visitors' numbers there are, and these; or -1 and a
+--                            sketch
+-- RETURNS OK                 they are there
+-- INCLUDE kind_of change sketch note_visitors
+-- COST    O(words)
+
+local given, numbers, counter, hours, spare = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local places = KEYS
+local page, id, given_ms, name = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local counters, months, day_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
+local words = ARGV
+
+local KEYS_BEFORE, ARGV_BEFORE = 5, 7
+-- Visitors of a page and day that are known one by one.
+local MOST_VISITORS = 10000
+-- As many words as one call of Redis gets.
+local STEP = 1000
+-- Fields of a month whose sum its views are.
+local DATED = {'undated'}
+for day = 1, 31 do
+  DATED[day + 1] = tostring(day)
+end
+
+local arrival = page .. ' ' .. id
+if redis.call('HEXISTS', given, arrival) == 1 then
+  return {'OK'}
+end
+-- First, since a script that fails in between would be called again.
+redis.call('HSET', given, arrival, 1)
+redis.call('PEXPIRE', given, given_ms)
+
+-- How many words, and places, were read.
+local read, met = 0, 0
+
+local function next_word()
+  read = read + 1
+  return words[ARGV_BEFORE + read]
+end
+
+local function next_place()
+  met = met + 1
+  return places[KEYS_BEFORE + met]
+end
+
+-- pcall here and below, because a damaged key must not keep the others from arriving.
+local function number_in(index, field)
+  local found = redis.pcall('HGET', index, field)
+  return type(found) == 'string' and tonumber(found) or nil
+end
+
+local function add_each(index)
+  for _ = 1, tonumber(next_word()) do
+    local field = next_word()
+    redis.pcall('HINCRBY', index, field, next_word())
+  end
+end
+
+local function keep(index, kept_ms)
+  if redis.call('PTTL', index) == -1 then
+    redis.call('PEXPIRE', index, kept_ms)
+  end
+end
+
+-- The count at the end of a month.
+local function end_of(index, base)
+  local total = base
+  for _, views in ipairs(redis.call('HMGET', index, unpack(DATED))) do
+    total = total + (tonumber(views or 0) or 0)
+  end
+  return total
+end
+
+-- What this page's count was before each month; before its first one, as in that.
+local month_places, begun = {}, {}
+local before = nil
+for i = 1, months do
+  month_places[i] = places[KEYS_BEFORE + counters + 2 * i - 1]
+  local base = number_in(month_places[i], 'base')
+  begun[i] = base or before
+  if base then
+    before = end_of(month_places[i], base)
+    for j = i - 1, 1, -1 do
+      if begun[j] then
+        break
+      end
+      begun[j] = base
+    end
+  end
+end
+local count = number_in(counter, name) or 0
+
+local views = 0
+for _ = 1, counters do
+  local counts, field = next_place(), next_word()
+  local _, added = change(counts, numbers, field, next_word())
+  if field == name then
+    views = views + added
+  end
+end
+if views ~= 0 then
+  redis.pcall('HINCRBY', numbers, 'views', string.format('%.0f', views))
+end
+
+for i = 1, months do
+  local days, bots = next_place(), next_place()
+  local known, theirs, kept_ms = number_in(days, 'base'), tonumber(next_word()), next_word()
+  if known or kept_ms ~= '0' then
+    local base = (known or begun[i] or count) + theirs
+    redis.pcall('HSET', days, 'base', string.format('%.0f', base))
+  end
+  add_each(days)
+  add_each(bots)
+  if kept_ms ~= '0' then
+    keep(days, kept_ms)
+    keep(bots, kept_ms)
+  end
+end
+
+local hours_ms = next_word()
+add_each(hours)
+keep(hours, hours_ms)
+
+-- What is a sketch there is one here from now on.
+local function join_sketch(index, total, field)
+  sketch(index)
+  redis.call('SET', spare, next_word())
+  local joined = redis.pcall('PFMERGE', index, spare)
+  redis.call('DEL', spare)
+  if type(joined) == 'table' and joined.ok then
+    local told = number_in(total, field) or 0
+    redis.pcall('HSET', total, field, math.max(redis.call('PFCOUNT', index), MOST_VISITORS + 1, told))
+    redis.call('PEXPIRE', index, day_ms)
+  end
+end
+
+while ARGV_BEFORE + read < #words do
+  local index, total, field = next_place(), month_places[tonumber(next_word())], next_word()
+  local number = tonumber(next_word())
+  if number < 0 then
+    join_sketch(index, total, field)
+  end
+  local before = ARGV_BEFORE + read
+  for i = 1, number, STEP do
+    local last = math.min(i + STEP - 1, number)
+    note_visitors(index, total, field, MOST_VISITORS, {unpack(words, before + i, before + last)})
+  end
+  read = read + math.max(number, 0)
+end
+
+return {'OK'}

@@ -1,0 +1,70 @@
+-- Take all counters of a page, with when and by whom it was viewed, so that they can be given to another page.
+-- What was taken stays here until it is known to have arrived there.
+--
+-- KEYS    moving     hash  {c}:moving:<page>  "id", of the move; "to", its path; and "<counter> <path>" -> count
+--         numbers    hash  {c}:numbers  kind of hash -> how many counters the group has in those, and
+--                          views -> the sum of its counters of views
+--         places...  hash  of each counter in turn its {c}:counts or {c}:long; then of each key with views of
+--                          the page in turn, as count.lua keeps them: that, and where it stays
+-- ARGV    id         text  of this move
+--         to         text  the path to which it goes
+--         arrived    text  id of a move that has arrived, which is forgotten; or empty
+--         counters   int   how many counters there are; 0: nothing is taken
+--         names...   text  of each counter in turn: "<counter> <path>"
+-- RETURNS TAKEN id to      this move, or one that is to arrive first
+--         NONE             there is nothing
+-- INCLUDE kind_of
+-- COST    O(names + places), and O(views) to forget them
+
+local moving, numbers, places = KEYS[1], KEYS[2], KEYS
+local id, to, arrived, counters = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local names = ARGV
+
+local KEYS_BEFORE, ARGV_BEFORE = 2, 4
+-- Behind two keys and the counters.
+local first_views = 3 + counters
+
+local pending = redis.call('HGET', moving, 'id')
+if pending and pending ~= arrived then
+  return {'TAKEN', pending, redis.call('HGET', moving, 'to')}
+elseif pending then
+  redis.call('DEL', moving)
+  for i = first_views, #places, 2 do
+    redis.call('DEL', places[i + 1])
+  end
+end
+if counters == 0 then
+  return {'NONE'}
+end
+
+local taken = 0
+
+local function take(index, name)
+  -- pcall, because what is damaged stays, for `footfall check`.
+  local count = redis.pcall('HGET', index, name)
+  if type(count) == 'string' and string.match(count, '^%d+$') then
+    redis.call('HSET', moving, name, count)
+    redis.call('HDEL', index, name)
+    redis.pcall('HINCRBY', numbers, kind_of(index), -1)
+    if string.sub(name, 1, 5) == 'time ' then
+      redis.pcall('HINCRBY', numbers, 'views', '-' .. count)
+    end
+    taken = taken + 1
+  end
+end
+
+for i = 1, counters do
+  take(places[KEYS_BEFORE + i], names[ARGV_BEFORE + i])
+end
+for i = first_views, #places, 2 do
+  -- pcall, since there may be no such key.
+  local renamed = redis.pcall('RENAME', places[i], places[i + 1])
+  if renamed.ok then
+    taken = taken + 1
+  end
+end
+if taken == 0 then
+  return {'NONE'}
+end
+redis.call('HSET', moving, 'id', id, 'to', to)
+return {'TAKEN', id, to}

@@ -1,0 +1,106 @@
+"""Actions on many comments of the owner's queue, which go on behind the request."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from ..domain import bulk_actions
+from ..domain.bulk_actions import BulkAction, Deed, Matching, Targets
+from ..domain.groups import MAX_GROUPED_COMMENTS
+from ..domain.queue import Wanted
+from ..domain.site import Site
+from ..errors import BadRequest
+from ..http.params import MAX_ID, RawRequest
+from ..model import STATUSES, Caller, Status
+from .fields import Choice, Fields, Found, Shapes, Text, Texts
+from .owner_queue import KEYWORD, STATUS, statuses_of
+from .who import MODERATOR
+
+# Comments that are named in one request: as many as groups are made of.
+MAX_TARGETS = MAX_GROUPED_COMMENTS
+DEEDS = (*STATUSES, "deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """`only` is the status of the list in which they were seen, None for a list of all."""
+
+    deed: Deed
+    targets: Targets
+    only: Status | None
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Bulk":
+        status = found["status"]
+        targets: Targets = found.get("ids") or Matching(
+            Wanted(statuses_of(status), found.get("keyword", "")), found.get("newest", "")
+        )
+        return cls(cast(Deed, found["do"]), targets, cast(Status, status) if status else None)
+
+
+def _judge_ids(ids: object) -> None:
+    is_list = isinstance(ids, list) and all(isinstance(id, str) and len(id) <= MAX_ID for id in ids)
+    if not (is_list and 0 < len(cast(list[str], ids)) <= MAX_TARGETS):
+        raise BadRequest({"ids": f"ids need a list of 1 to {MAX_TARGETS} ids of comments"})
+
+
+_DO = Choice("do", "The status that they get; or `deleted`, with their replies", "", DEEDS, True)
+_NEWEST = "The comment that was the newest in the list: later ones are left alone"
+BULK = Shapes(
+    (
+        Fields(
+            Bulk.of,
+            (_DO, Texts("ids", "Comments", MAX_TARGETS, MAX_ID, _judge_ids), STATUS),
+            who=MODERATOR,
+            when=lambda request: request.fields.get("ids") is not None,
+        ),
+        Fields(
+            Bulk.of,
+            (
+                _DO,
+                STATUS,
+                KEYWORD,
+                Text("newest", _NEWEST, MAX_ID, required="newest can not be blank"),
+            ),
+            who=MODERATOR,
+        ),
+    )
+)
+
+
+async def bulk(site: Site, parsed: Bulk, caller: Caller) -> object:
+    """Raises BadRequest, TooManyAtOnce, Busy."""
+    return _answer(
+        *await bulk_actions.begin(site, parsed.deed, parsed.targets, caller, only=parsed.only)
+    )
+
+
+def _name(found: Found, request: RawRequest, site: Site) -> str:
+    name: str = found["name"]
+    return name
+
+
+_NAME = Text("name", "What the action's answer has named", MAX_ID, required="name can not be blank")
+LOOK = Fields(_name, (_NAME,), source="query")
+UNDO = Fields(_name, (_NAME,))
+
+
+async def look(site: Site, name: str, caller: Caller) -> object:
+    """Raises Refused."""
+    return _answer(name, await bulk_actions.look(site, name))
+
+
+async def undo(site: Site, name: str, caller: Caller) -> object:
+    """Raises Refused, TooManyAtOnce, Busy."""
+    return _answer(*await bulk_actions.undo(site, name, caller))
+
+
+def _answer(name: str, action: BulkAction) -> dict[str, object]:
+    return {
+        "name": name,
+        "total": action.total,
+        "done": action.done,
+        "left": action.left,
+        "isRunning": action.is_running,
+        "isCut": action.is_cut,
+        "canUndo": bool(action.undo),
+    }

@@ -1,0 +1,60 @@
+"""Groups of comments of the owner's queue that are alike."""
+
+from dataclasses import dataclass
+
+from ..domain import groups as domain
+from ..domain.groups import AlikeComments
+from ..domain.queue import Wanted
+from ..domain.site import Site
+from ..http.params import RawRequest
+from ..model import Caller, Comment
+from .fields import Fields, Found
+from .owner_queue import KEYWORD, STATUS, statuses_of
+
+# Of a sample's text.
+MAX_SAMPLE_CHARACTERS = 280
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    wanted: Wanted
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Groups":
+        return cls(Wanted(statuses_of(found["status"]), found["keyword"]))
+
+
+GROUPS = Fields(Groups.of, (STATUS, KEYWORD), source="query")
+
+
+async def groups(site: Site, parsed: Groups, caller: Caller) -> object:
+    """Raises TooManyAtOnce, Busy."""
+    found = await domain.groups(site, parsed.wanted, caller)
+    return {
+        "data": [_group(each) for each in found.groups],
+        "others": found.others,
+        "isPart": found.is_part,
+        "waiting": found.waiting,
+        "spam": found.spam,
+    }
+
+
+def _group(group: AlikeComments) -> dict[str, object]:
+    return {
+        "kind": group.kind,
+        "value": group.value,
+        "ids": group.ids,
+        "authors": group.authors,
+        "addresses": group.addresses,
+        "samples": [_sample(*each) for each in group.samples],
+    }
+
+
+def _sample(comment: Comment, nick: str) -> dict[str, object]:
+    return {
+        "objectId": comment.id,
+        "nick": nick,
+        "orig": comment.source[:MAX_SAMPLE_CHARACTERS],
+        "url": comment.path,
+        "time": comment.at,
+    }

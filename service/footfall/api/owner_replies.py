@@ -1,0 +1,58 @@
+"""Answers from the owner's queue, and how they will look."""
+
+from dataclasses import dataclass
+
+from orjson import Fragment
+
+from ..domain import replies as domain
+from ..domain.site import Site
+from ..http.params import MAX_ID, MAX_UA, RawRequest
+from ..model import Caller
+from ..render.view import View
+from .comments import NO_TEXT
+from .dialects import Dialect
+from .fields import COMMENT_LENGTH, Fields, Found, Text
+
+_TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    id: str
+    text: str
+    ua: str | None
+    dialect: Dialect
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, site: Site) -> "Reply":
+        return cls(found["pid"], found["comment"], found["ua"], request.dialect)
+
+
+REPLY = Fields(
+    Reply.of,
+    (
+        Text("pid", "The comment that is answered", MAX_ID, required="pid can not be blank"),
+        _TEXT,
+        Text("ua", "What the author's browser calls itself", MAX_UA, None),
+    ),
+)
+
+
+async def reply(site: Site, parsed: Reply, caller: Caller) -> object:
+    """Raises Refused, TooManyAtOnce, Busy."""
+    stored, live, outcome = await domain.reply(site, parsed.id, parsed.text, parsed.ua, caller)
+    view = View(caller.viewer, site.display, parsed.dialect.date)
+    return {"reply": Fragment(*view.elsewhere([stored], live)), **outcome._asdict()}
+
+
+def _text(found: Found, request: RawRequest, site: Site) -> str:
+    text: str = found["comment"]
+    return text
+
+
+PREVIEW = Fields(_text, (_TEXT,))
+
+
+async def preview(site: Site, text: str, caller: Caller) -> object:
+    """Raises TooManyAtOnce, Busy."""
+    return {"html": await domain.preview(site, text, caller)}

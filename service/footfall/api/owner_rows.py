@@ -1,0 +1,89 @@
+"""The rows of the owner's queue, which is on our own pages alone."""
+
+from . import owner_bulk, owner_groups, owner_queue, owner_replies, schemas
+from .endpoint import Row
+from .prefixes import UI
+from .who import ADMINISTRATOR
+
+ROWS = (
+    Row(
+        "queue_read",
+        "GET",
+        "/queue",
+        owner_queue.LIST,
+        ADMINISTRATOR,
+        schemas.QUEUE_PART,
+        owner_queue.list_,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_news",
+        "GET",
+        "/queue/new",
+        owner_queue.NEWS,
+        ADMINISTRATOR,
+        schemas.QUEUE_NEWS,
+        owner_queue.news,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_groups",
+        "GET",
+        "/queue/groups",
+        owner_groups.GROUPS,
+        ADMINISTRATOR,
+        schemas.QUEUE_GROUPS,
+        owner_groups.groups,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_bulk",
+        "POST",
+        "/queue/bulk",
+        owner_bulk.BULK,
+        ADMINISTRATOR,
+        schemas.BULK_ACTION,
+        owner_bulk.bulk,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_bulk_read",
+        "GET",
+        "/queue/bulk",
+        owner_bulk.LOOK,
+        ADMINISTRATOR,
+        schemas.BULK_ACTION,
+        owner_bulk.look,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_bulk_undo",
+        "PUT",
+        "/queue/bulk",
+        owner_bulk.UNDO,
+        ADMINISTRATOR,
+        schemas.BULK_ACTION,
+        owner_bulk.undo,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_reply",
+        "POST",
+        "/queue/reply",
+        owner_replies.REPLY,
+        ADMINISTRATOR,
+        schemas.REPLIED,
+        owner_replies.reply,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_preview",
+        "POST",
+        "/queue/preview",
+        owner_replies.PREVIEW,
+        ADMINISTRATOR,
+        schemas.PREVIEW,
+        owner_replies.preview,
+        prefixes=(UI,),
+    ),
+)

@@ -1,0 +1,147 @@
+"""`footfall paths …`: pages that get another path, or join one that is there."""
+
+import click
+import uvloop
+
+from ..app import data_set
+from ..config import Settings
+from ..domain import page_moves
+from ..domain.page_moves import Holding
+from ..domain.site import Site
+from ..http.params import MAX_PATH
+from ..maintenance.spellings import misspelled
+from ..model import OnProgress
+from ..pages import PageNames
+from ..plurals import number_of
+from ..store.moves import MoveUnderWay
+from .commands import Group
+from .console import NothingToDo, printable, progress, settings_of_environment
+from .dataset import CONSOLE, existing_site, with_site
+from .errors import errors_as_messages
+
+# How many of the pages that would be moved are listed.
+MAX_LISTED = 20
+
+_yes = click.option("--yes", "is_meant", is_flag=True, help="Do it, and do not only say so.")
+
+
+@click.group(cls=Group)
+def paths() -> None:
+    """Commands about the paths of pages.
+
+    Services may run meanwhile. Whatever goes wrong, nothing is lost or counted twice: a running
+    service carries on, or the same command does.
+    """
+
+
+def _path(context: click.Context, parameter: click.Parameter, path: str) -> str:
+    if not path or len(path) > MAX_PATH:
+        raise click.BadParameter(f"a path has 1 to {MAX_PATH:,} characters")
+    return path
+
+
+@paths.command("move")
+@click.argument("source", metavar="FROM", callback=_path)
+@click.argument("target", metavar="TO", callback=_path)
+@_yes
+def move_(source: str, target: str, is_meant: bool) -> None:
+    """Move a page's counters and comments to another path; without --yes only say which.
+
+    Days, visitors, likes, pins, threads and comments that are held move along, and what is at TO
+    stays. What is counted at FROM later stays there: change your links first. Moving back takes
+    along all that is at TO by then.
+    """
+    settings = settings_of_environment()
+
+    async def run(site: Site) -> tuple[Holding, Holding, bool]:
+        if site.page_of(target) != target:
+            raise click.UsageError(f"TO is counted as {site.page_of(target)}: name that")
+        of_both = [await page_moves.holding(site, path) for path in (source, target)]
+        notes = await site.moves.under_way()
+        is_begun = any(each[:2] == (source, target) for each in notes)
+        if not (any(of_both[0]) or is_begun):
+            raise NothingToDo(f"{printable(source)} has neither counts nor comments")
+        is_whole = not is_meant or await _move(site, source, target)
+        return of_both[0], of_both[1], is_whole
+
+    if source == target:
+        raise click.UsageError("FROM and TO are the same")
+    had, met, is_whole = with_site(run, settings)
+    to = f"{printable(source)} to {printable(target)}, which had {_words(met)}"
+    if not is_meant:
+        click.echo(f"{_words(had)} would move from {to}; nothing was written, --yes does it")
+        return
+    click.echo(f"{_words(had)} moved from {to}")
+    if not is_whole:
+        click.echo("Some replies follow when it is certain if their thread comes back", err=True)
+
+
+@paths.command()
+@click.option(
+    "--decode",
+    is_flag=True,
+    help="Also join spellings that only differ in what is percent-encoded, such as %E4%BD%A0 and "
+    "你, in data that versions before 0.2 have made. From then on new ones are one page.",
+)
+@_yes
+def merge(decode: bool, is_meant: bool) -> None:
+    """Move pages to the paths that PATHS makes of theirs; without --yes only say which.
+
+    So the spellings of one page, such as /a/ and /a, become one: their counts are added, and their
+    comments are one list.
+    """
+    settings, done = settings_of_environment(), list[tuple[str, str]]()
+    try:
+        with errors_as_messages(), progress() as on_progress:
+            found = uvloop.run(_merge(settings, on_progress, done, decode, is_meant))
+    finally:
+        # Printed after the bar was removed.
+        for source, target in done[:MAX_LISTED]:
+            click.echo(f"{printable(source)}  →  {printable(target)}")
+        if len(done) > MAX_LISTED:
+            click.echo(f"and {len(done) - MAX_LISTED:,} more")
+    pages = number_of(len(found), "page")
+    if not found:
+        raise NothingToDo("every page has the path that these settings make of it")
+    if not is_meant:
+        click.echo(f"{pages} would move; nothing was written, --yes does it")
+        return
+    click.echo(f"{pages} moved")
+    if decode:
+        click.echo("Restart the services, then run this again for what they counted until then")
+
+
+async def _merge(
+    settings: Settings,
+    on_progress: OnProgress,
+    done: list[tuple[str, str]],
+    decode: bool,
+    is_meant: bool,
+) -> dict[str, str]:
+    async with existing_site(settings) as (store, site):
+        page_of = PageNames(settings.paths, lambda: decode)
+        found = await misspelled(data_set(store), page_of)
+        if not is_meant:
+            done += found.items()
+            return found
+        if decode:
+            await store.decode_paths()
+        for number, (source, target) in enumerate(sorted(found.items())):
+            on_progress("moving", number / len(found))
+            await _move(site, source, target)
+            done.append((source, target))
+        return found
+
+
+async def _move(site: Site, source: str, target: str) -> bool:
+    assert CONSOLE.viewer.account
+    try:
+        return await page_moves.move(site, source, target, CONSOLE.viewer.account.id)
+    except MoveUnderWay as error:
+        other = f"{printable(error.move.source)} is being moved to {printable(error.move.target)}"
+        raise click.ClickException(f"{other}: wait until that is done") from error
+
+
+def _words(held: Holding) -> str:
+    views, others = number_of(held.views, "view"), number_of(held.others, "other count")
+    return f"{views}, {others} and {number_of(held.comments, 'comment')}"

@@ -1,0 +1,87 @@
+"""Groups of comments that are alike, of the newest ones of a list, for one decision on each."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+
+from ..model import Caller, Comment
+from ..store import codec
+from .likeness import Kind, groups_of
+from .queue import Wanted, steps
+from .shares import client_of
+from .site import Site
+
+MAX_GROUPED_COMMENTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeComments:
+    """`value` is what they have in common, "" for their words; a sample is a comment and its
+    author's name as it is now. `authors` and `addresses` are how many there are."""
+
+    kind: Kind
+    value: str
+    ids: Sequence[str]
+    authors: int
+    addresses: int
+    samples: Sequence[tuple[Comment, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueGroups:
+    """`others` are the ids of those in no group; it `is_part` of the list where that has more."""
+
+    groups: Sequence[AlikeComments]
+    others: Sequence[str]
+    is_part: bool
+    waiting: int
+    spam: int
+
+
+async def groups(site: Site, wanted: Wanted, caller: Caller) -> QueueGroups:
+    """Of at most MAX_GROUPED_COMMENTS. Raises TooManyAtOnce, Busy."""
+    client = client_of(caller)
+    with site.bulk_shares.room(client, 1):
+        comments, others, after = list[Comment](), list[str](), ""
+        async with aclosing(steps(site, wanted, "", most=MAX_GROUPED_COMMENTS)) as looked_at:
+            async for step in looked_at:
+                secrets = await site.comments.secrets([each.id for each in step.matching])
+                for each in step.matching:
+                    try:
+                        private = secrets.get(each.id, b"")
+                        comments.append(codec.comment(each._replace(private=private)))
+                    except (TypeError, ValueError):
+                        # It is damaged, and shown as it is.
+                        others.append(each.id)
+                after = step.after
+        # In the renderer's thread, where the event loop does not wait for it.
+        work = partial(groups_of, comments, site.statistics.own_hosts)
+        found = await site.process.renderer.run(work, client)
+    shown = [comments[place] for group in found for place in group.samples]
+    accounts = await site.accounts.by_ids({each.account for each in shown} - {""})
+
+    def nick(comment: Comment) -> str:
+        account = accounts.get(comment.account)
+        return (account.nick if account else comment.nick) or ""
+
+    alike = []
+    for group in found:
+        members = [comments[place] for place in group.members]
+        kind, value = group.trait
+        if kind == "account":
+            value = nick(comments[group.samples[0]])
+        alike.append(
+            AlikeComments(
+                kind,
+                value if kind != "text" else "",
+                [each.id for each in members],
+                len({each.author or each.nick for each in members}),
+                len({each.address for each in members}),
+                [(comments[place], nick(comments[place])) for place in group.samples],
+            )
+        )
+    grouped = {id for group in alike for id in group.ids}
+    others += [each.id for each in comments if each.id not in grouped]
+    held = await site.site_index.held()
+    return QueueGroups(alike, sorted(others, reverse=True), bool(after), *held)

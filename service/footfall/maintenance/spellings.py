@@ -1,0 +1,39 @@
+"""Pages that are stored by a path which today's rules spell otherwise (pages.py)."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from itertools import islice
+
+from ..model import NO_VIEWS
+from ..store.counters import walked
+from .backup import Pages
+from .dataset import DataSet
+
+# Whose paths are read in one round trip.
+STEP_PAGES = 256
+
+
+async def misspelled(data: DataSet, page_of: Callable[[str], str]) -> dict[str, str]:
+    """Path -> the one by which the page is counted today, of pages with counters or comments.
+
+    What is no page, and only counts, has a name that nobody spells. Raises StoreUnavailable.
+    """
+    found = dict[str, str]()
+    async for _, counts in walked(data.redis, data.keys.every_counts()):
+        for name in counts:
+            type, _, path = name.decode(errors="replace").partition(" ")
+            if type != NO_VIEWS and (today := page_of(path)) != path:
+                found[path] = today
+    async for paths in _with_comments(data):
+        found |= {path: today for path in paths if (today := page_of(path)) != path}
+    return found
+
+
+async def _with_comments(data: DataSet) -> AsyncIterator[Sequence[str]]:
+    pages = iter(await Pages.of(data))
+    while part := list(islice(pages, STEP_PAGES)):
+        keys = [(data.keys.page(page, "path"), data.keys.page(page, "bodies")) for page in part]
+        replies = await data.redis.ask_each(
+            *(question for path, bodies in keys for question in (("GET", path), ("HLEN", bodies)))
+        )
+        pairs = zip(replies[::2], replies[1::2], strict=True)
+        yield [path.decode(errors="replace") for path, number in pairs if path and number]

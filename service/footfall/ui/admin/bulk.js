@@ -1,0 +1,47 @@
+/* Actions on many comments, which the server goes on with behind the request: how far they are, and their undo. */
+
+import { complain, progress, tell } from './notice.js';
+import { ask, query } from './server.js';
+import { say } from './words.js';
+
+const LOOK_MS = 400;
+// The server undoes it within a minute from its beginning, and needs some of that.
+const UNDO_MS = 50_000;
+const DEEDS = { approve: 'approved', hold: 'waiting', spam: 'spam', delete: 'deleted' };
+
+/** Do this with what `fields` name; `settled` is called when that is over, and when it was undone. */
+export async function carryOut(what, fields, settled) {
+  try {
+    const began = performance.now();
+    const action = await toTheEnd(await ask('POST', 'queue/bulk', { do: DEEDS[what], ...fields }));
+    const { name, done, isCut, canUndo } = action;
+    const left = UNDO_MS - (performance.now() - began);
+    tell(`${say(`done.${what}`, { count: done })}${notDone(action)}${isCut ? ` ${say('isCut')}` : ''}`,
+      canUndo && left > 0 ? () => undo(name, settled) : null, false, left);
+    await settled(action);
+  } catch (refusal) {
+    complain(refusal);
+  }
+}
+
+async function undo(name, settled) {
+  try {
+    const action = await toTheEnd(await ask('PUT', 'queue/bulk', { name }));
+    tell(`${say('undone')}${notDone(action)}`, null, action.left > 0);
+    await settled(action, true);
+  } catch (refusal) {
+    complain(refusal);
+  }
+}
+
+const notDone = ({ left }) => (left ? ` ${say('notDone', { count: left })}` : '');
+
+async function toTheEnd(begun) {
+  let action = begun;
+  while (action.isRunning) {
+    progress(say('moment'), action.done + action.left, action.total);
+    await new Promise((done) => { setTimeout(done, LOOK_MS); });
+    action = await ask('GET', `queue/bulk?${query({ name: action.name })}`);
+  }
+  return action;
+}

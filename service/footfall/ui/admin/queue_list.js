@@ -1,0 +1,147 @@
+/* The list of the page of comments, read on behind the last comment that was seen.
+ *
+ * What is decided leaves it, and as much is read on as is missing; so nothing is skipped, and nothing moves that somebody
+ * looks at. What arrives meanwhile is told, and comes when it is asked for.
+ */
+
+import { settle } from './comment_view.js';
+import { complain } from './notice.js';
+import { ask, query } from './server.js';
+
+const PART = 20;
+// The most comments that one question may be for.
+const MOST = 100;
+const NEWS_MS = 20_000;
+
+export class CommentList {
+  /** `makeRow` makes the element of a comment; `told` is called with what is known behind each change. */
+  constructor(element, makeRow, told) {
+    Object.assign(this, { element, makeRow, told, rows: new Map(), seen: new Set(), wanted: {}, known: {}, after: '', target: PART });
+    this.stale = 0; // the number of the newest load: an older answer that comes late is dropped
+    this.reading = Promise.resolve();
+    setInterval(() => this.look(), NEWS_MS);
+    document.addEventListener('visibilitychange', () => this.look());
+  }
+
+  /** Show the list of these fields from its top. */
+  async load(wanted = this.wanted, after = '') {
+    const mine = ++this.stale;
+    this.wanted = wanted;
+    this.element.setAttribute('aria-busy', 'true');
+    try {
+      const size = Math.min(Math.max(PART, this.isOpen ? this.rows.size : 0), MOST);
+      const part = await this.#part(size, after);
+      if (mine !== this.stale) return;
+      this.isOpen = true;
+      this.target = Math.max(PART, size);
+      this.known = {};
+      this.rows.clear();
+      this.seen.clear();
+      this.element.replaceChildren();
+      this.#take(part, size);
+    } catch (refusal) {
+      if (mine === this.stale) complain(refusal);
+    } finally {
+      if (mine === this.stale) this.element.removeAttribute('aria-busy');
+    }
+  }
+
+  /** Read on until as many are shown as before, or until the end. */
+  refill(failed = complain) {
+    this.reading = this.reading.then(() => this.#refill()).catch(failed);
+    return this.reading;
+  }
+
+  more() {
+    this.target = this.rows.size + PART;
+    this.known.isHalted = false;
+    return this.refill();
+  }
+
+  async #refill() {
+    const mine = this.stale;
+    const missing = Math.min(this.target - this.rows.size, MOST);
+    if (missing <= 0 || !this.after || this.known.isHalted) { await this.#look(); return; }
+    const part = await this.#part(missing, this.after);
+    if (mine === this.stale) this.#take(part, missing);
+  }
+
+  async #part(pageSize, after) {
+    const { ids, ...fields } = this.wanted;
+    if (!ids) return ask('GET', `queue?${query({ ...fields, pageSize, after })}`);
+    // A list of these comments alone, which sort by age as their ids do.
+    const left = ids.filter((id) => !after || id < after);
+    const next = left.slice(0, pageSize);
+    const part = await ask('GET', next.length ? `queue?${query({ ids: next.join(',') })}` : `queue/new?${query({ status: fields.status })}`);
+    return { data: [], searched: 0, ...part, total: null, after: left.length > next.length ? next.at(-1) : '' };
+  }
+
+  #take(part, asked) {
+    for (const comment of part.data) this.#append(comment);
+    this.after = part.after;
+    const { waiting, spam, total, searched } = part;
+    // A search that has found less than it was asked for goes on when somebody says so.
+    const isHalted = Boolean(part.after) && searched > 0 && part.data.length < asked;
+    Object.assign(this.known, { waiting, spam, total, searched, isHalted });
+    this.#tell();
+  }
+
+  #append(comment) {
+    if (!this.rows.has(comment.objectId)) this.element.append(this.#row(comment));
+  }
+
+  #row(comment) {
+    const element = this.makeRow(comment);
+    this.seen.add(comment.objectId);
+    this.rows.set(comment.objectId, { comment, element });
+    return settle(element);
+  }
+
+  /** Ask what is new, if somebody is there to see it. Whether that works is told of what they do themselves. */
+  look() {
+    if (this.isOpen && !document.hidden) this.refill(() => {});
+  }
+
+  async #look() {
+    if (this.wanted.owner) { this.#tell(); return; }
+    const mine = this.stale;
+    const { ids, total, waiting, spam } = await ask('GET', `queue/new?${query({ status: this.wanted.status })}`);
+    if (mine !== this.stale) return;
+    const isSearch = Boolean(this.wanted.keyword);
+    // What is further down comes by reading on, or once what was compared is decided.
+    const news = isSearch ? 0 : ids.filter((id) => !this.seen.has(id) && id > (this.wanted.oldest ?? this.after)).length;
+    Object.assign(this.known, { waiting, spam, news, total: isSearch ? null : total });
+    this.#tell();
+  }
+
+  #tell() {
+    this.told({ ...this.known, hasMore: Boolean(this.after), shown: this.rows.size });
+  }
+
+  /** Take comments out of the list; as they were, to be put back. */
+  remove(ids) {
+    return ids.map((id) => {
+      const row = this.rows.get(id);
+      row?.element.remove();
+      this.rows.delete(id);
+      return row?.comment;
+    }).filter(Boolean);
+  }
+
+  /** Show a comment as it is now: in its place if it is there, else where it belongs. */
+  put(comment) {
+    const id = comment.objectId;
+    const was = this.rows.get(id)?.element;
+    // Ids sort by age. Further down than the list has come, it comes by reading on.
+    if (!was && this.after && id < this.after) return;
+    const next = this.order.find((each) => each < id);
+    const below = next && this.rows.get(next).element;
+    const element = this.#row(comment);
+    if (was) was.replaceWith(element);
+    else if (below) below.before(element);
+    else this.element.append(element);
+  }
+
+  /** The ids of all that is shown, from the top. */
+  get order() { return [...this.rows.keys()].sort().reverse(); }
+}

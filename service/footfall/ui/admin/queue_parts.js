@@ -1,0 +1,49 @@
+/* The parts of the page of comments: what to look for, what to do with what is chosen, the groups, the list. */
+
+import { make, button } from './dom.js';
+import { help } from './queue_keys.js';
+import { say } from './words.js';
+
+/** The page's parts by name; `acts` are the functions that they call. */
+export function build(main, wanted, isAdministrator, acts) {
+  const part = {
+    statuses: make('fieldset', { class: 'segments', onchange: (event) => acts.look({ status: event.target.value }) },
+      make('legend', { class: 'unseen' }, say('status'))),
+    search: make('input', { type: 'search', name: 'keyword', value: wanted.keyword, maxlength: 256, 'aria-label': say('search'), placeholder: say('search') }),
+    all: make('input', { type: 'checkbox', 'aria-keyshortcuts': '*', onchange: (event) => acts.chooseAll(event.target.checked) }),
+    chosen: make('span', {}),
+    everything: button('', acts.chooseEverything, { class: 'plain everything' }),
+    clear: button(say('emptySpam'), () => acts.decideAll('delete'), { class: 'plain danger' }),
+    bar: make('div', { class: 'bar', role: 'group', 'aria-label': say('many') }),
+    news: make('div', { class: 'news', role: 'status' }),
+    grouped: button(say('groups'), acts.group, { class: 'button', 'aria-pressed': 'false', 'aria-keyshortcuts': 'g', title: 'g' }),
+    note: make('p', { class: 'quiet', hidden: true }),
+    groups: make('ol', { class: 'threads', id: 'groups', 'aria-label': say('groups') }),
+    list: make('ol', { class: 'threads', id: 'queue', 'aria-label': say('page.queue') }),
+    empty: make('div', { class: 'state', hidden: true }, make('p', {}, say('nothing'))),
+    end: make('div', { class: 'pager' }),
+    help: help(),
+  };
+  for (const status of ['waiting', 'spam', 'approved', '']) {
+    part.statuses.append(make('label', {},
+      make('input', { type: 'radio', name: 'status', value: status, checked: status === wanted.status }),
+      make('span', { 'data-status': status }, say(`status.${status || 'all'}`))));
+  }
+  const form = make('form', { class: 'search', role: 'search', onsubmit: (event) => {
+    event.preventDefault();
+    acts.look({ keyword: part.search.value.trim() });
+  } }, part.search);
+  const mine = make('label', { class: 'check' },
+    make('input', { type: 'checkbox', checked: wanted.owner === 'mine', onchange: (event) => acts.look({ owner: event.target.checked ? 'mine' : '' }) }),
+    say('mine'));
+  part.bar.append(
+    make('label', { class: 'check' }, part.all, part.chosen), part.everything, part.clear,
+    ...['approve', 'hold', 'spam', 'delete'].map((what) =>
+      button(say(what), () => acts.decideChosen(what), { 'data-do': what, 'aria-keyshortcuts': what[0], title: what[0] })));
+  main.append(
+    make('div', { class: 'list-head' }, make('h1', {}, say(isAdministrator ? 'page.queue' : 'page.own')), part.statuses),
+    isAdministrator ? make('div', { class: 'list-head' }, form, part.grouped, mine, button('?', () => part.help.showModal(), { class: 'plain keys-button', 'aria-label': say('help') })) : '',
+    isAdministrator ? part.bar : '', part.news, part.note, part.groups, part.list, part.empty, part.end, part.help);
+  if (!isAdministrator) part.statuses.hidden = true;
+  return part;
+}

@@ -1,0 +1,446 @@
+"""The owner's queue in Chromium: nothing is skipped, nothing moves, and all can be undone."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from .conftest import NewVisitor, Start
+from .visitor import Visitor
+
+OWNER = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
+# Whoever writes has the address that they name.
+HELD = {"COMMENT_AUDIT": "true", "TRUSTED_PROXIES": "127.0.0.1"}
+SHOWN = 20
+
+
+class Desk:
+    """A service whose comments are held, and its owner, who is logged in."""
+
+    def __init__(self, url: str, visitor: Visitor) -> None:
+        self.url = url
+        self.visitor = visitor
+        self.page: Page = visitor.page
+        headers = {"x-footfall-page": "1", "origin": url}
+        self.http = httpx.Client(base_url=url, headers=headers)
+        self.http.post("/ui/api/user", json=OWNER).raise_for_status()
+        self.http.post("/ui/api/token", json=OWNER).raise_for_status()
+        value = self.http.cookies["footfall"]
+        visitor.context.add_cookies([{"name": "footfall", "value": value, "url": f"{url}/ui/"}])
+
+    def write(self, text: str, address: str = "192.0.2.1", **fields: Any) -> str:
+        draft = {"comment": text, "url": "/post", "nick": "Ann", "mail": "ann@example.com"}
+        headers = {"x-forwarded-for": address}
+        answer = httpx.post(f"{self.url}/api/comment", json=draft | fields, headers=headers).json()
+        assert answer["errno"] == 0, answer
+        return str(answer["data"]["objectId"])
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        answer = self.http.request(method, f"/ui/api/{path}", json=body).json()
+        assert answer["errno"] == 0, answer
+        return answer["data"]
+
+    def statuses(self) -> dict[str, str]:
+        """The status of each comment of the site, by its text."""
+        found, after = dict[str, str](), ""
+        while True:
+            part = self.ask("GET", f"queue?pageSize=100&after={after}")
+            found |= {each["orig"]: each["status"] for each in part["data"]}
+            after = part["after"]
+            if not after:
+                return found
+
+    def open(self, path: str = "queue") -> None:
+        self.visitor.open(f"{self.url}/ui/{path}")
+
+    def rows(self) -> Any:
+        return self.page.locator("#queue > li")
+
+    def texts(self) -> list[str]:
+        found: list[str] = self.page.locator("#queue > li .comment-body").all_inner_texts()
+        return found
+
+
+@pytest.fixture
+def desk(start: Start, new_visitor: NewVisitor) -> Iterator[Desk]:
+    desk = Desk(start(**HELD).url, new_visitor())
+    yield desk
+    desk.http.close()
+
+
+def test_a_list_is_filled_up_and_what_is_new_is_told_and_not_pushed_in(desk: Desk) -> None:
+    for n in range(30):
+        desk.write(f"old {n}")
+    desk.open()
+    page = desk.page
+    expect(desk.rows()).to_have_count(SHOWN)
+    for n in range(7):
+        desk.write(f"new {n}")
+    # Decisions in the middle of the list, where the owner works.
+    desk.rows().nth(5).locator("article").focus()
+    for n in (24, 23, 22):
+        expect(page.locator("article:focus .comment-body")).to_have_text(f"old {n}")
+        page.keyboard.press("a")
+    expect(page.locator("article:focus .comment-body")).to_have_text("old 21")
+    left = [n for n in reversed(range(30)) if n not in (24, 23, 22)]
+    expect(page.locator("#queue .comment-body")).to_have_text([f"old {n}" for n in left[:SHOWN]])
+    expect(page.get_by_text("Waiting 34")).to_be_visible()
+    page.get_by_role("button", name="Show more").click()
+    expect(page.locator("#queue .comment-body")).to_have_text([f"old {n}" for n in left])
+    page.get_by_role("button", name="7 new comments").click()
+    expect(page.locator("article:focus .comment-body")).to_have_text("new 6")
+    expect(page.get_by_role("button", name="new comment")).to_have_count(0)
+    assert desk.texts()[:8] == [*(f"new {n}" for n in reversed(range(7))), "old 29"]
+
+
+def test_an_undo_puts_a_comment_back_where_it_was(desk: Desk) -> None:
+    for n in range(6):
+        desk.write(f"words {n}")
+    desk.open()
+    page = desk.page
+    desk.rows().nth(2).get_by_role("button", name="Spam").click()
+    desk.write("late")
+    expect(desk.rows()).to_have_count(5)
+    page.keyboard.press("u")
+    expect(page.locator("article:focus .comment-body")).to_have_text("words 3")
+    assert desk.texts() == [f"words {n}" for n in reversed(range(6))]
+    expect(page.get_by_role("button", name="1 new comment")).to_be_visible()
+
+
+def test_a_decision_takes_the_focus_from_nobody_who_is_elsewhere_by_then(desk: Desk) -> None:
+    for n in range(4):
+        desk.write(f"words {n}")
+    desk.open()
+    page = desk.page
+    desk.rows().nth(0).locator("article").focus()
+    # The answer comes when the owner is two comments further down.
+    page.evaluate(
+        """() => {
+            const first = document.querySelector('#queue [aria-keyshortcuts="a"]');
+            first.click();
+            document.querySelectorAll('#queue article')[2].focus();
+        }"""
+    )
+    expect(desk.rows()).to_have_count(3)
+    expect(page.locator("article:focus .comment-body")).to_have_text("words 1")
+
+
+def test_what_another_moderator_has_decided_is_not_decided_again(desk: Desk) -> None:
+    ids = [desk.write(f"words {n}") for n in range(3)]
+    desk.open()
+    expect(desk.rows()).to_have_count(3)
+    desk.ask("DELETE", "comment", {"ids": ids[1:2]})
+    desk.rows().filter(has_text="words 1").get_by_role("button", name="Approve").click()
+    expect(desk.page.get_by_text("1 could not be changed")).to_be_visible()
+    expect(desk.rows()).to_have_count(2)
+    assert desk.statuses() == {"words 0": "waiting", "words 2": "waiting"}
+
+
+def test_new_comments_are_seen_while_nothing_is_done(desk: Desk) -> None:
+    desk.write("first")
+    desk.page.clock.install()
+    desk.open()
+    expect(desk.rows()).to_have_count(1)
+    desk.write("second")
+    desk.page.clock.fast_forward(25_000)
+    expect(desk.page.get_by_role("button", name="1 new comment")).to_be_visible()
+    expect(desk.page.get_by_text(re.compile("Waiting 2"))).to_be_visible()
+    assert desk.texts() == ["first"]
+
+
+def choose_everything(page: Page, count: int) -> None:
+    page.get_by_label("Choose all").check()
+    page.get_by_role("button", name=f"All {count} of this list").click()
+    expect(page.get_by_text(f"All {count} of this list are chosen")).to_be_visible()
+
+
+def many(page: Page) -> Locator:
+    return page.get_by_role("group", name="Many at once")
+
+
+def test_all_of_a_list_is_decided_in_three_taps_and_undone_as_one(desk: Desk) -> None:
+    for n in range(70):
+        desk.write(f"words {n}", url=f"/{n % 5}")
+    desk.open()
+    page = desk.page
+    expect(desk.rows()).to_have_count(SHOWN)
+    desk.write("nobody has seen this one")
+    choose_everything(page, 70)
+    many(page).get_by_role("button", name="Spam").click()
+    expect(page.get_by_text("70 marked as spam")).to_be_visible()
+    expect(page.locator("article:focus .comment-body")).to_have_text("nobody has seen this one")
+    expect(page.get_by_text("Spam 70")).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.get_by_text("Waiting 71")).to_be_visible()
+    assert set(desk.statuses().values()) == {"waiting"}
+
+
+def test_the_spam_is_emptied_in_one_tap_and_comes_back_by_an_undo(desk: Desk) -> None:
+    for n in range(45):
+        desk.write(f"words {n}")
+    desk.open("queue?status=waiting")
+    choose_everything(desk.page, 45)
+    many(desk.page).get_by_role("button", name="Spam").click()
+    expect(desk.rows()).to_have_count(0)
+    desk.write("good")
+    desk.page.get_by_role("radio", name="Spam").check()
+    desk.page.get_by_role("button", name="Empty the spam").click()
+    expect(desk.page.get_by_text("Nothing here")).to_be_visible()
+    assert desk.statuses() == {"good": "waiting"}
+    desk.page.get_by_role("button", name="Undo").click()
+    expect(desk.page.get_by_text("Spam 45")).to_be_visible()
+    assert len(desk.statuses()) == 46
+
+
+def test_keys_act_on_what_is_chosen_if_something_is(desk: Desk) -> None:
+    for n in range(5):
+        desk.write(f"words {n}")
+    desk.open()
+    page = desk.page
+    expect(desk.rows()).to_have_count(5)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    page.keyboard.press("s")
+    expect(page.locator("#queue .comment-body")).to_have_text(["words 4", "words 1", "words 0"])
+    page.keyboard.press("*")
+    expect(page.get_by_text("3 chosen")).to_be_visible()
+    page.keyboard.press("a")
+    expect(desk.rows()).to_have_count(0)
+    spam = {"words 2", "words 3"}
+    assert {text for text, status in desk.statuses().items() if status == "spam"} == spam
+
+
+def test_a_group_is_decided_in_one_tap_without_the_one_that_is_kept_and_undone(desk: Desk) -> None:
+    for n in range(6):
+        desk.write(f"Buy it {n}: https://shop.example/{n}", f"192.0.2.{n}", mail=f"{n}@a.example")
+    desk.write("I bought mine at https://shop.example/ and it broke", "198.51.100.1", mail="b@b.b")
+    desk.write("Thank you for this", "198.51.100.2", mail="c@c.c")
+    desk.open()
+    page = desk.page
+    page.get_by_role("button", name="Groups").click()
+    group = page.locator("#groups > li")
+    expect(group.get_by_role("heading")).to_have_text("7 that link to shop.example")
+    expect(desk.rows().locator(".comment-body")).to_have_text(["Thank you for this"])
+    # The odd one is among the samples.
+    odd = group.locator(".samples > li").filter(has_text="it broke")
+    odd.get_by_role("button", name="Not this one").click()
+    expect(group.get_by_role("heading")).to_have_text("6 that link to shop.example")
+    expect(desk.rows()).to_have_count(2)
+    group.get_by_role("button", name="Show all").click()
+    expect(group.locator(".samples > li")).to_have_count(6)
+    page.keyboard.press("k")
+    page.keyboard.press("s")
+    expect(page.get_by_text("6 marked as spam")).to_be_visible()
+    expect(group).to_have_count(0)
+    expect(page.locator("article:focus")).to_be_visible()
+    assert sorted(desk.statuses().values()) == ["spam"] * 6 + ["waiting"] * 2
+    page.keyboard.press("u")
+    expect(group.get_by_role("heading")).to_have_text("7 that link to shop.example")
+    assert set(desk.statuses().values()) == {"waiting"}
+    page.get_by_role("button", name="Groups").click()
+    expect(desk.rows()).to_have_count(8)
+
+
+def test_what_was_compared_is_not_new_and_the_spam_is_emptied_with_its_groups(desk: Desk) -> None:
+    for n in range(25):
+        desk.write(chr(97 + n) * 8, f"198.51.100.{n}", mail=f"{n}@example.com")
+    ids = [desk.write(f"https://shop.example/{n}", f"192.0.2.{n}") for n in range(3)]
+    desk.open()
+    page = desk.page
+    page.get_by_role("button", name="Groups").click()
+    expect(desk.rows()).to_have_count(SHOWN)
+    page.locator("#groups > li").get_by_role("button", name="Spam").click()
+    expect(page.get_by_text("Spam 3")).to_be_visible()
+    expect(page.get_by_role("button", name="new comment")).to_have_count(0)
+    page.get_by_role("button", name="Show more").click()
+    expect(desk.rows()).to_have_count(25)
+    page.get_by_role("radio", name="Spam").check()
+    expect(page.locator("#groups > li")).to_have_count(1)
+    page.get_by_role("button", name="Empty the spam").click()
+    expect(page.get_by_text("Nothing here")).to_be_visible()
+    assert len(desk.statuses()) == 25
+    assert desk.ask("GET", f"queue?ids={','.join(ids)}")["data"] == []
+
+
+def test_a_comment_is_answered_where_it_is_and_approved_by_that(desk: Desk) -> None:
+    for n in range(3):
+        desk.write(f"words {n}")
+    desk.open()
+    page = desk.page
+    expect(desk.rows()).to_have_count(3)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    page.locator("textarea:focus").fill("**Thank** you")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator(".preview strong")).to_have_text("Thank")
+    desk.visitor.forgive("ERR_FAILED")
+    # The server's answer is lost once. The form stays, and sends the same reply again.
+    page.route("**/queue/reply*", lambda route: (route.fetch(), route.abort()), times=1)
+    page.get_by_role("button", name="Approve and reply").click()
+    expect(page.get_by_text("The server does not answer")).to_be_visible()
+    page.get_by_role("button", name="Approve and reply").click()
+    expect(page.get_by_text("Replied, and the comment is approved")).to_be_visible()
+    expect(page.locator("article:focus .comment-body")).to_have_text("words 0")
+    assert desk.statuses() == {
+        "words 0": "waiting",
+        "words 1": "approved",
+        "words 2": "waiting",
+        "**Thank** you": "approved",
+    }
+    assert len(desk.ask("GET", "queue?pageSize=100")["data"]) == 4
+
+
+def test_an_answer_is_undone_with_the_approval(desk: Desk) -> None:
+    desk.write("words")
+    desk.open()
+    page = desk.page
+    desk.rows().get_by_role("button", name="Reply").click()
+    page.locator("textarea:focus").fill("Thank you")
+    page.keyboard.press("Control+Enter")
+    expect(desk.rows()).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(desk.rows()).to_have_count(1)
+    assert desk.statuses() == {"words": "waiting"}
+
+
+def test_a_thread_shows_the_others_and_where_the_comment_is(desk: Desk) -> None:
+    root = desk.write("root")
+    child = desk.write("child", pid=root, rid=root)
+    desk.ask("PUT", "comment", {"ids": [root, child], "status": "approved"})
+    desk.write("grandchild", pid=child, rid=root)
+    desk.open()
+    desk.rows().get_by_role("button", name="Thread").click()
+    thread = desk.page.get_by_role("list", name="Thread")
+    expect(thread.locator("> li")).to_have_count(3)
+    expect(thread.locator(".comment-body")).to_have_text(["root", "child"])
+    expect(thread.locator(".is-this")).to_have_text("This comment is here.")
+
+
+GOOD = [
+    "I have baked this with rye, and it took an hour longer.",
+    "Is there a way to do the second step without an oven?",
+    "The link to the recipe of last year is broken, by the way.",
+    "My grandmother used honey instead; try that one day!",
+    "Thank you, Mara. This saved our Sunday.",
+]
+HOSTS = ["pills.example", "casino.example", "watches.example"]
+SELLS = "Hello, I like your site very much and have found this for all who read it"
+
+
+class Taps:
+    """The owner's hand: everything that they tap is counted."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def tap(self, target: Locator) -> None:
+        self.count += 1
+        target.click()
+
+
+def write_wave(desk: Desk, numbers: range) -> None:
+    """Spam of 40 senders: three hosts, and one text that is a little different each time."""
+    for n in numbers:
+        sender = n % 40
+        kind = n % 4
+        text = f"{SELLS} {n}" if kind == 3 else f"{n} https://{HOSTS[kind]}/{n}"
+        desk.write(text, f"192.0.2.{sender}", mail=f"s{sender}@spam.example", url=f"/{n % 7}")
+
+
+def test_300_comments_are_cleared_in_a_few_taps_and_the_good_ones_kept(desk: Desk) -> None:
+    for n, text in enumerate(GOOD):
+        write_wave(desk, range(n * 59, (n + 1) * 59))
+        desk.write(text, f"198.51.100.{n}", mail=f"reader{n}@example.com")
+    desk.open()
+    page, hand = desk.page, Taps()
+    expect(page.get_by_text("Waiting 300")).to_be_visible()
+    hand.tap(page.get_by_role("button", name="Groups"))
+    expect(page.locator("#groups > li").first).to_be_visible()
+    expect(desk.rows().locator(".comment-body")).to_have_text(GOOD[::-1])
+    # While the owner looks at them, 50 more arrive.
+    write_wave(desk, range(295, 345))
+    hand.tap(page.get_by_label("Choose all"))
+    expect(page.get_by_text("295 chosen")).to_be_visible()
+    hand.tap(many(page).get_by_role("button", name="Spam"))
+    expect(page.get_by_text("295 marked as spam")).to_be_visible()
+    hand.tap(page.get_by_role("button", name="50 new comments"))
+    expect(page.locator("#groups > li").first).to_be_visible()
+    hand.tap(page.get_by_label("Choose all"))
+    expect(page.get_by_text("50 chosen")).to_be_visible()
+    hand.tap(many(page).get_by_role("button", name="Spam"))
+    expect(page.get_by_text("50 marked as spam")).to_be_visible()
+    # No group is left, so all means the good ones.
+    hand.tap(page.get_by_label("Choose all"))
+    hand.tap(many(page).get_by_role("button", name="Approve"))
+    expect(page.get_by_text("Nothing here")).to_be_visible()
+    assert hand.count <= 12
+    now = desk.statuses()
+    assert {text for text, status in now.items() if status == "approved"} == {*GOOD}
+    assert list(now.values()).count("spam") == 345
+    assert len(now) == 350
+
+
+def test_one_group_of_many_is_undone(desk: Desk) -> None:
+    write_wave(desk, range(48))
+    desk.open()
+    page = desk.page
+    page.get_by_role("button", name="Groups").click()
+    groups = page.locator("#groups > li")
+    expect(groups).to_have_count(4)
+    groups.nth(1).get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("12 deleted")).to_be_visible()
+    groups.nth(1).get_by_role("button", name="Spam").click()
+    expect(page.get_by_text("12 marked as spam")).to_be_visible()
+    expect(groups).to_have_count(2)
+    page.get_by_role("button", name="Undo").click()
+    expect(groups).to_have_count(3)
+    expect(page.get_by_text("Waiting 36")).to_be_visible()
+    assert set(desk.statuses().values()) == {"waiting"}
+
+
+def test_on_a_phone_everything_is_large_enough_for_a_finger(
+    start: Start, new_visitor: NewVisitor
+) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    desk = Desk(start(**HELD).url, new_visitor(**phone))
+    write_wave(desk, range(8))
+    desk.write(GOOD[0], mail="reader@example.com")
+    desk.open()
+    page = desk.page
+    expect(desk.rows()).to_have_count(9)
+    desk.rows().first.get_by_role("button", name="Reply").tap()
+    assert too_small(page) == []
+    page.get_by_role("button", name="Groups").tap()
+    expect(page.locator("#groups > li").first).to_be_visible()
+    box = page.locator("#groups .words").first.bounding_box()
+    assert box
+    assert box["width"] > 250
+    page.get_by_label("Choose all").tap()
+    many(page).get_by_role("button", name="Spam").tap()
+    expect(page.get_by_text("8 marked as spam")).to_be_visible()
+    assert too_small(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    desk.http.close()
+
+
+def too_small(page: Page) -> list[str]:
+    """What can be tapped in the queue, and is smaller than 44 px. A link in words is a word."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll(
+            ':is(main, #notice) :is(button, input, select, textarea, label.check, footer a)')]
+            .filter((each) => each.checkVisibility() && !each.closest('dialog'))
+            .map((each) => [each, (each.closest('label') ?? each).getBoundingClientRect()])
+            .filter(([, box]) => box.width && (box.height < 44 || box.width < 44))
+            .map(([each, box]) => `${each.outerHTML.slice(0, 90)} ${box.width} x ${box.height}`)
+        """
+    )
+    return found

@@ -1,0 +1,151 @@
+"""`footfall paths`: pages that get another path, or join another page, while services run."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from footfall.cli import backup as commands
+from footfall.config import Settings
+from footfall.domain.process import now_ms
+from footfall.maintenance.backup import backup
+from footfall.store.moves import MoveNote
+from tests.support.backups import silent
+from tests.support.serving import Serving, serving
+
+from .test_comments_command import ask, post
+from .test_older_formats import opened
+
+
+@pytest.fixture
+def served(own: Path, data_set: dict[str, str]) -> Iterator[Serving]:
+    with serving(own / "s", PATHS="slash", **data_set) as served:
+        yield served
+
+
+def view(served: Serving, *paths: str) -> None:
+    for path in paths:
+        httpx.post(f"{served.url}/article", json={"path": path}).raise_for_status()
+
+
+def views(served: Serving, *paths: str) -> list[int]:
+    found = [httpx.get(f"{served.url}/article", params={"path": path}).json() for path in paths]
+    assert all(isinstance(number, int) for number in found), found
+    return found
+
+
+def test_a_page_moves_and_moves_back(served: Serving) -> None:
+    view(served, "/a", "/a", "/b")
+    post(served, "Hello", url="/a")
+    (line,) = ask(served, "paths", "move", "/a", "/new")
+    assert line == (
+        "2 views, 0 other counts and 1 comment would move from /a to /new, which had 0 views, "
+        "0 other counts and 0 comments; nothing was written, --yes does it"
+    )
+    assert views(served, "/a", "/new") == [2, 0]
+    for source, target in (("/a", "/new"), ("/new", "/a"), ("/a", "/b")):
+        (line,) = ask(served, "paths", "move", source, target, "--yes")
+        assert f"2 views, 0 other counts and 1 comment moved from {source} to {target}" in line
+    assert views(served, "/a", "/b", "/new") == [0, 3, 0]
+    page = httpx.get(f"{served.url}/api/comment", params={"path": "/b"}).json()["data"]
+    assert [each["orig"] for each in page["data"]] == ["Hello"]
+    assert "moved" not in "".join(ask(served, "paths", "move", "/a", "/b", "--yes", code=3))
+    assert ask(served, "check")[-1].endswith(" 0 problems")
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("/a", "/a"), "FROM and TO are the same"),
+        (("/a", "/b/"), "TO is counted as /b: name that"),
+        (("", "/b"), "a path has 1 to"),
+        (("/a", "/" + "b" * 5_000), "a path has 1 to"),
+    ],
+)
+def test_what_cannot_be_moved_is_said(served: Serving, words: tuple[str, str], what: str) -> None:
+    assert what in "".join(ask(served, "paths", "move", *words, code=2))
+
+
+def test_spellings_of_one_page_are_merged(served: Serving, data_set: dict[str, str]) -> None:
+    with serving(served.directory.parent / "before", **data_set) as before:
+        view(before, "/x/", "/x/", "/x", "/y", "/z/index.html")
+        post(before, "Hello", url="/comments/only/")
+    *pages, said = ask(served, "paths", "merge")
+    assert sorted(pages) == ["/comments/only/  →  /comments/only", "/x/  →  /x"]
+    assert said == "2 pages would move; nothing was written, --yes does it"
+    assert views(served, "/x") == [1]
+    assert ask(served, "paths", "merge", "--yes")[-1] == "2 pages moved"
+    assert views(served, "/x", "/y") == [3, 1]
+    page = httpx.get(f"{served.url}/api/comment", params={"path": "/comments/only/"}).json()
+    assert [each["orig"] for each in page["data"]["data"]] == ["Hello"]
+    assert "nothing to do" in "".join(ask(served, "paths", "merge", "--yes", code=3))
+    assert ask(served, "check")[-1].endswith(" 0 problems")
+
+
+async def test_data_of_older_versions_is_decoded(own: Path, data_set: dict[str, str]) -> None:
+    """Its services take each spelling for a page, until they begin anew."""
+    encoded, plain = "/%E4%BD%A0/", "/你/"
+    with serving(own / "s", **data_set) as made:
+        async with opened(made) as store:
+            await store.redis.change(("HDEL", store.keys.site("format"), "paths"))
+    with serving(own / "s", **data_set) as older:
+        view(older, encoded, encoded, plain)
+        assert "nothing to do" in "".join(ask(older, "paths", "merge", "--yes", code=3))
+        for number in (3, 4):
+            said = ask(older, "paths", "merge", "--decode", "--yes")
+            assert said[0] == f"{encoded}  →  {plain}"
+            assert views(older, encoded, plain) == [0, number]
+            view(older, encoded)
+    with serving(own / "s", **data_set) as anew:
+        assert ask(anew, "paths", "merge", "--decode", "--yes")[-1].startswith("Restart")
+        assert views(anew, encoded, plain) == [5, 5]
+
+
+async def test_no_backup_lacks_what_is_on_its_way(
+    served: Serving, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view(served, "/a")
+    async with opened(served) as store:
+        note = MoveNote("/a", "/b", "admin", now_ms())
+
+        async def while_a_page_moves(*args: Any, **values: Any) -> Any:
+            await store.moves.begin(note)
+            await store.moves.end(note)
+            return await backup(*args, **values)
+
+        monkeypatch.setattr(commands, "backup", while_a_page_moves)
+        settings, said = Settings.from_env(served.environ), list[str]()
+        again = partial(
+            commands.back_up,
+            settings,
+            str(own / "b"),
+            keep=None,
+            has_secrets=False,
+            on_progress=silent,
+            say=said.append,
+        )
+        with pytest.raises(commands.Failed, match="a page was moved meanwhile"):
+            await again()
+        assert not (own / "b").exists()
+        await store.moves.begin(note)
+        with pytest.raises(commands.Failed, match="a page is being moved"):
+            await again()
+        last = await store.backups.last()
+        assert last
+        assert last.error.startswith("a page is being moved")
+
+
+async def test_a_page_takes_part_in_one_move_at_a_time(served: Serving) -> None:
+    view(served, "/a", "/b", "/c")
+    async with opened(served) as store:
+        await store.moves.begin(MoveNote("/a", "/c", "admin", now_ms()))
+        for source, target in (("/c", "/d"), ("/b", "/a"), ("/a", "/d"), ("/b", "/c")):
+            (line,) = ask(served, "paths", "move", source, target, "--yes", code=1)
+            assert "/a is being moved to /c: wait" in line
+        # The same again goes on with it.
+        (line,) = ask(served, "paths", "move", "/a", "/c", "--yes")
+        assert views(served, "/a", "/b", "/c") == [0, 1, 2]
+        assert await store.moves.under_way() == []

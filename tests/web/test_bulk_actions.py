@@ -1,0 +1,198 @@
+"""Actions on all that a list has, behind the request, and their undo."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from footfall.domain import bulk, bulk_actions, queue
+from footfall.errors import StoreUnavailable
+from tests.conftest import ADMIN, Site, Sites
+from tests.web.test_owner_queue import WAITS, asked, part, posted, words
+
+
+@pytest.fixture(autouse=True)
+def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_actions, "BULK_STEP_COMMENTS", 3)
+    monkeypatch.setattr(queue, "QUEUE_STEP_COMMENTS", 3)
+    monkeypatch.setattr(bulk_actions, "PACE_SECONDS", 0)
+
+
+async def begin(site: Site, **fields: Any) -> Any:
+    answer = await asked(site, "POST", "queue/bulk", fields)
+    assert answer["errno"] == 0, answer
+    return answer["data"]
+
+
+async def counts(site: Site) -> tuple[int, int]:
+    found = await part(site)
+    return found["waiting"], found["spam"]
+
+
+@pytest.mark.cluster
+async def test_all_that_a_list_has_is_changed_up_to_what_was_seen_and_put_back(
+    make_site: Sites,
+) -> None:
+    site = await make_site(**WAITS)
+    ids = await posted(site, "abcdefghij")
+    # Nobody has seen the last two.
+    action = await begin(site, do="spam", status="waiting", newest=ids[7])
+    name = action.pop("name")
+    assert action == {
+        "total": 10,
+        "done": 8,
+        "left": 0,
+        "isRunning": False,
+        "isCut": False,
+        "canUndo": True,
+    }
+    assert await counts(site) == (2, 8)
+    undone = (await asked(site, "PUT", "queue/bulk", {"name": name}))["data"]
+    assert (undone["done"], undone["left"], undone["isRunning"]) == (8, 0, False)
+    assert await counts(site) == (10, 0)
+    # Once: nothing is left to be taken back.
+    again = (await asked(site, "PUT", "queue/bulk", {"name": name}))["data"]
+    assert (again["done"], await counts(site)) == (0, (10, 0))
+
+
+async def test_threads_that_are_emptied_come_back_whole(site: Site) -> None:
+    roots = [await site.post(f"root {n}", url=f"/{n}") for n in range(3)]
+    for root in roots:
+        child = await site.reply(root, "child", url=root["url"])
+        await site.reply(child, "grandchild", url=root["url"])
+    before = await part(site, pageSize=100)
+    action = await begin(site, do="deleted", newest=before["data"][0]["objectId"])
+    assert (action["done"], (await part(site))["data"]) == (9, [])
+    await asked(site, "PUT", "queue/bulk", {"name": action["name"]})
+    assert await part(site, pageSize=100) == before
+
+
+async def test_all_that_a_search_finds(site: Site) -> None:
+    ids = [(await site.post(f"{'odd' if n % 2 else 'even'} {n}"))["objectId"] for n in range(9)]
+    action = await begin(site, do="spam", keyword="EVEN", newest=ids[-1])
+    assert (action["total"], action["done"]) == (None, 5)
+    assert words(await part(site, status="approved")) == ["odd 7", "odd 5", "odd 3", "odd 1"]
+
+
+async def test_what_somebody_else_has_decided_meanwhile_is_left(make_site: Sites) -> None:
+    site = await make_site(**WAITS)
+    ids = await posted(site, "abcd")
+    await asked(site, "PUT", "comment", {"ids": ids[:1], "status": "approved"})
+    await asked(site, "DELETE", "comment", {"ids": ids[1:2]})
+    for deed, left in (("spam", 2), ("deleted", 4)):
+        action = await begin(site, do=deed, ids=ids, status="waiting")
+        assert action["left"] == left
+    assert words(await part(site, status="approved")) == ["a"]
+    assert words(await part(site, status="spam")) == ["d", "c"]
+
+
+async def test_it_goes_on_behind_the_request_and_says_how_far_it_is(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await posted(site, "abcdefg")
+    goes_on = asyncio.Event()
+    moderate = bulk.moderate
+
+    async def waiting(site: Any, some: Any, *words: Any, **named: Any) -> Any:
+        if ids[0] in some:
+            await goes_on.wait()
+        return await moderate(site, some, *words, **named)
+
+    monkeypatch.setattr(bulk_actions, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(bulk, "moderate", waiting)
+    action = await begin(site, do="spam", ids=ids)
+    look = f"queue/bulk?name={action['name']}"
+    while (now := (await asked(site, "GET", look))["data"])["done"] < 6:
+        await asyncio.sleep(0)
+    assert (now["total"], now["done"], now["isRunning"]) == (7, 6, True)
+    refused = await asked(site, "PUT", "queue/bulk", {"name": action["name"]})
+    assert refused["errmsg"] == "This action is not over yet"
+    goes_on.set()
+    await site.settled()
+    assert (await asked(site, "GET", look))["data"]["isRunning"] is False
+    assert await counts(site) == (0, 7)
+
+
+async def test_it_ends_where_it_may_not_go_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_actions, "MAX_BULK_COMMENTS", 4)
+    ids = await posted(site, "abcdefghi")
+    action = await begin(site, do="deleted", newest=ids[-1])
+    assert (action["done"], action["isCut"]) == (4, True)
+    assert len((await part(site))["data"]) == 5
+
+
+async def test_it_is_seen_to_have_stopped_where_redis_went_away(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await posted(site, "abcdefg")
+    look = type(site.service.site_index).listed
+
+    async def gone(self: Any, *words: Any, **named: Any) -> Any:
+        if named.get("behind") == ids[3]:
+            raise StoreUnavailable()
+        return await look(self, *words, **named)
+
+    monkeypatch.setattr(type(site.service.site_index), "listed", gone)
+    action = await begin(site, do="spam", newest=ids[-1])
+    assert (action["done"], action["isRunning"], action["canUndo"]) == (4, False, True)
+
+
+async def test_one_whose_process_has_ended_is_not_running(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "0" * 16
+    action = bulk_actions.BulkAction(10, done=3, at_ms=site.clock())
+    await site.service.bulk_actions.note(name, asdict(action))
+    assert (await asked(site, "GET", f"queue/bulk?name={name}"))["data"]["isRunning"] is True
+    site.clock.now += bulk_actions.STOPPED_MS
+    assert (await asked(site, "GET", f"queue/bulk?name={name}"))["data"]["isRunning"] is False
+
+
+async def test_one_person_has_few_of_them_at_a_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await posted(site, "a")
+    goes_on = asyncio.Event()
+
+    async def waiting(*words: Any, **named: Any) -> Any:
+        await goes_on.wait()
+        return bulk.BulkResult({})
+
+    monkeypatch.setattr(bulk_actions, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(bulk, "moderate", waiting)
+    answers = [
+        await asked(site, "POST", "queue/bulk", {"do": "spam", "ids": ids}) for _ in range(9)
+    ]
+    assert [each["errno"] for each in answers] == [0] * 8 + [429]
+    goes_on.set()
+    await site.settled()
+    assert (await begin(site, do="spam", ids=ids))["name"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"do": "gone", "newest": "0" * 32}, "do"),
+        ({"newest": "0" * 32}, "do"),
+        ({"do": "spam"}, "newest"),
+        ({"do": "spam", "newest": "x"}, "newest"),
+        ({"do": "spam", "ids": []}, "ids"),
+        ({"do": "spam", "ids": "x"}, "ids"),
+        ({"do": "spam", "ids": [1]}, "ids"),
+        ({"do": "spam", "ids": ["x"] * 1001}, "ids"),
+        ({"do": "spam", "ids": ["x"], "status": "gone"}, "status"),
+    ],
+    ids=str,
+)
+async def test_its_fields_are_validated(site: Site, fields: dict[str, Any], wrong: str) -> None:
+    answer = await asked(site, "POST", "queue/bulk", fields)
+    assert (answer["errno"], answer["errmsg"].keys()) == (1001, {wrong})
+
+
+async def test_the_log_names_who_did_it(site: Site) -> None:
+    ids = await posted(site, "ab")
+    await begin(site, do="spam", newest=ids[-1])
+    entries = await site.service.log.newest(5)
+    assert {each.fields["by"] for each in entries} == {ADMIN.id}
+    assert {each.fields["id"] for each in entries} == set(ids)

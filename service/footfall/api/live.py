@@ -9,7 +9,7 @@ import asyncio
 
 import orjson
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.live import LivePages
 from ..domain.shares import Shares, client_of
@@ -75,9 +75,13 @@ class Live:
         try:
             # Before an answer has begun, an error can be told.
             event = await anext(shown, None)
-            await _begin(send, _BEGIN)
-            gone = asyncio.create_task(_gone(receive))
+            # Before its client has seen anything, and may go: what comes after the whole request
+            # says that it has gone, or sends nothing more.
+            while (await receive()).get("more_body"):
+                pass
+            gone = asyncio.ensure_future(receive())
             try:
+                await _begin(send, _BEGIN)
                 while event is not None:
                     await _send(send, event or _STILL)
                     event = await _before(gone, asyncio.create_task(anext(shown, None)))
@@ -88,7 +92,9 @@ class Live:
         await send({"type": "http.response.body", "body": b""})
 
 
-async def _before(gone: "asyncio.Task[None]", coming: "asyncio.Task[bytes | None]") -> bytes | None:
+async def _before(
+    gone: "asyncio.Future[Message]", coming: "asyncio.Task[bytes | None]"
+) -> bytes | None:
     """What comes next; None for a client that has gone away before."""
     await asyncio.wait((gone, coming), return_when=asyncio.FIRST_COMPLETED)
     if gone.done():
@@ -96,13 +102,6 @@ async def _before(gone: "asyncio.Task[None]", coming: "asyncio.Task[bytes | None
         await asyncio.wait((coming,))
         return None
     return coming.result()
-
-
-async def _gone(receive: Receive) -> None:
-    """What comes after the whole request says that the client has gone, or sends nothing more."""
-    while (await receive()).get("more_body"):
-        pass
-    await receive()
 
 
 async def _begin(send: Send, piece: bytes, *, is_over: bool = False) -> None:

@@ -27,12 +27,13 @@ async def keep_up(site: Site) -> None:
     while True:
         try:
             site.statistics.forget(site.clients)
+            # Before the walk, which may take long: without a salt no visitor is counted. A damaged
+            # one must not stop what comments need.
+            with suppress(ErrorReply):
+                await site.statistics.keep_salts()
             if not has_walked:
                 await site.journal.follow_all()
                 has_walked = True
-            # A damaged salt must not stop what comments need.
-            with suppress(ErrorReply):
-                await site.statistics.keep_salts()
             await site.journal.catch_up()
             await site.deletions.sweep_due(site.process.clock())
             await site.statistics.keep_up()

@@ -44,7 +44,7 @@ DAY = 100
 # nearly the same number each (lua/counters/count.lua, lua/views/visit.lua).
 MOST_EXACT, MOST_EXACT_OF_SITE = 10_000, 450_000
 # A service that starts waits no longer for the salt.
-MAX_BEGIN_SECONDS = 0.1
+MAX_BEGIN_SECONDS = 1.0
 # A day has a key of its own for them.
 MAX_SOURCE_DAYS = 366
 # Strangers choose hosts, and to read those of a month may take 30 ms.

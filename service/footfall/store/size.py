@@ -12,11 +12,12 @@ out, since a page does not say which accounts have one.
 import asyncio
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from random import randrange
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, WEIGHTS, Keys
@@ -43,6 +44,7 @@ MAX_WALKED_ENTRIES = 10_000
 # Entries of a key that MEMORY USAGE samples: with 0, all of them, a long page would block Redis.
 SAMPLED_ENTRIES = 1_000
 
+T = TypeVar("T")
 # Of a group by kind: the number of counters that is kept, and the true one.
 Rows = list[tuple[str, bytes, int]]
 
@@ -60,6 +62,14 @@ class CounterTotals(NamedTuple):
     def weight(self) -> int:
         """In the unit of COUNTER_LIMIT."""
         return sum(number * WEIGHTS[kind] for kind, number in self.by_kind.items())
+
+
+async def of_all_groups(ask: Callable[[int], Awaitable[T]]) -> AsyncIterator[tuple[int, T]]:
+    """Each group with what is said of it; some are asked in one round trip."""
+    for first in range(0, GROUPS, GROUPS_AT_ONCE):
+        groups = range(first, first + GROUPS_AT_ONCE)
+        for each in zip(groups, await asyncio.gather(*map(ask, groups)), strict=True):
+            yield each
 
 
 class CounterNumbers:
@@ -88,7 +98,7 @@ class CounterNumbers:
         begin counters that its group's number then lacks.
         """
         found = Counter[str]()
-        async for _, rows in self._groups(mends=mends):
+        async for _, rows in of_all_groups(partial(self._group, mends=mends)):
             for kind, _, number in rows:
                 found[kind] += number
         return CounterTotals(found)
@@ -100,19 +110,11 @@ class CounterNumbers:
     async def problems(self, *, repair: bool) -> AsyncIterator[str]:
         """A line for each number that is wrong, for `footfall check`."""
         repaired = " (repaired)" if repair else ""
-        async for group, rows in self._groups(mends=repair):
+        async for group, rows in of_all_groups(partial(self._group, mends=repair)):
             for kind, kept, number in rows:
                 if kept != b"%d" % number:
                     key, shown = self._keys.numbers(group), kept.decode(errors="replace")
                     yield f"{key} has {shown} for {kind} instead of {number}{repaired}"
-
-    async def _groups(self, *, mends: bool) -> AsyncIterator[tuple[int, Rows]]:
-        """Each group with its rows."""
-        for first in range(0, GROUPS, GROUPS_AT_ONCE):
-            groups = range(first, first + GROUPS_AT_ONCE)
-            asked = (self._group(group, mends=mends) for group in groups)
-            for each in zip(groups, await asyncio.gather(*asked), strict=True):
-                yield each
 
     async def _group(self, group: int, *, mends: bool) -> Rows:
         words = await self._recount(

@@ -8,11 +8,13 @@ adds the counters up.
 """
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
 from ..driver.scripts import Scripts
 from .numbered import number_or_0
+from .size import of_all_groups
 
 KNOWN = b"known"
 
@@ -60,8 +62,8 @@ class ViewsEver:
 
     async def restore(self) -> None:
         """Add up the counters of a data set that nobody else uses, and vouch for the sums."""
-        for group in range(GROUPS):
-            await self._group(group, mends=True)
+        async for _ in of_all_groups(partial(self._group, mends=True)):
+            pass
         await self._redis.change(("SET", self._keys.ever, KNOWN))
 
     async def problems(self, *, repair: bool) -> AsyncIterator[str]:
@@ -69,8 +71,7 @@ class ViewsEver:
         if await self.state() != KNOWN:
             return
         repaired = " (repaired)" if repair else ""
-        for group in range(GROUPS):
-            kept, found = await self._group(group, mends=repair)
+        async for group, (kept, found) in of_all_groups(partial(self._group, mends=repair)):
             if kept != found:
                 key = self._keys.numbers(group)
                 yield f"{key} has {kept} for views instead of {found}{repaired}"

@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
+# Without it, each of the hundreds of processes of the tests would compile what it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: serve test test-all chaos check coverage bench release clean help
 
 help:            ## list the verbs

@@ -37,6 +37,7 @@ from .support import extent, requirements
 from .support.accounts import save_account
 from .support.clusters import RealCluster, clustered
 from .support.description import description_of
+from .support.ending import Run
 from .support.fakes import fake_redis
 from .support.providers import lasting_provider as lasting_provider
 from .support.providers import other as other
@@ -63,6 +64,7 @@ _transports.create_ssl_context = functools.cache(httpx.create_ssl_context)
 # Nor are the 300 routes of an application compiled for each site.
 routing.compile_path = functools.cache(routing.compile_path)
 
+RUN = pytest.StashKey[Run]()
 # How many tests were collected, and are not left to `make test-all`.
 CHOSEN = pytest.StashKey[int]()
 
@@ -72,9 +74,25 @@ MOMENTS = Moments(Calendar(ZoneInfo("UTC")), now_ms, 25)
 _prefixes = (f"t{n}" for n in itertools.count())
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    extent.deselect(config, items, Path(__file__).parent, extent.is_rare)
+def pytest_configure(config: pytest.Config) -> None:
+    # A test process that another one has started ends with that.
+    if not hasattr(config, "workerinput"):
+        config.stash[RUN] = Run()
+        config.option.basetemp = config.option.basetemp or str(config.stash[RUN].home / "t")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if RUN in config.stash:
+        config.stash[RUN].end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    yield
+    extent.leave_out(items, Path(__file__).parent, extent.is_rare)
+    extent.select(config, items)
 
 
 @pytest.hookimpl(trylast=True)
@@ -117,8 +135,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     stash = terminalreporter.config.stash
     if left := stash.get(extent.LEFT, 0):
         chosen = stash.get(CHOSEN, 0)
+        again = f"SLICE={extent.SLICE} make test-all runs these again; " if extent.SLICE else ""
         terminalreporter.write_line(
-            f"{chosen:,} of {chosen + left:,} tests; make test-all runs all"
+            f"{chosen:,} of {chosen + left:,} tests; {again}make test-all runs all"
         )
     for reason in requirements.reasons:
         terminalreporter.section("some tests were skipped", sep="!", yellow=True, bold=True)
@@ -173,10 +192,10 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
     if kind == "fake":
         redis = fake_redis()
     elif kind == "cluster":
-        redis = connect(request.getfixturevalue("cluster").url, timeout=5)
+        redis = connect(request.getfixturevalue("cluster").url, timeout=60)
     else:
         servers = request.getfixturevalue("servers")
-        redis = connect(server_of(kind, servers).url, timeout=5)
+        redis = connect(server_of(kind, servers).url, timeout=60)
     store = Store(redis, prefix=next(_prefixes), buckets=256, moment=MOMENTS)
     await store.create()
     if redis.is_cluster:

@@ -1,81 +1,58 @@
-"""What `make test` leaves to `make test-all` is told, and is only ever another try of the same."""
+"""What `make test` leaves to `make test-all` is told, and slices of that are all of it."""
 
 import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TIERS = ("attacks", "browser", "chaos", "conformance", "web")
+FILE = "tests/web/test_feeds.py"
 
 
-# Prints every test that is collected, those that are left out with a word before them.
-LISTING = """
-import sys, pytest
-
-class Listing:
-    def pytest_deselected(self, items):
-        for item in items:
-            print("left", item.nodeid)
-
-words = ["--collect-only", "-q", "-p", "no:cacheprovider", *sys.argv[1:]]
-sys.exit(pytest.main(words, [Listing()]))
-"""
-
-
-def collected(*words: str) -> list[str]:
-    """What such a run of a fair part says that it would try."""
-    environ = {name: text for name, text in os.environ.items() if name != "TEST_ALL"}
-    command = [sys.executable, "-c", LISTING, *words]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+def collected(*words: str, **environ: str) -> list[str]:
+    """What such a run says that it would try."""
+    inherited = {
+        name: text for name, text in os.environ.items() if name not in ("TEST_ALL", "SLICE")
+    }
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, *words], cwd=ROOT, env=inherited | environ, capture_output=True, text=True
+    )
+    # 5: there is none.
+    assert done.returncode in (0, 5), done.stdout + done.stderr
     return done.stdout.splitlines()
 
 
-def of(lines: list[str], beginning: str = "tests/") -> list[str]:
-    return [line.removeprefix("left ") for line in lines if line.startswith(beginning)]
+def of(lines: list[str]) -> list[str]:
+    return [line for line in lines if line.startswith("tests/")]
 
 
-@pytest.fixture(scope="module")
-def lines() -> list[str]:
-    return collected(*(f"tests/{tier}" for tier in TIERS))
-
-
-@pytest.fixture(scope="module")
-def chosen(lines: list[str]) -> list[str]:
-    return of(lines)
-
-
-def test_every_test_is_chosen_with_some_of_its_parameters(lines: list[str]) -> None:
-    left = {each.partition("[")[0] for each in of(lines, "left ")}
+def test_what_is_left_is_told_and_each_of_it_is_in_one_slice() -> None:
+    chosen, every = collected(FILE), of(collected(FILE, TEST_ALL="1"))
+    assert f"{len(of(chosen))} of {len(every)} tests; make test-all runs all" in chosen
+    left = set(every) - set(of(chosen))
     assert left
-    assert left - {each.partition("[")[0] for each in of(lines)} == set()
+    slices = [of(collected(FILE, TEST_ALL="1", SLICE=f"{n}/2")) for n in (1, 2)]
+    assert sorted(slices[0] + slices[1]) == sorted(left)
 
 
-def test_every_client_and_every_size_comes_up(chosen: list[str]) -> None:
-    in_browser = "\n".join(each for each in chosen if "/browser/" in each)
-    for value in ("1.6.0", "2.14.1", "2.15.5", "3.15.2", "phone", "desk"):
+def test_what_is_named_is_not_left() -> None:
+    named = of(collected(FILE, "-k", "cluster"))
+    assert named
+    assert all("cluster" in each for each in named)
+
+
+@pytest.mark.rare
+def test_every_client_and_every_size_comes_up() -> None:
+    in_browser = "\n".join(of(collected("tests/browser")))
+    for value in ("1.6.0", "2.14.1", "2.15.5", "3.15.2", "desk"):
         assert re.search(rf"\[(.*-)?{re.escape(value)}(-.*)?\]", in_browser), value
 
 
-def test_a_fault_of_each_part_is_played(chosen: list[str]) -> None:
-    faults = [each for each in chosen if "test_nothing_is_lost_or_doubled" in each]
+@pytest.mark.rare
+def test_a_fault_of_each_part_is_played() -> None:
+    faults = of(collected("tests/chaos", "-k", "nothing_is_lost_or_doubled"))
     assert len(faults) == 3
-
-
-def test_the_recording_is_replayed_once(chosen: list[str]) -> None:
-    rows = Counter(each.partition("[")[2].partition("-")[2] for each in chosen)
-    assert max(rows[row] for row in rows if row.startswith("article/")) == 1
-
-
-def test_what_was_left_is_told_and_what_is_named_is_not_left() -> None:
-    file = "tests/web/test_feeds.py"
-    some, named = collected(file), collected(file, "-k", "cluster")
-    ran, left = of(some), of(some, "left ")
-    assert f"{len(ran)} of {len(ran) + len(left)} tests; make test-all runs all" in some
-    assert left
-    assert of(named) == left

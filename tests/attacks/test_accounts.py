@@ -33,6 +33,7 @@ async def log_in(site: Site, person: dict[str, str], **more: str) -> Any:
     return await site.send("POST", "/api/token", {**person, **more})
 
 
+@pytest.mark.rare
 async def test_a_stranger_who_asks_whether_a_mail_has_an_account(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

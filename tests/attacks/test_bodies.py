@@ -273,7 +273,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
 
 def talk(address: tuple[str, int], *sent: bytes) -> bytes:
     """All answers to a client that reads nothing before it has sent everything."""
-    with socket.create_connection(address, timeout=30) as connection:
+    with socket.create_connection(address, timeout=60) as connection:
         for piece in sent:
             connection.sendall(piece)
         received = b""
@@ -363,7 +363,7 @@ def test_a_body_without_end_is_cut_off(address: tuple[str, int]) -> None:
         for _ in range(200):
             connection.sendall(b"100000\r\n" + MEGABYTE + b"\r\n")
 
-    with socket.create_connection(address, timeout=30) as connection:
+    with socket.create_connection(address, timeout=60) as connection:
         connection.sendall(head("Transfer-Encoding: chunked"))
         with pytest.raises(ConnectionError):
             go_on(connection)
@@ -374,7 +374,7 @@ def test_who_waits_for_leave_to_send_is_not_left_waiting(address: tuple[str, int
     100-continue. Instead: 100 is sent once if the body is read; if not, the answer comes without it
     and ends the connection, since nobody knows what would come next."""
     fields = b'{"comment":"hello","url":"/expect"}'
-    with socket.create_connection(address, timeout=30) as connection:
+    with socket.create_connection(address, timeout=60) as connection:
         connection.sendall(head(f"Content-Length: {len(fields)}", "Expect: 100-continue"))
         assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(fields)
@@ -383,7 +383,7 @@ def test_who_waits_for_leave_to_send_is_not_left_waiting(address: tuple[str, int
         head(f"Content-Length: {2 * len(MEGABYTE)}", "Expect: 100-continue"),
         head("Content-Length: 9", "Expect: 100-continue").replace(b"comment", b"nowhere"),
     ):
-        with socket.create_connection(address, timeout=30) as connection:
+        with socket.create_connection(address, timeout=60) as connection:
             connection.sendall(sent)
             received = b""
             while piece := connection.recv(65536):

@@ -293,6 +293,7 @@ async def test_a_password_without_its_code(site: Site, make_site: Sites) -> None
     assert (await log_in(there, OWNER, code=code))["errno"] == 0
 
 
+@pytest.mark.rare
 async def test_networks_of_ipv6(site: Site, make_site: Sites) -> None:
     """Who: somebody with a /48 of IPv6, which has 65,536 networks of a home. What: tries passwords
     of many accounts, a few from each. Instead: a /48 has a limit, too, some tens of times that of

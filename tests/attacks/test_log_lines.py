@@ -17,6 +17,7 @@ FORM = (
 )
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("options", [(), ("--no-fast-path",)], ids=["fast path", "endpoints"])
 def test_requests_that_are_none_fill_no_log(own: Path, form: str, options: tuple[str, ...]) -> None:

@@ -67,6 +67,7 @@ async def test_a_page_named_like_a_host_in_mails(make_site: Sites, mails: MailSe
     assert all(f"#{each['objectId']}" in sent for each in comments)
 
 
+@pytest.mark.rare
 async def test_a_page_named_like_a_host_in_chats_and_at_akismet(
     make_site: Sites, others: Receiver
 ) -> None:

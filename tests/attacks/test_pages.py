@@ -152,6 +152,7 @@ async def test_a_long_name_that_a_thousand_replies_repeat(site: Site, flood: Flo
     assert 10 < named.count(True) < 1000
 
 
+@pytest.mark.rare
 async def test_thousands_of_held_replies_before_an_administrator(site: Site, flood: Flood) -> None:
     """Who: a spammer whose comments are held. What: writes thousands of held replies, which only
     administrators see, to make their pages enormous. Instead: the same limits hold for them."""
@@ -165,6 +166,7 @@ async def test_thousands_of_held_replies_before_an_administrator(site: Site, flo
     assert (len(public["children"]), "more" in public) == (5, False)
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("order", ["insertedAt_desc", "insertedAt_asc", "like_desc"])
 async def test_thousands_of_held_roots_before_an_administrator(
     site: Site, flood: Flood, order: str, request: pytest.FixtureRequest

@@ -172,6 +172,7 @@ def test_an_account_is_confirmed_and_its_lost_password_found_again(
     expect(other.get_by_text("do not belong together")).to_be_visible()
 
 
+@pytest.mark.rare
 @third
 @sizes
 def test_whoever_came_from_a_page_confirms_and_finds_a_password_and_is_logged_in_there(
@@ -215,6 +216,7 @@ def test_whoever_came_from_a_page_confirms_and_finds_a_password_and_is_logged_in
     expect(widget.box.locator("input[name=nick]")).to_have_count(0)
 
 
+@pytest.mark.rare
 def test_another_mail_is_confirmed_by_whoever_is_logged_in(
     mailing: Mailing, new_visitor: NewVisitor
 ) -> None:

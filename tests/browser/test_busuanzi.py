@@ -115,6 +115,7 @@ def test_it_is_at_every_path_that_themes_have(
     expect(reader.page.locator("#vercount_value_page_pv")).to_have_text("1")
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("api", ["{url}", "{url}/", "{url}/api"])
 def test_the_service_may_be_another_than_the_scripts(
     blog: Blog, service: Serving, start: Start, reader: Visitor, path: str, api: str
@@ -161,6 +162,7 @@ AGAIN = """for (const old of document.querySelectorAll('script[data-pjax]')) {
 }"""
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("attributes", "then"),
     [
@@ -218,6 +220,7 @@ def test_themes_that_call_busuanzis_functions_get_numbers_and_count_no_view_twic
     assert views(service, path) == 1
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(("kept", "site_pv"), [("off", "1"), ("views", "2")])
 def test_what_is_not_kept_is_not_shown(
     blog: Blog, start: Start, reader: Visitor, path: str, kept: str, site_pv: str
@@ -260,6 +263,7 @@ def test_an_answer_without_numbers_leaves_the_words_and_hides_containers(
     expect_containers(visitor)
 
 
+@pytest.mark.rare
 def test_a_blog_that_is_not_on_the_list_is_refused_and_whole(
     blog: Blog, start: Start, visitor: Visitor, path: str
 ) -> None:
@@ -318,6 +322,7 @@ def test_the_published_script_counts_each_view_of_a_page_whose_address_it_may_se
     expect(reader.page.locator("#busuanzi_value_site_uv")).to_have_text("1")
 
 
+@pytest.mark.rare
 def test_a_referer_that_is_cut_to_the_origin_is_the_front_page(
     blog: Blog, start: Start, reader: Visitor, path: str
 ) -> None:

@@ -86,6 +86,7 @@ def test_somebody_registers_by_passing_the_captcha(
     visitor.strangers.clear()
 
 
+@pytest.mark.rare
 def test_a_captcha_that_does_not_load_is_told_and_can_be_tried_again(
     start: Start, visitor: Visitor, verifier: Receiver
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_captcha_that_does_not_load_is_told_and_can_be_tried_again(
     visitor.strangers.clear()
 
 
+@pytest.mark.rare
 def test_without_its_key_the_page_says_why_nobody_registers(start: Start, visitor: Visitor) -> None:
     service = start(TURNSTILE_SECRET="s")
     visitor.open(f"{service.url}/ui/register")

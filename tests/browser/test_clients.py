@@ -60,6 +60,7 @@ def test_a_reader_sees_the_comments_the_newest_first_and_their_number(
     expect(widget.item("an answer").locator(widget.client.nick)).to_have_text("Dora")
 
 
+@pytest.mark.rare
 def test_an_emoji_of_the_picker_is_a_small_picture_for_everybody(
     embed: Embedding, visitor: Visitor
 ) -> None:
@@ -304,6 +305,7 @@ def colour(place: Locator) -> str:
     return found
 
 
+@pytest.mark.rare
 def test_code_has_the_same_box_with_and_without_a_language(
     embed: Embedding, visitor: Visitor, write: Writer
 ) -> None:
@@ -342,6 +344,7 @@ the end
 """
 
 
+@pytest.mark.rare
 def test_the_same_comment_a_minute_later_is_refused_with_a_reason(
     blog: Blog, start: Start, client: Client, path: str, tmp_path: Path, visitor: Visitor
 ) -> None:
@@ -370,6 +373,7 @@ def test_a_comment_that_is_too_long_is_refused_with_an_alert(
     expect(widget.texts).to_have_count(0)
 
 
+@pytest.mark.rare
 @ends
 def test_a_second_comment_within_the_minute_is_refused(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
@@ -408,6 +412,7 @@ def test_the_browser_sends_one_preflight_and_not_one_for_every_view(
     assert sorted(methods) == ["OPTIONS", "POST", "POST"]
 
 
+@pytest.mark.rare
 @ends
 def test_a_list_that_could_not_be_loaded_is_loaded_on_demand(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
@@ -427,6 +432,7 @@ def test_a_list_that_could_not_be_loaded_is_loaded_on_demand(
     expect(widget.texts).to_have_text(["there again"])
 
 
+@pytest.mark.rare
 @later
 def test_a_path_of_many_scripts_and_marks_has_its_own_comments_and_numbers(
     blog: Blog, service: Serving, client: Client, visitor: Visitor, path: str
@@ -484,6 +490,7 @@ def test_a_reader_logs_in_through_the_clients_button_and_comments_under_their_na
     assert (listed["nick"], listed["type"]) == ("Mara", "administrator")
 
 
+@pytest.mark.rare
 def test_a_log_in_waits_for_the_script_of_its_page(start: Start, visitor: Visitor) -> None:
     service = start()
     person = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
@@ -503,6 +510,7 @@ def test_a_log_in_waits_for_the_script_of_its_page(start: Start, visitor: Visito
     expect(visitor.page.get_by_role("heading", name="Profile")).to_be_visible()
 
 
+@pytest.mark.rare
 @third
 def test_a_site_on_the_services_own_host_is_handed_log_ins_too(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
@@ -527,6 +535,7 @@ def test_a_site_on_the_services_own_host_is_handed_log_ins_too(
     expect(widget.box.locator("input[name=nick]")).to_have_count(0)
 
 
+@pytest.mark.rare
 @third
 def test_where_no_setting_names_the_site_the_reader_is_asked_before_a_log_in_is_handed_over(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
@@ -556,6 +565,7 @@ def test_where_no_setting_names_the_site_the_reader_is_asked_before_a_log_in_is_
     expect(widget.box.locator("input[name=nick]")).to_have_count(0)
 
 
+@pytest.mark.rare
 @third
 def test_on_a_phone_the_reader_returns_to_the_page_and_no_token_stays_in_its_address(
     blog: Blog, start: Start, client: Client, path: str, new_visitor: NewVisitor
@@ -569,6 +579,7 @@ def test_on_a_phone_the_reader_returns_to_the_page_and_no_token_stays_in_its_add
     expect(widget.box.locator("input[name=nick]")).to_have_count(0)
 
 
+@pytest.mark.rare
 @later
 def test_the_profile_that_a_client_opens_has_no_token_in_its_address(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
@@ -587,6 +598,7 @@ def test_the_profile_that_a_client_opens_has_no_token_in_its_address(
     assert mara["token"] not in "".join(addresses)
 
 
+@pytest.mark.rare
 @third
 def test_a_changed_profile_is_shown_to_the_site_alone(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor

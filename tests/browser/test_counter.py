@@ -167,6 +167,7 @@ def test_a_page_whose_counter_is_away_is_whole(blog: Blog, visitor: Visitor, pat
 WORDS = "<b data-footfall-views>many</b><i data-footfall-comments>some</i>"
 
 
+@pytest.mark.rare
 def test_the_words_in_an_element_stay_until_the_number_is_known(
     blog: Blog, start: Start, visitor: Visitor, path: str
 ) -> None:
@@ -252,6 +253,7 @@ def test_of_the_page_that_led_here_the_host_alone_is_sent(
     assert views(service, path) == 1
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("locale", "left", "returned"),
     [
@@ -383,6 +385,7 @@ def test_numbers_of_the_whole_site_are_shown_as_far_as_they_are_kept(
     assert [sent.path for sent in calls(visitor, service)] == ["/api/statistics/totals"]
 
 
+@pytest.mark.rare
 def test_where_statistics_are_not_public_the_words_stay(
     blog: Blog, start: Start, visitor: Visitor, path: str
 ) -> None:
@@ -394,6 +397,7 @@ def test_where_statistics_are_not_public_the_words_stay(
     expect(visitor.page.locator("b")).to_have_text(["1", *"abcd"])
 
 
+@pytest.mark.rare
 def test_a_blog_that_is_not_on_the_list_is_refused_and_whole(
     blog: Blog, start: Start, visitor: Visitor, path: str
 ) -> None:
@@ -410,6 +414,7 @@ def test_a_blog_that_is_not_on_the_list_is_refused_and_whole(
     expect(shown(visitor, "comments")).to_have_text("0")
 
 
+@pytest.mark.rare
 def test_another_host_cannot_be_reached_and_asking_one_is_told(
     blog: Blog, new_visitor: NewVisitor, path: str
 ) -> None:

@@ -76,6 +76,7 @@ def test_next_counts_a_first_view_and_each_later_one(
         assert views(speaking, path) == number
 
 
+@pytest.mark.rare
 def test_next_lists_the_counts_of_posts_and_counts_none(
     blog: Blog, speaking: Serving, new_visitor: NewVisitor, path: str
 ) -> None:
@@ -87,6 +88,7 @@ def test_next_lists_the_counts_of_posts_and_counts_none(
     assert [views(speaking, each) for each in (PAGE, "/never/", path)] == [2, 0, 0]
 
 
+@pytest.mark.rare
 def test_a_slash_behind_the_address_does_no_harm(
     blog: Blog, speaking: Serving, visitor: Visitor, path: str
 ) -> None:
@@ -95,6 +97,7 @@ def test_a_slash_behind_the_address_does_no_harm(
     assert views(speaking, path) == 1
 
 
+@pytest.mark.rare
 def test_next_with_another_key_is_refused(
     blog: Blog, start: Start, visitor: Visitor, path: str
 ) -> None:
@@ -127,6 +130,7 @@ def test_fluid_counts_the_site_its_visitors_and_the_page(
     assert [views(speaking, each) for each in ("site-pv", "site-uv", PAGE)] == [3, 2, 2]
 
 
+@pytest.mark.rare
 def test_fluid_counts_an_index_as_its_folder(
     blog: Blog, speaking: Serving, visitor: Visitor, path: str
 ) -> None:
@@ -150,6 +154,7 @@ def test_valine_counts_a_first_view_and_each_later_one(
         assert views(speaking, PAGE) == number
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("valine", VALINES, ids=str)
 def test_valine_lists_the_counts_of_posts(
     blog: Blog, speaking: Serving, visitor: Visitor, path: str, valine: Valine
@@ -163,6 +168,7 @@ def test_valine_lists_the_counts_of_posts(
     assert views(speaking, PAGE) == 1
 
 
+@pytest.mark.rare
 def test_one_page_is_one_counter_whichever_client_it_has(
     blog: Blog, speaking: Serving, new_visitor: NewVisitor
 ) -> None:
@@ -186,6 +192,7 @@ def test_one_page_is_one_counter_whichever_client_it_has(
         assert views(speaking, PAGE) == number
 
 
+@pytest.mark.rare
 def test_a_service_that_does_not_speak_it_leaves_the_page_whole(
     blog: Blog, start: Start, visitor: Visitor, path: str
 ) -> None:

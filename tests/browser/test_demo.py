@@ -241,6 +241,7 @@ def test_a_like_that_fails_says_so_where_it_was_given(start: Start, visitor: Vis
     expect(demo.like("likeable")).to_have_attribute("aria-pressed", "false")
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("typed", "href"),
     [
@@ -278,6 +279,7 @@ def test_without_a_forum_there_is_no_link_to_one(demo: Demo) -> None:
     expect(demo.page.get_by_text("forum")).to_be_hidden()
 
 
+@pytest.mark.rare
 def test_the_page_works_where_only_listed_sites_may_call(start: Start, visitor: Visitor) -> None:
     service = start(SECURE_DOMAINS="listed.localhost")
     demo = Demo(visitor, service.url.replace("127.0.0.1", "talk.localhost"))
@@ -373,6 +375,7 @@ def test_a_refusal_is_shown_where_it_can_be_corrected(start: Start, visitor: Vis
     expect(demo.texts).to_have_text(["once"])
 
 
+@pytest.mark.rare
 def test_a_comment_that_waits_is_shown_to_its_author_alone(start: Start, visitor: Visitor) -> None:
     demo = Demo(visitor, start(COMMENT_AUDIT="true", IPQPS="60").url)
     demo.open()
@@ -440,6 +443,7 @@ def test_the_columns_of_a_table_are_aligned_as_written(demo: Demo, write: Writer
         assert demo.texts.locator(cells).evaluate_all(aligned)[1:] == ["center", "right"]
 
 
+@pytest.mark.rare
 def test_a_server_that_does_not_answer_is_asked_again_on_demand(
     start: Start, visitor: Visitor
 ) -> None:
@@ -471,6 +475,7 @@ def test_a_link_to_one_comment_leads_to_it(demo: Demo, write: Writer) -> None:
     expect(demo.comment("number 0")).to_be_in_viewport()
 
 
+@pytest.mark.rare
 def test_the_page_is_the_same_under_api(busy_demo: Demo, service: Serving) -> None:
     Writer(service.url, "/")("hello")
     busy_demo.visitor.open(f"{busy_demo.url}/api/")
@@ -492,6 +497,7 @@ def test_the_page_lists_what_the_site_was_read_for_this_week(
     )
 
 
+@pytest.mark.rare
 def test_without_a_list_there_is_no_heading_of_one(busy_demo: Demo) -> None:
     busy_demo.open()
     busy_demo.visitor.come_to_rest()
@@ -533,6 +539,7 @@ def test_the_snippets_that_the_page_offers_work_on_a_blog(
     expect(other.page.locator("[data-footfall-comments]")).to_have_text("1")
 
 
+@pytest.mark.rare
 def test_with_forced_log_in_a_reader_logs_in_and_returns(start: Start, visitor: Visitor) -> None:
     demo = Demo(visitor, start(LOGIN="force").url)
     demo.open()

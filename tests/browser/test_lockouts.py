@@ -1,6 +1,7 @@
 """What a page of another site can make its reader's browser send, in a browser that says so."""
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 
 from .blog import Blog
@@ -10,6 +11,7 @@ from .visitor import Visitor
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
 
 
+@pytest.mark.rare
 def test_a_page_of_pictures_and_forms_takes_no_log_in_of_its_reader(
     start: Start, blog: Blog, path: str, visitor: Visitor
 ) -> None:

@@ -87,6 +87,7 @@ def test_a_ticket_that_another_browser_got_says_to_begin_again(
     assert "ticket" not in visitor.page.url
 
 
+@pytest.mark.rare
 def test_a_service_is_added_to_an_account_and_taken_away(
     joined: Serving, other: Provider, visitor: Visitor
 ) -> None:

@@ -63,6 +63,7 @@ def test_countapis_module_counts_and_reads(
     assert views(counter, "site.example/likes") == 2
 
 
+@pytest.mark.rare
 def test_countapis_module_counts_the_page_that_asks(
     blog: Blog, counter: Serving, visitor: Visitor, path: str
 ) -> None:

@@ -193,6 +193,7 @@ def test_without_a_script_bots_are_counted_as_people_and_back(
     expect(today).to_contain_text("1 visitor")
 
 
+@pytest.mark.rare
 def test_a_link_of_another_site_leads_to_it_though_the_browser_left_the_cookie_out(
     owner: Owner, phone: Visitor, blog: Blog
 ) -> None:
@@ -204,6 +205,7 @@ def test_a_link_of_another_site_leads_to_it_though_the_browser_left_the_cookie_o
     expect(page.get_by_role("heading", name="Überblick")).to_be_visible()
 
 
+@pytest.mark.rare
 def test_a_browser_that_does_not_say_what_led_it_is_shown_the_way(
     owner: Owner, phone: Visitor, blog: Blog
 ) -> None:
@@ -229,6 +231,7 @@ def test_a_form_of_another_origin_changes_nothing(owner: Owner, phone: Visitor, 
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
+@pytest.mark.rare
 def test_a_log_out_without_a_script_ends_the_log_in(owner: Owner, new_visitor: NewVisitor) -> None:
     headers = {"x-footfall-page": "1", "origin": owner.url}
     person = {"display_name": "Kim", "email": "kim@example.com", "password": "an old garden gate"}

@@ -67,6 +67,7 @@ def test_a_password_is_changed_with_the_present_one(served: Serving, visitor: Vi
     assert httpx.get(f"{served.url}/api/token", headers=headers).json()["data"] == {}
 
 
+@pytest.mark.rare
 def test_another_log_in_is_ended(served: Serving, visitor: Visitor) -> None:
     page = visitor.page
     agent = {"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"}

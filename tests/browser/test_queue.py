@@ -389,6 +389,7 @@ def test_300_comments_are_cleared_in_a_few_taps_and_the_good_ones_kept(desk: Des
     assert len(now) == 350
 
 
+@pytest.mark.rare
 def test_one_group_of_many_is_undone(desk: Desk) -> None:
     write_wave(desk, range(48))
     desk.open()

@@ -79,6 +79,7 @@ def test_a_site_lists_only_pages_that_it_names(open_list: Any) -> None:
     expect(links(visitor)).to_have_text(["A"])
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("names", ["{", "null", "[]", "1"])
 def test_titles_that_are_none_leave_the_paths(open_list: Any, names: str) -> None:
     visitor = open_list(pages("/a/"), WORDS + titles(names))
@@ -115,6 +116,7 @@ def test_no_path_becomes_markup(open_list: Any) -> None:
     expect(visitor.page.locator("ol img, ol script")).to_have_count(0)
 
 
+@pytest.mark.rare
 def test_a_path_that_is_turned_around_turns_nothing_beside_it(open_list: Any) -> None:
     visitor = open_list(pages("/a\u202e/b"))
     assert links(visitor).evaluate("link => getComputedStyle(link).unicodeBidi") == "isolate"
@@ -159,6 +161,7 @@ def test_the_number_is_the_one_by_which_pages_are_listed(
     expect(visitor.page.locator("li")).to_have_text(texts)
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("number", ["<b>", None, [1], {}])
 def test_what_is_no_number_is_not_shown(open_list: Any, number: Any) -> None:
     visitor = open_list({"data": {"pages": [{"path": "/a", "views": number}]}})
@@ -184,6 +187,7 @@ def test_what_the_service_knows_is_listed(
     expect(visitor.page.locator("li")).to_have_text(["/b 2", "/a 1", "/c 1"])
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("settings", [{"STATISTICS": "off"}, {"STATISTICS_PUBLIC": "totals"}])
 def test_without_public_statistics_the_words_stay(
     blog: Blog, start: Start, visitor: Visitor, path: str, settings: dict[str, str]
@@ -210,6 +214,7 @@ def test_each_list_asks_for_what_it_says(
     ]
 
 
+@pytest.mark.rare
 def test_a_page_without_a_list_asks_nothing(
     blog: Blog, service: Serving, visitor: Visitor, path: str
 ) -> None:

@@ -93,6 +93,7 @@ def test_recent_comments_show_no_name_as_html(
         assert visitor.page.locator("#recent li a").all_text_contents() == texts
 
 
+@pytest.mark.rare
 def test_recent_comments_that_were_stored_before_show_no_name_as_html_either(
     blog: Blog, own: Serving, client: Client, visitor: Visitor
 ) -> None:

@@ -6,7 +6,6 @@ place. Other hosts are blocked by the browser's own resolver instead.
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Request, sync_playwright
 
-from tests.support.requirements import give_up
+from tests.support.requirements import find, give_up
 
 # The first has no windows, which cost a browser half of its work.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -29,13 +28,12 @@ FLAGS = (
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE *.localhost",
 )
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 
 
 def find_program() -> str | None:
     """Chromium by CHROMIUM or PATH; None leaves it to Playwright's own."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    return found or None
+    return os.environ.get("CHROMIUM") or find(*NAMES)
 
 
 @contextlib.contextmanager

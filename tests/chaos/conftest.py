@@ -18,8 +18,8 @@ ENOUGH = {
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    extent.deselect(config, items, HERE, _is_another_fault)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    extent.leave_out(items, HERE, _is_another_fault)
 
 
 def _is_another_fault(item: pytest.Function) -> bool:

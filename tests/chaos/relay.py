@@ -87,6 +87,8 @@ class Relay:
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
+        # One that is cancelled before it begins has closed nothing.
+        task.add_done_callback(lambda _: writer.close())
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writers = [writer]
@@ -108,6 +110,7 @@ class Relay:
         finally:
             for each in writers:
                 each.close()
+            for each in writers:
                 with contextlib.suppress(OSError):
                     await each.wait_closed()
 

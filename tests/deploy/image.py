@@ -24,14 +24,14 @@ from dockerfile_parse import DockerfileParser
 from pathspec import PathSpec
 
 from tests.support.npm import CACHE
-from tests.support.requirements import give_up
+from tests.support.requirements import give_up, program
 from tests.support.workers import children_of
 
 from .files import DEPLOY, ROOT
-from .tools import judged, program
+from .tools import judged
 
 STEP_SECONDS = 300
-STOP_SECONDS = 20
+STOP_SECONDS = 60
 # The directories of this machine that replace the base image, if they exist.
 SYSTEM = ("/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin")
 # Variables by which pip finds its registry, and certificates that this machine trusts.
@@ -42,7 +42,7 @@ INSTALL = re.compile(
     r"apt-get update && apt-get install --yes --no-install-recommends ([\w -]+?)\s+"
     r"&& rm -rf /var/lib/apt/lists/\*"
 )
-STAND_INS = {"valkey-server": "redis-server"}
+STAND_INS = {"valkey-server": ("redis-server",)}
 FLAG = re.compile(r"--([\w-]+)=(\S+)\s+")
 # Settings of the user who runs the steps; what pip is told of registries is the machine's.
 HOME = "/home"
@@ -157,7 +157,7 @@ class Build:
     def _run(self, value: str, flags: Mapping[str, str]) -> None:
         if installed := INSTALL.fullmatch(value):
             for name in installed[1].split():
-                there = shutil.which(name) or program(STAND_INS.get(name, name))
+                there = program(name, *STAND_INS.get(name, ()))
                 self._inside(f"/base/{name}").symlink_to(there)
             return
         home = Path.home() / ".config" / "pip"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.requirements import program
 from tests.support.servers import free_port, wait_until
 
 from .files import DEPLOY, documents
-from .tools import program
 
 # nginx has the paths of its build compiled in, unless it is told others.
 AROUND = """\

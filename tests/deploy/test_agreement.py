@@ -15,6 +15,7 @@ from footfall.server.answering import GRACE_SECONDS
 
 from . import schema
 from .files import CHART, DEPLOY, MANIFESTS, containers, environ_of, footfall_in, pod_of, read, unit
+from .tools import judged
 
 KNOWN = list(Settings.settings())
 SETTINGS = {each.metadata["env"]: each.metadata["default"] for each in KNOWN}
@@ -38,6 +39,10 @@ def pods() -> list[dict[str, Any]]:
 
 def seconds(text: str) -> int:
     return int(text.removesuffix("s"))
+
+
+def test_hadolint_has_nothing_to_say() -> None:
+    assert judged("hadolint", str(DEPLOY / "Dockerfile")) == (0, "")
 
 
 def test_every_name_in_the_environment_is_a_setting() -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from footfall.config import Settings
+from tests.support.requirements import path_from
 
 from .files import ROOT
-from .tools import judged, path_from
+from .tools import judged
 
 
 @pytest.mark.parametrize(

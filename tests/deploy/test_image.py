@@ -10,15 +10,13 @@ import pytest
 
 from tests.support.workers import children_of
 
-from .files import DEPLOY
 from .image import Build, Stage, running
 from .tools import judged
 
+# An image takes half a minute to build.
+pytestmark = pytest.mark.rare(together="image")
+
 Volumes = dict[str, Path]
-
-
-def test_hadolint_has_nothing_to_say() -> None:
-    assert judged("hadolint", str(DEPLOY / "Dockerfile")) == (0, "")
 
 
 def test_it_answers_with_nothing_writable_but_its_volume(image: Stage, volumes: Volumes) -> None:
@@ -75,7 +73,6 @@ def test_its_health_check_finds_it_healthy(image: Stage, volumes: Volumes) -> No
 
 
 # An image of its own, which takes as long to build as the other.
-@pytest.mark.rare
 def test_it_takes_traces_as_an_argument(tmp_path: Path) -> None:
     traced = Build(tmp_path / "traced", EXTRA="otel").image
     program = "import opentelemetry.exporter.otlp.proto.http, footfall.tracing.spans"

@@ -106,6 +106,7 @@ def test_the_lists_are_those_of_the_alerts() -> None:
         assert names == [rule["alert"] for rule in ALERTS if rule["labels"]["severity"] == severity]
 
 
+@pytest.mark.rare
 def test_each_alert_fires_when_it_should_and_not_before() -> None:
     tests = MONITORING / "alerts.test.yaml"
     tried = [

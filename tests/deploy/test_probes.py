@@ -41,7 +41,7 @@ def code_of(command: list[str], **environ: str) -> int:
     assert command[0] == "footfall"
     run = [sys.executable, "-m", "footfall", *command[1:]]
     return subprocess.run(
-        run, env={"PYTHONPATH": SOURCES, **environ}, capture_output=True, timeout=20
+        run, env={"PYTHONPATH": SOURCES, **environ}, capture_output=True, timeout=60
     ).returncode
 
 

@@ -12,10 +12,10 @@ import pytest
 import uvicorn
 
 from footfall.model import PROTOCOLS
+from tests.support.requirements import program
 from tests.support.serving import serving
 
 from .nginx import nginx, proxy_conf, sidecar_conf
-from .tools import program
 
 # Behind the proxy the service sees 127.0.0.1, so a visitor with another address is recognised.
 VISITOR, OTHER = "127.0.0.5", "127.0.0.6"

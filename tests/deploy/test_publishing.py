@@ -13,9 +13,10 @@ from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
 from footfall import __version__
+from tests.support.requirements import path_from
 
 from .files import DEPLOY, ROOT, read
-from .tools import judged, path_from
+from .tools import judged
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GITHUB = ROOT / ".github"

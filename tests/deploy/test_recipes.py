@@ -11,16 +11,18 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.requirements import path_from, program
 from tests.support.serving import SOURCES, Serving, serving
 
 from .files import DEPLOY, MANIFESTS, containers, documents, footfall_in, pod_of, read, unit
-from .tools import judged, path_from, program
+from .tools import judged
 
 README = (DEPLOY / "README.md").read_text()
 
 
 def recipe(word: str) -> str:
-    """The one block of shell that begins a line with this word, or has it behind a pipe."""
+    """The one block of shell that begins a line with this program, or has it behind a pipe."""
+    program(word)
     blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
     (found,) = (each for each in blocks if re.search(rf"(?:^|\| ){word} ", each, re.MULTILINE))
     return str(found)
@@ -28,8 +30,7 @@ def recipe(word: str) -> str:
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
-    # A short path, for gpg's socket.
-    with tempfile.TemporaryDirectory(prefix="ff", dir="/tmp") as name:
+    with tempfile.TemporaryDirectory(prefix="ff") as name:
         yield Path(name)
 
 
@@ -76,6 +77,7 @@ def recipient(home: Path, request: pytest.FixtureRequest) -> Iterator[str]:
     judged("gpgconf", "--homedir", f"{home}/.gnupg", "--kill", "all")
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("tool", "recipient"), [("age", "age"), ("gpg", "gpg")], indirect=["recipient"], ids=str
 )
@@ -97,6 +99,7 @@ def test_what_could_not_be_encrypted_is_no_backup(service: Serving, home: Path) 
     assert not (home / "none.age").exists()
 
 
+@pytest.mark.rare
 def test_backups_are_copied_to_another_place_and_read_back_there(
     service: Serving, home: Path
 ) -> None:
@@ -111,7 +114,6 @@ def test_backups_are_copied_to_another_place_and_read_back_there(
     }.items():
         assert there in line
         line = line.replace(there, str(here))
-    program("restic")
     opened = f"restic --repo {repository} --password-file {password}"
     code, output = typed(
         service,

@@ -10,8 +10,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.support.requirements import path_from
+
 from .files import DEPLOY, ROOT
-from .tools import judged, path_from
+from .tools import judged
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RUNS: list[str] = PROJECT["project"]["dependencies"]

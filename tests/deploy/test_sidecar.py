@@ -16,6 +16,8 @@ from .image import Container, Stage, running
 from .nginx import nginx, sidecar_conf
 from .tools import judged
 
+pytestmark = pytest.mark.rare(together="image")
+
 POD = pod_of(DEPLOY / "kubernetes" / "sidecar.yaml")
 FOOTFALL = footfall_in(POD)
 ENVIRON = environ_of(FOOTFALL)

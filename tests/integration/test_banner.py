@@ -66,6 +66,7 @@ def test_every_error_that_stops_the_start_is_an_object(
     assert (last["level"], last["message"][: len(message)]) == ("CRITICAL", message)
 
 
+@pytest.mark.rare
 def test_a_traceback_at_the_start_is_an_object(own: Path) -> None:
     code, output = Serving(own, **preload(own, BROKEN)).ask("serve")
     (last,) = records(output)
@@ -73,6 +74,7 @@ def test_a_traceback_at_the_start_is_an_object(own: Path) -> None:
     assert "ZeroDivisionError" in last["exc_info"]
 
 
+@pytest.mark.rare
 def test_the_parent_of_workers_says_objects(own: Path) -> None:
     code, output = Serving(own, WORKERS="2", **preload(own, DYING)).ask("serve")
     *_, last = records(output)

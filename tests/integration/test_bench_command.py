@@ -75,6 +75,7 @@ def test_only_paths_in_a_namespace_of_its_own_are_counted(start: Start, bench: B
     assert len({path.rpartition("/")[0] for path in fake.counts}) == 1
 
 
+@pytest.mark.rare
 def test_comments_are_those_of_an_article_of_the_namespace(start: Start, bench: Bench) -> None:
     fake = start()
     assert bench(fake.url)[0] == 0
@@ -89,6 +90,7 @@ def test_a_server_that_loses_one_view_in_a_hundred_is_found_out(start: Start, be
     assert f"Increments: LOST {lost} (accepted {fake.views:,}, counted" in output
 
 
+@pytest.mark.rare
 def test_a_server_that_counts_one_view_in_a_hundred_twice_is_found_out(
     start: Start, bench: Bench
 ) -> None:
@@ -111,6 +113,7 @@ def test_refusals_are_told_in_the_servers_words_and_count_as_errors(
     assert "Increments: exact" in output
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("faults", "words"),
     [
@@ -128,6 +131,7 @@ def test_a_server_that_only_fails_is_not_asked_for_long(
     assert (outcome.gave_up, outcome.accepted) == (words, 0)
 
 
+@pytest.mark.rare
 def test_broken_connections_are_errors_and_what_was_on_them_is_unknown(
     start: Start, bench: Bench
 ) -> None:
@@ -148,6 +152,7 @@ def test_a_server_that_goes_away_ends_it_with_what_was_measured(start: Start, be
     assert "but the counts cannot be read: Connection refused" in output
 
 
+@pytest.mark.rare
 def test_another_server_is_measured_if_the_counters_may_stay(start: Start, bench: Bench) -> None:
     fake = start(is_footfall=False)
     code, output = bench(fake.url)
@@ -158,15 +163,18 @@ def test_another_server_is_measured_if_the_counters_may_stay(start: Start, bench
     assert re.search(left, output, re.M)
 
 
+@pytest.mark.rare
 def test_the_older_dialect_is_measured_too(start: Start, bench: Bench) -> None:
     code, output = bench(start(base="").url)
     assert (code, "Increments: exact" in output) == (0, True), output
 
 
+@pytest.mark.rare
 def test_an_address_may_be_that_of_the_api(start: Start, bench: Bench) -> None:
     assert bench(f"{start().url}/api/")[0] == 0
 
 
+@pytest.mark.rare
 def test_ipv6_addresses_work(start: Start, bench: Bench) -> None:
     try:
         fake = start(host="::1")
@@ -221,13 +229,14 @@ def test_what_is_no_address_is_refused_in_a_sentence(bench: Bench) -> None:
     assert bench("count.example") == (1, expected)
 
 
+@pytest.mark.rare
 def test_ctrl_c_ends_it_with_what_was_measured_so_far(start: Start, directory: Path) -> None:
     fake = start()
     words = ("bench", fake.url, "--leave-behind", "--seconds", "600", "--connections", "2")
     process = Serving(directory).run(*words)
     wait_until(lambda: fake.reads > 100, "the first row to be under way")
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
     assert "read one count  " in output
     assert "count a view  " not in output
@@ -235,6 +244,7 @@ def test_ctrl_c_ends_it_with_what_was_measured_so_far(start: Start, directory: P
     assert "Increments: exact (accepted 0, counted 0)" in output
 
 
+@pytest.mark.rare
 def test_a_progress_bar_is_drawn_only_on_a_terminal(start: Start, directory: Path) -> None:
     fake = start()
     master, slave = pty.openpty()
@@ -248,7 +258,7 @@ def test_a_progress_bar_is_drawn_only_on_a_terminal(start: Start, directory: Pat
     ) as process:
         os.close(slave)
         drawn = read_all(master)
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=60)
     assert (process.returncode, "#" in output) == (0, False)
     assert "#" in drawn
     assert "count a view" in drawn

@@ -33,7 +33,7 @@ def answer(peer: Peer, asked: tuple[str, str, bytes], **headers: str) -> Answer:
     method, target, body = asked
     if body:
         headers["Content-Type"] = "application/json"
-    with closing(http.client.HTTPConnection(peer.host, timeout=10)) as connection:
+    with closing(http.client.HTTPConnection(peer.host, timeout=60)) as connection:
         connection.request(method, target, body or None, headers)
         found = connection.getresponse()
         # The date may differ by a second.

@@ -144,6 +144,7 @@ async def test_every_damage_is_named(busy: Site) -> None:
         assert any(name in problem for problem in found), name
 
 
+@pytest.mark.rare
 async def test_repair_rebuilds_the_sites_indexes_from_the_pages(busy: Site) -> None:
     store = busy.store
     redis, keys = store.redis.client, store.keys

@@ -99,6 +99,7 @@ async def quiet(site: Site) -> None:
     await site.kept_up()
 
 
+@pytest.mark.rare
 async def test_a_check_during_a_storm_finds_nothing(make_site: Sites) -> None:
     site = await make_site()
     await thread(site, PAGES[0], count())
@@ -111,6 +112,7 @@ async def test_a_check_during_a_storm_finds_nothing(make_site: Sites) -> None:
     assert problems == [], summary
 
 
+@pytest.mark.rare
 @pytest.mark.cluster
 async def test_a_repair_during_a_storm_repairs_what_was_damaged_and_nothing_else(
     make_site: Sites,

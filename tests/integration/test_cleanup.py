@@ -65,6 +65,7 @@ def test_without_the_servers_redis_nothing_is_counted(
     assert "--leave-behind" in output
 
 
+@pytest.mark.rare
 @EITHER
 def test_another_data_set_than_the_servers_is_found_out(
     served: Serving, own: Path, words: tuple[str, ...]
@@ -85,6 +86,7 @@ def test_a_server_that_refuses_reads_is_told_apart_from_another_data_set(
     assert (code, "refuses to answer: HTTP 429: One at a time, please" in output) == (1, True)
 
 
+@pytest.mark.rare
 @EITHER
 def test_counters_that_may_stay_are_removed_by_the_command_that_is_named(
     served: Serving, words: tuple[str, ...]
@@ -104,13 +106,14 @@ def test_a_signal_ends_it_and_takes_the_counters_away(
 ) -> None:
     process = counting(served)
     process.send_signal(number)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
     assert "Taken away: " in output
     assert "Increments: exact (accepted " in output
     assert counters(served) == ["there are no counters"]
 
 
+@pytest.mark.rare
 def test_a_second_signal_ends_it_without_a_report_and_takes_the_counters_away(
     served: Serving, start: Start
 ) -> None:
@@ -121,7 +124,7 @@ def test_a_second_signal_ends_it_without_a_report_and_takes_the_counters_away(
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
     served.process.send_signal(signal.SIGCONT)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode != 0, output
     assert "Taken away: " in output
     assert counters(served) == ["there are no counters"]
@@ -137,45 +140,49 @@ def test_a_signal_before_anything_is_counted_leaves_nothing_in_redis(
     assert "/probe" in counters(served)[0]
     process.send_signal(signal.SIGTERM)
     fake.is_over.set()
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=60)
     assert (process.returncode, fake.views) == (1, 0), output
     assert counters(served) == ["there are no counters"]
 
 
+@pytest.mark.rare
 def test_a_restart_of_the_service_and_its_redis_changes_nothing(served: Serving) -> None:
     process = counting(served)
     served.stop(signal.SIGKILL)
     served.start()
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
     assert "Taken away: " in output
     assert counters(served) == ["there are no counters"]
 
 
+@pytest.mark.rare
 def test_a_service_that_is_gone_leaves_its_data_directory_to_the_command(served: Serving) -> None:
     process = counting(served, "--retry-for", "0.3")
     served.stop()
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 1, output
     assert "Given up: nobody was answered" in output
     assert "Taken away: " in output
     assert counters(served) == ["there are no counters"]
 
 
+@pytest.mark.rare
 def test_a_server_that_counts_in_another_redis_now_is_found_out(served: Serving, own: Path) -> None:
     process = counting(served)
     served.stop()
     with serving(own / "o", PORT=served.environ["PORT"]) as other:
         wait_until(lambda: "/footfall-bench/" in counters(other)[0], "the other one to count")
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=60)
         assert process.returncode == 1, output
         assert "Left behind: counters of up to 100 paths, /footfall-bench/" in output
         assert f"{other.url} does not count in the Redis of these settings any more" in output
     assert counters(served) == ["there are no counters"]
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("settings", "seconds", "words"),
     [

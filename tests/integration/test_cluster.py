@@ -62,7 +62,7 @@ async def store(cluster: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     monkeypatch.setattr(scripts, "sources", declared)
     parse = scripts.parse_header
     monkeypatch.setattr(scripts, "parse_header", lambda text: parse(text.partition("\n")[2]))
-    store = Store(connect(cluster, timeout=5), prefix="t", buckets=1024)
+    store = Store(connect(cluster, timeout=60), prefix="t", buckets=1024)
     await store.create()
     yield store
     for node in store.redis.client.get_primaries():

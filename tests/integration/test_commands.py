@@ -49,12 +49,14 @@ def served(home: Path) -> Iterator[Serving]:
         yield served
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("name", [*commands(has_groups=True)])
 def test_a_command_is_a_process_that_explains_itself(served: Serving, name: str) -> None:
     code, output = served.ask_process(*name.split(), "--help")
     assert (code, output.startswith(f"Usage: footfall {name} [OPTIONS]")) == (0, True), output
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("name", [*WITH_NOTHING])
 def test_a_command_says_the_same_as_a_process_and_in_this_one(served: Serving, name: str) -> None:
     words, status = WITH_NOTHING[name]

@@ -74,6 +74,7 @@ async def test_as_many_first_views_as_readers_are_counted(service: Serving, read
         assert (await found(client, "url", path))["time"] == READERS
 
 
+@pytest.mark.rare
 async def test_all_protocols_and_spellings_count_one_page(service: Serving) -> None:
     readers: list[Reader] = [as_next, as_valine, as_fluid, as_open_kounter]
     async with httpx.AsyncClient(base_url=service.url, timeout=60) as client:

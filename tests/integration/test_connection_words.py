@@ -48,6 +48,7 @@ async def said_by_start(url: str) -> str:
     return raised.value.message
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("url", "words"),
     [

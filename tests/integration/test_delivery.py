@@ -37,7 +37,7 @@ def settings(mails: MailServer, hook: Receiver, data_set: dict[str, str]) -> dic
 
 def post(served: Serving, text: str, **fields: str) -> str:
     draft = {"comment": text, "url": "/a", "nick": "Ann", "mail": "ann@example.com", **fields}
-    answer = httpx.post(f"{served.url}/api/comment", json=draft, timeout=20).json()
+    answer = httpx.post(f"{served.url}/api/comment", json=draft, timeout=60).json()
     assert answer["errno"] == 0, answer
     id: str = answer["data"]["objectId"]
     return id
@@ -100,6 +100,7 @@ def let_pass(server: RealServer, prefix: str, seconds: int) -> None:
         )
 
 
+@pytest.mark.rare
 def test_a_worker_apart_delivers_and_hands_over_when_it_is_stopped(
     own: Path, settings: dict[str, str], mails: MailServer, hook: Receiver
 ) -> None:
@@ -131,6 +132,7 @@ def working(served: Serving) -> Iterator[subprocess.Popen[str]]:
             worker.kill()
 
 
+@pytest.mark.rare
 def test_tasks_that_were_given_up_are_listed_sent_again_and_dropped(
     own: Path, settings: dict[str, str], mails: MailServer, hook: Receiver
 ) -> None:

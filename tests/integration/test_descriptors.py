@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from tests.support.servers import wait_until
 from tests.support.serving import Serving, started
@@ -30,6 +31,7 @@ def exhausted(url: str) -> float:
     return float(found)
 
 
+@pytest.mark.rare
 def test_a_service_with_few_descriptors_says_so_refuses_clients_and_recovers(own: Path) -> None:
     with started(Few(own, FEW_DESCRIPTORS="64", MAX_CONNECTIONS="1000")) as served:
         assert "`ulimit -n` is 64, too low for MAX_CONNECTIONS=1000: a worker takes 32" in (

@@ -109,13 +109,13 @@ async def test_without_replicas_a_change_is_not_acknowledged_and_reads_go_on(
 async def test_acknowledged_changes_wait_and_tokens_do_not(pair: list[RealServer]) -> None:
     master, replica = pair
     # Changes wait for the replica for longer than a busy machine takes for the rest.
-    store = store_on(master, Durability("replica", 1), timeout=30)
+    store = store_on(master, Durability("replica", 1), timeout=60)
     await store.create()
     replica.signal(signal.SIGSTOP)
     waits = commands_of(master, "wait")
     count = asyncio.create_task(store.counters.add([("/a", "time", 1)]))
     stored = asyncio.create_task(store.comments.publish(comment("/p"), "approved", ""))
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         assert await spend(store) == [0]
         await store.cooldown.admit("address", "id", window_ms=60_000, is_exempt=False)
         await store.cooldown.release("address", "id")
@@ -129,6 +129,7 @@ async def test_acknowledged_changes_wait_and_tokens_do_not(pair: list[RealServer
     await store.redis.close()
 
 
+@pytest.mark.rare
 async def test_the_site_follows_at_once_and_the_journal_is_cut_when_that_is_durable(
     pair: list[RealServer],
 ) -> None:
@@ -172,13 +173,14 @@ def count_a(url: str) -> tuple[int, bytes]:
     host, port = url.removeprefix("http://").split(":")
     body = b'{"path": "/a"}'
     head = b"POST /article HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
-    with socket.create_connection((host, int(port)), timeout=10) as client:
+    with socket.create_connection((host, int(port)), timeout=60) as client:
         client.sendall(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), body))
         answer = http.client.HTTPResponse(client)
         answer.begin()
         return answer.status, answer.read()
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("options", [(), ("--no-fast-path",)], ids=["fast path", "endpoints"])
 def test_changes_over_http_are_answered_when_a_replica_has_them(
     own: Path, pair: list[RealServer], options: tuple[str, ...]

@@ -219,14 +219,14 @@ async def test_a_damaged_version_is_an_error_and_no_hang(site: Site, store: Stor
     site.http.event_hooks = UNDESCRIBED
     await store.redis.client.set(store.keys.page(digest("/p"), "version"), "abc")
     requests = [site.get("/api/comment", path="/p"), site.count("/a"), site.get("/article?path=/a")]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         page, count, _ = await asyncio.gather(*requests)
     assert (page["errno"], count) == (500, 1)
 
 
 async def test_a_name_that_cannot_be_encoded_is_an_error_of_its_request_alone(store: Store) -> None:
     """Such a path is refused long before."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         found = await asyncio.gather(
             store.counters.read(["time /\udc80"]),
             store.counters.read(["time /a"]),

@@ -76,7 +76,7 @@ class Served:
         """All that comes back, if something in the chunks ends the connection."""
         reader, writer = await asyncio.open_unix_connection(str(self.path))
         await write(writer, chunks)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             received = await reader.read()
         writer.close()
         return received
@@ -86,7 +86,7 @@ class Served:
         stays open: the statuses of the five answers."""
         reader, writer = await asyncio.open_unix_connection(str(self.path))
         found = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             for chunks, number in (([sent], 1), ([sent[:12], sent[12:]], 1), ([sent * 3], 3)):
                 await write(writer, chunks)
                 found += [await status(reader) for _ in range(number)]
@@ -124,7 +124,7 @@ async def write(writer: asyncio.StreamWriter, chunks: Sequence[bytes]) -> None:
 @asynccontextmanager
 async def serve(url: str, path: Path, *, is_fast: bool, **environ: str) -> AsyncIterator[Served]:
     configured = Settings.from_env({"IPQPS": "0", **environ})
-    store = Store(connect(url, timeout=5), prefix=f"h{next(_numbers)}", buckets=256)
+    store = Store(connect(url, timeout=60), prefix=f"h{next(_numbers)}", buckets=256)
     await store.create()
     store.data_set_id = b"same"
     service = site_of(configured, store, metrics=create_metrics(configured.compat), clock=Clock())
@@ -403,7 +403,7 @@ async def test_plain_requests_take_the_fast_path(
         newest = request("GET", "/comment?type=recent&count=3", b"", *BROWSER)
         # The connection stays open, as the next request shows.
         reader, writer = await asyncio.open_unix_connection(str(path))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             for sent in (COUNT, text, READ, READ.replace(b"/api", b""), LIST, number, newest):
                 for chunks in ([sent], [sent[:30], sent[30:]], [sent[:-2], sent[-2:]]):
                     await write(writer, chunks)

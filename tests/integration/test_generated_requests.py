@@ -26,6 +26,7 @@ SHORT = ("--phases", "fuzzing", "--max-examples", "1", "--no-shrink")
 LONG = ("--max-time", "120", "--continue-on-failure")
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("who", ["administrator", "anybody"])
 def test_no_request_is_answered_in_a_way_that_is_not_described(own: Path, who: str) -> None:
     with serving(own / "service", COUNTER_RATE="0", NEW_COUNTER_RATE="0") as service:

@@ -145,6 +145,7 @@ def test_a_fetch_that_was_broken_off_goes_on_behind_what_it_has(
     assert kept(tmp_path) == ids(storage)
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [

@@ -19,7 +19,7 @@ import pytest
 from footfall.store import Store
 from footfall.transfer.formats import FORMATS
 from tests.support.importing import DATA, database
-from tests.support.requirements import give_up
+from tests.support.requirements import program
 from tests.support.servers import RealServer
 from tests.support.serving import KEPT, ROOT, SOURCES
 
@@ -57,8 +57,7 @@ def kind() -> str:
 @pytest.fixture
 def place(tmp_path: Path, store: Store, servers: Mapping[str, RealServer]) -> tuple[Path, str]:
     """A directory with the old systems' files, and the start of a script for a new data set."""
-    if shutil.which("sqlite3") is None:
-        give_up("there is no sqlite3 on this machine")
+    program("sqlite3")
     shutil.copytree(DATA, tmp_path, dirs_exist_ok=True)
     database(tmp_path, "comments.db")
     database(tmp_path, "artalk.db", "artalk.sql")
@@ -75,6 +74,7 @@ def place(tmp_path: Path, store: Store, servers: Mapping[str, RealServer]) -> tu
     )
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 async def test_a_page_about_a_system_is_a_script_that_works(
     page: Path, place: tuple[Path, str]
@@ -107,7 +107,7 @@ def run(script: str, directory: Path) -> str:
     """What a script prints, to its first command that fails."""
     environ = {name: os.environ[name] for name in KEPT if name in os.environ}
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
+        [program("bash"), "-euo", "pipefail", "-c", script],
         cwd=directory,
         env=environ,
         capture_output=True,

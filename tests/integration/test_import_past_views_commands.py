@@ -166,6 +166,7 @@ def test_the_sites_own_links_are_no_sources_if_it_is_known(served: Serving) -> N
     assert says not in ask(served, "access-log", path, "--dry-run", *named)
 
 
+@pytest.mark.rare
 def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(served: Serving) -> None:
     path, start = served.directory / "large.log", days_ago(9)
     path.write_text(

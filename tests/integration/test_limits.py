@@ -52,6 +52,7 @@ def both(
             yield [first, second]
 
 
+@pytest.mark.rare
 async def test_an_address_has_one_bucket_at_all_services(both: list[Serving]) -> None:
     """And at each of them an allowance, for which it need not ask."""
     forwarded = {"x-forwarded-for": "203.0.113.9"}
@@ -103,6 +104,7 @@ def test_counters_that_were_removed_make_room(both: list[Serving]) -> None:
     )
 
 
+@pytest.mark.rare
 async def test_new_counters_take_tokens_at_all_services(both: list[Serving]) -> None:
     for each in both:
         each.stop()

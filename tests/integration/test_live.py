@@ -29,7 +29,7 @@ def served(home: Path) -> Iterator[Serving]:
 def watching(served: Serving, path: str, **headers: str) -> Iterator[Iterator[dict[str, Any]]]:
     """The events of a page."""
     address = f"{served.url}/api/live"
-    with httpx.stream("GET", address, params={"path": path}, headers=headers, timeout=30) as stream:
+    with httpx.stream("GET", address, params={"path": path}, headers=headers, timeout=60) as stream:
         assert stream.status_code == 200, stream.read()
         assert stream.headers["content-type"] == "text/event-stream; charset=utf-8"
         assert stream.headers["access-control-allow-origin"] == "*"

@@ -152,6 +152,7 @@ def test_no_line_has_a_hostile_id_or_another_requests_id(directory: Path) -> Non
     assert failed == ["good", None] * len(ids)
 
 
+@pytest.mark.rare
 def test_a_slow_answer_of_redis_has_no_id_of_the_request_that_opened_the_connection(
     directory: Path, server: RealServer
 ) -> None:

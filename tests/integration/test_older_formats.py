@@ -87,7 +87,7 @@ def older(number: int, own: Path, url: str, kind: str, request: pytest.FixtureRe
 @asynccontextmanager
 async def opened(served: Serving) -> AsyncIterator[Store]:
     environ = served.environ
-    redis = connect(environ["REDIS_URL"], timeout=5)
+    redis = connect(environ["REDIS_URL"], timeout=60)
     store = Store(redis, prefix=environ["KEY_PREFIX"], buckets=256, tells=True)
     await store.open()
     if redis.is_cluster:

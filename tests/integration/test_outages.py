@@ -183,6 +183,7 @@ def watched(kind: str, own: Path) -> Iterator[Group]:
         yield watched
 
 
+@pytest.mark.rare
 async def test_a_failover_to_a_replica_without_the_data_gets_no_counts(watched: Group) -> None:
     store = Store(connect(watched.url, timeout=1), prefix="t", buckets=256)
     await store.create()
@@ -201,7 +202,7 @@ async def test_a_failover_to_a_replica_without_the_data_gets_no_counts(watched: 
         reasons.append(caught.value.__cause__)
         return isinstance(reasons[-1], OtherData)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await is_found():
             await asyncio.sleep(0.01)
     assert "lost its data" in await safety_of(store).trouble()
@@ -209,6 +210,7 @@ async def test_a_failover_to_a_replica_without_the_data_gets_no_counts(watched: 
     await store.redis.close()
 
 
+@pytest.mark.rare
 async def test_a_server_that_comes_and_goes_does_not_fill_the_log(
     server: RealServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -227,6 +229,7 @@ async def test_a_server_that_comes_and_goes_does_not_fill_the_log(
     await store.redis.close()
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("guard", ["refuse", "warn"])
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_problem_at_the_start_is_logged_once(

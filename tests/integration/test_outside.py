@@ -26,6 +26,7 @@ def test_the_list_of_services_is_fetched_before_anybody_wants_it(
         assert other.asked == ["/"]
 
 
+@pytest.mark.rare
 def test_a_service_that_hangs_delays_only_log_ins(own: Path, other: Provider) -> None:
     other.stuck = {"/", "/issuer/.well-known/openid-configuration"}
     oidc = {"OIDC_ISSUER": other.issuer, "OIDC_CLIENT_ID": "footfall"}

@@ -40,7 +40,7 @@ def file_of(directory: Path) -> Path:
 
 
 async def comes(is_true: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not is_true():
             await asyncio.sleep(0.01)
 
@@ -101,6 +101,7 @@ async def fill(client: Redis) -> None:
 PROGRESS = r"loads its data: \d+ % of \d MB, about \d+ s to go"
 
 
+@pytest.mark.rare
 async def test_a_large_file_that_loads_says_how_far_it_is(
     own: Path, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -196,6 +197,7 @@ def is_loading(server: RealServer) -> bool:
     return False
 
 
+@pytest.mark.rare
 async def test_a_redis_that_loads_is_waited_for_and_says_how_far_it_is(
     own: Path, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:

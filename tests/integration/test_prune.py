@@ -106,6 +106,7 @@ def test_after_a_removal_new_counters_are_accepted_again(
         assert httpx.post(f"{served.url}/article", json={"path": "/new"}).json() == 1
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("kind", EVERYWHERE, indirect=True)
 async def test_a_counter_that_rose_since_it_was_judged_stays(store: Store) -> None:
     paths = [f"/{n}" for n in range(600)] + [f"/{n}".ljust(80, "x") for n in range(20)]

@@ -112,6 +112,7 @@ async def test_two_processes_that_are_sent_the_same_at_once_store_it_once(make_s
     assert await sites[1].get("/comment", type="count") == 1
 
 
+@pytest.mark.rare
 def test_a_repetition_may_reach_another_worker(own: Path) -> None:
     with serving(own, "--workers", "2", IPQPS="60") as served:
         # One connection each, so that both workers get some.

@@ -72,6 +72,7 @@ def test_another_prefix_is_refused_at_the_start(server: RealServer, own: Path) -
         admin.acl_log_reset()
 
 
+@pytest.mark.rare
 def test_the_rule_allows_no_command_that_is_not_used() -> None:
     used = "".join(path.read_text() for path in (ROOT / "lua").rglob("*.lua"))
     used += "".join(path.read_text() for path in (ROOT / "service/footfall").rglob("*.py"))
@@ -89,7 +90,7 @@ async def test_without_the_right_to_sketches_visitors_are_told_apart_all_the_sam
     calendar = Calendar(ZoneInfo("UTC"))
     salts = Salts(calendar, clock)
     moments = Moments(calendar, clock, 25, salts)
-    redis = connect(server.url, timeout=5)
+    redis = connect(server.url, timeout=60)
     store = Store(redis, prefix="ff", buckets=256, moment=moments)
     await store.create()
     await salts.keep_up(store.site_views)

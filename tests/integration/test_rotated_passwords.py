@@ -35,6 +35,7 @@ async def test_of_one_server(server: RealServer) -> None:
     )
 
 
+@pytest.mark.rare
 async def test_of_a_cluster(cluster: RealCluster) -> None:
     _, _, hosts = cluster.url.partition("@")
     await takes_the_new_one(cluster.nodes, lambda password: f"redis://rotating:{password}@{hosts}")
@@ -85,6 +86,7 @@ async def test_no_other_servers_password_is_sent_to_this_one(
         assert "another" not in line
 
 
+@pytest.mark.rare
 def test_workers_take_the_new_password_but_else_what_their_service_was_started_with(
     own: Path, server: RealServer
 ) -> None:

@@ -127,6 +127,7 @@ async def test_a_page_that_has_changed_is_read_in_one_trip_more(
     assert trips[0] - before == 3
 
 
+@pytest.mark.rare
 async def test_a_page_costs_the_same_whatever_the_number_of_comments(
     site: Site, kind: str, servers: dict[str, RealServer]
 ) -> None:

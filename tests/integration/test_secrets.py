@@ -67,6 +67,7 @@ def test_a_failed_start_does_not_reveal_it(
         assert not [half for half in HALVES if half in output], output
 
 
+@pytest.mark.rare
 def test_an_outage_of_redis_does_not_reveal_it(own: Path, servers: dict[str, RealServer]) -> None:
     with serving(own / "1") as first:
         socket = own / "1/data/redis.sock"

@@ -86,6 +86,7 @@ async def test_with_the_master_killed_requests_are_503_until_another_one_is_chos
     assert (await site.page())["count"] == 1
 
 
+@pytest.mark.rare
 async def test_a_master_that_was_frozen_and_comes_back_is_not_written_to(
     site: Site, watched: Group
 ) -> None:
@@ -104,6 +105,7 @@ async def test_a_master_that_was_frozen_and_comes_back_is_not_written_to(
     assert counts == list(range(22, 22 + len(counts)))
 
 
+@pytest.mark.rare
 async def test_a_connection_to_a_master_that_was_demoted_finds_the_new_one(
     site: Site, watched: Group
 ) -> None:
@@ -116,6 +118,7 @@ async def test_a_connection_to_a_master_that_was_demoted_finds_the_new_one(
     assert numbered(counts)[-1] == numbered(counts)[0] + len(numbered(counts)) - 1
 
 
+@pytest.mark.rare
 async def test_sentinels_that_are_gone_or_frozen_do_not_prevent_asking_the_others(
     calm: Group,
 ) -> None:
@@ -154,6 +157,7 @@ def test_a_service_and_its_check_reach_their_master_through_sentinels(
         assert output.endswith("0 pages, 0 approved comments, 0 held, 1 counter, 0 problems\n")
 
 
+@pytest.mark.rare
 async def test_each_new_master_is_asked_how_it_flushes(watched: Group) -> None:
     with watched.master.admin() as admin:
         admin.config_set("appendfsync", "always")
@@ -184,6 +188,7 @@ async def test_each_new_master_is_asked_how_it_flushes(watched: Group) -> None:
     await store.redis.close()
 
 
+@pytest.mark.rare
 async def test_new_passwords_of_a_master_and_its_sentinels_are_taken(
     calm: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,7 +112,7 @@ def test_a_private_server_that_dies_is_started_again(
 
 
 async def comes(client: AsyncRedis) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             with contextlib.suppress(RedisError):
                 await client.ping()
@@ -120,6 +120,7 @@ async def comes(client: AsyncRedis) -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.rare
 async def test_a_private_server_that_dies_again_and_again_is_restarted_ever_more_slowly(
     directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -132,7 +133,7 @@ async def test_a_private_server_that_dies_again_and_again_is_restarted_ever_more
     (directory / "server").chmod(0o700)
 
     async def pauses(number: int) -> list[str]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(found := re.findall(r"again in (\S+) s", caplog.text)) < number:
                 await asyncio.sleep(0.01)
         return found[:number]
@@ -156,6 +157,7 @@ async def test_a_private_server_that_dies_again_and_again_is_restarted_ever_more
         assert await pauses(1) == ["0.01"]
 
 
+@pytest.mark.rare
 def test_a_service_with_much_to_load_starts_when_it_is_loaded(
     directory: Path, environ: dict[str, str]
 ) -> None:
@@ -268,12 +270,12 @@ async def test_a_fork_that_fails_is_reported_at_the_start_and_survived_later(
     ):
         is_full = True
         await client.shutdown(nosave=True)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not re.search(words, caplog.text):
                 await asyncio.sleep(0.01)
         is_full = False
         await comes(client)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while "the private server runs again" not in caplog.text:
                 await asyncio.sleep(0.01)
 
@@ -284,6 +286,7 @@ def test_a_directory_may_have_any_name(directory: Path, environ: dict[str, str])
         assert served.ask("check")[0] == 0
 
 
+@pytest.mark.rare
 def test_check_works_beside_a_running_service_and_on_its_data_afterwards(
     directory: Path, environ: dict[str, str]
 ) -> None:
@@ -310,13 +313,14 @@ def test_check_works_beside_a_running_service_and_on_its_data_afterwards(
         assert found() == (0, expected)
 
 
+@pytest.mark.rare
 def test_two_services_on_one_redis_count_as_one(directory: Path, environ: dict[str, str]) -> None:
     with serving(directory / "1", **environ) as first:
         url = f"unix://{directory}/1/data/redis.sock"
         with serving(directory / "2", REDIS_URL=url) as second:
 
             async def count_everywhere() -> list[int]:
-                async with httpx.AsyncClient(timeout=30) as client:
+                async with httpx.AsyncClient(timeout=60) as client:
                     answers = await asyncio.gather(
                         *(
                             client.post(f"{served.url}/article", json={"path": "/a"})
@@ -367,6 +371,7 @@ def test_config_lists_every_setting_with_its_value(directory: Path) -> None:
     assert "hunter2" not in output
 
 
+@pytest.mark.rare
 def test_a_server_that_cannot_read_its_files_says_how_to_move_them(directory: Path) -> None:
     """The server's own advice is to cut them off."""
     older = program_of("redis")
@@ -441,7 +446,7 @@ def test_workers_share_a_port_and_count_as_one(directory: Path, environ: dict[st
     with serving(directory, "--workers", "2", **environ) as served:
 
         async def count() -> list[int]:
-            async with httpx.AsyncClient(timeout=30) as client:
+            async with httpx.AsyncClient(timeout=60) as client:
                 answers = await asyncio.gather(
                     *(client.post(f"{served.url}/article", json={"path": "/a"}) for _ in range(200))
                 )

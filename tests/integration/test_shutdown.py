@@ -65,7 +65,7 @@ async def test_no_accepted_client_is_dropped_when_a_busy_service_stops(
 def connected(served: Serving) -> socket.socket:
     host, _, port = served.url.removeprefix("http://").partition(":")
     connection = socket.create_connection((host, int(port)))
-    connection.settimeout(20)
+    connection.settimeout(60)
     return connection
 
 
@@ -122,6 +122,7 @@ def test_a_client_that_connects_and_sends_nothing_does_not_delay_the_end(own: Pa
         assert served.stop()[0] == 0
 
 
+@pytest.mark.rare
 def test_a_single_worker_that_is_stopped_leaves_the_shared_socket_to_the_others(own: Path) -> None:
     path = own / "s.sock"
 
@@ -151,6 +152,7 @@ workers.PAUSE_SECONDS = 0.01
 """
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("is_path", [False, True], ids=["port", "path"])
 def test_workers_that_die_at_once_again_and_again_end_the_service_in_a_sentence(
     own: Path, is_path: bool

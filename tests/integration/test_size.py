@@ -79,6 +79,7 @@ async def test_a_small_data_set_is_counted_and_measured_to_the_byte(
     assert found.comments.bytes_each == pytest.approx(comments / 27)
 
 
+@pytest.mark.rare
 async def test_a_large_data_set_is_counted_exactly_and_its_bytes_are_near(
     kind: str, servers: dict[str, RealServer]
 ) -> None:
@@ -175,7 +176,7 @@ async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_st
         await store.create()
         site = await Sites(store)()
         server.signal(harm)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             response = await site.http.get("/metrics")
         assert response.status_code == 200
         assert "footfall_batch_requests_count" in response.text
@@ -191,6 +192,7 @@ def held(served: Serving) -> str:
     return next((line[9:] for line in lines if line.startswith("  holds  ")), "")
 
 
+@pytest.mark.rare
 def test_the_banner_says_what_is_stored(kind: str, own: Path) -> None:
     with serving(own, REDIS_SERVER=program_of(kind)) as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
@@ -205,6 +207,7 @@ def test_the_banner_says_what_is_stored(kind: str, own: Path) -> None:
         assert re.fullmatch(stored, held(served))
 
 
+@pytest.mark.rare
 def test_a_start_counts_what_a_version_without_numbers_has_stored(kind: str, own: Path) -> None:
     with (
         running(program_of(kind), own / "r") as server,

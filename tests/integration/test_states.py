@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.support import states
 from tests.support.clusters import clustered
 from tests.support.servers import RealServer, free_port, program_of, running, wait_until
@@ -190,6 +192,7 @@ def of_no_cluster(home: Path) -> list[str]:
         return [unstarted(home, "no Cluster, with `?cluster=true`", url)]
 
 
+@pytest.mark.rare
 def test_the_table_of_states_is_what_was_seen(own: Path) -> None:
     with ThreadPoolExecutor() as pool:
         parts = [

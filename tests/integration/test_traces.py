@@ -119,6 +119,7 @@ def test_a_failed_request_is_an_error(
         assert (refused.is_error, refused.attributes["http.response.status_code"]) == (False, 405)
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     "environ",
     [
@@ -156,6 +157,7 @@ def nowhere(request: pytest.FixtureRequest) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
+@pytest.mark.rare
 def test_an_absent_collector_delays_neither_start_nor_requests_nor_the_end(
     directory: Path, nowhere: str, data_set: dict[str, str]
 ) -> None:
@@ -168,6 +170,7 @@ def test_an_absent_collector_delays_neither_start_nor_requests_nor_the_end(
         assert (code, output.splitlines()[-1]) == (0, "Footfall has stopped")
 
 
+@pytest.mark.rare
 def test_without_the_extra_one_line_says_how_to_install_it(
     directory: Path, collector: Collector, data_set: dict[str, str]
 ) -> None:

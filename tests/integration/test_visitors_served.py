@@ -1,7 +1,9 @@
 """Visitors, bots and sources, by what browsers send to a service, whichever way requests take."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -16,10 +18,21 @@ CHROME = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0.0.0 Mo
 
 @pytest.fixture(params=["", "--no-fast-path"])
 def served(request: pytest.FixtureRequest, own: Path) -> Iterator[Serving]:
-    options = [request.param] if request.param else []
-    environ = {"STATISTICS": "visitors", "STATISTICS_PUBLIC": "all", "COMPAT": "busuanzi"}
-    with serving(own / "s", *options, SITE_URL="https://blog.example", **environ) as served:
+    """A service of a test's own, which nobody has visited."""
+    with visited(own, request.param) as served:
         yield served
+
+
+@pytest.fixture(scope="module", params=["", "--no-fast-path"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Serving]:
+    with TemporaryDirectory() as home, visited(Path(home), request.param) as served:
+        yield served
+
+
+def visited(home: Path, option: str) -> AbstractContextManager[Serving]:
+    environ = {"STATISTICS": "visitors", "STATISTICS_PUBLIC": "all", "COMPAT": "busuanzi"}
+    options = [option] if option else []
+    return serving(home / "s", *options, SITE_URL="https://blog.example", **environ)
 
 
 def view(
@@ -80,14 +93,27 @@ def test_other_counters_clients_are_told_of_visitors(served: Serving) -> None:
     assert told["data"] == {"site_pv": 4, "site_uv": 2, "page_pv": 3, "page_uv": 1}
 
 
-def test_a_stranger_can_name_no_address_of_somebody_else(served: Serving) -> None:
+def test_a_stranger_can_name_no_address_of_somebody_else(shared: Serving) -> None:
     # The proxy appends whom it has seen: what stands before that is a claim.
     for number in range(5):
-        view(served, "/a", FIREFOX, f"203.0.113.{number}, 198.51.100.7")
-    assert told(served, path="/a")["visitors"] == 1
+        view(shared, "/claims", FIREFOX, f"203.0.113.{number}, 198.51.100.7")
+    assert told(shared, path="/claims")["visitors"] == 1
 
 
-def test_hosts_that_led_here_are_sources_and_the_site_is_not(served: Serving) -> None:
+@pytest.mark.parametrize("odd", [None, 7, [], {}, "x" * 5_000, "\u202e"], ids=ascii)
+def test_what_is_wrong_with_a_word_by_the_way_costs_no_view(shared: Serving, odd: Any) -> None:
+    page, said = f"/odd/{ascii(odd)[:9]}", {"referrer": odd, "webdriver": odd}
+    assert view(shared, page, FIREFOX, "198.51.100.7", said) == 1
+    assert told(shared, path=page)["visitors"] == 1
+
+
+def test_reading_tells_nobody_apart(shared: Serving) -> None:
+    headers = {"user-agent": FIREFOX, "x-forwarded-for": "198.51.100.7"}
+    httpx.get(f"{shared.url}/api/article", params={"path": "/read"}, headers=headers)
+    assert told(shared, path="/read")["total"] == 0
+
+
+def test_hosts_that_led_here_are_sources_and_the_site_is_not(shared: Serving) -> None:
     for referrer in (
         "www.google.com",
         "https://www.Google.com/search?q=secret",
@@ -96,18 +122,5 @@ def test_hosts_that_led_here_are_sources_and_the_site_is_not(served: Serving) ->
         "no host at all\x00",
         "",
     ):
-        view(served, "/a", FIREFOX, "198.51.100.7", {"referrer": referrer})
-    assert told(served)["sources"] == [{"host": "google.com", "views": 2}]
-
-
-@pytest.mark.parametrize("odd", [None, 7, [], {}, "x" * 5_000, "\u202e"])
-def test_what_is_wrong_with_a_word_by_the_way_costs_no_view(served: Serving, odd: Any) -> None:
-    said = {"referrer": odd, "webdriver": odd}
-    assert view(served, "/a", FIREFOX, "198.51.100.7", said) == 1
-    assert told(served, path="/a")["visitors"] == 1
-
-
-def test_reading_tells_nobody_apart(served: Serving) -> None:
-    headers = {"user-agent": FIREFOX, "x-forwarded-for": "198.51.100.7"}
-    httpx.get(f"{served.url}/api/article", params={"path": "/a"}, headers=headers)
-    assert told(served)["total"] == 0
+        view(shared, "/led", FIREFOX, "198.51.100.7", {"referrer": referrer})
+    assert told(shared)["sources"] == [{"host": "google.com", "views": 2}]

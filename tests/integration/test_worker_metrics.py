@@ -93,6 +93,7 @@ def test_each_worker_tells_the_same_totals_and_they_are_what_was_sent(served: Se
         assert told["footfall_batch_requests_sum"] == 24
 
 
+@pytest.mark.rare
 def test_the_process_of_each_worker_is_told_and_a_new_one_in_place_of_a_dead_one(
     served: Serving,
 ) -> None:
@@ -113,6 +114,7 @@ def test_the_process_of_each_worker_is_told_and_a_new_one_in_place_of_a_dead_one
     }
 
 
+@pytest.mark.rare
 def test_no_total_falls_while_workers_are_killed_under_load(served: Serving) -> None:
     answered, lost = 0, 0
     is_over = threading.Event()

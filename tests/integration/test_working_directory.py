@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.serving import serving
 from tests.support.workers import both_answer
 
 
+@pytest.mark.rare
 def test_no_folder_of_the_working_directory_is_imported(directory: Path) -> None:
     for name in ("footfall", "redis", "http"):
         (directory / name).mkdir(parents=True)

@@ -70,7 +70,7 @@ def play(kind: type[SiteMachine], server: str, examples: int) -> None:
             running(program_of(server), Path(home) / "s") as own,
             own.admin() as admin,
         ):
-            redis = connect(own.url, timeout=5)
+            redis = connect(own.url, timeout=60)
             machine = type(kind.__name__, (kind,), {"redis": redis, "admin": admin, "loop": loop})
             run_state_machine_as_test(
                 machine,

@@ -1,5 +1,5 @@
-"""This tier asks each script on Valkey and on Redis, and with TEST_ALL=1 on fakeredis and on a
-Cluster, too.
+"""This tier asks each script on Valkey or on Redis, as the test's name decides; with TEST_ALL=1 on
+both, on fakeredis and on a Cluster.
 
 A Cluster refuses a script whose keys are in several slots; here that fails on every server.
 """
@@ -14,19 +14,22 @@ from footfall.driver.cluster import slot_of_key
 from footfall.driver.scripts import Script, Send
 from tests.conftest import REAL
 from tests.support import extent
+from tests.support.servers import programs
 
 HERE = Path(__file__).parent
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    extent.deselect(config, items, HERE, _is_for_another_server)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    extent.leave_out(items, HERE, _is_for_another_server)
 
 
 def _is_for_another_server(item: pytest.Function) -> bool:
-    kind = extent.kind_of(item)
-    is_on_cluster = kind == "cluster" and item.get_closest_marker("cluster") is not None
-    return kind not in ("", *REAL) and not is_on_cluster
+    kind, has_all = extent.kind_of(item), programs().keys() >= {*REAL}
+    if kind == "cluster" and item.get_closest_marker("cluster"):
+        return False
+    wanted = extent.one_of(REAL, item.originalname) if has_all else "valkey"
+    return kind not in ("", wanted)
 
 
 @pytest.fixture(autouse=True)

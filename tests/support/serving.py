@@ -16,7 +16,7 @@ from .forking import Forked
 ROOT = Path(__file__).parents[2]
 # PYTHONPATH with this checkout's code and tests, for a process in another directory.
 SOURCES = f"{ROOT}/service:{ROOT}"
-STOP_SECONDS = 20.0
+STOP_SECONDS = 60.0
 # Of new data sets; fewer are not allowed.
 BUCKETS = 256
 

@@ -57,7 +57,7 @@ def files(pid: int) -> set[str]:
 def ask(served: Serving, method: str, target: str) -> tuple[int, bytes, int]:
     """Send a request on a new connection: (status, body, the worker's pid)."""
     url = httpx.URL(served.url)
-    connection = HTTPConnection(url.host, url.port or 80, timeout=20)
+    connection = HTTPConnection(url.host, url.port or 80, timeout=60)
     try:
         connection.request(method, target)
         answer = connection.getresponse()
@@ -69,7 +69,7 @@ def ask(served: Serving, method: str, target: str) -> tuple[int, bytes, int]:
 def ask_plainly(served: Serving, method: str, target: str) -> bytes:
     """Send a request on a new connection, to any worker; returns the body."""
     url = httpx.URL(served.url)
-    connection = HTTPConnection(url.host, url.port or 80, timeout=20)
+    connection = HTTPConnection(url.host, url.port or 80, timeout=60)
     with contextlib.closing(connection):
         connection.request(method, target)
         return connection.getresponse().read()

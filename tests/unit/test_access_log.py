@@ -92,7 +92,7 @@ async def test_a_reader_that_reads_nothing_delays_nobody(monkeypatch: pytest.Mon
     came = list[bytes]()
     reader = threading.Thread(target=lambda: came.extend(iter(lambda: os.read(reading, 4096), b"")))
     reader.start()
-    log._pieces.put(b"", timeout=5)
+    log._pieces.put(b"", timeout=60)
     log._thread.join(5)
     os.close(writing)
     reader.join(5)

@@ -157,6 +157,7 @@ def test_cpu_time_is_that_of_own_code_and_of_the_kernel(tmp_path: Path) -> None:
     assert used().cpu > before.cpu
 
 
+@pytest.mark.rare
 async def test_the_hot_path_gives_the_answers_that_are_measured() -> None:
     calls = lane.encoders()
     assert len(calls) == 12

@@ -70,6 +70,7 @@ def test_a_file_in_an_unknown_encoding_is_refused_with_a_reason(tmp_path: Path) 
     assert not source.is_misread
 
 
+@pytest.mark.rare
 def test_gzip_that_is_cut_off_or_a_bomb_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +243,7 @@ HUGE = {
 }
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("name", HUGE)
 def test_a_field_of_a_hundred_megabytes_takes_no_memory(name: str, tmp_path: Path) -> None:
     path = tmp_path / "huge"

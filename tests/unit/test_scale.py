@@ -137,6 +137,7 @@ def test_nobody_is_busier_than_all_the_time() -> None:
     assert not late.is_carried
 
 
+@pytest.mark.rare
 def test_a_hot_counter_is_no_faster_on_thirty_nodes_than_on_one() -> None:
     # A change takes its node 20 µs, so there are 50,000 a second, whatever else there is.
     dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))
@@ -147,6 +148,7 @@ def test_a_hot_counter_is_no_faster_on_thirty_nodes_than_on_one() -> None:
         assert sum(outcome.nodes_busy) == pytest.approx(outcome.hottest)
 
 
+@pytest.mark.rare
 def test_many_counters_are_faster_on_three_nodes_than_on_one() -> None:
     dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))
     even = Fleet(1, 1, 4_000, {"view": 1.0}, paths=10_000, s=0.0)
@@ -168,6 +170,7 @@ def test_the_same_seed_is_the_same_fleet() -> None:
     assert simulate(site, CHEAP) == simulate(site, CHEAP)
 
 
+@pytest.mark.rare
 def test_most_workers_are_the_last_number_that_is_fast_enough() -> None:
     # A counter takes the node 20 µs: at most 50,000 changes a second, the work of 12 workers.
     dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))

@@ -38,7 +38,7 @@ async def test_a_fork_that_fails_ends_all_workers_and_says_why(
     with pytest.raises(
         CannotStart, match=f"a worker could not be started: .*{os.strerror(number)}"
     ):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await workers.Pool(b"", [], lambda: None).keep(3, ["serve"], lambda number: None)
     (first,) = started
     assert first.returncode == -signal.SIGTERM
@@ -52,7 +52,7 @@ async def test_a_fork_that_fails_for_want_of_its_preparation_says_so_too(
 
     monkeypatch.setattr(workers, "die_with_parent", die)
     with pytest.raises(CannotStart, match="a worker could not be started: .*preexec_fn"):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await workers.Pool(b"", [], lambda: None).keep(1, ["serve"], lambda number: None)
 
 
@@ -71,7 +71,7 @@ async def awaited(
         listener.setblocking(False)
         kept = asyncio.create_task(forever())
         answering = asyncio.create_task(workers.are_answering(listener, kept))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             yield listener, kept, answering
         kept.cancel()
 

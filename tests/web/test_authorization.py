@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +208,9 @@ async def undo(scene: Scene) -> str:
     boss = await token_of(scene.site, Account(scene.ids["boss"], "administrator", "", ""))
     done = await scene.site.send("DELETE", "/api/comment", {"ids": [scene.own]}, by=boss)
     fields = {"undo": done["data"]["undo"]}
-    return told(await scene.site.send("PUT", "/api/comment", fields, by=scene.token or None))
+    answer = told(await scene.site.send("PUT", "/api/comment", fields, by=scene.token or None))
+    await scene.site.send("PUT", "/api/comment", fields, by=boss)
+    return answer
 
 
 async def promotion_of_oneself(scene: Scene) -> str:
@@ -411,16 +414,21 @@ async def test_other_counters_protocols_answer_everybody_alike(make_site: Sites,
     assert answers.pop()[0] in (200, 404)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=": ".join)
-async def test_who_may_do_what(make_site: Sites, row: tuple[str, str]) -> None:
-    answers, site = [], make_site.without_accounts(COMMENT_AUDIT="true")
-    for number, caller in enumerate(CALLERS):
-        scene = await scene_of(site, caller, number)
-        answers.append(await ROWS[row](scene))
-        await scene.site.settled()
-        # The next caller gets a new page with two comments.
-        boss = await token_of(scene.site, Account(scene.ids["boss"], "administrator", "", ""))
-        rest = await scene.site.get("/api/comment?type=list&pageSize=100", by=boss)
-        ids = [each["objectId"] for each in rest["data"]["data"]]
-        await scene.site.send("DELETE", "/api/comment", {"ids": ids}, by=boss)
-    assert answers == documented()[row]
+@pytest.mark.parametrize("caller", CALLERS)
+async def test_who_may_do_what(make_site: Sites, caller: str) -> None:
+    site, numbers = make_site.without_accounts(COMMENT_AUDIT="true"), count()
+    methods = {row.route: row.method for row in TABLE}
+    scene: Scene | None = None
+    answers = dict[tuple[str, str], str]()
+    for row, ask in ROWS.items():
+        scene = scene or await scene_of(site, caller, next(numbers))
+        answers[row] = await ask(scene)
+        await site.settled()
+        if methods[row[0]] != "GET" and answers[row] not in ("401", "403", "404"):
+            # Something may have changed: the next row gets new people, and a page of their own.
+            boss = await token_of(site, Account(scene.ids["boss"], "administrator", "", ""))
+            rest = await site.get("/api/comment?type=list&pageSize=100", by=boss)
+            ids = [each["objectId"] for each in rest["data"]["data"]]
+            await site.send("DELETE", "/api/comment", {"ids": ids}, by=boss)
+            scene = None
+    assert answers == {row: cells[CALLERS.index(caller)] for row, cells in documented().items()}

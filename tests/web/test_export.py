@@ -53,7 +53,7 @@ async def site(make_site: Sites) -> Site:
 @pytest.fixture
 async def other(servers: Mapping[str, RealServer], store: Store) -> AsyncIterator[Store]:
     """An empty data set, with other buckets and another seed."""
-    redis = connect(servers["valkey"].url, timeout=5)
+    redis = connect(servers["valkey"].url, timeout=60)
     other = Store(redis, prefix=f"{store.keys.prefix}x", buckets=512)
     await other.create()
     yield other

@@ -127,6 +127,7 @@ async def test_only_administrators_own_pages_import(site: Site) -> None:
     assert (await site.page("/hello/"))["count"] == 0
 
 
+@pytest.mark.rare
 async def test_readers_are_answered_while_a_file_is_read_and_it_says_how_far_it_is(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -214,7 +214,7 @@ async def written(
     from tests.conftest import Sites
 
     options: dict[str, Any] = {"tells": True} if number > 2 else {}
-    store: Any = Store(connect(url, timeout=5), prefix=PREFIX, buckets=256, **options)
+    store: Any = Store(connect(url, timeout=60), prefix=PREFIX, buckets=256, **options)
     await store.create()
     sites = Sites(store)
     told = await write(sites)

@@ -29,6 +29,7 @@ from footfall.domain.calendar import Calendar
 from footfall.domain.moments import Moments
 from footfall.domain.process import now_ms
 from footfall.driver.client import connect
+from footfall.maintenance import check_accounts, check_journals, check_site
 from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
 from tests.support.sites import site_of
@@ -45,9 +46,10 @@ from .support.receivers import lasting_mail_server as lasting_mail_server
 from .support.receivers import mails as mails
 from .support.servers import RealServer, others, program_of, programs, running
 
-REAL = ("valkey", "redis", *others())
+REAL = (*extent.REAL, *others())
 EVERYWHERE = (*REAL, "cluster")
 KINDS = ("fake", *EVERYWHERE)
+FOLDERS = {"integration": REAL, "web": ("valkey", "cluster")}
 
 # A wait that is longer is in vain: on a busy machine even this is short.
 _defaults = httpx._config.DEFAULT_TIMEOUT_CONFIG
@@ -58,6 +60,9 @@ _defaults.connect = _defaults.read = _defaults.write = _defaults.pool = 60.0
 passwords.MEMORY_KIB, passwords.PASSES = 8, 1
 # Nor do log-ins in this process take half a second to fail, but for those that are timed.
 log_ins.FAILED_SECONDS = 0.0
+# What a check looks at again has been changed by the test, and not meanwhile.
+for _module in (check_accounts, check_journals, check_site):
+    vars(_module)["AGAIN_SECONDS"] = 0.01
 # Certificates of this machine are read once, and not for each client, which takes 20 ms.
 _transports: Any = httpx._transports.default
 _transports.create_ssl_context = functools.cache(httpx.create_ssl_context)
@@ -65,8 +70,6 @@ _transports.create_ssl_context = functools.cache(httpx.create_ssl_context)
 routing.compile_path = functools.cache(routing.compile_path)
 
 RUN = pytest.StashKey[Run]()
-# How many tests were collected, and are not left to `make test-all`.
-CHOSEN = pytest.StashKey[int]()
 
 # When views are counted.
 MOMENTS = Moments(Calendar(ZoneInfo("UTC")), now_ms, 25)
@@ -91,7 +94,6 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
     yield
-    extent.leave_out(items, Path(__file__).parent, extent.is_rare)
     extent.select(config, items)
 
 
@@ -106,11 +108,10 @@ def pytest_collection_finish() -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     # A process that only hands tests out has collected none: its workers say how many there were.
-    session.config.stash.setdefault(CHOSEN, session.testscollected)
     if output := getattr(session.config, "workeroutput", None):
         output["missing"] = requirements.reasons
         output["left"] = session.config.stash.get(extent.LEFT, 0)
-        output["chosen"] = session.testscollected
+        output["chosen"] = session.config.stash.get(extent.CHOSEN, 0)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -128,13 +129,13 @@ def pytest_testnodedown(node: Any) -> None:
     # All of them have collected the same tests.
     if "left" in output:
         node.config.stash[extent.LEFT] = output["left"]
-        node.config.stash[CHOSEN] = output["chosen"]
+        node.config.stash[extent.CHOSEN] = output["chosen"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     stash = terminalreporter.config.stash
     if left := stash.get(extent.LEFT, 0):
-        chosen = stash.get(CHOSEN, 0)
+        chosen = stash.get(extent.CHOSEN, 0)
         again = f"SLICE={extent.SLICE} make test-all runs these again; " if extent.SLICE else ""
         terminalreporter.write_line(
             f"{chosen:,} of {chosen + left:,} tests; {again}make test-all runs all"
@@ -180,11 +181,17 @@ def server_of(kind: str, servers: Mapping[str, RealServer]) -> RealServer:
     return servers[kind]
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
-    """Which server the store is on; `real_only` and `fake_only` tests narrow it."""
-    kind: str = request.param
-    return kind
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Which servers a test's store is on: those of its folder, or those that its module names as
+    ON; with the marker `cluster`, always on a Cluster, too."""
+    module, marks = metafunc.module, metafunc.definition.iter_markers("parametrize")
+    is_own = hasattr(module, "kind") or any("kind" in mark.args[0] for mark in marks)
+    if "kind" in metafunc.fixturenames and not is_own:
+        folder = metafunc.definition.path.parent.name
+        on = getattr(module, "ON", FOLDERS.get(folder, KINDS))
+        is_on_cluster = metafunc.definition.get_closest_marker("cluster") is not None
+        name = metafunc.definition.originalname
+        metafunc.parametrize("kind", extent.servers(on, name, is_on_cluster=is_on_cluster))
 
 
 @pytest.fixture

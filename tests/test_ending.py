@@ -29,7 +29,9 @@ def alive(session: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.rare)]
+)
 def test_a_run_that_is_stopped_leaves_nothing_behind(
     tmp_path: Path, number: signal.Signals
 ) -> None:

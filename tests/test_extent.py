@@ -39,6 +39,7 @@ def test_what_is_left_is_told_and_each_of_it_is_in_one_slice() -> None:
     assert sorted(slices[0] + slices[1]) == sorted(left)
 
 
+@pytest.mark.rare
 def test_what_is_named_is_not_left() -> None:
     named = of(collected(FILE, "-k", "cluster"))
     assert named

@@ -53,17 +53,6 @@ async def test_a_stranger_who_asks_whether_a_mail_has_an_account(
         assert answer == {"errno": 1000}
 
 
-async def test_a_guest_who_names_another_role(site: Site) -> None:
-    """Who: a guest. What: sends the fields of an administrator, when registering and later, in
-    every spelling that the reference has columns for. Instead: fields that may not be set are not
-    read."""
-    token = (await log_in(site, GUEST))["data"]["token"]
-    more = {"type": "administrator", "label": "Owner", "user_type": "administrator", "role": "x"}
-    await site.send("PUT", "/api/user", more, by=token)
-    shown = (await site.get("/api/token", by=token))["data"]
-    assert (shown["type"], shown["label"]) == ("guest", None)
-
-
 async def test_a_token_with_another_name_in_it(site: Site) -> None:
     """Who: a guest. What: puts the owner's id into their token, and signs it with keys that others
     have used, with none, and with its public parts, also under a header that no library expects.

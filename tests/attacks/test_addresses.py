@@ -17,6 +17,8 @@ from tests.support.mailing import link_in, mailed, settings_of, text_of, token_i
 from tests.support.providers import Provider
 from tests.support.receivers import MailServer
 
+ON = ("fake",)
+
 VICTIM = "victim@example.com"
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 EVE = {"display_name": "Eve", "email": VICTIM, "password": "known to eve"}
@@ -25,11 +27,6 @@ THEM = {"display_name": "Vic", "email": VICTIM, "password": "the victim's own"}
 DONE = {"errno": 0, "errmsg": "", "data": ""}
 EXPIRED = {"errno": 1000, "errmsg": "TOKEN_EXPIRED"}
 TAKEN = {"errno": 1000, "errmsg": "USER_EXIST"}
-
-
-@pytest.fixture
-def kind() -> str:
-    return "fake"
 
 
 @pytest.fixture(autouse=True)

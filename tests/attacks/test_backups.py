@@ -254,6 +254,7 @@ def test_such_a_reply_in_a_file_that_may_have_some(fields: Any) -> None:
     }
 
 
+@pytest.mark.rare
 def test_a_file_that_is_small_until_it_is_unpacked() -> None:
     """Who: somebody who can replace the file. What: compresses a line of gigabytes into a megabyte.
     Instead: it is refused at the limit of a line, and never was in memory as a whole."""

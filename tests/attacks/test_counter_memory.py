@@ -15,11 +15,7 @@ from footfall.store.size import FULL_FRESH_SECONDS, CounterQuota
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
 
-
-@pytest.fixture(params=REAL)
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
+ON = REAL
 
 
 def paths_of_one_bucket(keys: Keys, number: int) -> list[str]:

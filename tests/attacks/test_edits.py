@@ -63,6 +63,7 @@ async def test_an_id_tells_nothing_to_whoever_may_not_change_it(site: Site, meth
             assert answer["errno"] in (401, 403)
 
 
+@pytest.mark.rare
 @pytest.mark.usefixtures("no_allowance")
 async def test_edits_take_tokens(make_site: Sites) -> None:
     """Who: somebody with an account and a loop. What: edits a comment without end, each time with

@@ -10,6 +10,8 @@ import pytest
 from footfall.domain.tokens import key_of, sign
 from tests.conftest import ADMIN, BOB, Site, Sites
 
+ON = ("fake",)
+
 HALF = "\ud83d"
 # Fields that requests have, and that are stored, compared, shown or looked up.
 FIELDS = (
@@ -22,11 +24,6 @@ TARGETS = (
     *("article", "comment", "comment/abc", "user", "user/abc", "user/password", "token"),
     *("token/2fa", "author", "ban", "bans", "counter", "db", "oauth", "outbox", "log", "trial"),
 )
-
-
-@pytest.fixture
-def kind() -> str:
-    return "fake"
 
 
 async def test_a_name_that_was_cut_in_the_middle_of_an_emoji(site: Site) -> None:

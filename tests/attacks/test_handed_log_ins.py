@@ -16,13 +16,10 @@ from footfall.outside.targets import Targets
 from tests.conftest import Site, Sites
 from tests.support.own_pages import OwnPage
 
+ON = ("fake",)
+
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
 BLOG = "https://blog.example"
-
-
-@pytest.fixture
-def kind() -> str:
-    return "fake"
 
 
 @pytest.fixture(autouse=True)

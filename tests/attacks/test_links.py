@@ -12,6 +12,8 @@ from tests.conftest import BOB, Sites
 from tests.support.receivers import MailServer
 from tests.web.test_outbox import mailing, settle, told
 
+ON = ("fake",)
+
 TRACKER = "https://evil.example/who.png"
 # Links to another site, as a browser reads them.
 LINKS = (
@@ -47,11 +49,6 @@ NONE = (
     "http&colon;//",
     r"\<a href='//e'>",
 )
-
-
-@pytest.fixture
-def kind() -> str:
-    return "fake"
 
 
 @pytest.mark.parametrize("link", LINKS)

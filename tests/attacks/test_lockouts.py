@@ -12,6 +12,8 @@ from footfall.driver.script_calls import Rate
 from footfall.http.csrf import CSRF_HEADER
 from tests.conftest import Site, Sites
 
+ON = ("valkey", "cluster")
+
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own words"}
 HOME, SCHOOL, CAFE = "198.51.100.7", "198.51.100.8", "198.51.100.9"
@@ -27,12 +29,6 @@ FORM = {
     "origin": "https://evil.example",
 }
 TOO_MANY = "Too many attempts"
-
-
-@pytest.fixture(params=["valkey", "cluster"])
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture(autouse=True)
@@ -321,6 +317,7 @@ async def test_comments_from_networks_of_ipv6(make_site: Sites) -> None:
     assert stored == 32
 
 
+@pytest.mark.rare
 async def test_views_from_networks_of_ipv6(make_site: Sites) -> None:
     """Who: the same. What: counts views from each network, as many as one address may at once.
     Instead: all of a /48 together have a limit, too; its neighbour has its own."""
@@ -335,6 +332,7 @@ async def test_views_from_networks_of_ipv6(make_site: Sites) -> None:
     assert await counted("2001:db8:9", 0) == 200
 
 
+@pytest.mark.rare
 async def test_new_counters_from_networks_of_ipv6(make_site: Sites) -> None:
     """Who: the same. What: begins counters, which take memory for good, from each network. Instead:
     a /48 owes tokens for them as an address does, and begins no more until they are paid."""

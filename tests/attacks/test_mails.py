@@ -12,6 +12,8 @@ from tests.conftest import ADMIN, EVE, Site, Sites
 from tests.support.receivers import MailServer
 from tests.web.test_outbox import OWNER, addresses, mailing, settle, told
 
+ON = ("valkey",)
+
 # One person's, as mail servers read them.
 SPELLINGS = (
     "victim@example.com",
@@ -31,11 +33,6 @@ OTHERS = (
     "V.I.C.T.I.M+x@gmail.com",
     "victim@gmail.com",
 )
-
-
-@pytest.fixture
-def kind() -> str:
-    return "valkey"
 
 
 async def answered(site: Site, mail: str) -> None:

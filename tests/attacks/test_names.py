@@ -4,7 +4,6 @@ The published clients' widget of recent comments writes `<a href="${url}">${nick
 innerHTML.
 """
 
-from html import unescape
 from html.parser import HTMLParser
 from itertools import cycle
 from typing import Any
@@ -12,8 +11,10 @@ from typing import Any
 import orjson
 import pytest
 
-from footfall.markup import is_safe_url, safe_link, safe_nick, safe_url
+from footfall.markup import is_safe_url
 from tests.conftest import Site
+
+ON = ("fake",)
 
 NICKS = (
     "<img src=x onerror=alert(1)>",
@@ -69,11 +70,6 @@ HARMLESS = (
     "example.com:8080/a",
     "/&quot;",
 )
-
-
-@pytest.fixture
-def kind() -> str:
-    return "fake"
 
 
 class Reader(HTMLParser):
@@ -167,16 +163,3 @@ async def plant(site: Site, nick: str, path: str) -> str:
                 named = orjson.dumps(nick).replace(b"<", b"\\u003c")
                 await client.hset(key, id, body.replace(b'"marker-of-nick"', named))
     return id
-
-
-@pytest.mark.parametrize("text", [*URLS, *HARMLESS, *NICKS, "", " ", "&", '"', "'", "`", "\ud800"])
-def test_the_rules_hold_for_every_text_and_for_their_own_results(text: str) -> None:
-    """Who: somebody who reads two of these rules together. What: looks for a text that one makes
-    unsafe for another. Instead: the result of each is safe, and a second time it stays the same."""
-    assert safe_nick(safe_nick(text)) == safe_nick(text)
-    assert not {"<", ">"} & set(safe_nick(text))
-    assert is_safe_url(safe_url(text))
-    assert safe_url(safe_url(text)) == safe_url(text)
-    link = safe_link(text)
-    assert not set('<>"') & set(link)
-    assert "script:" not in unescape(link).replace("\t", "").lower() or link.startswith("/")

@@ -15,14 +15,11 @@ from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, Browser, settings, ticket_in
 from tests.support.providers import OCTA, OTHER, SHARED, Provider, fresh
 
+ON = ("fake",)
+
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 NOT_PROVEN = "The other service did not say who you are: begin again"
 EXPIRED = "This log-in was begun elsewhere, or too long ago: begin again"
-
-
-@pytest.fixture
-def kind() -> str:
-    return "fake"
 
 
 @pytest.fixture
@@ -265,6 +262,7 @@ async def test_a_provider_that_describes_others_as_itself(
         assert (answer.status_code, answer.json()["errno"]) == (503, 503), described
 
 
+@pytest.mark.rare
 @pytest.mark.usefixtures("patient")
 async def test_answers_that_nobody_can_read(browser: Browser, other: Provider, site: Site) -> None:
     """Who: another service that was taken over. What: answers with a hundred megabytes, with a

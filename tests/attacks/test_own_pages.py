@@ -5,13 +5,10 @@ import pytest
 from tests.conftest import Site, Sites
 from tests.support.own_pages import OwnPage
 
+ON = ("fake",)
+
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 GUEST = {"display_name": "Guest", "email": "guest@example.com", "password": "the guest's own"}
-
-
-@pytest.fixture
-def kind() -> str:
-    return "fake"
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from tests.support.addresses import browsers_origin
 from tests.support.receivers import MailServer, Receiver, receiver
 from tests.web.test_outbox import mailing, settle, told
 
+ON = ("valkey",)
+
 SITE = ("https", "blog.example")
 NAMES = (
     ".evil.example/x",
@@ -27,11 +29,6 @@ NAMES = (
     "https://evil.example/x",
     "/../..//evil.example",
 )
-
-
-@pytest.fixture
-def kind() -> str:
-    return "valkey"
 
 
 @pytest.fixture

@@ -63,20 +63,6 @@ async def test_a_language_that_is_the_name_of_a_file(make_site: Sites, language:
     assert answer.json()["errmsg"] in (errors.Unauthorized.text, "Bitte zuerst anmelden")
 
 
-@pytest.mark.parametrize(
-    "fields", [{}, {"comment": ""}, {"comment": "x" * 100_000}, {"url": 7}, {"url": "//<b>"}]
-)
-async def test_a_stranger_where_only_accounts_comment(
-    make_site: Sites, fields: dict[str, Any]
-) -> None:
-    """Who: somebody without an account, under LOGIN=force. What: sends comments with wrong fields,
-    and is led from one correction to the next, only to be told in the end to log in. Instead: 401
-    first, as the reference has it, whatever the fields are."""
-    site = await make_site(LOGIN="force")
-    for path in ("/api/comment", "/comment"):
-        assert (await site.send("POST", path, fields))["errno"] == 401
-
-
 async def test_a_new_account_that_hides_behind_old_ones(make_site: Sites) -> None:
     """Who: somebody who registers where hundreds have before. What: relies on it that the owner
     looks at page one, and new accounts are on the last. Instead: the newest comes first."""

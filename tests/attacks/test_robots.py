@@ -8,12 +8,9 @@ import pytest
 from tests.conftest import Sites
 from tests.support.receivers import Receiver, receiver
 
+ON = ("fake",)
+
 EVA = {"display_name": "Eva", "email": "eva@example.com", "password": "a good one"}
-
-
-@pytest.fixture
-def kind() -> str:
-    return "fake"
 
 
 @pytest.fixture

@@ -22,11 +22,7 @@ from tests.support.receivers import mail_server
 from tests.support.rendering import stopped, until_waiting
 from tests.web.test_outbox import settle
 
-
-@pytest.fixture(params=["valkey"])
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
+ON = ("valkey",)
 
 
 async def send(site: Site, text: str, address: str, by: Account | None = None) -> httpx.Response:

@@ -8,6 +8,7 @@ A test is tried with one client and on one screen, as its name decides; with TES
 
 import itertools
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -31,9 +32,15 @@ _paths = (f"/post/{n}" for n in itertools.count())
 _numbers = itertools.count()
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    extent.leave_out(items, HERE, extent.one_each(items))
+    tries = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if HERE in item.path.parents:
+            tries[item.nodeid.partition("[")[0]].append(item)
+    for name, same in tries.items():
+        for item in same:
+            if item is not extent.one_of(same, name):
+                item.add_marker("rare")
 
 
 @pytest.fixture(scope="package")

@@ -132,6 +132,7 @@ def log_in_by_code(page: Page, password: str, code: str) -> None:
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
+@pytest.mark.rare
 @sizes
 def test_an_account_is_confirmed_and_its_lost_password_found_again(
     mailing: Mailing, new_visitor: NewVisitor, size: dict[str, Any]

@@ -173,6 +173,7 @@ def work_off(page: Page) -> None:
     expect(page.get_by_text("Spam 20")).to_be_visible()
 
 
+@pytest.mark.rare
 def test_many_at_once_an_edit_and_a_thread(owner: Owner, visitor: Visitor) -> None:
     write = Writer(owner.url, "/thread")
     root = write("the root")
@@ -210,6 +211,7 @@ def test_many_at_once_an_edit_and_a_thread(owner: Owner, visitor: Visitor) -> No
     expect(queue(page)).to_have_count(1)
 
 
+@pytest.mark.rare
 def test_a_page_named_like_another_host_is_linked_to_on_the_site(
     owner: Owner, visitor: Visitor, blog: Blog
 ) -> None:
@@ -243,6 +245,7 @@ def test_a_page_named_like_another_host_is_linked_to_on_the_site(
     }
 
 
+@pytest.mark.rare
 def test_a_lost_password(owner: Owner, phone: Visitor) -> None:
     _, said = owner.service.ask("accounts", "password", MAIL)
     (link,) = re.findall(r"\S*/ui/forgot#\S+", said)
@@ -376,6 +379,7 @@ def test_a_page_of_another_origin_does_nothing_with_the_owners_cookie(
     expect(page.get_by_role("heading", name="Comments")).to_be_visible()
 
 
+@pytest.mark.rare
 def test_a_guest_sees_only_their_own_and_is_not_redirected(owner: Owner, phone: Visitor) -> None:
     person = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
     httpx.post(f"{owner.url}/api/user", json=person)

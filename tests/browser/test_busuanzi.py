@@ -249,6 +249,7 @@ def _inline(attributes: str) -> str:
     return f"<script {attributes}>{(UI / 'busuanzi.js').read_text()}</script>"
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     "answer", ["null", "<html>", '{"data": null}', '{"data": ["<b>"]}', '{"data": {"page_pv": {}}}']
 )
@@ -287,6 +288,7 @@ def test_an_owner_whom_count_js_leaves_out_reads_and_does_not_count(
     assert views(service, path) == 1
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("storage", NO_STORAGE)
 def test_a_browser_that_stores_nothing_is_counted(
     blog: Blog, service: Serving, visitor: Visitor, path: str, storage: str

@@ -54,6 +54,7 @@ def register(visitor: Visitor, mail: str = "mara@example.com") -> None:
     page.get_by_role("button", name="Make an account").click()
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(("name", "script", "url", "token"), KINDS)
 def test_somebody_registers_by_passing_the_captcha(
     start: Start,

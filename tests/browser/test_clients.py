@@ -213,6 +213,7 @@ def test_a_reaction_can_be_given_changed_and_taken_back(
     expect(other.votes).to_have_text(["0", "2", "0"])
 
 
+@pytest.mark.rare
 @later
 def test_the_order_can_be_chosen(embed: Embedding, visitor: Visitor, write: Writer) -> None:
     comments = [write(text) for text in ("old", "middle", "new")]
@@ -388,6 +389,7 @@ def test_a_second_comment_within_the_minute_is_refused(
     expect(widget.texts).to_have_text(["one"])
 
 
+@pytest.mark.rare
 @third
 def test_a_comment_that_waits_is_shown_to_its_author_alone_and_says_that_it_waits(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
@@ -629,6 +631,7 @@ def test_a_changed_profile_is_shown_to_the_site_alone(
         window.close()
 
 
+@pytest.mark.rare
 @third
 def test_a_log_in_is_not_handed_to_a_page_that_may_not_call(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor

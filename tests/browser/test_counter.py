@@ -183,6 +183,7 @@ def test_the_words_in_an_element_stay_until_the_number_is_known(
     expect(shown(visitor, "comments")).to_have_text("0")
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     "answer",
     [
@@ -297,6 +298,7 @@ NO_STORAGE = {
 }
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("storage", NO_STORAGE)
 def test_a_browser_that_stores_nothing_is_counted_and_told_so(
     blog: Blog, service: Serving, visitor: Visitor, path: str, storage: str
@@ -364,6 +366,7 @@ def test_what_is_no_number_of_the_site_leaves_the_words(
 PERSON = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"}
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("kept", "texts"),
     [

@@ -132,6 +132,7 @@ def write(served: Serving) -> Writer:
     return Writer(served.url, "/")
 
 
+@pytest.mark.rare
 def test_a_visit_is_counted_once_however_often_the_page_is_loaded(
     demo: Demo, new_visitor: NewVisitor
 ) -> None:
@@ -225,6 +226,7 @@ def test_a_like_can_be_given_and_taken_back(
     expect(like).to_have_text("1")
 
 
+@pytest.mark.rare
 def test_a_like_that_fails_says_so_where_it_was_given(start: Start, visitor: Visitor) -> None:
     served = start()
     demo = Demo(visitor, served.url)
@@ -257,6 +259,7 @@ def test_an_address_works_without_its_beginning(demo: Demo, typed: str, href: st
     expect(demo.comment("Hello").locator(".nick")).to_have_attribute("href", href)
 
 
+@pytest.mark.rare
 def test_lists_have_their_marks(demo: Demo, write: Writer) -> None:
     root = write("- one\n    - two\n\n1. three")
     write.reply(root, "- four")
@@ -292,6 +295,7 @@ def test_the_page_works_where_only_listed_sites_may_call(start: Start, visitor: 
     visitor.come_to_rest()
 
 
+@pytest.mark.rare
 def test_the_order_can_be_chosen_and_more_is_loaded_in_it(demo: Demo, write: Writer) -> None:
     comments = [write(f"number {n:02}") for n in range(23)]
     texts = [comment["orig"] for comment in comments]

@@ -114,6 +114,7 @@ def test_pictures_are_shown_and_count(
     assert views(counter, "ghpvc/bob") == 0
 
 
+@pytest.mark.rare
 def test_a_beacon_counts_and_another_page_reads_the_number(
     blog: Blog, counter: Serving, visitor: Visitor, path: str
 ) -> None:

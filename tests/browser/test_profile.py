@@ -52,6 +52,7 @@ def fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
+@pytest.mark.rare
 def test_a_password_is_changed_with_the_present_one(served: Serving, visitor: Visitor) -> None:
     page = visitor.page
     other = httpx.post(f"{served.url}/api/token", json=MARA).json()["data"]["token"]

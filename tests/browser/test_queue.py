@@ -74,8 +74,9 @@ def desk(start: Start, new_visitor: NewVisitor) -> Iterator[Desk]:
 def test_a_list_is_filled_up_and_what_is_new_is_told_and_not_pushed_in(desk: Desk) -> None:
     for n in range(30):
         desk.write(f"old {n}")
-    desk.open()
     page = desk.page
+    page.clock.install()
+    desk.open()
     expect(desk.rows()).to_have_count(SHOWN)
     for n in range(7):
         desk.write(f"new {n}")
@@ -90,6 +91,7 @@ def test_a_list_is_filled_up_and_what_is_new_is_told_and_not_pushed_in(desk: Des
     expect(page.get_by_text("Waiting 34")).to_be_visible()
     page.get_by_role("button", name="Show more").click()
     expect(page.locator("#queue .comment-body")).to_have_text([f"old {n}" for n in left])
+    page.clock.fast_forward(25_000)
     page.get_by_role("button", name="7 new comments").click()
     expect(page.locator("article:focus .comment-body")).to_have_text("new 6")
     expect(page.get_by_role("button", name="new comment")).to_have_count(0)
@@ -110,6 +112,7 @@ def test_an_undo_puts_a_comment_back_where_it_was(desk: Desk) -> None:
     expect(page.get_by_role("button", name="1 new comment")).to_be_visible()
 
 
+@pytest.mark.rare
 def test_a_decision_takes_the_focus_from_nobody_who_is_elsewhere_by_then(desk: Desk) -> None:
     for n in range(4):
         desk.write(f"words {n}")
@@ -128,6 +131,7 @@ def test_a_decision_takes_the_focus_from_nobody_who_is_elsewhere_by_then(desk: D
     expect(page.locator("article:focus .comment-body")).to_have_text("words 1")
 
 
+@pytest.mark.rare
 def test_what_another_moderator_has_decided_is_not_decided_again(desk: Desk) -> None:
     ids = [desk.write(f"words {n}") for n in range(3)]
     desk.open()
@@ -178,6 +182,7 @@ def test_all_of_a_list_is_decided_in_three_taps_and_undone_as_one(desk: Desk) ->
     assert set(desk.statuses().values()) == {"waiting"}
 
 
+@pytest.mark.rare
 def test_the_spam_is_emptied_in_one_tap_and_comes_back_by_an_undo(desk: Desk) -> None:
     for n in range(45):
         desk.write(f"words {n}")
@@ -249,6 +254,7 @@ def test_a_group_is_decided_in_one_tap_without_the_one_that_is_kept_and_undone(d
     expect(desk.rows()).to_have_count(8)
 
 
+@pytest.mark.rare
 def test_what_was_compared_is_not_new_and_the_spam_is_emptied_with_its_groups(desk: Desk) -> None:
     for n in range(25):
         desk.write(chr(97 + n) * 8, f"198.51.100.{n}", mail=f"{n}@example.com")
@@ -299,6 +305,7 @@ def test_a_comment_is_answered_where_it_is_and_approved_by_that(desk: Desk) -> N
     assert len(desk.ask("GET", "queue?pageSize=100")["data"]) == 4
 
 
+@pytest.mark.rare
 def test_an_answer_is_undone_with_the_approval(desk: Desk) -> None:
     desk.write("words")
     desk.open()

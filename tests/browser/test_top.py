@@ -122,6 +122,7 @@ def test_a_path_that_is_turned_around_turns_nothing_beside_it(open_list: Any) ->
     assert links(visitor).evaluate("link => getComputedStyle(link).unicodeBidi") == "isolate"
 
 
+@pytest.mark.rare
 def test_a_long_path_is_shortened_and_leads_to_its_page(open_list: Any, blog: Blog) -> None:
     path = "/" + "文" * 2047
     visitor = open_list(pages(path))
@@ -148,6 +149,7 @@ def test_what_is_no_list_leaves_the_words(open_list: Any, answer: Any) -> None:
     expect(visitor.page.locator("li")).to_have_text(["Nothing yet"])
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("by", "texts"),
     [("views", ["/a 9"]), ("visitors", ["/a 5"]), ("rising", ["/a 9"]), ("comments", ["/a 2"])],

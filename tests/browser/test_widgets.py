@@ -72,6 +72,7 @@ def see_that_nothing_ran(visitor: Visitor) -> None:
     assert visitor.page.evaluate("window.ran") is None
 
 
+@pytest.mark.rare
 def test_recent_comments_show_no_name_as_html(
     blog: Blog, own: Serving, client: Client, visitor: Visitor
 ) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import extent
+
 from . import replay
 from .recording import Row, scenarios
 from .rules import RULES, Counts
@@ -44,7 +46,7 @@ class Replayed:
         return "views only rise" in self.scenario(row.scenario)[row.name].rules
 
 
-@pytest.fixture(scope="module", params=["valkey", "cluster"])
+@pytest.fixture(scope="module", params=extent.servers(("valkey", "cluster"), __name__))
 def kind(request: pytest.FixtureRequest) -> str:
     kind: str = request.param
     return kind

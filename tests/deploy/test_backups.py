@@ -42,6 +42,7 @@ def commands() -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("kind", ["systemd", "compose", "cluster", "sidecar"])
 def test_the_command_makes_a_backup(kind: str, tmp_path: Path) -> None:
     *options, directory = commands()[kind]

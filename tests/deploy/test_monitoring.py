@@ -18,6 +18,8 @@ from .files import DEPLOY, ROOT, read
 from .test_kubernetes import only, rendered
 from .tools import judged
 
+ON = ("fake",)
+
 MONITORING = DEPLOY / "monitoring"
 ALERTS: list[dict[str, Any]] = [
     rule for group in read(MONITORING / "alerts.yaml")["groups"] for rule in group["rules"]
@@ -31,11 +33,6 @@ OUTSIDE = {"namespace", "job", "instance"}
 VARIABLES = {"$__rate_interval": "5m", "$namespace": ".*", "$job": ".*"}
 
 Labels = Mapping[str, Mapping[str, set[str]]]
-
-
-@pytest.fixture
-def kind() -> str:
-    return "fake"
 
 
 @pytest.fixture

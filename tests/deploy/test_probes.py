@@ -45,6 +45,7 @@ def code_of(command: list[str], **environ: str) -> int:
     ).returncode
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("status", ANSWERS)
 @pytest.mark.parametrize("probe", ["startupProbe", "livenessProbe"])
 def test_the_sidecars_probes_ask_over_its_socket(probe: str, status: str) -> None:

@@ -45,6 +45,7 @@ def test_it_is_valid(path: Path, schema: str) -> None:
     assert code == 0, output
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     "path", [*sorted(GITHUB.rglob("*.yml")), HOOKS], ids=lambda path: str(path.relative_to(ROOT))
 )

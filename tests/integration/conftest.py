@@ -3,7 +3,6 @@
 import itertools
 import tempfile
 import threading
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,49 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import REAL
-from tests.support import extent
 from tests.support.fake_waline import Fake, Faults, Start
 from tests.support.receivers import MailServer, Receiver, mail_server, receiver
-from tests.support.servers import RealServer, programs
+from tests.support.servers import RealServer
 
-HERE = Path(__file__).parent
 _numbers = itertools.count()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run each test on Valkey or on Redis, as its name decides: the tier below asks each script on
-    both. On a Cluster run what runs nowhere else, and what is marked."""
-    kinds = defaultdict[object, set[str]](set)
-    for item in items:
-        if isinstance(item, pytest.Function):
-            kinds[_test(item)].add(extent.kind_of(item))
-    has_all = programs().keys() >= {*REAL}
-
-    def is_left_out(item: pytest.Function) -> bool:
-        if has_all and (own := extent.parameters_of(item).get("own")) in REAL:
-            # A Cluster of a module's own takes seconds to start: it has one kind.
-            return own != extent.one_of(REAL, item.path.name)
-        kind, real = extent.kind_of(item), [each for each in REAL if each in kinds[_test(item)]]
-        if kind == "cluster":
-            return bool(real) and item.get_closest_marker("cluster") is None
-        return has_all and kind in real and kind != extent.one_of(real, item.originalname)
-
-    extent.leave_out(items, HERE, is_left_out)
-
-
-def _test(item: pytest.Function) -> object:
-    """What the items of a test have in common that differ in their server."""
-    values = item.callspec.params if hasattr(item, "callspec") else {}
-    others = [f"{name}={value!r}" for name, value in values.items() if name != "kind"]
-    return item.path, item.originalname, *others
-
-
-@pytest.fixture(params=REAL)
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture

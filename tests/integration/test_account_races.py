@@ -15,13 +15,9 @@ from tests.conftest import EVERYWHERE, Site, Sites
 from tests.support.logging_in import Browser, settings
 from tests.support.providers import Provider, fresh, provider
 
+ON = EVERYWHERE
+
 TIMES = 20
-
-
-@pytest.fixture(params=EVERYWHERE)
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture(autouse=True)

@@ -70,6 +70,7 @@ def test_a_lost_password_is_set_by_a_link(served: Serving) -> None:
     assert log_in(served, "mara@example.com", "mara's other")["errno"] == 0
 
 
+@pytest.mark.rare
 def test_roles_change_while_the_service_goes_on(served: Serving) -> None:
     set_password(served, ask(served, "add", "mara@example.com", "--administrator"), "mara's own")
     set_password(served, ask(served, "add", "tom@example.com"), "tom's own")

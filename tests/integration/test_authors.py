@@ -16,13 +16,9 @@ from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
 from tests.support.backups import report, taken
 
+ON = ("valkey", "cluster")
+
 MAIL = "Jörg@Example.com"
-
-
-@pytest.fixture(params=("valkey", "cluster"))
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 async def content(store: Any) -> AsyncIterator[tuple[str, str]]:

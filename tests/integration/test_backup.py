@@ -641,6 +641,7 @@ async def test_whoever_writes_during_a_restore_is_noticed(make_site: Sites, targ
     await target.open()
 
 
+@pytest.mark.rare
 async def test_comparing_tells_every_difference(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = await taken(site.store)

@@ -317,6 +317,7 @@ def test_ctrl_c_leaves_a_message_about_the_state(
     assert target.ask("restore", str(file))[0] == 0
 
 
+@pytest.mark.rare
 def test_a_backup_that_cannot_be_made_or_restored_is_refused_in_a_sentence(
     server: RealServer, source: Serving, target: Serving, own: Path
 ) -> None:

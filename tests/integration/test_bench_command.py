@@ -66,6 +66,7 @@ def test_a_real_service_is_exact_and_says_so_to_people_and_programs(directory: P
     assert (figures["exit"], figures["is_footfall"]) == (0, True)
 
 
+@pytest.mark.rare
 def test_only_paths_in_a_namespace_of_its_own_are_counted(start: Start, bench: Bench) -> None:
     fake = start()
     code, output = bench(fake.url, "--page", "/about, or not/")
@@ -82,6 +83,7 @@ def test_comments_are_those_of_an_article_of_the_namespace(start: Start, bench: 
     assert all(NAMESPACE.fullmatch(path) for path in fake.pages)
 
 
+@pytest.mark.rare
 def test_a_server_that_loses_one_view_in_a_hundred_is_found_out(start: Start, bench: Bench) -> None:
     fake = start(loses=100)
     code, output = bench(fake.url)

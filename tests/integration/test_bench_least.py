@@ -41,6 +41,7 @@ def answer(peer: Peer, asked: tuple[str, str, bytes], **headers: str) -> Answer:
         return found.status, lines, found.read()
 
 
+@pytest.mark.rare
 def test_the_least_answers_byte_for_byte_as_the_service(
     environment: Environment, peer: Peer
 ) -> None:

@@ -10,11 +10,7 @@ from footfall.store import Store
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.support.backups import report
 
-
-@pytest.fixture(params=EVERYWHERE)
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
+ON = EVERYWHERE
 
 
 def this_month() -> int:

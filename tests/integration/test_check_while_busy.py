@@ -15,15 +15,11 @@ from footfall.store.ids import split
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.backups import report
 
+ON = ("valkey", "cluster")
+
 PAGES = ("/0", "/1")
 # Until what was deleted is removed.
 LONG_MS = 70_000
-
-
-@pytest.fixture(params=("valkey", "cluster"))
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture(autouse=True)

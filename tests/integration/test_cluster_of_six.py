@@ -26,6 +26,7 @@ from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
 from footfall.store import Rate, Store
 from footfall.store.ids import IdGenerator
 from tests.conftest import REAL
+from tests.support import extent
 from tests.support.backups import report
 from tests.support.clusters import MASTERS, RealCluster, clustered
 from tests.support.servers import program_of
@@ -34,7 +35,7 @@ from tests.support.sites import safety_of
 Change = Callable[[str], Awaitable[object]]
 
 
-@pytest.fixture(scope="module", params=REAL)
+@pytest.fixture(scope="module", params=extent.servers(REAL, __name__))
 def own(request: pytest.FixtureRequest, home: Path) -> Iterator[RealCluster]:
     """A cluster that a test may damage."""
     with (

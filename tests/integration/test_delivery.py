@@ -64,6 +64,7 @@ def test_people_are_told_of_each_comment_once(
     assert "tells  people of comments, by mail, webhook" in output
 
 
+@pytest.mark.rare
 def test_a_service_that_is_killed_while_it_delivers_loses_nothing(
     own: Path,
     settings: dict[str, str],

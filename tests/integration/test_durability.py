@@ -203,6 +203,7 @@ async def test_too_few_replicas_are_found(pair: list[RealServer]) -> None:
     await store.redis.close()
 
 
+@pytest.mark.rare
 async def test_a_replica_itself_is_found(pair: list[RealServer]) -> None:
     store = store_on(pair[1], Durability("everysec"))
     await safety_of(store).check()
@@ -211,6 +212,7 @@ async def test_a_replica_itself_is_found(pair: list[RealServer]) -> None:
     await store.redis.close()
 
 
+@pytest.mark.rare
 async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
     kind: str, pair: list[RealServer]
 ) -> None:
@@ -274,6 +276,7 @@ def test_an_unsafe_redis_is_refused_unless_a_warning_will_do(
         assert output.endswith(f"Error: {evicts}\n{no_file}\n")
 
 
+@pytest.mark.rare
 def test_a_level_that_the_private_server_cannot_keep_is_refused(own: Path) -> None:
     with serving(own, DURABILITY="memory") as served:
         assert httpx.get(f"{served.url}/readyz").json()["durability"] == "memory"

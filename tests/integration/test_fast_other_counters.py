@@ -78,6 +78,7 @@ async def test_both_paths_answer_alike(url: str, home: Path) -> None:
                 await both.agree([request(other, target, b"", header, origin), LAST])
 
 
+@pytest.mark.rare
 async def test_both_paths_read_the_same_page_out_of_a_path(url: str, home: Path) -> None:
     async with pair(url, home, **SPOKEN) as both:
         between = [bytes([each]) for each in range(256) if each not in b"\r\n"]

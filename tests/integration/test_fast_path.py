@@ -495,6 +495,7 @@ async def test_pipelined_requests_are_answered_in_order(url: str, home: Path) ->
             assert answer.count(b"HTTP/1.1 200 OK\r\n") == 12
 
 
+@pytest.mark.rare
 @pytest.mark.usefixtures("equal_chance")
 async def test_the_recorded_conversations_are_answered_alike(url: str, home: Path) -> None:
     path = Path(__file__).parents[1] / "conformance/exchanges.jsonl"

@@ -18,10 +18,7 @@ from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
 from tests.support.workers import both_answer
 
-
-@pytest.fixture
-def kind() -> str:
-    return "valkey"
+ON = ("valkey",)
 
 
 def over(path: Path) -> httpx.Client:
@@ -148,6 +145,7 @@ def test_a_service_needs_little_work_to_start(own: Path) -> None:
         assert ticks / os.sysconf("SC_CLK_TCK") < 2
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("options", [[], ["--no-fast-path"]], ids=["fast path", "endpoints"])
 def test_a_slow_request_is_logged_whichever_way_it_is_answered(
     own: Path, options: list[str]

@@ -175,6 +175,7 @@ def test_an_export_is_a_new_file_that_only_its_owner_can_read(served: Serving) -
     assert any(line.startswith("url,time,reaction0") for line in lines)
 
 
+@pytest.mark.rare
 def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(served: Serving) -> None:
     path = served.directory / "large.ndjson"
     with path.open("w") as file:

@@ -23,6 +23,8 @@ from tests.support.requirements import program
 from tests.support.servers import RealServer
 from tests.support.serving import KEPT, ROOT, SOURCES
 
+ON = ("valkey",)
+
 PAGES = sorted((ROOT / "docs/import").glob("*.md"))
 BLOCK = re.compile(r"```(\w+)\n(.*?)```\n", re.DOTALL)
 # What is done on the old server, page by page.
@@ -47,11 +49,6 @@ COMPRESSED = {
     "remark42.json": "userbackup-SITE.gz",
     "goatcounter.csv": "goatcounter-export.csv.gz",
 }
-
-
-@pytest.fixture
-def kind() -> str:
-    return "valkey"
 
 
 @pytest.fixture

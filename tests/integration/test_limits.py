@@ -15,11 +15,7 @@ from tests.support.clusters import RealCluster
 from tests.support.servers import RealServer, wait_until
 from tests.support.serving import Serving, serving
 
-
-@pytest.fixture(params=EVERYWHERE)
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
+ON = EVERYWHERE
 
 
 @pytest.fixture
@@ -91,6 +87,7 @@ def test_at_the_limit_no_service_accepts_a_new_counter(both: list[Serving]) -> N
     assert [post(second, "/0"), post(second, "/9")] == [0, 1000]
 
 
+@pytest.mark.rare
 def test_counters_that_were_removed_make_room(both: list[Serving]) -> None:
     first, _ = both
     for n in range(4):

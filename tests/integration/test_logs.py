@@ -182,6 +182,7 @@ def test_a_slow_answer_of_redis_has_no_id_of_the_request_that_opened_the_connect
         assert served.wait_for(route="article_read", request_id="slow")["status"] == 200
 
 
+@pytest.mark.rare
 def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Path) -> None:
     with (
         logged(directory, "--no-fast-path", SLOW_SECONDS="0.000001") as served,

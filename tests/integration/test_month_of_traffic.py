@@ -29,6 +29,8 @@ from tests.support.backups import report
 from tests.support.commands import invoke
 from tests.support.servers import RealServer
 
+ON = ("valkey",)
+
 DAYS = 30
 PAGES = [f"/{n}/" for n in range(40)]
 TALKED_OF, CRAWLED = "/talked-of/", "ai-crawler"
@@ -62,11 +64,6 @@ class Clock:
 
     def __call__(self) -> int:
         return self.now
-
-
-@pytest.fixture
-def kind() -> str:
-    return "valkey"
 
 
 @pytest.fixture

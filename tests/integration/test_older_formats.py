@@ -22,6 +22,8 @@ from tests.support.backups import differences, report, restored
 from tests.support.formats import answers_of, backup_of, load
 from tests.support.serving import Serving, started
 
+ON = EVERYWHERE
+
 WORDS = "`footfall backup --with-secrets FILE` and then `footfall restore --replace FILE`"
 LONG = "/" + "long" * 200
 # By the hash that holds them: some had been moved when the last move was interrupted.
@@ -40,12 +42,6 @@ PEOPLE: Mapping[int, Mapping[str, str | None]] = {
     3: {"anybody": None, "guest": TOM["email"], "administrator": MARA["email"]},
 }
 UNSENT = "29 notifications not sent yet, and not in the backup: let the service send them before"
-
-
-@pytest.fixture(params=EVERYWHERE)
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture
@@ -144,6 +140,7 @@ def taken_along(served: Serving, file: str, *options: str) -> str:
     return output.splitlines()[-1]
 
 
+@pytest.mark.rare
 @pytest.mark.cluster
 async def test_counters_of_the_first_format_can_be_moved(first: Serving, own: Path) -> None:
     assert is_refused(first)

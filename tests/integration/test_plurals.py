@@ -39,6 +39,7 @@ def test_a_number_has_its_noun() -> None:
     ]
 
 
+@pytest.mark.rare
 def test_no_command_says_one_things(served: Serving) -> None:
     backup = served.directory / "backup.gz"
     lines = [

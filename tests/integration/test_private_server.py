@@ -18,7 +18,7 @@ from footfall.driver import loading, private_log, private_server
 from footfall.driver.client import connect
 from footfall.server.opening import opened
 from footfall.store import Store
-from tests.support.requirements import give_up
+from tests.support.requirements import give_up, program
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import serving
 from tests.support.sites import process_of
@@ -141,11 +141,11 @@ def small_disk(own: Path) -> Iterator[Path]:
     """A directory on a file system of 16 MiB."""
     place = own / "disk"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16m,mode=700", "tmpfs", str(place)]
+    mount = [program("mount"), "-t", "tmpfs", "-o", "size=16m,mode=700", "tmpfs", str(place)]
     if subprocess.run(mount, capture_output=True).returncode:
         give_up("this user may not mount a small disk to fill it", is_in_ci=False)
     yield place
-    subprocess.run(["umount", str(place)], check=True)
+    subprocess.run([program("umount"), str(place)], check=True)
 
 
 def fill_up(file: Path) -> None:

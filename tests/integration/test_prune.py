@@ -107,7 +107,7 @@ def test_after_a_removal_new_counters_are_accepted_again(
 
 
 @pytest.mark.rare
-@pytest.mark.parametrize("kind", EVERYWHERE, indirect=True)
+@pytest.mark.parametrize("kind", EVERYWHERE)
 async def test_a_counter_that_rose_since_it_was_judged_stays(store: Store) -> None:
     paths = [f"/{n}" for n in range(600)] + [f"/{n}".ljust(80, "x") for n in range(20)]
     await store.counters.add([(path, "time", 1) for path in paths])
@@ -123,7 +123,8 @@ async def test_a_counter_that_rose_since_it_was_judged_stays(store: Store) -> No
     assert await store.counters.read([f"time {path}" for path in paths]) == expected
 
 
-@pytest.mark.parametrize("kind", EVERYWHERE, indirect=True)
+@pytest.mark.rare
+@pytest.mark.parametrize("kind", EVERYWHERE)
 async def test_counters_are_removed_by_name_also_if_they_rise_meanwhile(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

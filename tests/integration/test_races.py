@@ -10,14 +10,10 @@ import pytest
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.support.backups import report
 
+ON = EVERYWHERE
+
 # On a Cluster what they change at once is on several nodes.
 pytestmark = pytest.mark.cluster
-
-
-@pytest.fixture(params=EVERYWHERE)
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 async def test_two_hundred_views_at_once_are_two_hundred_distinct_answers(site: Site) -> None:

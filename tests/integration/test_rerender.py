@@ -21,17 +21,13 @@ from footfall.store.ids import SHORT, split
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.support.serving import Serving, serving
 
+ON = EVERYWHERE
+
 CHROME = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/120.0.0.0 Safari/537.36"
 )
 OLD = "<p>as it was made long ago</p>"
-
-
-@pytest.fixture(params=EVERYWHERE)
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 async def age(site: Site, id: str, **fields: Any) -> None:
@@ -144,6 +140,7 @@ async def test_a_comment_that_changes_meanwhile_is_left_as_it_is(
     assert (found[ids[0]]["comment"], found[ids[0]]["like"]) == ("<p>0</p>\n", 1)
 
 
+@pytest.mark.rare
 async def test_a_long_page_is_done_in_steps_whatever_its_comments_weigh(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ def server(kind: str, own: Path) -> Iterator[RealServer]:
         yield server
 
 
+@pytest.mark.rare
 def test_the_service_a_check_and_a_repair_need_no_more(server: RealServer, own: Path) -> None:
     with serving(own / "s", REDIS_URL=server.url, LEVELS="0,5", IPQPS="1") as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1

@@ -44,6 +44,7 @@ URLS = [
 ]
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("template", URLS)
 def test_a_failed_start_does_not_reveal_it(
     own: Path, servers: dict[str, RealServer], template: str

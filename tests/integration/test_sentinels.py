@@ -16,6 +16,7 @@ from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC
 from footfall.store import Store
 from tests.conftest import REAL, Site
+from tests.support import extent
 from tests.support.rotating import takes_the_new_one
 from tests.support.sentinels import NAME, Group, group
 from tests.support.servers import free_port, program_of
@@ -31,7 +32,7 @@ def watched(kind: str, own: Path) -> Iterator[Group]:
         yield watched
 
 
-@pytest.fixture(scope="module", params=REAL)
+@pytest.fixture(scope="module", params=extent.servers(REAL, __name__))
 def calm(request: pytest.FixtureRequest, home: Path) -> Iterator[Group]:
     """A group that no test damages for long."""
     with (

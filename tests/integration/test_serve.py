@@ -97,6 +97,7 @@ def test_a_private_server_left_over_by_a_killed_service_is_replaced(
         wait_until(lambda: not is_alive(child), "the left-over server to end")
 
 
+@pytest.mark.rare
 def test_a_private_server_that_dies_is_started_again(
     directory: Path, environ: dict[str, str]
 ) -> None:
@@ -212,6 +213,7 @@ def umask() -> Iterator[None]:
     os.umask(before)
 
 
+@pytest.mark.rare
 def test_only_the_owner_can_read_the_data_also_older_files(
     directory: Path, environ: dict[str, str], umask: None
 ) -> None:
@@ -409,6 +411,7 @@ def test_a_service_that_cannot_start_says_why_in_a_sentence(
     assert (code, words in output, "Traceback" in output) == (1, True, False), output
 
 
+@pytest.mark.rare
 def test_a_data_set_keeps_its_buckets_whatever_the_setting(directory: Path) -> None:
     with serving(directory) as served:
         leave_traces(served.url)

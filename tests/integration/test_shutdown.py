@@ -45,8 +45,15 @@ async def come_again_and_again(url: str, seen: Counter[str]) -> None:
         seen["answered" if answer.startswith(b"HTTP/1.1 200 ") else "cut"] += 1
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("is_path", [False, True], ids=["port", "path"])
+@pytest.mark.parametrize(
+    ("workers", "is_path"),
+    [
+        ("1", False),
+        ("2", True),
+        pytest.param("1", True, marks=pytest.mark.rare),
+        pytest.param("2", False, marks=pytest.mark.rare),
+    ],
+)
 async def test_no_accepted_client_is_dropped_when_a_busy_service_stops(
     own: Path, workers: str, is_path: bool
 ) -> None:

@@ -55,7 +55,7 @@ async def test_an_empty_data_set_holds_nothing(store: Store) -> None:
     assert str(store.scale.reading) == "nothing yet"
 
 
-@pytest.mark.parametrize("kind", EVERYWHERE, indirect=True)
+@pytest.mark.parametrize("kind", EVERYWHERE)
 async def test_a_small_data_set_is_counted_and_measured_to_the_byte(
     make_site: Sites, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +113,7 @@ async def test_beyond_the_sample_the_number_of_comments_is_exact_and_the_bytes_a
     assert abs(found.comments.bytes_each / each - 1) < 0.1
 
 
+@pytest.mark.rare
 async def test_a_larger_data_set_takes_no_more_commands(
     site: Site, store: Store, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

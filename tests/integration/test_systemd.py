@@ -78,6 +78,7 @@ def test_it_tells_that_it_is_ready_how_it_is_that_it_lives_and_that_it_stops(
         assert "STATUS=ready" not in told.lines[told.lines.index("STOPPING=1") :]
 
 
+@pytest.mark.rare
 def test_a_parent_tells_what_its_workers_answer(own: Path, told: Manager) -> None:
     with serving(own / "s", "--workers", "2", **watched(own, 100_000)) as served:
         told.wait("WATCHDOG=1")

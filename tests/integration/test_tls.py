@@ -212,6 +212,7 @@ WRONG: list[tuple[str, dict[str, str], str]] = [
 ]
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(("shown", "options", "words"), WRONG, ids=lambda value: str(value)[:40])
 def test_a_wrong_certificate_stops_the_start_with_a_sentence_about_it(
     secured: Secured, directory: Path, shown: str, options: dict[str, str], words: str

@@ -79,6 +79,7 @@ def test_a_callers_trace_is_continued_for_its_own_request_only(
         assert second.parent == ""
 
 
+@pytest.mark.rare
 def test_spans_that_are_not_sent_yet_are_sent_at_the_end_by_every_worker(
     directory: Path, collector: Collector, data_set: dict[str, str]
 ) -> None:
@@ -191,6 +192,7 @@ def test_without_the_extra_one_line_says_how_to_install_it(
     assert (code, "Traceback" in output, collector.spans) == (0, False, [])
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("environ", "words"),
     [

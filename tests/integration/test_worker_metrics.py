@@ -82,6 +82,7 @@ def sent(rounds: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.rare
 def test_each_worker_tells_the_same_totals_and_they_are_what_was_sent(served: Serving) -> None:
     assert send(served, 8) == workers(served)
     one, other = told_by_each(served).values()

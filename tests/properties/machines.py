@@ -22,7 +22,7 @@ from tests.support.sites import site_of
 
 STEPS = 25
 # Of so many examples one is run without TEST_ALL=1.
-EXAMPLES = 1 if extent.ALL else 10
+EXAMPLES = 1 if extent.ALL else 20
 PREFIX = "p"
 
 
@@ -75,7 +75,7 @@ def play(kind: type[SiteMachine], server: str, examples: int) -> None:
             run_state_machine_as_test(
                 machine,
                 settings=settings(
-                    max_examples=examples // EXAMPLES,
+                    max_examples=-(-examples // EXAMPLES),
                     stateful_step_count=STEPS,
                     deadline=None,
                     suppress_health_check=list(HealthCheck),

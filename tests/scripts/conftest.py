@@ -5,31 +5,12 @@ A Cluster refuses a script whose keys are in several slots; here that fails on e
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from footfall.driver.cluster import slot_of_key
 from footfall.driver.scripts import Script, Send
-from tests.conftest import REAL
-from tests.support import extent
-from tests.support.servers import programs
-
-HERE = Path(__file__).parent
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    extent.leave_out(items, HERE, _is_for_another_server)
-
-
-def _is_for_another_server(item: pytest.Function) -> bool:
-    kind, has_all = extent.kind_of(item), programs().keys() >= {*REAL}
-    if kind == "cluster" and item.get_closest_marker("cluster"):
-        return False
-    wanted = extent.one_of(REAL, item.originalname) if has_all else "valkey"
-    return kind not in ("", wanted)
 
 
 @pytest.fixture(autouse=True)

@@ -1,21 +1,15 @@
 """comments/copy on real servers, since fakeredis lets no script ask for the server's name."""
 
-import pytest
-
 from footfall.model import Comment
 from footfall.store import Store
 from footfall.store.ids import SHORT, IdGenerator, split
 from footfall.store.moderation import Actor
 from tests.conftest import REAL
 
+ON = REAL
+
 MODERATOR = Actor("moderator", "a" * SHORT)
 PAGE = split(IdGenerator().new(0, "/p"))[1]
-
-
-@pytest.fixture(params=REAL)
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 async def publish(store: Store, number: int) -> list[str]:

@@ -95,7 +95,7 @@ async def today(statistics: Statistics, path: str | None) -> Day:
     return day
 
 
-@pytest.mark.parametrize("kind", EVERYWHERE, indirect=True)
+@pytest.mark.parametrize("kind", EVERYWHERE)
 async def test_a_visitor_counts_once_on_each_page_and_once_on_the_site(
     telling: Store, statistics: Statistics
 ) -> None:

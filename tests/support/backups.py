@@ -1,9 +1,11 @@
 """Backups in memory, and a store's whole content, to be compared."""
 
 from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 
 from footfall.app import data_set
 from footfall.maintenance.backup import backup, pairs
@@ -64,9 +66,22 @@ async def differences(store: Store, file: BytesIO) -> list[str]:
     return [text async for text in compare(data_set(store), file, on_progress=silent)]
 
 
-async def report(store: Store, *, repair: bool = False) -> list[str]:
-    """What `footfall check` says: the problems, and a summary last."""
-    return [str(line) async for line in check(data_set(store), repair=repair)]
+async def report(store: Store, *, repair: bool = False, has_sums: bool = True) -> list[str]:
+    """What `footfall check` says: the problems, and a summary last.
+
+    Without `has_sums` it believes the numbers and sums of the 256 groups of counters, most of its
+    work.
+    """
+    data = data_set(store)
+    if not has_sums:
+        data = replace(data, numbers=cast(Any, Believed()), views_ever=cast(Any, Believed()))
+    return [str(line) async for line in check(data, repair=repair)]
+
+
+class Believed:
+    async def problems(self, *, repair: bool) -> AsyncIterator[str]:
+        for problem in list[str]():
+            yield problem
 
 
 # What a restore makes again: the data set's id.

@@ -18,7 +18,7 @@ from bench.peers import checkout
 from bench.report import GOALS, MEASURES, Goal, markdown
 from bench.results import Results, lines
 from bench.run import Plan
-from bench.scenarios import QUICK, SCENARIOS, Headers, Increment, Read, path
+from bench.scenarios import QUICK, SCENARIOS, Headers
 from bench.scripts import added, worse
 from bench.statistics.tables import RATES as STATISTICS_RATES
 from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
@@ -103,14 +103,6 @@ def test_every_scenario_draws_the_same_every_time() -> None:
     assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
 
 
-def test_the_rows_for_every_number_of_connections_do_the_same_work() -> None:
-    by_name = {scenario.name: scenario for scenario in SCENARIOS}
-    assert by_name["inc"].ops() == by_name["inc@256"].ops()
-    assert all(isinstance(op, Increment) for op in by_name["inc"].ops())
-    for name, op in (("inc-hot", Increment(path(0))), ("read1-hot", Read((path(0),)))):
-        assert set(by_name[name].ops()) == set(by_name[f"{name}@1000"].ops()) == {op}
-
-
 def wrk_lua() -> LuaRuntime:
     lua = LuaRuntime()
     lua.execute((ROOT / "bench/wrk.lua").read_text())
@@ -136,13 +128,6 @@ def test_a_visitor_returns_when_all_the_others_have_been_there() -> None:
     assert visitor(7) == visitor(7 + 2**24)
     for numbers in (range(4096), range(0, 2**24, 4096)):
         assert len({ip_address(visitor(n)) for n in numbers}) == 4096
-
-
-def test_the_least_is_asked_for_one_counter_a_request() -> None:
-    for scenario in SCENARIOS:
-        if scenario.is_for("least"):
-            for op in replace(scenario, pool=64).ops():
-                assert isinstance(op, Increment) or (isinstance(op, Read) and len(op.paths) == 1)
 
 
 def test_cpu_time_is_that_of_own_code_and_of_the_kernel(tmp_path: Path) -> None:

@@ -42,10 +42,6 @@ def test_a_single_view_among_millions_can_be_seen_and_none_cannot() -> None:
     assert heights(svg) == [1, 100]
 
 
-def test_each_bar_has_its_title_also_that_of_a_day_without_views() -> None:
-    assert titles(bars([Bar("none", (0,)), Bar("one", (1,))], "views")) == ["none", "one"]
-
-
 def test_a_chart_is_a_picture_with_a_name() -> None:
     for svg in (bars([Bar("a", (1,))], "views a day"), spark_line([1, 2], "views a day")):
         root: Element = fromstring(svg)
@@ -58,10 +54,6 @@ def test_the_period_before_is_a_line_on_the_same_scale() -> None:
     assert heights(svg) == [25, 50]
 
 
-def test_a_period_before_without_views_is_no_line() -> None:
-    assert "polyline" not in bars([Bar("a", (1,))], "views", [0])
-
-
 @pytest.mark.parametrize("numbers", [(), (0,), (5,), (0, 0, 0), (1, 2, 3), (-7, 2), (10**40, 1)])
 def test_any_numbers_are_drawn_within_the_picture(numbers: Sequence[int]) -> None:
     svg = bars([Bar("a", (number, number)) for number in numbers], "a", numbers)
@@ -70,10 +62,6 @@ def test_any_numbers_are_drawn_within_the_picture(numbers: Sequence[int]) -> Non
         assert float(each.get("y", "")) >= 0
         assert float(each.get("y", "")) + float(each.get("height", "")) <= BARS_HEIGHT
     assert all(0 <= x <= 100 and 0 <= y <= 24 for x, y in points(spark_line(numbers, "a")))
-
-
-def test_a_line_of_one_number_is_a_line() -> None:
-    assert len(points(spark_line([5], "a"))) == 2
 
 
 def test_words_are_text_and_nothing_else() -> None:

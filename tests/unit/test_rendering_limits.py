@@ -1,6 +1,4 @@
-"""Whatever is written, its HTML has a bounded length and takes a bounded time."""
-
-import time
+"""Whatever is written, its HTML has a bounded length. How long it takes, bench/scripts.py says."""
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +9,6 @@ from footfall.render.allowance import FREE_BYTES, MAX_CELLS, MAX_GROWTH, most_by
 from footfall.render.bounds import MAX_NESTING_LEVELS
 from footfall.render.markdown import render
 from footfall.render.sanitize import clean
-
-# The most expensive text takes 0.4 s on a machine where a sentence takes 0.1 ms.
-SECONDS = 1.5
 
 PIECES = st.sampled_from(
     [
@@ -35,11 +30,8 @@ def repeated(draw: st.DrawFn) -> str:
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 def test_html_is_a_small_multiple_of_its_text(construct: str) -> None:
     text = CONSTRUCTS[construct]
-    start = time.process_time()
     html = render(text)
-    took = time.process_time() - start
     assert len(html.encode()) <= MAX_GROWTH * len(text.encode()) + FREE_BYTES
-    assert took < SECONDS
     assert clean(html) == html
 
 

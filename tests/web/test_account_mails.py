@@ -12,7 +12,6 @@ from footfall.domain.links import new_link
 from footfall.domain.registration import new_account
 from footfall.driver.script_calls import Rate
 from footfall.model import Account, Credentials
-from footfall.notify.account_mail import language_of
 from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, Browser
 from tests.support.logging_in import settings as by_others
@@ -21,18 +20,15 @@ from tests.support.providers import Provider
 from tests.support.receivers import MailServer
 from tests.support.sites import site_of
 
+# What depends on the server is tested in tests/scripts and tests/integration.
+ON = ("fake",)
+
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
 MARAS, TOMS = ({"current_password": each["password"]} for each in (MARA, TOM))
 EXPIRED = {"errno": 1000, "errmsg": "TOKEN_EXPIRED"}
 ASKED = {"errno": 0, "errmsg": "", "data": {"verify": True}}
 DONE = {"errno": 0, "errmsg": "", "data": ""}
-
-
-@pytest.fixture
-def kind() -> str:
-    """What depends on the server is tested in tests/scripts and tests/integration."""
-    return "fake"
 
 
 @pytest.fixture(autouse=True)
@@ -190,10 +186,6 @@ async def test_the_mail_is_in_the_language_of_whoever_asks(
     await site.http.post(f"/api/user{query}", json=TOM, headers=headers)
     ((_, mail),) = await mailed(site, mails)
     assert words in mail["subject"]
-
-
-def test_what_is_no_language_is_english() -> None:
-    assert [language_of(each) for each in ("", "*", ";;,", "x" * 9999)] == ["en"] * 4
 
 
 async def test_a_link_that_is_only_opened_confirms_nothing(site: Site, mails: MailServer) -> None:
@@ -516,16 +508,6 @@ async def test_a_mail_that_fails_is_tried_again_and_given_up_at_last(
     assert ["tried again" in each for each in said] == [True, True, True, False]
     assert "given up" in said[-1]
     assert "451 come again" in said[-1]
-
-
-async def test_a_mail_that_can_never_be_sent_is_not_tried_again(
-    site: Site, mails: MailServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    mails.answer = "550 never"
-    await site.send("PUT", "/api/user/password", {"email": MARA["email"]})
-    await site.settled()
-    (said,) = [each.message for each in caplog.records if "about an account" in each.message]
-    assert "given up: 550 never" in said
 
 
 async def test_a_log_line_about_a_mail_has_no_token(

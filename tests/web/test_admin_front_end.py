@@ -14,6 +14,9 @@ import pytest
 
 from tests.conftest import Site, Sites
 
+# fakeredis cannot be exported as a whole.
+ON = ("valkey", "cluster")
+
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 PROOF = {"current_password": OWNER["password"]}
 GUEST = {"display_name": "Guest", "email": "guest@example.com", "password": "the guest's own"}
@@ -45,13 +48,6 @@ class FrontEnd:
     ) -> Any:
         asked = f"owner={owner}&status={status}&keyword={keyword}&page={page}"
         return await self("GET", f"comment?type=list&{asked}")
-
-
-@pytest.fixture(params=("valkey", "cluster"))
-def kind(request: pytest.FixtureRequest) -> str:
-    """fakeredis cannot be exported as a whole."""
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture

@@ -25,6 +25,9 @@ from tests.conftest import Site, Sites
 from tests.support.accounts import save_account
 from tests.support.own_pages import OwnPage
 
+# Who may do what does not depend on the server.
+ON = ("valkey",)
+
 DOCUMENT = Path(__file__).parents[2] / "docs/authorization.md"
 CALLERS = (
     "anybody",
@@ -39,13 +42,6 @@ CALLERS = (
 ROOT = Account("root", "administrator", "Root", "root@example.com")
 CONSOLE = Caller(Viewer(ROOT))
 DRAFT = {"comment": "hello", "url": "/p", "nick": "Ann"}
-
-
-@pytest.fixture(params=["valkey"])
-def kind(request: pytest.FixtureRequest) -> str:
-    """Who may do what does not depend on the server."""
-    kind: str = request.param
-    return kind
 
 
 @dataclass

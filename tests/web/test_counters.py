@@ -81,18 +81,6 @@ async def test_many_changes_are_answered_in_their_order(site: Site) -> None:
     assert await site.send("POST", "/article", changes[:1]) == [3]
 
 
-async def test_a_counter_never_falls_below_zero_and_the_answer_names_its_type(site: Site) -> None:
-    change = {"path": "/a", "type": "reaction0", "action": "desc"}
-    assert (await site.send("POST", "/api/article", change))["data"] == [{"reaction0": 0}]
-    assert await site.send("POST", "/article", change) == 0
-
-
-async def test_counting_down_from_nothing_stores_nothing(site: Site) -> None:
-    await site.count("/a", type="reaction0", action="desc")
-    keys = site.store.keys
-    assert not (await site.store.redis.client.hscan(keys.counts("time /a"), count=10_000))[1]
-
-
 async def test_only_an_administrator_counts_views_down(site: Site) -> None:
     await site.count("/a")
     change = {"path": "/a", "action": "desc"}
@@ -165,11 +153,6 @@ async def test_a_view_can_be_sent_in_every_kind_of_body(
     assert response.json() == 1
 
 
-async def test_without_a_body_the_query_has_the_fields(site: Site) -> None:
-    response = await site.http.post("/article?path=/a&type=reaction0")
-    assert response.json() == 1
-
-
 @pytest.mark.parametrize("content_type", ["application/octet-stream", "text/xml", "image/png"])
 async def test_a_body_of_another_kind_is_refused_with_words(site: Site, content_type: str) -> None:
     response = await site.http.post(
@@ -179,10 +162,6 @@ async def test_a_body_of_another_kind_is_refused_with_words(site: Site, content_
         415,
         {"errno": 415, "errmsg": UnsupportedMediaType.text},
     )
-
-
-async def test_a_view_can_be_sent_as_json_without_a_type(site: Site) -> None:
-    assert (await site.http.post("/article", content=b'{"path":"/a"}')).json() == 1
 
 
 async def test_two_hundred_paths_are_read_in_one_request_and_no_more(site: Site) -> None:

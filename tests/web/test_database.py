@@ -12,12 +12,8 @@ from footfall.transfer.writing import write
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.importing import DATA, imported
 
-
-@pytest.fixture(params=("valkey", "cluster"))
-def kind(request: pytest.FixtureRequest) -> str:
-    """fakeredis cannot be exported as a whole."""
-    kind: str = request.param
-    return kind
+# fakeredis cannot be exported as a whole.
+ON = ("valkey", "cluster")
 
 
 async def test_an_administrator_gets_everything_that_is_stored(

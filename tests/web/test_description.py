@@ -12,12 +12,8 @@ from footfall.model import PROTOCOLS
 from tests.conftest import Site, Sites
 from tests.support.description import description_of
 
-
-@pytest.fixture(params=["fake"])
-def kind(request: pytest.FixtureRequest) -> str:
-    """A description does not depend on the server."""
-    kind: str = request.param
-    return kind
+# A description does not depend on the server.
+ON = ("fake",)
 
 
 @pytest.mark.parametrize("spoken", [(), PROTOCOLS], ids=["Waline alone", "every protocol"])

@@ -18,6 +18,9 @@ from footfall.http.response import JSON_TYPE, Response
 from tests.conftest import ADMIN, Site, Sites
 from tests.support.own_pages import SENT, OwnPage, last
 
+# fakeredis cannot be exported as a whole.
+ON = ("valkey",)
+
 REFUSED = {
     "type": "object",
     "properties": {"code": {"type": "integer"}, "why": {}},
@@ -42,12 +45,6 @@ TABLE = [
     )
     for row in routes.TABLE
 ]
-
-
-@pytest.fixture
-def kind() -> str:
-    """fakeredis cannot be exported as a whole."""
-    return "valkey"
 
 
 @pytest.fixture(autouse=True)

@@ -16,12 +16,9 @@ from tests.conftest import Site, Sites
 from tests.support.importing import DATA, imported, problems
 from tests.support.servers import RealServer
 
+ON = ("valkey",)
+
 TYPES = ("time", "reaction0")
-
-
-@pytest.fixture
-def kind() -> str:
-    return "valkey"
 
 
 @pytest.fixture

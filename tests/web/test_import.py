@@ -12,6 +12,9 @@ from tests.conftest import Site, Sites
 from tests.support.importing import DATA, database, imported, problems
 from tests.support.losing import lost_replies
 
+# `footfall check` needs more commands than fakeredis has.
+ON = ("valkey", "cluster")
+
 ANN_AT = 1635425415000
 FILES = (
     "waline.json",
@@ -27,13 +30,6 @@ FILES = (
     "isso.db",
     "comments.ndjson",
 )
-
-
-@pytest.fixture(params=("valkey", "cluster"))
-def kind(request: pytest.FixtureRequest) -> str:
-    """`footfall check` needs more commands than fakeredis has."""
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture

@@ -11,18 +11,14 @@ import pytest
 
 from footfall.api import importing
 from footfall.transfer import importer
-from tests.conftest import ADMIN, BOB, Site
+from tests.conftest import ADMIN, Site
 from tests.support.importing import DATA, database, problems
 from tests.support.own_pages import SENT
 
+# `footfall check` asks more than fakeredis knows.
+ON = ("valkey", "cluster")
+
 SCRIPT = Path(__file__).parents[2] / "service/footfall/ui/admin/moving.js"
-
-
-@pytest.fixture(params=("valkey", "cluster"))
-def kind(request: pytest.FixtureRequest) -> str:
-    """`footfall check` asks more than fakeredis knows."""
-    kind: str = request.param
-    return kind
 
 
 async def send(
@@ -115,16 +111,6 @@ async def test_a_file_has_a_bound_whether_it_announces_its_length_or_not(
     (known,) = re.findall(r"const MOST_MIB = (\d+);", SCRIPT.read_text())
     assert int(known) << 20 == importing.MAX_FILE_BYTES
     assert f"at most {known} MiB" in importing.TOO_LARGE["file"]
-
-
-async def test_only_administrators_own_pages_import(site: Site) -> None:
-    file = (DATA / "waline.json").read_bytes()
-    assert [each["errno"] for each in await send(site, file, by=BOB.id)] == [403]
-    assert [each["errno"] for each in await send(site, file, by="nobody")] == [401]
-    headers = {"cookie": f"footfall={ADMIN.id}"}
-    answer = await site.http.post("/ui/api/import", content=file, headers=headers)
-    assert answer.status_code == 403
-    assert (await site.page("/hello/"))["count"] == 0
 
 
 @pytest.mark.rare

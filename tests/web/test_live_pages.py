@@ -9,11 +9,7 @@ from footfall.domain import live
 from footfall.domain.live import LivePages
 from tests.conftest import Site
 
-
-@pytest.fixture(params=["fake"])
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
+ON = ("fake",)
 
 
 @pytest.fixture

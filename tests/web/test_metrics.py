@@ -134,7 +134,7 @@ async def test_an_error_that_a_page_does_not_expect_is_answered_and_counted(
     assert values['footfall_refused_total{reason="StoreUnavailable"}'] == 1
 
 
-@pytest.mark.parametrize("kind", ["fake"], indirect=True)
+@pytest.mark.parametrize("kind", ["fake"])
 async def test_a_scrape_leaves_out_what_is_stored_if_redis_does_not_say(site: Site) -> None:
     # fakeredis has no MEMORY USAGE.
     await site.count("/a")

@@ -295,47 +295,6 @@ async def test_an_administrators_text_may_be_a_duplicate(site: Site) -> None:
 # Deletion.
 
 
-async def test_a_root_is_deleted_with_all_replies(site: Site) -> None:
-    root = await site.post("root", by=BOB)
-    child = await site.reply(root, "child")
-    await site.reply(child, "grandchild", by=EVE)
-    await site.post("other")
-    answer = await delete(site, root["objectId"], by=BOB)
-    assert answer == {"errno": 0, "errmsg": "", "data": ""}
-    assert await site.texts() == ["other"]
-    assert await site.get("/comment", type="count") == 1
-    assert [each["orig"] for each in await site.get("/comment", type="recent")] == ["other"]
-    assert await delete(site, root["objectId"], by=ADMIN) == answer
-    assert (await delete(site, root["objectId"], by=BOB))["errno"] == 403
-
-
-async def test_a_reply_is_deleted_with_its_direct_replies_only(site: Site) -> None:
-    root = await site.post("root")
-    child = await site.reply(root, "child", by=BOB)
-    grandchild = await site.reply(child, "grandchild")
-    await site.reply(grandchild, "deep")
-    await site.reply(root, "sibling")
-    await delete(site, child["objectId"], by=BOB)
-    (shown,) = (await site.page())["data"]
-    assert [each["orig"] for each in shown["children"]] == ["deep", "sibling"]
-    assert "reply_user" not in shown["children"][0]
-    assert (await site.page())["count"] == 3
-
-
-async def test_nobody_can_reply_to_a_deleted_comment(site: Site) -> None:
-    root = await site.post("root")
-    await delete(site, root["objectId"], by=ADMIN)
-    draft = {"comment": "late", "url": "/p", "pid": root["objectId"], "rid": root["objectId"]}
-    answer = await site.send("POST", "/api/comment", draft)
-    assert answer["errmsg"] == "The comment that this one replies to is not there"
-
-
-async def test_the_text_of_a_deleted_comment_may_be_posted_again(site: Site) -> None:
-    first = await site.post("hello")
-    await delete(site, first["objectId"], by=ADMIN)
-    assert (await site.post("hello"))["objectId"] != first["objectId"]
-
-
 @pytest.mark.parametrize("which", ["root", "child"])
 async def test_a_long_thread_is_hidden_at_once_and_its_replies_follow_in_steps(
     site: Site, which: str, monkeypatch: pytest.MonkeyPatch

@@ -15,14 +15,11 @@ from tests.support.own_pages import OwnPage
 from tests.support.providers import OCTA, Provider
 from tests.support.sites import site_of
 
+# What depends on the server is tested in tests/scripts and tests/integration.
+ON = ("fake",)
+
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
 MARAS = {"current_password": MARA["password"]}
-
-
-@pytest.fixture
-def kind() -> str:
-    """What depends on the server is tested in tests/scripts and tests/integration."""
-    return "fake"
 
 
 @pytest.fixture
@@ -179,10 +176,6 @@ async def test_an_account_adds_a_service_and_removes_it(browser: Browser, other:
     assert (await browser.token("github"))["objectId"] != who["objectId"]
 
 
-async def test_only_a_logged_in_account_adds_a_service(site: Site) -> None:
-    assert await site.send("POST", "/api/oauth", {"type": "github"}) == {"errno": 1000}
-
-
 async def test_the_last_way_to_log_in_cannot_be_removed(browser: Browser) -> None:
     data = await browser.token("github")
     answer = await browser.site.send("PUT", "/api/user", {"github": ""}, by=data["token"])
@@ -274,13 +267,6 @@ async def test_registration_decides_whether_new_people_get_accounts(
     assert (await invited.token("github"))["type"] == "administrator"
     other.people["github"]["id"], other.people["github"]["email"] = "two", "two@example.com"
     assert "Nobody can register" in (await invited.log_in("github")).json()["errmsg"]
-
-
-async def test_the_first_administrator_has_to_know_the_setup_code(
-    make_site: Sites, other: Provider
-) -> None:
-    browser = Browser(make_site.without_accounts(SETUP_CODE="s", **settings(other)))
-    assert "setup code" in (await browser.log_in("github")).json()["errmsg"]
 
 
 async def test_an_error_is_shown_to_a_person_on_a_page(browser: Browser, other: Provider) -> None:

@@ -1,18 +1,24 @@
 """GoatCounter, Abacus and badges beside each other: one counter a page, and one description."""
 
 import asyncio
+import json
 import random
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import pytest
 
 from footfall.api.compat import ROWS
+from footfall.api.compat.leancloud_fields import id_of
 from footfall.domain.process import now_ms
 from footfall.model import NO_VIEWS, PROTOCOLS
 from tests.conftest import Site, Sites
-from tests.support.codecs import kind as kind
+
+# A protocol is a codec, and asks the store for what others ask.
+ON = ("fake",)
 
 NAMES = ("goatcounter", "abacus", "badges")
 OWN = [row for name in NAMES for row in ROWS[name]]
@@ -46,12 +52,131 @@ async def test_first_hits_at_once_are_each_told_another_number(site: Site) -> No
     assert sorted(hit["value"] for hit in hits) == [*range(1, 51)]
 
 
-@pytest.mark.parametrize("name", NAMES)
-async def test_each_is_there_alone(make_site: Sites, name: str) -> None:
-    site = await make_site(COMPAT=name)
-    urls = {"goatcounter": "/count?p=/a", "abacus": "/hit/site/key", "badges": "/badge/a.svg"}
-    found = {each: (await site.http.get(url)).status_code for each, url in urls.items()}
-    assert found == {each: 200 if each == name else 404 for each in urls}
+@dataclass(frozen=True)
+class Spoken:
+    """How a protocol counts a view of a page, and refuses one: status, and some of its words.
+
+    `others` are for pages of other sites, `often` for who counts too much, and `full` for a page
+    that is one too many.
+    """
+
+    name: str
+    method: str
+    url: str
+    body: Any = None
+    others: tuple[int, str] = (403, "Forbidden")
+    often: tuple[int, str] = (429, "Too Many Requests")
+    full: tuple[int, str] = (403, "There are as many counters")
+
+    async def count(
+        self, site: Site, page: str, method: str = "", **headers: str
+    ) -> httpx.Response:
+        body = json.loads(json.dumps(self.body).replace("PAGE", page))
+        sent = {"referer": f"https://blog.example/{page}", **headers}
+        url = self.url.replace("PAGE", page).replace("ID", id_of(f"/{page}"))
+        return await site.http.request(method or self.method, url, json=body, headers=sent)
+
+
+_INCREMENT = {"time": {"__op": "Increment", "amount": 1}}
+_ADDRESS = {"url": "https://blog.example/PAGE"}
+SPOKEN = (
+    Spoken("goatcounter", "GET", "/count?p=/PAGE"),
+    Spoken("abacus", "GET", "/hit/site/PAGE"),
+    Spoken("badges", "GET", "/badge/PAGE.svg"),
+    Spoken(
+        "open-kounter",
+        "POST",
+        "/api/counter",
+        {"action": "inc", "target": "/PAGE"},
+        others=(200, "Forbidden"),
+        full=(200, "not counted"),
+    ),
+    Spoken("leancloud", "PUT", "/1.1/classes/Counter/ID", _INCREMENT, full=(403, "not counted")),
+    Spoken("busuanzi", "POST", "/api/v2/log", _ADDRESS),
+)
+every = pytest.mark.parametrize("spoken", SPOKEN, ids=lambda spoken: spoken.name)
+
+
+async def counters(site: Site) -> int:
+    return (await site.store.numbers.total()).number
+
+
+def said(answer: httpx.Response) -> str:
+    return f"{answer.text} {answer.headers}"
+
+
+@every
+async def test_each_is_there_alone_and_only_if_it_is_named(
+    make_site: Sites, spoken: Spoken
+) -> None:
+    for named in ("", spoken.name):
+        site = await make_site(COMPAT=named)
+        found = [each.name for each in SPOKEN if (await each.count(site, "one")).status_code != 404]
+        assert found == ([named] if named else [])
+
+
+@every
+async def test_only_its_own_method_counts(make_site: Sites, spoken: Spoken) -> None:
+    site = await make_site(COMPAT=spoken.name)
+    for method in ("HEAD", "OPTIONS", "DELETE", "PATCH"):
+        answer = await spoken.count(site, "one", method)
+        assert answer.status_code in (200, 204, 400, 405), method
+        assert answer.headers["access-control-allow-origin"] == "*"
+    assert await counters(site) == 0
+
+
+@every
+async def test_nothing_keeps_an_answer_of_what_counts(make_site: Sites, spoken: Spoken) -> None:
+    site = await make_site(COMPAT=spoken.name)
+    for number in (1, 2):
+        answer = await spoken.count(site, "one", **{"if-none-match": "*"})
+        assert (answer.status_code, "etag" in answer.headers) == (200, False), number
+        # Nobody keeps what another method than GET has got.
+        if spoken.method == "GET":
+            assert answer.headers.get_list("cache-control") == ["no-store"]
+
+
+@every
+async def test_pages_of_other_sites_are_refused(make_site: Sites, spoken: Spoken) -> None:
+    site = await make_site("203.0.113.9", COMPAT=spoken.name, SECURE_DOMAINS="blog.example")
+    evil = {"referer": "https://evil.example/", "origin": "https://evil.example"}
+    answer = await spoken.count(site, "one", **evil)
+    assert (answer.status_code, spoken.others[1] in said(answer)) == (spoken.others[0], True)
+    assert await counters(site) == 0
+    assert (await spoken.count(site, "one")).is_success
+    assert await counters(site) == 1
+
+
+@every
+async def test_who_counts_too_much_is_told_so(make_site: Sites, spoken: Spoken) -> None:
+    site = await make_site("203.0.113.9", COMPAT=spoken.name, COUNTER_RATE="0.01")
+    answers = [await spoken.count(site, "one") for _ in range(300)]
+    assert (answers[-1].status_code, spoken.often[1] in said(answers[-1])) == (429, True)
+    assert int(answers[-1].headers["retry-after"]) > 0
+
+
+@every
+async def test_at_the_limit_of_counters_no_new_one_begins(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch, spoken: Spoken
+) -> None:
+    site = await make_site(COMPAT=spoken.name)
+    monkeypatch.setattr(site.service.quota, "_limit", 1)
+    assert (await spoken.count(site, "one")).is_success
+    await site.service.quota.read()
+    answer = await spoken.count(site, "two")
+    assert (answer.status_code, spoken.full[1] in said(answer)) == (spoken.full[0], True)
+    assert await counters(site) == 1
+    assert (await spoken.count(site, "one")).is_success
+
+
+@every
+async def test_each_view_is_in_its_metrics(make_site: Sites, spoken: Spoken) -> None:
+    site = await make_site(COMPAT=spoken.name)
+    for _ in range(3):
+        await spoken.count(site, "one")
+    rows = {row.route for row in ROWS[spoken.name]}
+    routes = site.service.process.metrics.routes
+    assert sum(dict(routes[route].by_status()).get("200", 0) for route in rows) == 3
 
 
 async def test_all_are_described(site: Site) -> None:

@@ -247,6 +247,7 @@ async def test_a_task_for_a_channel_that_is_turned_off_is_dropped(telling: Site)
     assert await telling.store.outbox.depth() == (0, 0, 0, 0)
 
 
+@pytest.mark.rare
 async def test_tasks_that_were_begun_at_the_end_are_handed_over(
     telling: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -663,6 +664,7 @@ async def test_a_malformed_task_is_dropped_and_the_others_are_done(telling: Site
     assert await telling.store.outbox.depth() == (0, 0, 0, 0)
 
 
+@pytest.mark.rare
 async def test_chats_are_told_by_apprise(make_site: Sites, hook: Receiver) -> None:
     hook.came.clear()
     hook.answer = lambda path, body: (200 if path != "/bad" else 500, b"{}")

@@ -54,11 +54,6 @@ async def test_replies_that_do_not_fit_are_counted_and_can_be_read(
     assert texts == [str(n) for n in range(7)]
 
 
-async def test_a_whole_root_has_no_more(site: Site) -> None:
-    await thread(site, 3)
-    assert "more" not in (await site.page())["data"][0]
-
-
 async def test_a_thread_continues_at_its_place_although_replies_came_and_went(
     site: Site, few: None
 ) -> None:
@@ -82,13 +77,6 @@ async def test_the_answer_about_a_thread_has_an_etag(site: Site) -> None:
     await site.reply(root, "new")
     later = await site.http.get(target, headers={"if-none-match": first.headers["etag"]})
     assert len(later.json()["data"]["data"][0]["children"]) == 3
-
-
-@pytest.mark.parametrize("rid", ["0" * 32, "undefined", "1", "x" * 64])
-async def test_the_thread_of_no_root_is_empty(site: Site, rid: str) -> None:
-    await thread(site, 1)
-    page = await site.page(rid=rid)
-    assert (page["data"], page["count"], page["totalPages"]) == ([], 2, 0)
 
 
 async def test_a_held_root_has_a_thread_for_its_author_only(site: Site) -> None:

@@ -1,18 +1,12 @@
 """One page is one page, in whichever spelling a client names it."""
 
-import pytest
-
 from footfall.domain.process import now_ms
 from footfall.pages import RULES
 from tests.conftest import Site, Sites
 
+ON = ("fake",)
+
 ENCODED, DECODED = "/2020/%E4%BD%A0%E5%A5%BD/", "/2020/你好/"
-
-
-@pytest.fixture(params=["fake"])
-def kind(request: pytest.FixtureRequest) -> str:
-    kind: str = request.param
-    return kind
 
 
 async def test_both_spellings_of_a_page_have_one_counter(site: Site) -> None:

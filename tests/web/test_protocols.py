@@ -10,7 +10,9 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from footfall.api import routes
 from tests.conftest import Site, Sites
 from tests.support import hits
-from tests.support.codecs import kind as kind
+
+# A protocol is a codec, and asks the store for what others ask.
+ON = ("fake",)
 
 COUNTING = ("/hits/count?page=/a", "/hits/badge/a.svg")
 

@@ -6,7 +6,7 @@ import pytest
 
 from footfall.domain.calendar import MINUTE_MS, date_of
 from footfall.domain.process import now_ms
-from tests.conftest import ADMIN, BOB, Site, Sites
+from tests.conftest import ADMIN, Site, Sites
 
 
 @pytest.fixture
@@ -86,17 +86,6 @@ async def test_what_is_no_day_or_range_is_refused_by_its_name(
     (name,) = answer["errmsg"]
     assert (answer["errno"], name) == (1001, next(iter(params)))
     assert answer["errmsg"][name].startswith(f"{name} ")
-
-
-async def test_the_answer_is_the_same_without_prefix(viewed: Site) -> None:
-    bare = await viewed.get("/statistics", by=ADMIN, path="/a")
-    assert bare["data"] == await asked(viewed, path="/a")
-
-
-@pytest.mark.parametrize("by", [None, BOB])
-async def test_views_are_for_administrators(viewed: Site, by: Any) -> None:
-    answer = await viewed.get("/api/statistics", by=by)
-    assert answer["errno"] in {401, 403}
 
 
 @pytest.mark.parametrize("now_ms", [-1, 0])

@@ -113,13 +113,6 @@ async def test_a_reply_is_not_put_back_without_its_root(site: Site) -> None:
     assert await undone(site, answer) == {reply["objectId"]: "missing"}
 
 
-async def test_a_text_that_was_posted_again_meanwhile_does_not_prevent_the_undo(site: Site) -> None:
-    answer = await delete(site, await posted(site, "a"))
-    await site.post("a", url="/0")
-    assert set((await undone(site, answer)).values()) == {"done"}
-    assert len((await site.page("/0"))["data"]) == 2
-
-
 async def test_the_text_before_an_edit_is_put_back(site: Site) -> None:
     (id,) = await posted(site, "a")
     before = await everything(site)
@@ -169,16 +162,6 @@ async def test_one_failure_does_not_prevent_the_others(
     monkeypatch.setattr(Moderation, "moderate", failing)
     results = (await put(site, {"ids": ids, "status": "spam"}))["results"]
     assert results == {ids[0]: "done", ids[1]: "failed", ids[2]: "done"}
-
-
-@pytest.mark.parametrize("method", ["PUT", "DELETE"])
-async def test_changes_of_many_are_for_administrators(site: Site, method: str) -> None:
-    ids = await posted(site, "a")
-    for by, errno in ((None, 401), (BOB, 403)):
-        answer = await site.send(method, "/api/comment", {"ids": ids, "status": "spam"}, by=by)
-        assert answer["errno"] == errno
-    for by, errno in ((None, 401), (BOB, 403)):
-        assert (await site.send("PUT", "/comment", {"undo": "x"}, by=by))["errno"] == errno
 
 
 @pytest.mark.parametrize("ids", ["x", [1], {"a": 1}, ["x" * 65], [f"{n}" for n in range(201)]])

@@ -49,7 +49,7 @@ from .support.servers import RealServer, others, program_of, programs, running
 REAL = (*extent.REAL, *others())
 EVERYWHERE = (*REAL, "cluster")
 KINDS = ("fake", *EVERYWHERE)
-FOLDERS = {"integration": REAL, "web": ("valkey", "cluster")}
+FOLDERS = {"integration": REAL, "scripts": EVERYWHERE, "web": ("valkey", "cluster")}
 
 # A wait that is longer is in vain: on a busy machine even this is short.
 _defaults = httpx._config.DEFAULT_TIMEOUT_CONFIG

@@ -1,5 +1,5 @@
 """This tier asks each script on Valkey or on Redis, as the test's name decides; with TEST_ALL=1 on
-both, on fakeredis and on a Cluster.
+both, and on a Cluster.
 
 A Cluster refuses a script whose keys are in several slots; here that fails on every server.
 """

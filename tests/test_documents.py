@@ -204,6 +204,7 @@ def test_a_key_with_a_rule_is_of_the_type_that_is_listed(
 
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads(text("pyproject.toml"))["project"]
+    assert project["dependencies"]
     for requirement in project["dependencies"]:
         name = re.split(r"[\[><=]", requirement)[0]
         assert f"**{name}**" in text("docs/dependencies.md"), name

@@ -38,7 +38,7 @@ def test_a_run_that_is_stopped_leaves_nothing_behind(
     with subprocess.Popen(
         [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:cacheprovider", ENDLESS],
         cwd=ROOT,
-        env={**os.environ, "TOLD": str(tmp_path)},
+        env={**os.environ, "TOLD": str(tmp_path), "TEST_ALL": "1", "SLICE": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,

@@ -34,7 +34,9 @@ async def test_an_accounts_picture_where_there_are_none(make_site: Sites) -> Non
         ({"DISABLE_IMAGES": "true"}, "https://seccdn.libravatar.org/"),
     ):
         site = await make_site(**environ)
-        for shown in await _shown_with(site, TRACKER):
+        everything = await _shown_with(site, TRACKER)
+        assert everything
+        for shown in everything:
             assert "evil" not in shown
             assert shown.startswith(start) if start else shown == ""
 

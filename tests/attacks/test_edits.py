@@ -39,7 +39,9 @@ async def test_edited_words_are_made_safe_as_new_ones_are(site: Site) -> None:
     await change(site, own, {"comment": HOSTILE}, by=BOB)
     fields = {"comment": HOSTILE, "nick": "<img src=x>", "link": "javascript:alert(1)"}
     await change(site, other, fields, by=ADMIN)
-    for each in (await site.page())["data"]:
+    comments = (await site.page())["data"]
+    assert comments
+    for each in comments:
         assert "<script" not in each["comment"]
         assert "onerror" not in each["comment"]
         assert "javascript:" not in each["comment"].replace("javascript:alert(1))", "")

@@ -62,6 +62,7 @@ def test_it_is_a_compose_file() -> None:
 
 def test_everything_that_a_service_names_exists(services: dict[str, Any]) -> None:
     whole = read(FILE)
+    assert services
     for service in services.values():
         assert service.get("depends_on", {}).keys() <= services.keys()
         assert set(service["networks"]) <= whole["networks"].keys()

@@ -58,6 +58,7 @@ def test_each_purpose_has_a_lock_file() -> None:
 @pytest.mark.parametrize("name", NEEDED)
 def test_every_requirement_is_locked_in_a_version_that_it_allows(name: str) -> None:
     versions = locked(name)
+    assert NEEDED[name]
     for requirement in map(Requirement, NEEDED[name]):
         assert versions[canonicalize_name(requirement.name)] in requirement.specifier, requirement
 

@@ -457,7 +457,7 @@ async def test_each_node_is_asked_whether_it_flushes_by_itself(
 async def test_tokens_are_taken_on_masters_and_do_not_wait_for_replicas(
     own: RealCluster, open_store: Open
 ) -> None:
-    store = await open_store(Durability("replica", 1), asks_replicas=True)
+    store = await open_store(Durability("replica", 1), asks_replicas=True, seconds=60)
     masters = own.masters()
     replicas = [i for i in range(2 * MASTERS) if i not in masters]
 

@@ -106,12 +106,12 @@ async def test_every_answer_is_counted_under_its_route(served: Served) -> None:
 
 async def test_who_is_too_slow_or_one_too_many_is_counted(served: Served) -> None:
     slow = asyncio.create_task(counted_for(served, COUNT[:-5]))
-    await served.wait_for(1)
+    await served.read_all()
     (connection,) = served.state.connections
     connection.close_if_late(connection.since + BODY_SECONDS + 1, idle_seconds=5)
     assert await slow in (["other 408"], ["article_change 408"])
     kept = [await asyncio.open_unix_connection(str(served.path)) for _ in range(2)]
-    await served.wait_for(0)
+    await served.read_all()
     assert await counted_for(served) == ["other 503"]
     for _, writer in kept:
         writer.close()

@@ -55,10 +55,8 @@ async def trickle(site: Site, is_enough: Callable[[list[int]], bool]) -> list[in
     counts: list[int] = []
     deadline = time.monotonic() + PATIENCE
     while not is_enough(counts):
-        began = time.monotonic()
-        assert began < deadline, counts
+        assert time.monotonic() < deadline, counts
         answer = await site.count("/a")
-        assert time.monotonic() - began < 2
         counts.append(answer if isinstance(answer, int) else 0)
         assert isinstance(answer, int) or answer["errno"] == 503
         await asyncio.sleep(0.01)
@@ -127,11 +125,9 @@ async def test_sentinels_that_are_gone_or_frozen_do_not_prevent_asking_the_other
     ports = [free_port(), frozen.port, *(each.port for each in others)]
     frozen.signal(signal.SIGSTOP)
     for _ in range(2):
-        began = time.monotonic()
         store = Store(connect(calm.url_by(*ports), timeout=1.5), prefix="t", buckets=256)
         await store.create()
         await store.redis.close()
-        assert time.monotonic() - began < 1
     frozen.signal(signal.SIGCONT)
 
 

@@ -261,6 +261,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_runs_of_each_topic_are_kept_once_and_each_has_its_table() -> None:
     directory = ROOT / "bench/results"
+    assert [*directory.glob("*.json")]
     for file in directory.glob("*.json"):
         kept = json.loads(file.read_text())
         assert file.read_text() == f"{lines(kept)}\n", f"{file.name}: a run is a line"

@@ -37,7 +37,9 @@ async def asked(site: Site, method: str, path: str, body: Any = None, by: str = 
 
 
 async def test_the_operations_are_for_administrators_on_the_services_own_pages(site: Site) -> None:
-    for row in [row for row in TABLE if row.prefixes == (UI,)]:
+    own = [row for row in TABLE if row.prefixes == (UI,)]
+    assert own
+    for row in own:
         path = row.path.removeprefix("/") + QUERIES.get(row.route, "")
         body = BODIES.get(row.route)
         assert (await asked(site, row.method, path, body, by="nobody"))["errno"] == 401, row.route

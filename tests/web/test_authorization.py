@@ -361,6 +361,7 @@ def refusals(who: Who) -> dict[str, str]:
 def test_the_document_says_whom_the_endpoint_refuses() -> None:
     """Of each row that only some may ask for, whatever becomes of it behind that."""
     by_route = {row.route: row for row in TABLE}
+    assert documented()
     for (route, what), cells in documented().items():
         told = dict(zip(CALLERS, cells, strict=True))
         # A row may say what came of it, and not what was answered.

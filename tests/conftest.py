@@ -46,7 +46,7 @@ from .support.receivers import lasting_mail_server as lasting_mail_server
 from .support.receivers import mails as mails
 from .support.servers import RealServer, others, program_of, programs, running
 
-REAL = (*extent.REAL, *others())
+REAL = ("valkey", "redis", *others())
 EVERYWHERE = (*REAL, "cluster")
 KINDS = ("fake", *EVERYWHERE)
 FOLDERS = {"integration": REAL, "scripts": EVERYWHERE, "web": ("valkey", "cluster")}

@@ -187,16 +187,6 @@ async def test_trailers_fill_no_memory(url: str, own: Path, is_fast: bool, trail
         assert b" 200 " in await ask(served, READ)
 
 
-async def test_trailers_of_any_length_are_treated_alike_however_they_are_cut(both: Pair) -> None:
-    """Who: anybody. What: sends as many trailers as are allowed, in pieces, with requests after
-    them. Instead: all of it is answered, in order, with the fast path and without it."""
-    fitting = [f"X-{n}: {'y' * 100}" for n in range(100)]
-    for size in (100_000, 1000, 37):
-        stream = chunked(*fitting) + READ + chunked("X: y") + LAST
-        answer = await agreed(both, *(stream[i : i + size] for i in range(0, len(stream), size)))
-        assert answer.count(b"HTTP/1.1 200 OK\r\n") == 3
-
-
 @pytest.mark.parametrize(
     "garbage",
     [

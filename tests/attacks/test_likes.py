@@ -73,23 +73,6 @@ async def test_a_proxy_pays_for_those_who_like_behind_it(make_site: Sites) -> No
     assert [await like() for _ in range(3)] == [200] * 3
 
 
-async def test_a_like_that_changes_nothing_voids_no_page(site: Site) -> None:
-    """Who: anybody. What: takes back likes that nobody gave, over and over. Instead: the count
-    stays at zero, and the page's version stays as it is, so that cached pages are still valid."""
-    id = (await site.post("hello"))["objectId"]
-    reply = (await site.reply(await site.post("root"), "reply"))["objectId"]
-    first = await site.http.get("/api/comment?path=/p")
-    before = await version(site)
-    for target in (id, reply, "0" * 32):
-        for _ in range(5):
-            await site.send("PUT", f"/comment/{target}", {"like": False})
-    assert await version(site) == before
-    again = await site.http.get(
-        "/api/comment?path=/p", headers={"if-none-match": first.headers["etag"]}
-    )
-    assert again.status_code == 304
-
-
 async def test_a_like_shows_no_words_that_are_held(make_site: Sites) -> None:
     """Who: somebody who has the id of a held comment, from before it was held or from its author.
     What: likes it, to read it in the answer. Instead: the answer is byte for byte that for a

@@ -133,12 +133,6 @@ async def test_guesses_from_a_browser_that_is_known(site: Site, make_site: Sites
     assert sum(map(is_refused, answers)) == 5
 
 
-async def test_a_neighbour_of_an_account(site: Site, make_site: Sites) -> None:
-    """Who: somebody behind the owner's own address. What: guesses on where strangers may not any
-    more. Instead: the address has its limit besides, also where the account is known."""
-    assert sum(map(is_refused, await fail(site, 25))) == 5
-
-
 @pytest.mark.parametrize("headers", [PICTURE, FAR_PICTURE, OLD_PICTURE], ids=str)
 async def test_a_picture_that_takes_its_readers_attempts(
     site: Site, headers: dict[str, str]

@@ -91,21 +91,6 @@ def test_a_view_is_one_request_without_a_preflight_and_fills_all_families(
     assert views(service, path) == 1
 
 
-@pytest.mark.parametrize("attributes", ["async", "defer", ""])
-@pytest.mark.parametrize("place", ["head", "body"])
-def test_each_view_counts_one(
-    blog: Blog, service: Serving, reader: Visitor, path: str, attributes: str, place: str
-) -> None:
-    head, end = tag(service.url, attributes), ""
-    if place == "body":
-        head, end = end, head
-    url = blog.publish(path, elements("busuanzi_value_") + end, head)
-    for number in ("1", "2", "3"):
-        reader.open(url)
-        expect(reader.page.locator("#busuanzi_value_page_pv")).to_have_text(number)
-        assert views(service, path) == int(number)
-
-
 @pytest.mark.parametrize("at", [SCRIPT, "/js", "/js/lite", "/js/lite_pjax", "/js/jsonp"])
 def test_it_is_at_every_path_that_themes_have(
     blog: Blog, service: Serving, reader: Visitor, path: str, at: str

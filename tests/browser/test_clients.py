@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from footfall.errors import Duplicate
 from tests.support.serving import Serving, Skewed
@@ -138,15 +138,6 @@ def test_a_comment_appears_at_once_and_is_still_there_after_a_reload(
     expect(widget.count).to_have_text("2 Comments")
     expect(widget.item("Hello").locator(widget.client.nick)).to_have_text("Bea & Co")
     assert visitor.alerts == []
-
-
-def test_ctrl_enter_sends(embed: Embedding, visitor: Visitor) -> None:
-    widget = embed(visitor)
-    widget.box.locator("input[name=nick]").fill("Bea")
-    editor = widget.box.locator(widget.client.editor)
-    editor.fill("by keyboard")
-    editor.press("Control+Enter")
-    expect(widget.texts).to_have_text(["by keyboard"])
 
 
 def test_a_reply_appears_under_its_comment_and_names_whom_it_answers(
@@ -291,19 +282,6 @@ def greet(name):
 |---|---|
 | 1 | 2 |
 """
-
-
-def test_code_is_coloured(embed: Embedding, visitor: Visitor, write: Writer) -> None:
-    write(MARKDOWN)
-    widget = embed(visitor)
-    code = widget.texts.locator("pre code")
-    keyword = code.locator("span", has_text="def").first
-    assert colour(keyword) != colour(code)
-
-
-def colour(place: Locator) -> str:
-    found: str = place.evaluate("element => getComputedStyle(element).color")
-    return found
 
 
 @pytest.mark.rare

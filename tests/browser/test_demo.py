@@ -276,12 +276,6 @@ def test_lists_have_their_marks(demo: Demo, write: Writer) -> None:
     assert marks == [["list-item", kind, True] for kind in kinds]
 
 
-def test_without_a_forum_there_is_no_link_to_one(demo: Demo) -> None:
-    demo.open()
-    expect(demo.page.locator(".note", has_text="demonstration only")).to_be_visible()
-    expect(demo.page.get_by_text("forum")).to_be_hidden()
-
-
 @pytest.mark.rare
 def test_the_page_works_where_only_listed_sites_may_call(start: Start, visitor: Visitor) -> None:
     service = start(SECURE_DOMAINS="listed.localhost")
@@ -479,14 +473,6 @@ def test_a_link_to_one_comment_leads_to_it(demo: Demo, write: Writer) -> None:
     expect(demo.comment("number 0")).to_be_in_viewport()
 
 
-@pytest.mark.rare
-def test_the_page_is_the_same_under_api(busy_demo: Demo, service: Serving) -> None:
-    Writer(service.url, "/")("hello")
-    busy_demo.visitor.open(f"{busy_demo.url}/api/")
-    expect(busy_demo.comment("hello")).to_be_visible()
-    expect(busy_demo.reads).not_to_have_text("–")
-
-
 def test_the_page_lists_what_the_site_was_read_for_this_week(
     start: Start, visitor: Visitor
 ) -> None:
@@ -499,13 +485,6 @@ def test_the_page_lists_what_the_site_was_read_for_this_week(
     expect(listed.get_by_role("link", name="/a")).to_have_attribute(
         "href", "https://blog.example/a"
     )
-
-
-@pytest.mark.rare
-def test_without_a_list_there_is_no_heading_of_one(busy_demo: Demo) -> None:
-    busy_demo.open()
-    busy_demo.visitor.come_to_rest()
-    expect(busy_demo.page.get_by_text("Most read this week")).to_be_hidden()
 
 
 def test_the_snippets_that_the_page_offers_work_on_a_blog(

@@ -163,14 +163,6 @@ def test_the_number_is_the_one_by_which_pages_are_listed(
     expect(visitor.page.locator("li")).to_have_text(texts)
 
 
-@pytest.mark.rare
-@pytest.mark.parametrize("number", ["<b>", None, [1], {}])
-def test_what_is_no_number_is_not_shown(open_list: Any, number: Any) -> None:
-    visitor = open_list({"data": {"pages": [{"path": "/a", "views": number}]}})
-    expect(visitor.page.locator("li")).to_have_text(["/a"])
-    expect(visitor.page.locator("li span")).to_have_count(0)
-
-
 def test_links_may_lead_to_another_site_that_the_page_names(open_list: Any) -> None:
     body = '<ol data-footfall-top data-footfall-site="https://blog.example/en/"></ol>'
     visitor = open_list(pages("/a", "//evil.example", "/\\blog.example.evil.example"), body)
@@ -214,12 +206,3 @@ def test_each_list_asks_for_what_it_says(
         {"by": ["views"], "days": ["7"], "count": ["10"]},
         {"by": ["rising"], "days": ["30"], "count": ["5"]},
     ]
-
-
-@pytest.mark.rare
-def test_a_page_without_a_list_asks_nothing(
-    blog: Blog, service: Serving, visitor: Visitor, path: str
-) -> None:
-    visitor.open(blog.publish(path, "a page", tag(service.url)))
-    visitor.come_to_rest()
-    assert {sent.path for sent in visitor.asked(service.url)} == {"/top.js"}

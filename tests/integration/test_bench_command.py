@@ -22,7 +22,6 @@ from tests.support.requirements import give_up
 from tests.support.servers import free_port, wait_until
 from tests.support.serving import SOURCES, Serving, serving
 
-NAMESPACE = re.compile(r"/footfall-bench/[0-9a-f]{16}/\d{4}")
 # Of each row. The servers here do what they do from the first view on.
 # A busy machine keeps the last row's rate, too.
 QUICK = ("--seconds", "0.1", "--connections", "8", "--rate", "20")
@@ -67,40 +66,12 @@ def test_a_real_service_is_exact_and_says_so_to_people_and_programs(directory: P
 
 
 @pytest.mark.rare
-def test_only_paths_in_a_namespace_of_its_own_are_counted(start: Start, bench: Bench) -> None:
-    fake = start()
-    code, output = bench(fake.url, "--page", "/about, or not/")
-    assert (code, fake.pages) == (0, {"/about, or not/"}), output
-    assert fake.counts
-    assert all(NAMESPACE.fullmatch(path) for path in fake.counts)
-    assert len({path.rpartition("/")[0] for path in fake.counts}) == 1
-
-
-@pytest.mark.rare
-def test_comments_are_those_of_an_article_of_the_namespace(start: Start, bench: Bench) -> None:
-    fake = start()
-    assert bench(fake.url)[0] == 0
-    assert all(NAMESPACE.fullmatch(path) for path in fake.pages)
-
-
-@pytest.mark.rare
 def test_a_server_that_loses_one_view_in_a_hundred_is_found_out(start: Start, bench: Bench) -> None:
     fake = start(loses=100)
     code, output = bench(fake.url)
     lost = fake.views - fake.counts.total()
     assert code == 1
     assert f"Increments: LOST {lost} (accepted {fake.views:,}, counted" in output
-
-
-@pytest.mark.rare
-def test_a_server_that_counts_one_view_in_a_hundred_twice_is_found_out(
-    start: Start, bench: Bench
-) -> None:
-    fake = start(doubles=100)
-    code, output = bench(fake.url)
-    twice = fake.counts.total() - fake.views
-    assert code == 1
-    assert f"Increments: COUNTED TWICE {twice} (accepted {fake.views:,}, counted" in output
 
 
 def test_refusals_are_told_in_the_servers_words_and_count_as_errors(
@@ -133,17 +104,6 @@ def test_a_server_that_only_fails_is_not_asked_for_long(
     assert (outcome.gave_up, outcome.accepted) == (words, 0)
 
 
-@pytest.mark.rare
-def test_broken_connections_are_errors_and_what_was_on_them_is_unknown(
-    start: Start, bench: Bench
-) -> None:
-    fake = start(closes=10)
-    code, output = bench(fake.url)
-    assert code == 1
-    assert re.search(r"count a view: \d+ connections broke before the answer was there", output)
-    assert re.search(r"Increments: exact \(accepted .*, unknown \d+\)", output)
-
-
 def test_a_server_that_goes_away_ends_it_with_what_was_measured(start: Start, bench: Bench) -> None:
     fake = start(ends=5)
     code, output = bench(fake.url)
@@ -152,28 +112,6 @@ def test_a_server_that_goes_away_ends_it_with_what_was_measured(start: Start, be
     assert "read 50 counts  " not in output
     assert "Ended early, as no connection can be made: Connection refused" in output
     assert "but the counts cannot be read: Connection refused" in output
-
-
-@pytest.mark.rare
-def test_another_server_is_measured_if_the_counters_may_stay(start: Start, bench: Bench) -> None:
-    fake = start(is_footfall=False)
-    code, output = bench(fake.url)
-    assert code == 0
-    assert f"{fake.url}: a server of the Waline API 1.2.3" in output
-    # No command of ours removes them there.
-    left = r"^Left behind: counters of up to 1,000 paths, /footfall-bench/\S+/\*$"
-    assert re.search(left, output, re.M)
-
-
-@pytest.mark.rare
-def test_the_older_dialect_is_measured_too(start: Start, bench: Bench) -> None:
-    code, output = bench(start(base="").url)
-    assert (code, "Increments: exact" in output) == (0, True), output
-
-
-@pytest.mark.rare
-def test_an_address_may_be_that_of_the_api(start: Start, bench: Bench) -> None:
-    assert bench(f"{start().url}/api/")[0] == 0
 
 
 @pytest.mark.rare
@@ -224,11 +162,6 @@ def test_a_server_that_closes_connections_is_described_in_a_sentence(bench: Benc
 def test_an_unreachable_server_is_described_in_a_sentence(bench: Bench, url: str) -> None:
     code, output = bench(url.format(free_port()))
     assert (code, output.count("\n"), "Error: cannot reach http://" in output) == (1, 1, True)
-
-
-def test_what_is_no_address_is_refused_in_a_sentence(bench: Bench) -> None:
-    expected = "Error: 'count.example' is no address like https://count.example\n"
-    assert bench("count.example") == (1, expected)
 
 
 @pytest.mark.rare

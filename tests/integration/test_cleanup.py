@@ -79,13 +79,6 @@ def test_another_data_set_than_the_servers_is_found_out(
         assert counters(served) == counters(other) == ["there are no counters"]
 
 
-def test_a_server_that_refuses_reads_is_told_apart_from_another_data_set(
-    served: Serving, start: Start
-) -> None:
-    code, output = served.ask(*VERIFY, start(refuses_reads=True).url)
-    assert (code, "refuses to answer: HTTP 429: One at a time, please" in output) == (1, True)
-
-
 @pytest.mark.rare
 @EITHER
 def test_counters_that_may_stay_are_removed_by_the_command_that_is_named(
@@ -113,23 +106,6 @@ def test_a_signal_ends_it_and_takes_the_counters_away(
     assert counters(served) == ["there are no counters"]
 
 
-@pytest.mark.rare
-def test_a_second_signal_ends_it_without_a_report_and_takes_the_counters_away(
-    served: Serving, start: Start
-) -> None:
-    process = counting(served, "--retry-for", "600")
-    assert served.process is not None
-    # A service that hangs keeps the first signal's end waiting.
-    served.process.send_signal(signal.SIGSTOP)
-    process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGTERM)
-    served.process.send_signal(signal.SIGCONT)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode != 0, output
-    assert "Taken away: " in output
-    assert counters(served) == ["there are no counters"]
-
-
 def test_a_signal_before_anything_is_counted_leaves_nothing_in_redis(
     served: Serving, start: Start
 ) -> None:
@@ -142,29 +118,6 @@ def test_a_signal_before_anything_is_counted_leaves_nothing_in_redis(
     fake.is_over.set()
     output, _ = process.communicate(timeout=60)
     assert (process.returncode, fake.views) == (1, 0), output
-    assert counters(served) == ["there are no counters"]
-
-
-@pytest.mark.rare
-def test_a_restart_of_the_service_and_its_redis_changes_nothing(served: Serving) -> None:
-    process = counting(served)
-    served.stop(signal.SIGKILL)
-    served.start()
-    process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 130, output
-    assert "Taken away: " in output
-    assert counters(served) == ["there are no counters"]
-
-
-@pytest.mark.rare
-def test_a_service_that_is_gone_leaves_its_data_directory_to_the_command(served: Serving) -> None:
-    process = counting(served, "--retry-for", "0.3")
-    served.stop()
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 1, output
-    assert "Given up: nobody was answered" in output
-    assert "Taken away: " in output
     assert counters(served) == ["there are no counters"]
 
 

@@ -15,7 +15,7 @@ from footfall.domain.calendar import DAY_MS
 from footfall.driver import scripts
 from footfall.driver.client import connect
 from footfall.store import Store
-from tests.conftest import ADMIN, BOB, Site, Sites
+from tests.conftest import ADMIN, BOB, REAL, Site, Sites
 from tests.integration.test_import_past_views import Truth, imported, matches, visits
 from tests.support import extent
 from tests.support.backups import busy, everything, report, restored, taken
@@ -23,7 +23,7 @@ from tests.support.past_logs import lines, past_views
 from tests.support.servers import free_port, program_of, running, wait_until
 
 
-@pytest.fixture(scope="module", params=extent.servers(extent.REAL, __name__))
+@pytest.fixture(scope="module", params=extent.servers(REAL, __name__))
 def cluster(request: pytest.FixtureRequest, home: Path) -> Iterator[str]:
     """The URL of a cluster of one node."""
     port, bus = free_port(), free_port()

@@ -85,14 +85,6 @@ def test_a_command_in_this_process_leaves_nothing_behind(own: Path) -> None:
         assert state() == before
 
 
-def test_a_command_in_this_process_has_no_variables_but_its_own(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KEY_PREFIX", "somebodys")
-    done = invoke("config", directory=own, environ={"DATA_DIR": "mine"})
-    assert "KEY_PREFIX=ff" in done.output.splitlines()
-
-
 def test_what_would_end_in_a_traceback_fails_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "settings_of_environment", lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):

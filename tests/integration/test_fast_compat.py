@@ -22,28 +22,11 @@ PUT = b'{"requests":[{"method":"PUT","path":"%s/%s","body":%s},{}]}' % (
     INCREMENT,
 )
 WHERE = "where=%7B%22url%22%3A%22/%E4%BD%A0%22%7D"
-CASES = (
-    request("GET", f"{COUNTER}?{WHERE}"),
-    request("GET", f"/{COUNTER}?{WHERE}&count=1"),
-    request("PUT", f"{COUNTER}/{ID}", INCREMENT, JSON),
-    request("POST", COUNTER, b'{"url":"/a","time":1}', JSON),
-    request("POST", "/1.1/batch", PUT, JSON),
-    request("GET", "/api/counter?target=site-pv"),
-    request("POST", "/api/counter", b'{"action":"inc","target":"/a"}', JSON),
-    request("POST", "/api/counter", b'{"action":"batch_inc","requests":[{"target":"/a"}]}', JSON),
-)
 
 
 @pytest.fixture
 def url(servers: dict[str, RealServer]) -> str:
     return servers["valkey"].url
-
-
-@pytest.mark.usefixtures("no_asgi")
-@pytest.mark.parametrize("sent", CASES, ids=range(len(CASES)))
-async def test_its_requests_take_the_fast_path(url: str, home: Path, sent: bytes) -> None:
-    async with serve(url, home / "compat", is_fast=True, **SPOKEN) as served:
-        assert {each[:2] for each in await served.statuses(sent)} == {b"20"}
 
 
 async def test_both_paths_answer_it_alike(url: str, home: Path) -> None:

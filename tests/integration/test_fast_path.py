@@ -117,7 +117,9 @@ class Served:
         reading, idle = asyncio.ensure_future(reader.read(65536)), 0
         while not reading.done() and (has_end or idle < TURNS):
             await asyncio.sleep(0)
-            idle = idle + 1 if all(map(waits_for_more, self.state.connections)) else 0
+            # One that the server has closed is not among its connections any more: its end comes.
+            there = self.state.connections
+            idle = idle + 1 if there and all(map(waits_for_more, there)) else 0
         if not reading.done():
             reading.cancel()
             return None
@@ -127,7 +129,7 @@ class Served:
 def waits_for_more(connection: Any) -> bool:
     """Whether a connection does nothing until its client sends more."""
     if connection.is_done:
-        return not connection.pipeline
+        return not connection.pipeline and not connection.transport.is_closing()
     # An endpoint that waits for the rest of a body.
     return connection.is_in_body and bool(connection.cycle.message_event._waiters)
 

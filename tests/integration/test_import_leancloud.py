@@ -172,10 +172,6 @@ def test_a_wrong_key_is_said(storage: Storage, fetch: Fetch) -> None:
         fetch(key="other")
 
 
-def test_a_class_that_is_not_there_has_nothing(storage: Storage, fetch: Fetch) -> None:
-    assert fetch() == 0
-
-
 def test_a_server_that_never_ends_is_left(storage: Storage, fetch: Fetch) -> None:
     storage.classes["Counter"], storage.sorts = counters(3), False
     with pytest.raises(CannotFetch, match="does not sort"):
@@ -207,15 +203,6 @@ def test_a_file_of_one_class_is_not_gone_on_with_for_another(
     fetch()
     with pytest.raises(CannotFetch, match="name another file"):
         fetch("Comment")
-    assert kept(tmp_path) == ids(storage)
-
-
-def test_a_file_that_ends_in_its_first_line_is_begun_anew(
-    storage: Storage, fetch: Fetch, tmp_path: Path
-) -> None:
-    storage.classes["Counter"] = counters(3)
-    (tmp_path / "kept").write_text("#filetype:JSON-str")
-    assert fetch() == 3
     assert kept(tmp_path) == ids(storage)
 
 

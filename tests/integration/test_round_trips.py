@@ -153,15 +153,6 @@ async def test_a_page_costs_the_same_whatever_the_number_of_comments(
             assert sum(short.values()) < 25
 
 
-async def test_a_page_that_is_not_cached_is_read_in_one_trip(site: Site, trips: list[int]) -> None:
-    await site.post("first")
-    for size in (1, 2, 3):
-        await site.settled()
-        before = trips[0]
-        assert len((await site.page(pageSize=size))["data"]) == 1
-        assert trips[0] - before == 1
-
-
 async def test_a_page_that_was_read_in_one_trip_is_cached_until_an_account_changes(
     site: Site, trips: list[int]
 ) -> None:
@@ -210,17 +201,6 @@ async def test_requests_for_the_same_page_share_a_trip(
         scripts = admin.info("commandstats")["cmdstat_evalsha"]["calls"]
     assert [len(page["data"]) for page in pages] == [2] * 20
     assert scripts == 1
-
-
-async def test_a_page_is_read_when_redis_has_forgotten_the_script(
-    site: Site, kind: str, servers: dict[str, RealServer]
-) -> None:
-    for path in ("/p", "/q"):
-        await site.post("first", url=path)
-    with server_of(kind, servers).admin() as admin:
-        admin.script_flush()
-    pages = await asyncio.gather(site.page("/p"), site.page("/q"))
-    assert [len(page["data"]) for page in pages] == [1, 1]
 
 
 async def test_a_status_and_a_pin_change_a_page_in_one_step(site: Site, trips: list[int]) -> None:

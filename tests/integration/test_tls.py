@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import httpx
 import pytest
 import trustme
 import uvloop
@@ -34,7 +33,7 @@ from tests.support.servers import (
     running,
     wait_until,
 )
-from tests.support.serving import Serving, serving
+from tests.support.serving import Serving
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -176,15 +175,6 @@ def test_with_the_server_frozen_an_open_connection_and_a_new_one_give_up_in_time
             await store.redis.close()
 
     run(ask())
-
-
-def test_a_service_reaches_its_redis_over_tls(secured: Secured, directory: Path) -> None:
-    with serving(directory, REDIS_URL=secured.url()) as served:
-        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
-        assert served.output_of("check") == (
-            0,
-            "0 pages, 0 approved comments, 0 held, 1 counter, 0 problems\n",
-        )
 
 
 async def test_sentinels_and_their_master_are_reached_over_tls(

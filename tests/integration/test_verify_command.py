@@ -71,23 +71,6 @@ def test_it_goes_on_while_the_service_is_killed_and_started_again(
     assert report.ledger.longest_outage > 0.05
 
 
-def test_paths_are_of_a_namespace_of_its_own(start: Start, verify: Verify) -> None:
-    fake = start()
-    assert verify(fake.url)[0] == 0
-    # Drawn at random, so one of them may not have come up.
-    assert 5 < len(fake.counts) <= 10
-    assert all(re.fullmatch(r"/footfall-bench/[0-9a-f]{16}/\d{4}", path) for path in fake.counts)
-
-
-def test_a_fixed_rate_is_kept(start: Start, verify: Verify, directory: Path) -> None:
-    fake = start()
-    code, output = verify(fake.url, "--seconds", "0.5", "--rate", "100", "--json", "figures.json")
-    assert code == 0, output
-    figures = json.loads((directory / "figures.json").read_text())
-    # The first reads find out which server it is, and the last read the final counts.
-    assert 40 <= fake.views + fake.reads - 2 <= 100 * figures["seconds"] + 2
-
-
 @pytest.mark.parametrize(
     ("manners", "words"),
     [
@@ -101,25 +84,6 @@ def test_a_server_that_miscounts_one_view_in_twenty_is_found_out(
 ) -> None:
     code, output = verify(start(**manners).url)
     assert (code, bool(re.search(words, output))) == (1, True), output
-
-
-def test_refused_increments_are_neither_accepted_nor_unknown(start: Start, verify: Verify) -> None:
-    code, output = verify(start(refuses=5).url)
-    assert code == 0
-    assert re.search(r" [1-9]\d* refused; ", output)
-    assert re.search(r"  \d+ x HTTP 429: One at a time, please", output)
-    assert "Increments: exact" in output
-    assert "unknown" not in output
-
-
-@pytest.mark.rare
-@pytest.mark.parametrize("manners", [{"fails": 5}, {"closes": 5}], ids=str)
-def test_increments_that_may_have_happened_are_unknown(
-    start: Start, verify: Verify, manners: dict[str, Any]
-) -> None:
-    code, output = verify(start(**manners).url)
-    assert code == 0
-    assert re.search(r"Increments: exact \(accepted \d+, counted \d+, unknown [1-9]\d*\)", output)
 
 
 @pytest.mark.rare
@@ -138,11 +102,6 @@ def test_a_server_that_stays_away_is_given_up(start: Start, verify: Verify) -> N
     assert "Given up: nobody was answered for 0.3 seconds" in output
     assert "x cannot connect: Connection refused" in output
     assert "but the counts cannot be read: Connection refused" in output
-
-
-def test_a_server_that_answers_nobody_proves_nothing(start: Start, verify: Verify) -> None:
-    code, output = verify(start(fails=1).url)
-    assert (code, "Increments: exact (accepted 0, counted" in output) == (1, True), output
 
 
 @pytest.mark.rare

@@ -172,6 +172,7 @@ async def test_beyond_the_most_visitors_are_estimated_and_it_is_said(
     assert bytes_used < 20_000
 
 
+@pytest.mark.parametrize("kind", ["valkey"])
 async def test_who_was_not_noted_for_the_site_is_when_they_come_again(
     telling: Store, statistics: Statistics, monkeypatch: pytest.MonkeyPatch
 ) -> None:

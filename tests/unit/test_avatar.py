@@ -7,7 +7,6 @@ import pytest
 from footfall.app import open_process, open_store
 from footfall.config import BadSettings, Settings
 from footfall.render.avatar import compile_avatar
-from footfall.render.proxy import proxied
 from tests.support.sites import site_of
 
 RECORDED = {
@@ -75,11 +74,6 @@ def test_numbers_have_the_pictures_of_qq(
     assert compile_avatar(template, "")(nick, mail, "") == address
 
 
-@pytest.mark.parametrize("word", ["none", "false", "None "])
-def test_there_may_be_no_avatars(word: str) -> None:
-    assert compile_avatar(word, "https://proxy.example")("Bob", "bob@example.com", "") == ""
-
-
 def test_a_keyed_avatar_does_not_tell_the_mail() -> None:
     template = "https://p/{{mail|keyed}}?d=identicon"
     one, other = (compile_avatar(template, "", key) for key in ("a secret", "another"))
@@ -130,10 +124,6 @@ def test_a_template_that_fails_for_one_author_gives_no_picture() -> None:
 def test_a_name_cannot_leave_its_attribute() -> None:
     address = compile_avatar("https://p/{{nick}}", "")("\"><b onerror='a'>", "", "")
     assert address == "https://p/%22%3E%3Cb%20onerror=%27a%27%3E"
-
-
-def test_an_author_without_a_picture_needs_no_proxy() -> None:
-    assert proxied("", "https://proxy.example") == ""
 
 
 def test_a_keyed_template_without_a_key_stops_the_start() -> None:

@@ -1,29 +1,20 @@
 """The bench's arithmetic, which must be right before any run is."""
 
 import json
-import os
-from collections import defaultdict
-from dataclasses import replace
-from ipaddress import ip_address
 from pathlib import Path
-from random import Random
 
 import pytest
-from lupa.lua51 import LuaRuntime  # type: ignore[import-untyped]
 
-from bench import compare, lane, machine, summary
+from bench import lane, summary
 from bench.constructs import CONSTRUCTS
 from bench.measure import changes_among
-from bench.peers import checkout
 from bench.report import GOALS, MEASURES, Goal, markdown
 from bench.results import Results, lines
 from bench.run import Plan
-from bench.scenarios import QUICK, SCENARIOS, Headers
-from bench.scripts import added, worse
+from bench.scenarios import QUICK, SCENARIOS
+from bench.scripts import worse
 from bench.statistics.tables import RATES as STATISTICS_RATES
-from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
-from bench.visitors import ADDRESS_MARK, KNOWN_VISITORS, browser_headers, headers_of
-from footfall.loadtest.exchange import MARK
+from bench.stats import NOISE, Spread, percentile, ratios
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,16 +28,6 @@ def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed(
     assert percentile(range(100, 0, -1), share) == expected
 
 
-def test_no_values_have_no_percentile() -> None:
-    with pytest.raises(ValueError, match="no values, no percentile"):
-        percentile([], 0.5)
-
-
-def test_a_spread_is_median_least_and_greatest() -> None:
-    assert Spread.of([3.0, 1.0, 2.0]) == Spread(2.0, 1.0, 3.0, 3)
-    assert Spread.of([]) is None
-
-
 def test_ratios_are_taken_round_by_round() -> None:
     # The second minute was twice as fast for both, and each pair still has the ratio 2.
     assert ratios({0: 20.0, 1: 40.0}, {0: 10.0, 1: 20.0}) == Spread(2.0, 2.0, 2.0, 2)
@@ -58,88 +39,8 @@ def test_a_round_that_only_one_has_does_not_count() -> None:
     assert ratios({0: 1.0}, {0: 0.0}) is None
 
 
-def test_a_run_is_noisy_above_the_threshold() -> None:
-    assert (is_noisy(NOISE), is_noisy(NOISE + 0.001)) == (False, True)
-
-
 def test_changes_are_counted_among_requests_that_are_repeated_in_turn() -> None:
     assert [changes_among([True, False, True], sent) for sent in range(5)] == [0, 1, 1, 2, 3]
-
-
-def test_browser_headers_are_thirteen_and_never_the_same() -> None:
-    headers = browser_headers(Random(1), "/p")
-    assert len(headers) == 13
-    assert sum(MARK.decode() in value for _, value in headers) == 1
-
-
-def headers_by_address(kind: Headers) -> dict[str, set[str]]:
-    """address -> the browsers from there, of some requests"""
-    found = defaultdict[str, set[str]](set)
-    random = Random(1)
-    for n in range(4_000):
-        headers = dict(headers_of(kind, n, random, f"/{n}"))
-        found[headers["X-Forwarded-For"]].add(headers["User-Agent"])
-    return found
-
-
-def test_a_known_visitor_always_comes_from_one_address_with_one_browser() -> None:
-    browsers = headers_by_address("known")
-    assert 1_000 < len(browsers) <= KNOWN_VISITORS
-    assert {len(each) for each in browsers.values()} == {1}
-    assert ADDRESS_MARK not in browsers
-
-
-def test_of_four_requests_one_is_by_a_new_visitor() -> None:
-    random = Random(1)
-    made = [dict(headers_of("quarter-new", n, random, "/")) for n in range(8)]
-    is_new = [each["X-Forwarded-For"] == ADDRESS_MARK for each in made]
-    assert is_new == [True, False, False, False] * 2
-
-
-def test_every_scenario_draws_the_same_every_time() -> None:
-    for scenario in SCENARIOS:
-        small = replace(scenario, pool=64)
-        assert small.ops() == small.ops()
-    assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
-
-
-def wrk_lua() -> LuaRuntime:
-    lua = LuaRuntime()
-    lua.execute((ROOT / "bench/wrk.lua").read_text())
-    return lua
-
-
-def test_every_request_behind_a_proxy_has_another_number_and_another_visitor(
-    tmp_path: Path,
-) -> None:
-    requests = tmp_path / "requests"
-    requests.write_text(f"\x01 for {ADDRESS_MARK}\0" * 3)
-    lua = wrk_lua()
-    lua.globals().init(lua.table(str(requests), "7"))
-    # wrk makes one more request than it sends.
-    sent = [lua.globals().request() for _ in range(1 + 3 * 156)][1:]
-    numbers, addresses = zip(*(each.split(" for ") for each in sent), strict=True)
-    assert numbers == tuple(f"{8 + n:010d}" for n in range(3 * 156))
-    assert len({ip_address(each) for each in addresses}) == 3 * 156
-
-
-def test_a_visitor_returns_when_all_the_others_have_been_there() -> None:
-    visitor = wrk_lua().globals().visitor
-    assert visitor(7) == visitor(7 + 2**24)
-    for numbers in (range(4096), range(0, 2**24, 4096)):
-        assert len({ip_address(visitor(n)) for n in numbers}) == 4096
-
-
-def test_cpu_time_is_that_of_own_code_and_of_the_kernel(tmp_path: Path) -> None:
-    def used() -> machine.Process:
-        return machine.processes()[os.getpid()]
-
-    before = used()
-    while used().user == before.user:
-        sum(range(10_000))
-    while used().system == before.system:
-        (tmp_path / "file").write_bytes(b"x")
-    assert used().cpu > before.cpu
 
 
 @pytest.mark.rare
@@ -157,11 +58,6 @@ def test_a_quick_run_measures_counters_beside_nginx_the_least_and_another_checko
     assert {each.name for each in plan.scenarios} == set(QUICK)
     assert all(each.is_for(peer) for each in plan.scenarios for peer in plan.peers)
     assert plan.kinds[other].title == f"Footfall in {ROOT.name}"
-
-
-def test_a_directory_without_the_service_is_no_checkout(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="is no checkout of this service"):
-        checkout(tmp_path)
 
 
 def run_of(peer: str, round: int, rate: float, **fields: object) -> dict[str, object]:
@@ -201,10 +97,6 @@ def reported(scenario: str) -> Results:
     found.machine = {"cpu": "", "cores": 2, "system": "", "python": "", "fsync_us": 9}
     found.settings = {"cores": "", "rounds": 3, "seconds": 2, "noise": NOISE}
     return found
-
-
-def test_discarded_runs_are_in_no_figure() -> None:
-    assert results(170.0).ratio("inc", "nginx") == Spread(1.7, 1.7, 1.7, 3)
 
 
 def test_a_goal_is_measured_against_the_best_peer() -> None:
@@ -285,21 +177,6 @@ def test_new_runs_replace_those_of_their_topic(words: str, topic: str) -> None:
     assert Plan.parse(words.split()).topic == topic
 
 
-@pytest.mark.parametrize(("rate", "code"), [(100.0, 0), (80.0, 0), (70.0, 1)])
-def test_a_slowdown_beyond_the_band_fails(tmp_path: Path, rate: float, code: int) -> None:
-    old, new = tmp_path / "old.json", tmp_path / "new.json"
-    results(100.0).write(old)
-    results(rate).write(new)
-    assert compare.main([str(old), str(new)]) == code
-
-
-def test_a_wrong_count_fails_however_fast(tmp_path: Path) -> None:
-    old, new = tmp_path / "old.json", tmp_path / "new.json"
-    results(100.0).write(old)
-    results(900.0, is_exact=False, verdict="LOST 1").write(new)
-    assert compare.main([str(old), str(new)]) == 1
-
-
 def test_instructions_are_compared_where_both_have_them() -> None:
     stored = {"codec.body": {"cpu_us": 1.0, "instructions": 1000.0}, "gone": {"cpu_us": 1.0}}
     slow_but_same = {"codec.body": {"cpu_us": 9.0, "instructions": 1001.0}}
@@ -321,20 +198,6 @@ def test_html_may_not_grow_at_all_and_time_as_the_machine_does() -> None:
     assert worse(slower, stored) == []
     (line,) = worse(slower | {"rendering 4": {"us_a_byte": 8.0, "bytes_a_byte": 3.01}}, stored)
     assert line.startswith("rendering 4: bytes_a_byte is 1.00 times the stored 3")
-
-
-def test_figures_of_something_new_are_stored_on_the_scale_of_the_others() -> None:
-    stored = {f"script {n}": {"redis_us": 2.0} for n in range(3)}
-    # The machine is half as fast today.
-    now = {"a new one": {"redis_us": 10.0}} | {name: {"redis_us": 4.0} for name in stored}
-    assert added(now, stored) == {"a new one": {"redis_us": 5.0}} | stored
-
-
-def test_bytes_of_something_new_are_stored_as_they_are() -> None:
-    stored = {"rendering 1": {"us_a_byte": 2.0, "bytes_a_byte": 3.0}}
-    now = {name: {"us_a_byte": 4.0, "bytes_a_byte": 6.0} for name in ("rendering 1", "rendering 2")}
-    found = {"rendering 2": {"us_a_byte": 2.0, "bytes_a_byte": 6.0}}
-    assert added(now, stored) == stored | found
 
 
 def test_every_construct_has_stored_figures() -> None:

@@ -3,14 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from bench.least import (
-    ALLOWANCE_SECONDS,
-    ALLOWED_CHANGES,
-    MAX_ADDRESSES,
-    Allowances,
-    Batches,
-    prepare,
-)
+from bench.least import Batches, prepare
 
 
 class Wire(asyncio.Transport):
@@ -48,18 +41,3 @@ async def test_what_a_turn_asks_leaves_in_one_write_and_each_gets_its_own_reply(
     redis.data_received(b"*2\r\n:7\r\n:9\r\n$1\r")
     redis.data_received(b"\n8\r\n")
     assert replies == [("a", 7), ("c", 9), ("b", b"8")]
-
-
-def test_an_address_has_an_allowance_for_a_while() -> None:
-    allowances = Allowances()
-    taken = [allowances.take(b"192.0.2.1", 5.0) for _ in range(ALLOWED_CHANGES + 1)]
-    assert taken == [True] * ALLOWED_CHANGES + [False]
-    assert allowances.take(b"192.0.2.2", 5.0)
-    assert allowances.take(b"192.0.2.1", 5.0 + ALLOWANCE_SECONDS)
-
-
-def test_addresses_are_forgotten_when_there_are_many() -> None:
-    allowances = Allowances()
-    for n in range(3 * MAX_ADDRESSES):
-        allowances.take(b"%d" % n, 5.0)
-    assert len(allowances.taken) <= MAX_ADDRESSES

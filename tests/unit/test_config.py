@@ -126,13 +126,6 @@ def test_false_is_not_a_forbidden_word() -> None:
         Settings.from_env({"FORBIDDEN_WORDS": "false"})
 
 
-def test_false_switches_off_settings_that_are_no_flags_as_in_the_reference() -> None:
-    settings = Settings.from_env(
-        {"AVATAR_PROXY": "false", "IMAGE_PROXY": "False", "LEVELS": "false"}
-    )
-    assert (settings.avatar_proxy, settings.image_proxy, settings.levels) == ("", "", ())
-
-
 @pytest.mark.parametrize("text", ["https://a@b.example/", "https://b.example\\c", "https://b c/"])
 def test_a_proxy_is_an_address_that_can_be_read_in_one_way(text: str) -> None:
     with pytest.raises(BadSettings, match="IMAGE_PROXY=.*without user, blanks and backslashes"):

@@ -31,11 +31,6 @@ def test_each_day_stands_beside_its_day_of_the_period_before() -> None:
     assert [row.at for row in rows] == [1795910400, 1795996800]
 
 
-def test_a_class_that_counts_as_people_is_no_bot() -> None:
-    rows = rows_of(report([11, 31], people=frozenset({"seo"})), 1, WORDS)
-    assert [(row.people, row.bots, row.before) for row in rows] == [(31, 0, 11)]
-
-
 @pytest.mark.parametrize(
     ("views", "days", "told"),
     [
@@ -66,14 +61,3 @@ def test_the_top_of_a_chart_is_the_highest_day_of_both_periods() -> None:
     rows = rows_of(report([5_001, 0, 31, 41]), 2, WORDS)
     chart = chart_of(rows, WORDS, has_visitors=False)
     assert (chart.first, chart.last, chart.top) == ("Nov 29, 2026", "Nov 30, 2026", "5,000")
-
-
-def test_a_number_of_visitors_that_is_an_estimate_says_so() -> None:
-    found = report([1, 1, 11, 11])._replace(most_exact=1)
-    assert period_of(found, 2, WORDS, has_visitors=True).visitors == "≈ 4 visitors"
-
-
-def test_days_without_those_before_are_not_compared() -> None:
-    found = report([11, 31])
-    assert [row.before for row in rows_of(found, 2, WORDS)] == [0, 0]
-    assert period_of(found, 2, WORDS, has_visitors=False).before == ""

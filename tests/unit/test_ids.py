@@ -24,9 +24,5 @@ def test_an_id_says_when_and_on_which_page_it_was_made() -> None:
     assert split(id)[1] == digest("/p")
 
 
-def test_two_processes_make_different_ids_in_the_same_millisecond() -> None:
-    assert IdGenerator().new(NOW, "/p") != IdGenerator().new(NOW, "/p")
-
-
 def test_a_text_that_is_no_id_is_recognised() -> None:
     assert not any(map(is_id, ("", "1", "w" * 32, "A" * 32, "0" * 31, "0" * 33, "é" * 32)))

@@ -8,20 +8,12 @@ import pytest
 
 from footfall.driver.keys import MAX_PACKED_BYTES
 from footfall.loadtest import exchange
-from footfall.loadtest.exchange import (
-    MARK,
-    Address,
-    Answer,
-    Connection,
-    numbered,
-    printable,
-    request,
-)
+from footfall.loadtest.exchange import MARK, Address, Answer, Connection, numbered, request
 from footfall.loadtest.histogram import Histogram, rank
 from footfall.loadtest.load import Outcome, Verdict
 from footfall.loadtest.report import BenchReport, BenchRow, Ending
 from footfall.loadtest.target import ID_BYTES, NAMESPACE, Target, counts_in
-from footfall.loadtest.workload import PATHS, zipf
+from footfall.loadtest.workload import PATHS
 
 HERE = Address("http", "127.0.0.1", 1)
 
@@ -113,18 +105,6 @@ def test_an_answer_is_whole_wherever_it_was_divided(
         assert (received.status, received.body, received.is_last) == (200, b"hello", False)
 
 
-def test_an_answer_without_a_length_ends_with_its_connection(
-    pair: tuple[Connection, socket.socket],
-) -> None:
-    connection, server = pair
-    server.send(b"HTTP/1.0 200 OK\r\n\r\nhello")
-    assert connection.receive() is None
-    server.close()
-    received = connection.receive()
-    assert received
-    assert (received.body, received.is_last) == (b"hello", True)
-
-
 def test_an_answer_that_breaks_off_is_an_error(pair: tuple[Connection, socket.socket]) -> None:
     connection, server = pair
     server.send(LENGTH[:-1])
@@ -182,10 +162,6 @@ def test_a_refusal_is_told_in_the_servers_words(status: int, body: bytes, refusa
         assert said.refusal == refusal
 
 
-def test_a_servers_words_are_shortened_and_harmless() -> None:
-    assert printable("\x1b]0;title\x07" + "x" * 1000) == "?]0;title?" + "x" * 190
-
-
 @pytest.mark.parametrize(
     ("body", "counts"),
     [
@@ -215,10 +191,6 @@ def test_a_histogram_agrees_with_the_sorted_values_to_three_digits() -> None:
     assert (histogram.n, histogram.greatest) == (10_000, max(values))
 
 
-def test_an_empty_histogram_has_no_percentile() -> None:
-    assert Histogram().at(0.99) == 0
-
-
 @pytest.mark.parametrize(
     ("counted", "is_exact", "word"),
     [(99, False, "LOST 1"), (100, True, "exact"), (104, True, "exact"), (105, False, "TWICE 1")],
@@ -226,14 +198,6 @@ def test_an_empty_histogram_has_no_percentile() -> None:
 def test_a_verdict_allows_for_increments_in_flight(counted: int, is_exact: bool, word: str) -> None:
     verdict = Verdict(accepted=100, counted=counted, unknown=4)
     assert (verdict.is_exact, word in str(verdict)) == (is_exact, True)
-
-
-def test_zipf_prefers_the_first() -> None:
-    ranks = zipf(Random(1), 100)
-    drawn = [next(ranks) for _ in range(10_000)]
-    # 1 of 5.19, which is the sum of the first hundred reciprocals.
-    assert drawn.count(0) / len(drawn) == pytest.approx(1 / 5.19, rel=0.1)
-    assert set(drawn) <= set(range(100))
 
 
 def report_of(*outcomes: Outcome) -> BenchReport:

@@ -92,12 +92,6 @@ async def test_answers_and_refusals_are_said_in_it(site: Site) -> None:
     assert (await ask("PATCH", "article"))["code"] == 405
 
 
-async def test_the_export_is_in_its_envelope(site: Site) -> None:
-    by = {"authorization": f"Bearer {ADMIN.id}"}
-    answer = (await site.http.get("/other/db", headers=by)).json()
-    assert (answer["code"], answer["result"]["type"]) == (0, "waline")
-
-
 @pytest.mark.parametrize("row", FOR_PAGES, ids=lambda row: row.route)
 async def test_the_pages_operations_answer_in_theirs(make_site: Sites, row: Row) -> None:
     site = make_site.without_accounts()

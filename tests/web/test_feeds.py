@@ -177,19 +177,3 @@ async def test_an_empty_feed_has_todays_date_and_changes_with_the_day(
         known = {"if-none-match": first.headers["etag"]}
         assert (await feed(told, f"?format=atom&{query}", known)).status_code == 304
         told.clock.now += 82_800_000
-
-
-async def test_a_day_changes_nothing_of_a_feed_with_comments(told: Site) -> None:
-    await told.post("one")
-    before = await feed(told)
-    told.clock.now += 86_400_000
-    assert (await feed(told)).content == before.content
-
-
-async def test_an_empty_feed_is_valid(told: Site) -> None:
-    for format in ("rss", "atom"):
-        answer = await feed(told, f"?format={format}&path=/none")
-        assert ElementTree.fromstring(answer.content) is not None
-    assert (await told.http.get("/comment/rss")).status_code == 200
-    assert (await told.http.post("/comment/rss")).status_code == 405
-    assert (await told.http.head("/api/comment/rss")).content == b""

@@ -99,12 +99,6 @@ async def test_a_proxys_visitors_take_tokens_and_the_proxy_takes_none(make_site:
     assert [await ask(), await ask()] == [200, 200]
 
 
-async def test_reading_takes_no_tokens(make_site: Sites) -> None:
-    site = await make_site(STRANGER, COUNTER_RATE="0.001")
-    for _ in range(300):
-        assert await site.get("/article", path="/a") == 0
-
-
 async def test_at_the_limit_old_counters_are_counted_and_new_ones_refused(site: Site) -> None:
     room = site.store.quota
     room._limit = 3

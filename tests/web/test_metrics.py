@@ -141,20 +141,6 @@ async def test_a_scrape_leaves_out_what_is_stored_if_redis_does_not_say(site: Si
     assert not STORED & (await scrape(site)).keys()
 
 
-async def test_an_empty_store_has_zero_of_everything(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(site.store.scale, "reading", Size(Kind(0, 0), Kind(0, 0)))
-    monkeypatch.setattr(site.store.scale, "refresh", _at_once)
-    values = await scrape(site)
-    stored = {name: value for name, value in values.items() if name in STORED}
-    assert stored == {"footfall_counters": 0, "footfall_comments": 0}
-
-
-async def _at_once(wait_seconds: float) -> None:
-    pass
-
-
 async def test_what_waits_for_people_and_the_last_backup_are_known(site: Site) -> None:
     assert (await scrape(site))["footfall_backup_last_success_timestamp_seconds"] == 0
     for text, status in {"a": "approved", "b": "waiting", "c": "waiting", "d": "spam"}.items():
@@ -237,14 +223,6 @@ async def test_metrics_are_readable_for_scrapers_and_not_for_other_sites(site: S
     assert (head.status_code, head.content) == (200, b"")
     refused = await site.http.post("/metrics")
     assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
-
-
-async def test_services_in_one_process_do_not_share_figures(make_site: Sites) -> None:
-    one, other = await make_site(), await make_site()
-    await one.post("hello")
-    await one.page()
-    assert (await scrape(one))["footfall_kept_pages_bytes"] > 0
-    assert (await scrape(other))["footfall_kept_pages_bytes"] == 0
 
 
 @pytest.mark.usefixtures("known")

@@ -169,20 +169,6 @@ async def test_a_page_has_its_own_days_and_hours(site: Site) -> None:
     assert 'href="https://blog.example/a"' in answer.text
 
 
-@pytest.mark.parametrize("query", ["days=1e9", "days=-1", "days=30&days=90", "path=&days=", "x=1"])
-async def test_a_period_that_is_not_offered_is_thirty_days(site: Site, query: str) -> None:
-    answer = await opened(site, f"/ui/statistics?{query}")
-    assert "Last 30 days" in words_in(answer)
-
-
-async def test_without_visitors_there_are_views_alone(site: Site) -> None:
-    for path in ("/ui/", "/ui/statistics"):
-        told = words_in(await opened(site, path))
-        assert "Visitors" not in told
-        assert "by bots" not in told
-    assert "STATISTICS=visitors" in words_in(await opened(site))
-
-
 async def test_visitors_and_bots_are_told_where_they_are_kept(make_site: Sites) -> None:
     site = await with_bots(make_site)
     answer = await opened(site)
@@ -235,15 +221,6 @@ async def test_without_statistics_the_rest_is_shown_and_how_to_begin(make_site: 
     assert "hello" in words_in(answer)
     assert "<svg class" not in answer.text
     assert "STATISTICS=views" in words_in(await opened(site, "/ui/statistics?path=/p"))
-
-
-async def test_comments_of_a_site_without_address_are_shown_without_a_link(
-    make_site: Sites,
-) -> None:
-    site = await make_site()
-    await site.post("hello")
-    await site.settled()
-    assert "Reply" not in words_in(await opened(site))
 
 
 # What strangers have written.
@@ -357,13 +334,6 @@ async def test_it_is_in_the_language_that_was_chosen_or_that_the_browser_prefers
     assert f"<h1>{heading}</h1>" in answer.text
 
 
-async def test_a_chosen_language_goes_on_with_each_link(site: Site) -> None:
-    shape = Shape((await opened(site, "/ui/?lng=de")).text)
-    links = [link for link in shape.links if link.startswith("./")]
-    assert len(links) > 12
-    assert all("lng=de" in link for link in links)
-
-
 def test_the_menu_is_that_of_the_other_pages() -> None:
     script = (PAGES / "main.js").read_text()
     (pages,) = re.findall(r"const PAGES = \{(.*?)\};", script)
@@ -402,14 +372,6 @@ async def test_a_class_of_bots_is_counted_as_people_and_back(site: Site, asked: 
     assert asked.calls == [("feed-reader", True), ("feed-reader", False)]
     answer = await sent(site, {"class": "seo", "as": "people"}, "people?lng=de")
     assert answer.headers["location"] == "./?lng=de#bots"
-
-
-@pytest.mark.parametrize("fields", [{}, {"class": "mara"}, {"class": "", "as": "people"}], ids=str)
-async def test_what_is_no_class_is_refused(
-    site: Site, asked: Asked, fields: dict[str, str]
-) -> None:
-    assert (await sent(site, fields)).status_code == 404
-    assert asked.calls == []
 
 
 @pytest.mark.parametrize("cookie", [None, "footfall=bob", "footfall=nobody"])

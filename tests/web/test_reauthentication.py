@@ -269,11 +269,6 @@ async def test_nobody_ends_the_log_ins_of_others(mara: Person, tom: Person) -> N
     assert (await mara.who())["display_name"] == "Mara"
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE"])
-async def test_log_ins_are_their_owners(site: Site, method: str) -> None:
-    assert await site.send(method, "/api/token/sessions") == {"errno": 401, "errmsg": ""}
-
-
 async def test_a_log_in_that_has_ended_meanwhile_changes_nothing(tom: Person) -> None:
     thief = await tom.log_in()
     accounts, found = tom.site.store.accounts, tom.site.store.accounts.change

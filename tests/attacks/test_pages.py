@@ -125,20 +125,6 @@ async def test_a_long_name_that_a_thousand_replies_repeat(site: Site, flood: Flo
 
 
 @pytest.mark.rare
-async def test_thousands_of_held_replies_before_an_administrator(site: Site, flood: Flood) -> None:
-    """Who: a spammer whose comments are held. What: writes thousands of held replies, which only
-    administrators see, to make their pages enormous. Instead: the same limits hold for them."""
-    root = await flood.post(flood.comment("<p>root</p>"))
-    await flood.replies(root, 5)
-    await flood.replies(root, 2500, status="spam")
-    (seen,) = (await site.page(by=ADMIN))["data"]
-    assert len(seen["children"]) == 1000
-    assert seen["more"] == {"replies": 1505}
-    (public,) = (await site.page())["data"]
-    assert (len(public["children"]), "more" in public) == (5, False)
-
-
-@pytest.mark.rare
 @pytest.mark.parametrize("order", ["insertedAt_desc", "insertedAt_asc", "like_desc"])
 async def test_thousands_of_held_roots_before_an_administrator(
     site: Site, flood: Flood, order: str, request: pytest.FixtureRequest

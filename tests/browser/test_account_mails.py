@@ -215,28 +215,3 @@ def test_whoever_came_from_a_page_confirms_and_finds_a_password_and_is_logged_in
     with opened.value.expect_event("close"):
         log_in_by_code(opened.value, "three brown teapots", code)
     expect(widget.box.locator("input[name=nick]")).to_have_count(0)
-
-
-@pytest.mark.rare
-def test_another_mail_is_confirmed_by_whoever_is_logged_in(
-    mailing: Mailing, new_visitor: NewVisitor
-) -> None:
-    page = new_visitor(**PHONE).page
-    page.goto(f"{mailing.service.url}/ui/login")
-    register(page)
-    confirm(page, mailing.link())
-    page.get_by_role("link", name="Log in").click()
-    log_in(page, MARA["Password"])
-    expect(page.get_by_role("heading", name="Comments")).to_be_visible()
-    page.goto(f"{mailing.service.url}/ui/profile")
-    page.locator("[data-form=mail]").get_by_label("Mail").fill("mara@new.example")
-    page.locator("[data-form=mail]").get_by_role("button", name="Save").click()
-    prove(page, "Your present password", MARA["Password"])
-    expect(page.get_by_text("A link is on its way to mara@new.example")).to_be_visible()
-    page.goto(mailing.link())
-    expect(page.get_by_label("Password")).to_be_hidden()
-    page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_text("the address is confirmed")).to_be_visible()
-    page.goto(f"{mailing.service.url}/ui/profile")
-    expect(page.get_by_text("mara@new.example")).to_be_visible()
-    assert mailing.mails.wait(3)[2][0] == MARA["Mail"]

@@ -14,7 +14,7 @@ from tests.support.serving import Serving, started
 from .blog import Blog
 from .conftest import NewVisitor, Start
 from .packages import busuanzi
-from .test_counter import BY_PERSON, NO_STORAGE, PERSON, views
+from .test_counter import PERSON, views
 from .visitor import Sent, Visitor
 
 SCRIPT = "/busuanzi/2.3/busuanzi.pure.mini.js"
@@ -249,20 +249,6 @@ def test_an_answer_without_numbers_leaves_the_words_and_hides_containers(
     expect_containers(visitor)
 
 
-@pytest.mark.rare
-def test_a_blog_that_is_not_on_the_list_is_refused_and_whole(
-    blog: Blog, start: Start, visitor: Visitor, path: str
-) -> None:
-    visitor.forgive("403 (Forbidden)")
-    service = start(COMPAT="busuanzi", SECURE_DOMAINS="listed.localhost")
-    url = blog.publish(path, elements("busuanzi_value_"), tag(service.url))
-    visitor.open(url.replace("127.0.0.1", "other.localhost"))
-    visitor.come_to_rest()
-    expect(visitor.page.locator("#busuanzi_value_page_pv")).to_have_text("-")
-    visitor.open(url.replace("127.0.0.1", "listed.localhost"))
-    expect(visitor.page.locator("#busuanzi_value_page_pv")).to_have_text("1")
-
-
 def test_an_owner_whom_count_js_leaves_out_reads_and_does_not_count(
     blog: Blog, service: Serving, visitor: Visitor, path: str
 ) -> None:
@@ -271,19 +257,6 @@ def test_an_owner_whom_count_js_leaves_out_reads_and_does_not_count(
     visitor.open(blog.publish(path, elements("busuanzi_value_"), tag(service.url)))
     expect(visitor.page.locator("#busuanzi_value_page_pv")).to_have_text("1")
     assert views(service, path) == 1
-
-
-@pytest.mark.rare
-@pytest.mark.parametrize("storage", NO_STORAGE)
-def test_a_browser_that_stores_nothing_is_counted(
-    blog: Blog, service: Serving, visitor: Visitor, path: str, storage: str
-) -> None:
-    visitor.context.add_init_script(BY_PERSON)
-    visitor.context.add_init_script(
-        f"Object.defineProperty(window, 'localStorage', {NO_STORAGE[storage]})"
-    )
-    visitor.open(blog.publish(path, elements("busuanzi_value_"), tag(service.url)))
-    expect(visitor.page.locator("#busuanzi_value_page_pv")).to_have_text("1")
 
 
 # busuanzi's own script, as npm has it: a module, to which a page must say so.

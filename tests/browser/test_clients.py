@@ -353,21 +353,6 @@ def test_a_comment_that_is_too_long_is_refused_with_an_alert(
 
 
 @pytest.mark.rare
-@ends
-def test_a_second_comment_within_the_minute_is_refused(
-    blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
-) -> None:
-    widget = Embedding(blog, start(IPQPS="60"), client, path)(visitor)
-    widget.write("one")
-    expect(widget.texts).to_have_text(["one"])
-    with visitor.page.expect_event("dialog"):
-        widget.write("two")
-    (said,) = visitor.alerts
-    assert re.fullmatch(r"Comment too fast! Try again in (1 minute|\d\d seconds)\.", said)
-    expect(widget.texts).to_have_text(["one"])
-
-
-@pytest.mark.rare
 @third
 def test_a_comment_that_waits_is_shown_to_its_author_alone_and_says_that_it_waits(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
@@ -410,23 +395,6 @@ def test_a_list_that_could_not_be_loaded_is_loaded_on_demand(
     serving.start()
     refresh.click()
     expect(widget.texts).to_have_text(["there again"])
-
-
-@pytest.mark.rare
-@later
-def test_a_path_of_many_scripts_and_marks_has_its_own_comments_and_numbers(
-    blog: Blog, service: Serving, client: Client, visitor: Visitor, path: str
-) -> None:
-    path = f"{path}/文章 & più/100%/"
-    embed = Embedding(blog, service, client, path)
-    widget = embed(visitor, reaction=[DOT, DOT])
-    widget.write("好的")
-    expect(widget.texts).to_have_text(["好的"])
-    widget.vote(1)
-    expect(widget.votes).to_have_text(["0", "1"])
-    visitor.reload()
-    expect(widget.texts).to_have_text(["好的"])
-    expect(widget.votes).to_have_text(["0", "1"])
 
 
 @third

@@ -401,23 +401,6 @@ def test_where_statistics_are_not_public_the_words_stay(
 
 
 @pytest.mark.rare
-def test_a_blog_that_is_not_on_the_list_is_refused_and_whole(
-    blog: Blog, start: Start, visitor: Visitor, path: str
-) -> None:
-    visitor.forgive("403 (Forbidden)")
-    service = start(SECURE_DOMAINS="listed.localhost")
-    url = blog.publish(path, f"<p>Text</p>{OWN_VIEWS}{OWN_COMMENTS}", tag(service.url))
-    visitor.open(url.replace("127.0.0.1", "other.localhost"))
-    visitor.come_to_rest()
-    expect(visitor.page.locator("p")).to_have_text("Text")
-    expect(shown(visitor, "views")).to_be_empty()
-    expect(shown(visitor, "comments")).to_be_empty()
-    visitor.open(url.replace("127.0.0.1", "listed.localhost"))
-    expect(shown(visitor, "views")).to_have_text("1")
-    expect(shown(visitor, "comments")).to_have_text("0")
-
-
-@pytest.mark.rare
 def test_another_host_cannot_be_reached_and_asking_one_is_told(
     blog: Blog, new_visitor: NewVisitor, path: str
 ) -> None:

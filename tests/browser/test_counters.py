@@ -8,7 +8,6 @@ from footfall.model import NO_VIEWS
 from tests.support.serving import Serving
 
 from .blog import Blog
-from .clients import CLIENTS
 from .conftest import NewVisitor, Start
 from .counters import (
     FLUID_NUMBERS,
@@ -21,7 +20,7 @@ from .counters import (
     next_post,
     next_visitors,
 )
-from .visitor import Sent, Visitor
+from .visitor import Visitor
 
 COUNT = ".leancloud-visitors-count"
 PAGE = "/2020/你好/"
@@ -88,28 +87,6 @@ def test_next_lists_the_counts_of_posts_and_counts_none(
     assert [views(speaking, each) for each in (PAGE, "/never/", path)] == [2, 0, 0]
 
 
-@pytest.mark.rare
-def test_a_slash_behind_the_address_does_no_harm(
-    blog: Blog, speaking: Serving, visitor: Visitor, path: str
-) -> None:
-    opened(visitor, blog, path, next_post(f"{speaking.url}/", path))
-    expect(visitor.page.locator(COUNT)).to_have_text("1")
-    assert views(speaking, path) == 1
-
-
-@pytest.mark.rare
-def test_next_with_another_key_is_refused(
-    blog: Blog, start: Start, visitor: Visitor, path: str
-) -> None:
-    """Nothing is counted, and the page does not break."""
-    service = start(COMPAT="leancloud", LEANCLOUD_APP_KEY="another")
-    visitor.forgive("401")
-    visitor.forgive("LeanCloud Counter Error")
-    opened(visitor, blog, path, next_post(service.url, path))
-    expect(visitor.page.locator(COUNT)).to_have_text("")
-    assert views(service, path) == 0
-
-
 @pytest.mark.parametrize("kind", ["leancloud", "openkounter"])
 def test_fluid_counts_the_site_its_visitors_and_the_page(
     blog: Blog, speaking: Serving, new_visitor: NewVisitor, kind: str
@@ -128,15 +105,6 @@ def test_fluid_counts_the_site_its_visitors_and_the_page(
     for shown, number in zip(numbers(visitor, kind), ("3", "2", "2"), strict=True):
         expect(shown).to_have_text(number)
     assert [views(speaking, each) for each in ("site-pv", "site-uv", PAGE)] == [3, 2, 2]
-
-
-@pytest.mark.rare
-def test_fluid_counts_an_index_as_its_folder(
-    blog: Blog, speaking: Serving, visitor: Visitor, path: str
-) -> None:
-    opened(visitor, blog, f"{path}/index.html", fluid(speaking.url, "leancloud"))
-    expect(visitor.page.locator("#leancloud-page-views")).to_have_text("1")
-    assert views(speaking, f"{path}/") == 1
 
 
 @pytest.mark.parametrize("valine", VALINES, ids=str)
@@ -166,40 +134,3 @@ def test_valine_lists_the_counts_of_posts(
     expect(shown).to_have_text("1")
     assert asked(visitor, speaking, "/Counter") == ["GET"]
     assert views(speaking, PAGE) == 1
-
-
-@pytest.mark.rare
-def test_one_page_is_one_counter_whichever_client_it_has(
-    blog: Blog, speaking: Serving, new_visitor: NewVisitor
-) -> None:
-    """A site may move from one to the other, and its readers' old tabs come back."""
-    waline = CLIENTS[-1]
-    bodies = [
-        (next_post(speaking.url, PAGE), COUNT),
-        *((valine.body(speaking.url, PAGE), COUNT) for valine in VALINES),
-        (fluid(speaking.url, "leancloud"), "#leancloud-page-views"),
-        (fluid(speaking.url, "openkounter"), "#openkounter-page-views"),
-        (
-            waline.views_element(PAGE) + waline.body(speaking.url, path=PAGE, **waline.counting),
-            waline.views,
-        ),
-        (next_post(speaking.url, PAGE), COUNT),
-    ]
-    for number, (body, where) in enumerate(bodies, 1):
-        visitor = forgiving(new_visitor())
-        opened(visitor, blog, PAGE, body)
-        expect(visitor.page.locator(where)).to_have_text(str(number))
-        assert views(speaking, PAGE) == number
-
-
-@pytest.mark.rare
-def test_a_service_that_does_not_speak_it_leaves_the_page_whole(
-    blog: Blog, start: Start, visitor: Visitor, path: str
-) -> None:
-    service = start()
-    visitor.forgive("404")
-    visitor.forgive("LeanCloud Counter Error")
-    opened(visitor, blog, path, next_post(service.url, path) + "<p>the post</p>")
-    expect(visitor.page.locator("p")).to_have_text("the post")
-    assert Sent("PUT", service.url) not in visitor.asked(service.url)
-    assert views(service, path) == 0

@@ -244,39 +244,6 @@ def test_a_like_that_fails_says_so_where_it_was_given(start: Start, visitor: Vis
 
 
 @pytest.mark.rare
-@pytest.mark.parametrize(
-    ("typed", "href"),
-    [
-        ("example.com/about", "https://example.com/about"),
-        ("example.com:8080", "https://example.com:8080/"),
-        ("http://example.com", "http://example.com/"),
-    ],
-)
-def test_an_address_works_without_its_beginning(demo: Demo, typed: str, href: str) -> None:
-    demo.open()
-    demo.page.locator("#new-link").fill(typed)
-    demo.write("Hello")
-    expect(demo.comment("Hello").locator(".nick")).to_have_attribute("href", href)
-
-
-@pytest.mark.rare
-def test_lists_have_their_marks(demo: Demo, write: Writer) -> None:
-    root = write("- one\n    - two\n\n1. three")
-    write.reply(root, "- four")
-    demo.open()
-    expect(demo.page.locator(".comment-body li")).to_have_count(4)
-    marks = demo.page.locator(".comment-body li").evaluate_all(
-        """items => items.map(item => {
-            const style = getComputedStyle(item), left = each => each.getBoundingClientRect().left;
-            const room = left(item) - left(item.closest('ul, ol').parentElement);
-            return [style.display, style.listStyleType, room >= 16];
-        })"""
-    )
-    kinds = ["disc", "circle", "decimal", "disc"]
-    assert marks == [["list-item", kind, True] for kind in kinds]
-
-
-@pytest.mark.rare
 def test_the_page_works_where_only_listed_sites_may_call(start: Start, visitor: Visitor) -> None:
     service = start(SECURE_DOMAINS="listed.localhost")
     demo = Demo(visitor, service.url.replace("127.0.0.1", "talk.localhost"))
@@ -371,20 +338,6 @@ def test_a_refusal_is_shown_where_it_can_be_corrected(start: Start, visitor: Vis
     demo.write("y" * 20_000)
     expect(demo.error).to_have_text("Your comment is too long: it may have 16384 characters")
     expect(demo.texts).to_have_text(["once"])
-
-
-@pytest.mark.rare
-def test_a_comment_that_waits_is_shown_to_its_author_alone(start: Start, visitor: Visitor) -> None:
-    demo = Demo(visitor, start(COMMENT_AUDIT="true", IPQPS="60").url)
-    demo.open()
-    demo.write("please")
-    expect(demo.comment("please").locator(".held")).to_have_text("Waiting for approval")
-    expect(demo.form.locator(".form-notice")).to_contain_text("waiting for approval")
-    expect(demo.count).to_have_text("0 comments")
-    demo.write("at once")
-    expect(demo.error).to_contain_text("Comment too fast!")
-    visitor.reload()
-    expect(demo.page.locator("#list-empty")).to_be_visible()
 
 
 def test_nothing_in_a_comment_is_run_or_asked_of_another_host(demo: Demo, write: Writer) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import signal
 import socket
@@ -177,42 +176,6 @@ def test_ctrl_c_ends_it_with_what_was_measured_so_far(start: Start, directory: P
     assert "count a view  " not in output
     assert "Stopped early; this is what was measured so far." in output
     assert "Increments: exact (accepted 0, counted 0)" in output
-
-
-@pytest.mark.rare
-def test_a_progress_bar_is_drawn_only_on_a_terminal(start: Start, directory: Path) -> None:
-    fake = start()
-    master, slave = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "footfall", "bench", fake.url, "--leave-behind", *QUICK],
-        env={**os.environ, "PYTHONPATH": SOURCES, "TERM": "xterm"},
-        cwd=directory,
-        stdout=subprocess.PIPE,
-        stderr=slave,
-        text=True,
-    ) as process:
-        os.close(slave)
-        drawn = read_all(master)
-        output, _ = process.communicate(timeout=60)
-    assert (process.returncode, "#" in output) == (0, False)
-    assert "#" in drawn
-    assert "count a view" in drawn
-    assert "#" not in Serving(directory).ask("bench", fake.url, "--leave-behind", *QUICK)[1]
-
-
-def read_all(terminal: int) -> str:
-    pieces = []
-    with os.fdopen(terminal, "rb", buffering=0) as file:
-        while True:
-            try:
-                piece = file.read(4096)
-            except OSError:
-                # On Linux a terminal ends with this error when its last process has left.
-                break
-            if not piece:
-                break
-            pieces.append(piece)
-    return b"".join(pieces).decode()
 
 
 def test_the_service_does_not_load_the_load_generator() -> None:

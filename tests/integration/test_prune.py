@@ -8,7 +8,7 @@ import pytest
 
 from footfall.driver.scripts import Scripts
 from footfall.maintenance import prune
-from footfall.maintenance.prune import CounterFilter, MatchingCounters, find, remove, remove_named
+from footfall.maintenance.prune import MatchingCounters, remove, remove_named
 from footfall.store import Store
 from footfall.store.views import Views
 from tests.conftest import EVERYWHERE
@@ -104,23 +104,6 @@ def test_after_a_removal_new_counters_are_accepted_again(
         served.stop()
         served.start()
         assert httpx.post(f"{served.url}/article", json={"path": "/new"}).json() == 1
-
-
-@pytest.mark.rare
-@pytest.mark.parametrize("kind", EVERYWHERE)
-async def test_a_counter_that_rose_since_it_was_judged_stays(store: Store) -> None:
-    paths = [f"/{n}" for n in range(600)] + [f"/{n}".ljust(80, "x") for n in range(20)]
-    await store.counters.add([(path, "time", 1) for path in paths])
-    parts = [part async for part in find(store.redis, store.keys, CounterFilter(below=2))]
-    assert sum(len(part.counters) for part in parts) == len(paths)
-    rising = [*paths[:5], paths[-1]]
-    await store.counters.add([(path, "time", 1) for path in rising])
-    removed = 0
-    for part in parts:
-        removed += await remove(store.scripts, store.views, part)
-    assert removed == len(paths) - len(rising)
-    expected = [2 if path in rising else 0 for path in paths]
-    assert await store.counters.read([f"time {path}" for path in paths]) == expected
 
 
 @pytest.mark.rare

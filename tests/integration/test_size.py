@@ -17,8 +17,8 @@ from footfall.driver.client import RedisClient, connect
 from footfall.store import Store, size
 from footfall.store.indexes import HASHES, INDEXES, STRINGS
 from footfall.store.size import Kind, Size
-from tests.conftest import EVERYWHERE, Site, Sites, server_of
-from tests.support.servers import RealServer, program_of, running
+from tests.conftest import EVERYWHERE, Site, Sites
+from tests.support.servers import program_of, running
 from tests.support.serving import Serving, serving
 
 
@@ -77,27 +77,6 @@ async def test_a_small_data_set_is_counted_and_measured_to_the_byte(
     assert (found.counters.number, found.comments.number) == (61, 27)
     assert found.counters.bytes_each == pytest.approx(counters / 61)
     assert found.comments.bytes_each == pytest.approx(comments / 27)
-
-
-@pytest.mark.rare
-async def test_a_large_data_set_is_counted_exactly_and_its_bytes_are_near(
-    kind: str, servers: dict[str, RealServer]
-) -> None:
-    store = Store(connect(server_of(kind, servers).url, 5), prefix="many", buckets=16_384)
-    await store.create()
-    await count(store, [f"/blog/{n}/" for n in range(20_000)])
-    await count(store, [f"/blog/{n}/".ljust(200 + n, "x") for n in range(1_000)])
-    found = await store.scale.weigh()
-    assert found is not None
-    assert found.counters.number == 21_000
-    bytes = 0
-    for pattern in (store.keys.every_bucket, "many:{c:*}:long:*"):
-        bytes += await bytes_of(store, pattern)
-    assert abs(found.counters.bytes_each / (bytes / 21_000) - 1) < 0.1
-    await store.redis.client.delete(
-        *[key async for key in store.redis.client.scan_iter(match="many:*", count=5_000)]
-    )
-    await store.redis.close()
 
 
 async def test_beyond_the_sample_the_number_of_comments_is_exact_and_the_bytes_are_near(

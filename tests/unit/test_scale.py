@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +34,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_zipfs_law_by_hand() -> None:
     assert placement.zipf_weights(3, 1.0) == pytest.approx([1, 1.5, 1.5 + 1 / 3])
-
-
-@pytest.mark.rare
-def test_many_counters_are_faster_on_three_nodes_than_on_one() -> None:
-    dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))
-    even = Fleet(1, 1, 4_000, {"view": 1.0}, paths=10_000, s=0.0)
-    one, three = (fleet.most(replace(even, nodes=nodes), dear)[1].rate for nodes in (1, 3))
-    assert 2 < three / one < 3.2
 
 
 def test_the_same_seed_is_the_same_fleet() -> None:

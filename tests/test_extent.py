@@ -30,6 +30,7 @@ def of(lines: list[str]) -> list[str]:
     return [line for line in lines if line.startswith("tests/")]
 
 
+@pytest.mark.rare
 def test_what_is_left_is_told_and_each_of_it_is_in_one_slice() -> None:
     chosen, every = collected(FILE), of(collected(FILE, TEST_ALL="1"))
     assert f"{len(of(chosen))} of {len(every)} tests; make test-all runs all" in chosen

@@ -54,6 +54,7 @@ def flood(site: Site) -> Flood:
     return Flood(site)
 
 
+@pytest.mark.rare
 async def test_a_thread_of_thousands_of_replies(
     site: Site, flood: Flood, request: pytest.FixtureRequest
 ) -> None:
@@ -147,6 +148,7 @@ async def test_thousands_of_held_roots_before_an_administrator(
     assert max(commands) - commands[0] <= 2 * (2000).bit_length()
 
 
+@pytest.mark.rare
 async def test_a_hundred_big_pages_at_once(
     site: Site, flood: Flood, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -259,6 +259,7 @@ def test_a_lost_password(owner: Owner, phone: Visitor) -> None:
     owner.log_in(page)
 
 
+@pytest.mark.rare
 def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor) -> None:
     write = Writer(owner.url, "/spam")
     write("buy this", mail="spammer@example.com")
@@ -285,6 +286,7 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     assert visitor.alerts
 
 
+@pytest.mark.rare
 def test_a_counter_is_corrected_and_the_other_pages_fit_a_phone(
     owner: Owner, visitor: Visitor
 ) -> None:
@@ -395,6 +397,7 @@ def test_a_guest_sees_only_their_own_and_is_not_redirected(owner: Owner, phone: 
     expect(page.get_by_role("heading", name="Meine Kommentare")).to_be_visible()
 
 
+@pytest.mark.rare
 def test_a_file_of_another_system_is_tried_and_imported(owner: Owner, visitor: Visitor) -> None:
     page = visitor.page
     page.goto(f"{owner.url}/ui/moving")

@@ -217,6 +217,7 @@ def test_what_is_not_kept_is_not_shown(
     expect_containers(reader, "site_pv", "page_pv")
 
 
+@pytest.mark.rare
 def test_a_page_whose_counter_is_away_is_whole(blog: Blog, visitor: Visitor, path: str) -> None:
     visitor.forgive("ERR_CONNECTION_REFUSED")
     away = f'data-api="http://127.0.0.1:{free_port()}"'

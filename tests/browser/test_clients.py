@@ -184,6 +184,7 @@ def test_a_like_can_be_given_and_taken_back(
     expect(widget.like("likeable")).to_have_text("1")
 
 
+@pytest.mark.rare
 @later
 def test_a_reaction_can_be_given_changed_and_taken_back(
     embed: Embedding, visitor: Visitor, new_visitor: NewVisitor
@@ -220,6 +221,7 @@ def test_the_order_can_be_chosen(embed: Embedding, visitor: Visitor, write: Writ
     expect(widget.texts).to_have_text(["new", "middle", "old"])
 
 
+@pytest.mark.rare
 def test_more_comments_are_loaded_until_all_are_shown(
     embed: Embedding, visitor: Visitor, write: Writer
 ) -> None:

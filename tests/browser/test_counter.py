@@ -132,6 +132,7 @@ def test_a_reader_who_leaves_at_once_is_counted(
     wait_until(lambda: views(service, path) == 1, "the view to be counted")
 
 
+@pytest.mark.rare
 def test_it_agrees_with_waline_3_on_a_page_whose_address_needs_encoding(
     blog: Blog, service: Serving, new_visitor: NewVisitor, path: str
 ) -> None:

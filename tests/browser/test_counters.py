@@ -87,6 +87,7 @@ def test_next_lists_the_counts_of_posts_and_counts_none(
     assert [views(speaking, each) for each in (PAGE, "/never/", path)] == [2, 0, 0]
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("kind", ["leancloud", "openkounter"])
 def test_fluid_counts_the_site_its_visitors_and_the_page(
     blog: Blog, speaking: Serving, new_visitor: NewVisitor, kind: str
@@ -107,6 +108,7 @@ def test_fluid_counts_the_site_its_visitors_and_the_page(
     assert [views(speaking, each) for each in ("site-pv", "site-uv", PAGE)] == [3, 2, 2]
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("valine", VALINES, ids=str)
 def test_valine_counts_a_first_view_and_each_later_one(
     blog: Blog, speaking: Serving, new_visitor: NewVisitor, valine: Valine

@@ -165,6 +165,7 @@ def test_a_comment_appears_at_once_and_stays(demo: Demo) -> None:
     expect(demo.page.locator("#new-nick")).to_have_value("Bea & Co")
 
 
+@pytest.mark.rare
 def test_replies_stand_under_their_root_and_name_whom_they_answer(
     demo: Demo, write: Writer
 ) -> None:
@@ -198,6 +199,7 @@ def test_replies_stand_under_their_root_and_name_whom_they_answer(
         demo.visitor.reload()
 
 
+@pytest.mark.rare
 def test_a_like_can_be_given_and_taken_back(
     demo: Demo, write: Writer, new_visitor: NewVisitor
 ) -> None:
@@ -440,6 +442,7 @@ def test_the_page_lists_what_the_site_was_read_for_this_week(
     )
 
 
+@pytest.mark.rare
 def test_the_snippets_that_the_page_offers_work_on_a_blog(
     busy_demo: Demo, blog: Blog, service: Serving, new_visitor: NewVisitor, path: str
 ) -> None:

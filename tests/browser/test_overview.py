@@ -146,6 +146,7 @@ def drawn(page: Page) -> str:
     return now
 
 
+@pytest.mark.rare
 def test_a_strangers_name_for_a_page_runs_nothing_and_fits_a_phone(
     owner: Owner, phone: Visitor
 ) -> None:
@@ -164,6 +165,7 @@ def test_a_strangers_name_for_a_page_runs_nothing_and_fits_a_phone(
     assert page.evaluate("window.ran") is None
 
 
+@pytest.mark.rare
 def test_without_a_script_all_is_there_but_the_zoom(owner: Owner, new_visitor: NewVisitor) -> None:
     page = logged_in(owner, new_visitor(**PHONE, java_script_enabled=False)).page
     page.goto(f"{owner.url}/ui/")

@@ -88,6 +88,7 @@ def test_another_log_in_is_ended(served: Serving, visitor: Visitor) -> None:
     expect(page.get_by_text("here", exact=True)).to_be_visible()
 
 
+@pytest.mark.rare
 def test_a_second_factor_is_set_up_with_the_password_and_turned_off_with_a_code(
     visitor: Visitor,
 ) -> None:

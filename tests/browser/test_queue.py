@@ -98,6 +98,7 @@ def test_a_list_is_filled_up_and_what_is_new_is_told_and_not_pushed_in(desk: Des
     assert desk.texts()[:8] == [*(f"new {n}" for n in reversed(range(7))), "old 29"]
 
 
+@pytest.mark.rare
 def test_an_undo_puts_a_comment_back_where_it_was(desk: Desk) -> None:
     for n in range(6):
         desk.write(f"words {n}")
@@ -143,6 +144,7 @@ def test_what_another_moderator_has_decided_is_not_decided_again(desk: Desk) -> 
     assert desk.statuses() == {"words 0": "waiting", "words 2": "waiting"}
 
 
+@pytest.mark.rare
 def test_new_comments_are_seen_while_nothing_is_done(desk: Desk) -> None:
     desk.write("first")
     desk.page.clock.install()
@@ -200,6 +202,7 @@ def test_the_spam_is_emptied_in_one_tap_and_comes_back_by_an_undo(desk: Desk) ->
     assert len(desk.statuses()) == 46
 
 
+@pytest.mark.rare
 def test_keys_act_on_what_is_chosen_if_something_is(desk: Desk) -> None:
     for n in range(5):
         desk.write(f"words {n}")
@@ -319,6 +322,7 @@ def test_an_answer_is_undone_with_the_approval(desk: Desk) -> None:
     assert desk.statuses() == {"words": "waiting"}
 
 
+@pytest.mark.rare
 def test_a_thread_shows_the_others_and_where_the_comment_is(desk: Desk) -> None:
     root = desk.write("root")
     child = desk.write("child", pid=root, rid=root)

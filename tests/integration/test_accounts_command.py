@@ -60,6 +60,7 @@ def test_the_first_administrator_is_made_on_the_server(served: Serving) -> None:
     assert set_password(served, said, "another one")["errmsg"] == "TOKEN_EXPIRED"
 
 
+@pytest.mark.rare
 def test_a_lost_password_is_set_by_a_link(served: Serving) -> None:
     # Another person is first and no administrator, since the owner said so.
     set_password(served, ask(served, "add", "mara@example.com"), "mara's own")

@@ -18,6 +18,7 @@ def env_file(own: Path) -> Path:
     return path
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_service_warns_once_about_settings_without_effect(
     own: Path, env_file: Path, workers: str

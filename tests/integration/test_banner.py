@@ -19,6 +19,7 @@ def records(output: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.splitlines()]
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_the_banner_is_made_of_objects_too(own: Path, workers: str) -> None:
     with serving(own, LOG_FORMAT="json", WORKERS=workers, SLOW_SECONDS="0") as served:

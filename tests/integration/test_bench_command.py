@@ -73,6 +73,7 @@ def test_a_server_that_loses_one_view_in_a_hundred_is_found_out(start: Start, be
     assert f"Increments: LOST {lost} (accepted {fake.views:,}, counted" in output
 
 
+@pytest.mark.rare
 def test_refusals_are_told_in_the_servers_words_and_count_as_errors(
     start: Start, bench: Bench
 ) -> None:

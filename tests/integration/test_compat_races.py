@@ -65,6 +65,7 @@ async def views(client: httpx.AsyncClient, path: str) -> int:
     return count
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("reader", [as_next, as_valine, as_fluid, as_open_kounter])
 async def test_as_many_first_views_as_readers_are_counted(service: Serving, reader: Reader) -> None:
     path = f"/{reader.__name__}/"

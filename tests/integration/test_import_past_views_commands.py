@@ -123,6 +123,7 @@ def test_goatcounters_export_is_imported(served: Serving) -> None:
     assert "views: 1 stored, 0 there, 0 left out" in output
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -47,6 +47,7 @@ def without(kind: str, home: Path, *commands: str) -> Iterator[RealServer]:
         yield server
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize(
     "command", ["CONFIG", "MEMORY", "DBSIZE", "SCAN", "HRANDFIELD", "WAIT", "EVAL"]
 )

@@ -13,6 +13,7 @@ from footfall.store.ids import SHORT, split
 from footfall.store.indexes import DELETED, INDEXES, SITE_INDEXES
 from footfall.store.rules import PAGE, SITE
 from tests.conftest import ADMIN, BOB, Site, Sites
+from tests.support import extent
 from tests.support.backups import report
 from tests.support.losing import lost_replies
 from tests.support.servers import RealServer
@@ -179,7 +180,7 @@ async def test_whatever_is_damaged_is_named_and_repaired(
     with servers["valkey"].admin() as admin:
         everything = f"{there.store.keys.prefix}:*"
         whole = {name: admin.dump(name) for name in admin.scan_iter(everything)}
-        for _, damage, text in ROWS:
+        for _, damage, text in ROWS if extent.ALL else ROWS[::4]:
             await there.store.redis.change(there.command(damage))
             found = (await report(there.store, has_sums=False))[:-1]
             assert any(text.format(**there.names) in each for each in found), (damage, found)

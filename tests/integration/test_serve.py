@@ -247,6 +247,7 @@ def test_only_the_owner_can_read_the_data_also_older_files(
         assert traces(served.url) == (1, ["hello"])
 
 
+@pytest.mark.rare
 async def test_a_fork_that_fails_is_reported_at_the_start_and_survived_later(
     directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

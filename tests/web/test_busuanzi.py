@@ -263,14 +263,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("body", "words"), WRONG, ids=range(len(WRONG)))
 @pytest.mark.parametrize("path", LOGS)
-async def test_an_address_that_is_none_is_refused(
-    site: Site, path: str, body: Any, words: str
-) -> None:
-    answer = await site.http.post(path, json=body)
-    assert (answer.status_code, told(answer)) == (400, words)
-    assert answer.headers["access-control-allow-origin"] == "*"
+async def test_an_address_that_is_none_is_refused(site: Site, path: str) -> None:
+    for body, words in WRONG:
+        answer = await site.http.post(path, json=body)
+        assert (answer.status_code, told(answer)) == (400, words), body
+        assert answer.headers["access-control-allow-origin"] == "*"
 
 
 async def test_the_longest_path_is_counted(site: Site) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.support.serving import serving
+from tests.support.serving import Serving, serving
 
 MISSPELT = "FORBIDEN_WORDS is no setting, and does nothing: do you mean FORBIDDEN_WORDS?"
 OTHERS = "these settings of the reference do nothing here: QQ_TEMPLATE, WX_TEMPLATE"
@@ -35,3 +35,9 @@ def test_warnings_have_the_format_of_the_log(own: Path, env_file: Path) -> None:
     lines = [orjson.loads(line) for line in said.splitlines()]
     (told,) = [each for each in lines if each["message"] == MISSPELT]
     assert told["level"] == "WARNING"
+
+
+def test_config_shows_the_warnings_too(own: Path, env_file: Path) -> None:
+    code, output = Serving(own, WX_TEMPLATE="https://hook.example").ask("config")
+    assert code == 0
+    assert output.splitlines()[-2:] == [f"warning: {MISSPELT}", f"warning: {OTHERS}"]

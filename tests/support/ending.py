@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 PR_SET_CHILD_SUBREAPER = 36
-# Ends a round of looking for processes: one that was killed is gone at once.
+# Between two looks at processes that were killed: they are gone at once.
 PAUSE_SECONDS = 0.01
 
 
@@ -49,12 +49,17 @@ class Run:
         # A process that was forked from this one has inherited it, and ends nothing.
         if os.getpid() != self._pid:
             return
-        while alive := [pid for pid in _children(self._pid) if _is_alive(pid)]:
-            for pid in alive:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            # Their own children are this process's by then, and found in the next round.
-            time.sleep(PAUSE_SECONDS)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                children = _children(self._pid)
+                for pid in children:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                # Its own children are this process's only when the last of its threads has ended.
+                if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                    if not children:
+                        break
+                    time.sleep(PAUSE_SECONDS)
         shutil.rmtree(self.home, ignore_errors=True)
 
 
@@ -64,11 +69,3 @@ def _children(pid: int) -> list[int]:
         with contextlib.suppress(OSError):
             found += map(int, each.read_text().split())
     return found
-
-
-def _is_alive(pid: int) -> bool:
-    """Is it there, and no zombie, which nobody has waited for?"""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

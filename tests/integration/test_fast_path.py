@@ -6,12 +6,15 @@ alike and leave the connection alike, open or closed.
 """
 
 import asyncio
+import fcntl
 import inspect
 import itertools
 import json
 import random
 import re
 import secrets
+import termios
+from array import array
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -46,8 +49,12 @@ from tests.support.sites import site_of
 DATE = [(b"date", b"Sat, 21 Nov 2026 00:00:00 GMT")]
 LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
-# In so many turns of the loop in which both sides are, what one has sent is read by the other.
+# In so many turns of the loop in which both sides are, what one has read is parsed and answered, if
+# nothing else is asked for that.
 TURNS = 3
+MOST_TURNS = 100
+# An answer comes in fewer turns after it was written.
+IDLE_TURNS = 10
 OPEN, CLOSED, RESET = "open", "closed", "reset"
 
 _numbers = itertools.count()
@@ -102,7 +109,7 @@ class Served:
         try:
             await write(writer, chunks)
             async with asyncio.timeout(60):
-                while (data := await self._next(reader, has_end=has_end)) is not None:
+                while (data := await self._next(reader, writer, has_end=has_end)) is not None:
                     if not data:
                         return received, CLOSED
                     received += data
@@ -112,14 +119,17 @@ class Served:
         finally:
             writer.close()
 
-    async def _next(self, reader: asyncio.StreamReader, *, has_end: bool) -> bytes | None:
+    async def _next(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, has_end: bool
+    ) -> bytes | None:
         """What comes next; None if it waits for more of a request, and has answered all others."""
         reading, idle = asyncio.ensure_future(reader.read(65536)), 0
-        while not reading.done() and (has_end or idle < TURNS):
+        while not reading.done() and (has_end or idle < IDLE_TURNS):
             await asyncio.sleep(0)
             # One that the server has closed is not among its connections any more: its end comes.
             there = self.state.connections
-            idle = idle + 1 if there and all(map(waits_for_more, there)) else 0
+            is_idle = there and not unread(writer) and all(map(waits_for_more, there))
+            idle = idle + 1 if is_idle else 0
         if not reading.done():
             reading.cancel()
             return None
@@ -129,7 +139,8 @@ class Served:
 def waits_for_more(connection: Any) -> bool:
     """Whether a connection does nothing until its client sends more."""
     if connection.is_done:
-        return not connection.pipeline and not connection.transport.is_closing()
+        is_ending = connection.is_refused or connection.transport.is_closing()
+        return not connection.pipeline and not is_ending
     # An endpoint that waits for the rest of a body.
     return connection.is_in_body and bool(connection.cycle.message_event._waiters)
 
@@ -137,9 +148,20 @@ def waits_for_more(connection: Any) -> bool:
 async def write(writer: asyncio.StreamWriter, chunks: Sequence[bytes]) -> None:
     for chunk in chunks:
         writer.write(chunk)
-        # Let the server read it, so that it gets exactly these pieces.
-        for _ in range(TURNS):
+        # So that the server gets exactly these pieces. One that has closed reads nothing more.
+        for _ in range(MOST_TURNS):
             await asyncio.sleep(0)
+            if not unread(writer):
+                break
+
+
+def unread(writer: asyncio.StreamWriter) -> int:
+    """How much of what was sent the other side of a UNIX socket has not read."""
+    size, file = array("i", [0]), writer.get_extra_info("socket").fileno()
+    # A closed socket has none.
+    if file >= 0:
+        fcntl.ioctl(file, termios.TIOCOUTQ, size)
+    return size[0]
 
 
 @asynccontextmanager

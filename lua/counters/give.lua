@@ -161,10 +161,10 @@ while ARGV_BEFORE + read < #words do
   if number < 0 then
     join_sketch(index, total, field)
   end
-  local before = ARGV_BEFORE + read
+  local passed = ARGV_BEFORE + read
   for i = 1, number, STEP do
     local last = math.min(i + STEP - 1, number)
-    note_visitors(index, total, field, MOST_VISITORS, {unpack(words, before + i, before + last)})
+    note_visitors(index, total, field, MOST_VISITORS, {unpack(words, passed + i, passed + last)})
   end
   read = read + math.max(number, 0)
 end

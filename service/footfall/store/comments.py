@@ -32,10 +32,9 @@ MAX_PAGE_BYTES = 1 << 20
 # Bytes of comments in a step of a walk over a page: requests wait for a millisecond at most.
 STEP_BYTES = 1 << 16
 
-# What a new comment may change, but for the journal.
-PUBLISHED = (
+# What a comment's change may change of its page, besides its journal.
+CHANGED = (
     "version",
-    "path",
     "bodies",
     "private",
     "newest",
@@ -48,11 +47,12 @@ PUBLISHED = (
     "heldliked",
     "heldreplies",
     "mine",
-    "nested",
     "hidden",
     "fingerprints",
     "longest",
 )
+# What a new comment may.
+PUBLISHED = (*CHANGED, "path", "nested")
 
 
 class IdTaken(Exception):

@@ -12,29 +12,10 @@ from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..model import Comment, Status, StoredComment
 from . import codec
-from .comments import AlreadyPublished, Comments
+from .comments import CHANGED, AlreadyPublished, Comments
 from .ids import SHORT, created_ms, split
 from .journal import Journal
 
-# What a comment's change may change of its page, besides its journal.
-CHANGED = (
-    "version",
-    "bodies",
-    "private",
-    "newest",
-    "liked",
-    "pinned",
-    "likes",
-    "replies",
-    "held",
-    "heldroots",
-    "heldliked",
-    "heldreplies",
-    "mine",
-    "hidden",
-    "fingerprints",
-    "longest",
-)
 # What the script is told where the words stay.
 UNWORDED = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint", "lengths"), "")
 

@@ -17,9 +17,9 @@ from ..driver.keys import Keys, digest
 from ..driver.scripts import Scripts
 from ..model import Comment
 from . import codec
+from .comments import CHANGED
 from .ids import SHORT
 from .journal import Journal
-from .moderation import CHANGED
 from .numbered import by_number, hashes, number_or_0
 from .views import DAYS_OF_GROUPS, MOST_MONTHS, UNDATED, Month, last_days, last_months, month_of
 

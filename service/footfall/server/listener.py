@@ -140,7 +140,11 @@ def _at_port(host: str, port: int, *, is_shared: bool) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if is_shared:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        listener.bind((host, port))
+        try:
+            listener.bind((host, port))
+        except TypeError as error:
+            # Such a text cannot be a name, so that no resolver gets it.
+            raise socket.gaierror(socket.EAI_NONAME, "no name of a host") from error
     return listener
 
 

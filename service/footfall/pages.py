@@ -14,6 +14,12 @@ _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _HOST = re.compile(r"(?:https?:)?//[^/?#]*", re.IGNORECASE)
 _INDEX = re.compile(r"/index\.html?/?(?=$|[?#])", re.IGNORECASE)
 _SLASH = re.compile(r"(?<=[^/])/(?=$|[?#])")
+# What others write into links to know where a visit came from, as GoatCounter's count.js knows it.
+_TRACKING = re.compile(
+    r"(?:(?:fbclid|gclid|mc_cid|mc_eid|ref|isappinstalled|nsukey|utm_\w+|__cf_chl_\w+)(?:=.*)?"
+    r"|from=(?:singlemessage|groupmessage))",
+    re.DOTALL,
+)
 
 
 def decode_uri(text: str) -> str:
@@ -45,6 +51,13 @@ def without_index(text: str) -> str:
 
 def without_slash(text: str) -> str:
     return _SLASH.sub("", text, count=1)
+
+
+def without_tracking(text: str) -> str:
+    """Without parameters of tracking; the others stay in their order."""
+    path, mark, query = text.partition("?")
+    kept = [each for each in query.split("&") if not _TRACKING.fullmatch(each)] if mark else []
+    return f"{path}?{'&'.join(kept)}" if any(kept) else path
 
 
 # In this order, whatever the order in PATHS.

@@ -32,6 +32,7 @@ class Storage:
     asked: list[dict[str, str]] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     sorts: bool = True
+    key: str = APP_KEY
     url: str = ""
 
     def answer(self, path: str, query: dict[str, str]) -> tuple[int, bytes]:
@@ -62,7 +63,7 @@ def storage() -> Iterator[Storage]:
                     self.close_connection = True
                     return
                 status, body = trouble
-            elif (self.headers["X-LC-Id"], self.headers["X-LC-Key"]) != (APP_ID, APP_KEY):
+            elif (self.headers["X-LC-Id"], self.headers["X-LC-Key"]) != (APP_ID, made.key):
                 status, body = 401, b'{"code":401,"error":"Unauthorized."}'
             else:
                 status, body = made.answer(parts.path, query)
@@ -93,14 +94,15 @@ Fetch = Callable[..., int]
 @pytest.fixture
 def fetch(storage: Storage, tmp_path: Path) -> Fetch:
     def fetched(class_name: str = "Counter", key: str = APP_KEY) -> int:
+        storage.key = key if key.endswith(",master") else APP_KEY
         made = LeanCloud(f"{storage.url}/", APP_ID, key, wait=lambda seconds: None)
         return made.fetch(class_name, tmp_path / "kept", lambda share: None)
 
     return fetched
 
 
-def kept(tmp_path: Path) -> list[str]:
-    first, *lines = (tmp_path / "kept").read_text().splitlines()
+def kept(tmp_path: Path, name: str = "kept") -> list[str]:
+    first, *lines = (tmp_path / name).read_text().splitlines()
     assert first.startswith("#filetype:JSON-streaming;class=Counter")
     return [json.loads(line)["objectId"] for line in lines]
 
@@ -135,14 +137,45 @@ def test_a_fetch_that_was_broken_off_goes_on_behind_what_it_has(
     storage.troubles = [*good, first, *[(503, b"")] * leancloud.TRIES]
     with pytest.raises(CannotFetch, match="answered 503"):
         fetch()
-    assert kept(tmp_path) == ids(storage)[:10]
+    assert kept(tmp_path, "kept.part") == ids(storage)[:10]
+    assert not (tmp_path / "kept").exists()
     # It ended in the middle of a line.
-    with (tmp_path / "kept").open("ab") as file:
+    with (tmp_path / "kept.part").open("ab") as file:
         file.write(b'{"objectId": "00')
     assert fetch() == 25
     assert kept(tmp_path) == ids(storage)
-    assert fetch() == 25
+    assert not (tmp_path / "kept.part").exists()
+
+
+def test_a_whole_file_is_fetched_anew_with_what_has_changed(
+    storage: Storage, fetch: Fetch, tmp_path: Path
+) -> None:
+    storage.classes["Counter"] = counters(3)
+    fetch()
+    storage.classes["Counter"][0]["time"] = 99
+    storage.classes["Counter"].pop()
+    storage.troubles = [(200, b'{"results":[],"count":2}'), *[(503, b"")] * leancloud.TRIES]
+    with pytest.raises(CannotFetch, match="answered 503"):
+        fetch()
+    assert len(kept(tmp_path)) == 3
+    assert fetch() == 2
     assert kept(tmp_path) == ids(storage)
+    assert '"time":99' in (tmp_path / "kept").read_text()
+
+
+def test_the_master_key_brings_what_another_key_did_not(
+    storage: Storage, fetch: Fetch, tmp_path: Path
+) -> None:
+    storage.classes["Counter"] = counters(3)[1:]
+    fetch()
+    storage.classes["Counter"] = counters(3)
+    assert fetch(key="m,master") == 3
+    assert kept(tmp_path) == ids(storage)
+    storage.troubles = [(200, b'{"results":[],"count":3}'), *[(503, b"")] * leancloud.TRIES]
+    with pytest.raises(CannotFetch, match="answered 503"):
+        fetch(key="m,master")
+    with pytest.raises(CannotFetch, match="begun with another class, server or key"):
+        fetch()
 
 
 @pytest.mark.rare
@@ -231,6 +264,13 @@ def test_the_command_stores_what_it_fetches(served: Serving, storage: Storage) -
     asked = {"path": "site-pv", "type": NO_VIEWS}
     assert httpx.get(f"{served.url}/article", params=asked).json() == 100
     assert served.ask(*words, APP_KEY)[0] == NOTHING_TO_DO
+    # Tried early, and repeated on the day of the move.
+    held = str(served.directory / "held.json")
+    assert served.ask(*words, APP_KEY, "--keep", held)[0] == NOTHING_TO_DO
+    storage.classes["Counter"][3]["time"] = 20
+    code, said = served.ask(*words, APP_KEY, "--keep", held)
+    assert (code, "UTC: everything is fetched anew" in said) == (0, True), said
+    assert httpx.get(f"{served.url}/article", params={"path": "/twice/"}).json() == 20
     code, said = served.ask(*words, "other")
     assert (code, "answered 401: Unauthorized" in said) == (1, True), said
     code, said = served.ask(*words, APP_KEY, "--class", "Comment")

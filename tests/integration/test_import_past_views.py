@@ -505,7 +505,7 @@ async def test_goatcounters_sessions_are_visitors_and_its_bots_are_classed(
         hit("/a", "s2", ref="www.google.com/search", scheme="h"),
         hit("/b", ref="example.org/a", scheme="h"),
         hit("/b", "s2", ref="Hacker News", scheme="g"),
-        hit("/a?x=1", "s3", bot=5),
+        hit("/a?utm_source=x", "s3", bot=5),
         hit("/a", "s4", bot=151, ref="spam.example", scheme="h"),
         hit("click", event="true"),
         hit("/a", date="2026-11-04T06:00:00+01:00"),

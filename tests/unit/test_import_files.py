@@ -295,8 +295,12 @@ def test_values_are_read_however_they_are_written() -> None:
 
 def test_pages_are_named_as_clients_name_them() -> None:
     pages = {
-        "https://a.example/%E6%97%A5/?x=1#y": "/日/",
+        "https://a.example/%E6%97%A5/?x=1#y": "/日/?x=1",
         "https://a.example/?p=12": "/?p=12",
+        "https://a.example/blog/?fbclid=1&p=12&utm_source=x&from=singlemessage": "/blog/?p=12",
+        "https://a.example/a/?from=singlemessage&isappinstalled=0": "/a/",
+        "https://a.example/a/?from=2020&reference=1": "/a/?from=2020&reference=1",
+        "https://a.example/?": "/",
         "//a.example": "/",
         "/a%20b": "/a%20b",
         "https://a.example/a%20b%2Fc": "/a b%2Fc",

@@ -9,6 +9,7 @@ import pytest
 from footfall.transfer import formats
 from footfall.transfer.rows import AccountRow, CommentRow, CounterRow, ImportRow, Refusal
 from footfall.transfer.source import Damaged, Source
+from footfall.transfer.values import path_of
 from tests.support.importing import DATA, database
 
 # nick -> text, time, parent, status
@@ -63,7 +64,7 @@ def told(rows: list[ImportRow]) -> Iterator[tuple[str, str, str, str, str]]:
     comments = {row.source: row for row in rows if isinstance(row, CommentRow)}
     for row in sorted(comments.values(), key=lambda row: row.at or 0):
         assert row.at is not None
-        assert row.path in ("/hello/", "/日本/")
+        assert path_of(row.path) in ("/hello/", "/日本/")
         seconds = row.at // 1000 - 1635379200
         clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         above = comments[row.parents[0]].nick if row.parents else ""
@@ -145,6 +146,21 @@ def test_accounts_are_read_with_their_passwords_and_second_factors(source: Sourc
 def test_a_row_that_cannot_be_used_is_named(source: Source, refused: set[tuple[str, str]]) -> None:
     found = {(row.where, row.why) for row in read(source) if isinstance(row, Refusal)}
     assert found == refused
+
+
+def test_an_identifier_names_a_page_of_disqus_where_that_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "disqus.xml"
+    threads = '<thread dsq:id="1"><id>mt_1949</id>{}</thread><thread dsq:id="2"><id />{}</thread>'
+    links = (f"<link>https://tin.example/{name}/</link>" for name in ("comics", "new"))
+    posts = (f'<post dsq:id="1{n}"><thread dsq:id="{n}" /></post>' for n in (1, 2))
+    file.write_text(
+        '<disqus xmlns="http://disqus.com" xmlns:dsq="http://disqus.com/disqus-internals">'
+        f"{threads.format(*links)}{''.join(posts)}</disqus>"
+    )
+    for page_by, first in (("address", "https://tin.example/comics/"), ("identifier", "mt_1949")):
+        rows = read(Source(file, page_by=page_by))
+        pages = [row.path for row in rows if isinstance(row, CommentRow)]
+        assert pages == [first, "https://tin.example/new/"]
 
 
 def test_a_table_is_read_by_its_columns() -> None:

@@ -43,6 +43,7 @@ def take_over(
     utc_offset: str,
     undated: Undated,
     columns: str,
+    page_by: str,
     report_name: str | None,
     is_dry: bool,
     is_json: bool,
@@ -55,8 +56,10 @@ def take_over(
         path = stack.enter_context(local(name))
         report = ImportReport(stack.enter_context(_lines(report_name)))
         on_progress = stack.enter_context(progress())
-        source = _source(path, encoding, utc_offset, columns, on_progress)
+        source = _source(path, encoding, utc_offset, columns, page_by, on_progress)
         wanted = Import(_format(source, format_name), way, is_dry, undated)
+        if page_by == "identifier" and wanted.format.name != "disqus":
+            raise click.UsageError("--page-by identifier is for Disqus' XML")
         try:
             uvloop.run(_import(settings, source, wanted, report, on_progress))
         except Damaged as error:
@@ -96,7 +99,7 @@ def _lines(name: str | None) -> Iterator[Callable[[bytes], object]]:
 
 
 def _source(
-    path: Path, encoding: str, utc_offset: str, columns: str, on_progress: OnProgress
+    path: Path, encoding: str, utc_offset: str, columns: str, page_by: str, on_progress: OnProgress
 ) -> Source:
     pairs = [pair.partition("=") for pair in columns.split(",") if pair]
     try:
@@ -111,6 +114,7 @@ def _source(
         encoding=encoding,
         zone=zone,
         columns={ours: theirs for ours, _, theirs in pairs},
+        page_by=page_by,
         on_progress=lambda share: on_progress("reading the file", share),
     )
 

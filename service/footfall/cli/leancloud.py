@@ -2,6 +2,7 @@
 
 import contextlib
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -31,14 +32,15 @@ way_option = click.option(
 @click.option(
     "--app-id",
     required=True,
-    envvar="LEANCLOUD_APP_ID",
-    help="The application's id (LEANCLOUD_APP_ID).",
+    # Not LEANCLOUD_APP_ID: that is what this service's own readers have to name.
+    envvar="IMPORT_APP_ID",
+    help="The application's id at LeanCloud (IMPORT_APP_ID).",
 )
 @click.option(
     "--app-key",
     required=True,
-    envvar="LEANCLOUD_APP_KEY",
-    help="Its key (LEANCLOUD_APP_KEY), or its master key with `,master` behind it.",
+    envvar="IMPORT_APP_KEY",
+    help="Its key (IMPORT_APP_KEY), or its master key with `,master` behind it.",
 )
 @click.option(
     "--class",
@@ -53,7 +55,8 @@ way_option = click.option(
     "--keep",
     "kept",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep what is fetched in this file; run again, it goes on behind it.",
+    help="Keep what is fetched in this file. Broken off and run again, it goes on where it was; "
+    "once the file is whole, it fetches everything anew.",
 )
 @click.option("--dry-run", "is_dry", is_flag=True, help="Fetch and check all, and store nothing.")
 @click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
@@ -82,6 +85,9 @@ def leancloud(
         with errors_as_messages(), contextlib.ExitStack() as stack:
             uvloop.run(require_data_set(settings))
             file = kept or Path(stack.enter_context(_directory()), f"{class_name}.json")
+            if kept and file.exists():
+                when = datetime.fromtimestamp(file.stat().st_mtime, tz=UTC)
+                aside(f"{file} is of {when:%Y-%m-%d %H:%M} UTC: everything is fetched anew")
             with progress() as on_progress:
                 try:
                     number = LeanCloud(address, app_id, app_key).fetch(
@@ -103,6 +109,7 @@ def leancloud(
                 utc_offset="+00:00",
                 undated="skip",
                 columns="",
+                page_by="address",
                 report_name=None,
                 is_dry=is_dry,
                 is_json=is_json,

@@ -46,6 +46,13 @@ if TYPE_CHECKING:
     help="What becomes of rows without a date that can be read: they are refused, or of the time "
     "at which the file was changed.",
 )
+@click.option(
+    "--page-by",
+    type=click.Choice(["address", "identifier"]),
+    default="address",
+    show_default=True,
+    help="What names the page of a discussion at Disqus.",
+)
 @click.option("--dry-run", is_flag=True, help="Read and check everything, and store nothing.")
 @click.option(
     "--report",
@@ -62,6 +69,7 @@ def import_(
     encoding: str,
     utc_offset: str,
     undated: str,
+    page_by: str,
     dry_run: bool,
     report_name: str | None,
     is_json: bool,
@@ -88,6 +96,7 @@ def import_(
                 utc_offset=utc_offset,
                 undated=cast("Undated", undated),
                 columns=columns,
+                page_by=page_by,
                 report_name=report_name,
                 is_dry=dry_run,
                 is_json=is_json,

@@ -170,7 +170,9 @@ def _request(line: bytes) -> tuple[str, str]:
 def _path(target: str) -> str:
     """Of a request's target, which names a page of the site, with its host or without."""
     local = _ABSOLUTE.sub("", target, count=1)
-    return path_of(f"https://site{local}") if local.startswith("/") else ""
+    path = local.partition("?")[0]
+    # Strangers ask with any query: one belongs to a page only if nothing else names that.
+    return path_of(f"https://site{local if path == '/' else path}") if path.startswith("/") else ""
 
 
 def _time(written: bytes) -> int:

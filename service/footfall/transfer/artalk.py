@@ -4,7 +4,6 @@ from .fields import Fields, Record
 from .json_rows import rows
 from .rows import CommentRow, ImportRows
 from .source import Source
-from .values import path_of
 
 
 def read(source: Source) -> ImportRows:
@@ -17,7 +16,7 @@ def _comment(source: Source, record: Record) -> CommentRow:
     parent = fields.text("rid")
     return CommentRow(
         source=fields.text("id"),
-        path=path_of(fields.text("page_key")),
+        path=fields.text("page_key"),
         text=fields.text("content"),
         # Version 1 has `date`.
         at=fields.moment("created_at", "date"),

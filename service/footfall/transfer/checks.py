@@ -47,6 +47,10 @@ def comment(row: CommentRow, rules: Rules, note: Note, undated_ms: int | None) -
     if not row.text.strip():
         raise Unusable("has no text", "comment")
     _tell(row.notes, note)
+    status = row.status
+    if row.hidden and status == "approved":
+        note(f"{row.hidden}: it waits")
+        status = "waiting"
     text = row.text
     if len(text) > rules.comment_length:
         note("has a longer text than COMMENT_LENGTH: the rest is left out")
@@ -57,6 +61,7 @@ def comment(row: CommentRow, rules: Rules, note: Note, undated_ms: int | None) -
     return row._replace(
         text=text,
         at=at,
+        status=status,
         nick=nick(row.nick, note),
         mail=_short("mail", row.mail, MAX_MAIL, note),
         link=link(row.link, note),

@@ -7,7 +7,6 @@ from .fields import Fields, Record
 from .json_rows import objects, rows
 from .rows import CommentRow, ImportRows, Refusal
 from .source import Source
-from .values import path_of
 
 _STATUSES: dict[str, Status | Literal["deleted"]] = {
     "approved": "approved",
@@ -51,7 +50,7 @@ def _comment(source: Source, people: People, record: Record) -> CommentRow:
     state = fields.choice("state", _STATUSES, "waiting")
     return CommentRow(
         source=fields.text("commentHex"),
-        path=path_of(fields.text("url")),
+        path=fields.text("url"),
         text=fields.text("markdown"),
         at=fields.moment("creationDate"),
         nick=person.name,

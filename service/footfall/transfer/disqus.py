@@ -3,28 +3,40 @@
 A thread may occur twice, for two addresses of one page, and may have no address at all.
 """
 
+from typing import NamedTuple
+
 from .fields import Fields, Record
 from .rows import CommentRow, ImportRows, Refusal
 from .source import Source
-from .values import html_block, path_of
+from .values import html_block, truth
 from .xml_rows import elements
+
+
+class _Thread(NamedTuple):
+    page: str
+    is_deleted: bool
 
 
 def read(source: Source) -> ImportRows:
     # Threads come before posts; a site has as many as pages.
-    pages = dict[str, str]()
+    threads = dict[str, _Thread]()
     for element in elements(source, ("disqus/thread", "disqus/post")):
         found = element.fields
         if element.name == "thread":
-            pages[found.get("@id", "")] = path_of(found.get("link"))
+            threads[found.get("@id", "")] = _thread(found, source)
         else:
-            yield _comment(found, pages, source)
+            yield _comment(found, threads, source)
 
 
-def _comment(record: Record, pages: dict[str, str], source: Source) -> CommentRow | Refusal:
+def _thread(found: Record, source: Source) -> _Thread:
+    identifier = found.get("id", "") if source.page_by == "identifier" else ""
+    return _Thread(identifier or found.get("link", ""), truth(found.get("isDeleted")) is not False)
+
+
+def _comment(record: Record, threads: dict[str, _Thread], source: Source) -> CommentRow | Refusal:
     fields = Fields(record, source.zone)
-    id, path = fields.text("@id"), pages.get(fields.text("thread@id"), "")
-    if not path:
+    id, thread = fields.text("@id"), threads.get(fields.text("thread@id"))
+    if not (thread and thread.page):
         return Refusal("comments", id, "belongs to a thread without an address")
     parent, is_deleted, is_spam = (
         fields.text("parent@id"),
@@ -33,14 +45,15 @@ def _comment(record: Record, pages: dict[str, str], source: Source) -> CommentRo
     )
     return CommentRow(
         source=id,
-        path=path,
+        path=thread.page,
         text=html_block(fields.text("message")),
         at=fields.moment("createdAt"),
         nick=fields.text("author/name"),
         mail=fields.text("author/email"),
         address=fields.text("ipAddress"),
         parents=(parent,) if parent else (),
-        status="deleted" if is_deleted else "spam" if is_spam else "approved",
+        status="deleted" if is_deleted or thread.is_deleted else "spam" if is_spam else "approved",
+        hidden="belongs to a discussion that was deleted there" if thread.is_deleted else "",
         is_html=True,
         notes=fields.notes,
     )

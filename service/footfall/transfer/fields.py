@@ -55,8 +55,8 @@ class Fields:
         return moment(self._value(names)[1], self._zone)
 
     def choice(self, name: str, meanings: Mapping[str, T], otherwise: T) -> T:
-        """What a word means; `otherwise` for one without a meaning."""
-        written = self.text(name)
+        """What a word means, in any case; `otherwise` for one without a meaning."""
+        written = self.text(name).strip().lower()
         if written and written not in meanings:
             self.note(f"has a {name} that is not known: it is taken as {otherwise}")
         return meanings.get(written, otherwise)

@@ -87,7 +87,7 @@ def _at(row: Record) -> int | None:
 
 
 def _path(written: str) -> str:
-    """Without its query, as clients name pages."""
+    """With its query, as its own protocol counts it here (api/compat/goatcounter.py)."""
     return path_of(f"https://site{written}") if written.startswith("/") else ""
 
 

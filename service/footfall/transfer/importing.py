@@ -19,6 +19,7 @@ from .rows import AccountRow, CommentRow, CounterRow, ImportRow, Kind, Refusal
 from .source import Source
 from .staging import Staging
 from .storing import Offload, at_once, name_comments, store_accounts, store_comments, store_counters
+from .values import address_of, path_of
 
 # Counters that are staged together.
 STEP_COUNTERS = 1000
@@ -47,12 +48,13 @@ class _Reading:
     report: ImportReport
     undated_ms: int | None
     may_administer: bool
-    counters: list[tuple[str, str, int]] = field(default_factory=list)
+    counters: list[tuple[str, str, str, int]] = field(default_factory=list)
 
     def read(self, source: Source, format: Format) -> None:
         for row in format.read(source):
             self.take(row)
         self.flush()
+        self.staging.tell_joined(self.report)
         self.staging.put_together(self.report, self.site.process.clock() + DAY_MS)
 
     def take(self, row: ImportRow) -> None:
@@ -75,28 +77,35 @@ class _Reading:
         self.report.count("comments", "read")
         # A comment without an id gets one that is the same in each import.
         source = row.source or digest(row.path, str(row.at), row.nick, row.text)
-        row = row._replace(source=source, path=self.site.page_of(row.path))
+        address = address_of(row.path)
+        row = row._replace(source=source, path=self._page(row.path))
         notes = list[str]()
         if row.status == "deleted":
-            self.report.refuse(Refusal("comments", source, "was deleted there"))
+            why = row.hidden or "was deleted there"
+            self.report.refuse(Refusal("comments", source, why))
         else:
             try:
                 row = checks.comment(row, self.site.rules, notes.append, self.undated_ms)
             except checks.Unusable as error:
                 self.report.refuse(Refusal("comments", source, str(error)))
                 row = row._replace(status="deleted", text="")
-        if not self.staging.add_comment(row._replace(notes=())):
+        if not self.staging.add_comment(row._replace(notes=()), address):
             raise checks.Unusable("has the id of one that came before")
         for note in notes:
             self.report.change("comments", source, note)
 
     def _counter(self, row: CounterRow) -> None:
         self.report.count("counters", "read")
+        address = address_of(row.path)
+        row = row._replace(path=self._page(row.path))
         row = checks.counter(row, (*self.site.counter_types, NO_VIEWS))
-        name = f"{row.type} {self.site.page_of(row.path)}"
-        self.counters.append((self.place(name), name, row.number))
+        name = f"{row.type} {row.path}"
+        self.counters.append((self.place(name), name, address, row.number))
         if len(self.counters) >= STEP_COUNTERS:
             self.flush()
+
+    def _page(self, address: str) -> str:
+        return self.site.page_of(path_of(address))
 
     def _account(self, row: AccountRow) -> None:
         self.report.count("accounts", "read")

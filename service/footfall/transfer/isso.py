@@ -12,7 +12,7 @@ from .fields import Fields, Record
 from .json_rows import rows
 from .rows import CommentRow, ImportRows, Refusal
 from .source import Damaged, Source
-from .values import path_of
+from .values import text
 
 MAX_VALUE_BYTES = 1 << 20
 _MODES: dict[str, Status | Literal["deleted"]] = {
@@ -49,7 +49,7 @@ def _of_row(db: sqlite3.Connection, id: int) -> ImportRows:
         yield Refusal("comments", str(id), "belongs to no thread")
         return
     record = dict(zip((*_NAMES, "likes", "uri"), found, strict=True))
-    yield _comment(record, path_of(record["uri"]))
+    yield _comment(record, record["uri"])
 
 
 def read_json(source: Source) -> ImportRows:
@@ -66,17 +66,17 @@ def _of_thread(where: str, thread: Record) -> ImportRows:
         return
     for each in comments:
         if isinstance(each, dict):
-            yield _comment(each, path_of(thread.get("id")))
+            yield _comment(each, thread.get("id"))
         else:
             yield Refusal("comments", where, "has a comment that is no object")
 
 
-def _comment(record: Record, path: str) -> CommentRow:
+def _comment(record: Record, page: object) -> CommentRow:
     fields = Fields(record)
     parent = fields.text("parent")
     return CommentRow(
         source=fields.text("id"),
-        path=path,
+        path=text(page) or "",
         text=fields.text("text"),
         at=fields.moment("created"),
         nick=fields.text("author"),

@@ -1,10 +1,13 @@
 """Fetches a class of LeanCloud's storage by its REST API, one object a line.
 
 LeanCloud stops on 2027-01-12. It lets an application ask some times a second, so a large class
-takes a while: objects come in the order of their ids and are kept in a file, and a fetch that was
-broken off goes on behind the last one there.
+takes a while: objects come in the order of their ids and are kept in a file beside the wanted one,
+and a fetch that was broken off goes on behind the last one there. When it is whole it takes that
+one's place. So a file is always whole, and the next fetch asks for everything anew: counts rise,
+and an object's id does not tell whether it has changed.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,8 @@ FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 1.0, 60.0
 _PASSING = frozenset({429, 500, 502, 503, 504})
 # LeanCloud's words for a class that nothing was ever stored in.
 NO_CLASS = 101
+# Behind a master key, which reads what others may not.
+MASTER = ",master"
 
 
 class _Passing(CannotFetch):
@@ -56,22 +61,28 @@ class LeanCloud:
         )
 
     def fetch(self, class_name: str, file: Path, on_progress: OnShare) -> int:
-        """Append the objects that are not in the file yet; how many there are in all.
+        """Make the file anew of all objects; how many there are.
 
-        Raises CannotFetch, OSError. What was fetched before that stays in the file.
+        Raises CannotFetch, OSError: the file stays as it was, and `unfinished(file)` has what was
+        fetched.
         """
-        head = _head(self._server, class_name)
-        last, number = _kept(file, head)
+        head = _head(self._server, class_name, is_master=self._headers["X-LC-Key"].endswith(MASTER))
+        _require(file, head.partition(b";key=")[0])
+        part = unfinished(file)
+        last, number = _kept(part, head)
         with httpx2.Client(timeout=TIMEOUT_SECONDS, headers=self._headers) as client:
             whole = self._asked(client, class_name, {"limit": "0", "count": "1"})
             total = whole.get("count", 0) if whole else 0
-            with file.open("ab") as lines:
+            with part.open("ab") as lines:
                 if not lines.tell():
                     lines.write(head)
                 for objects in self._pages(client, class_name, last):
                     lines.write(b"".join([orjson.dumps(each) + b"\n" for each in objects]))
                     number += len(objects)
                     on_progress(min(1.0, number / max(total, number, 1)))
+                lines.flush()
+                os.fsync(lines.fileno())
+        part.replace(file)
         return number
 
     def _pages(
@@ -141,10 +152,24 @@ def _is_object(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("objectId"), str)
 
 
-def _head(server: str, class_name: str) -> bytes:
-    """The first line of a file, as LeanCloud's own exports have one: objects of two classes, or of
-    two servers, must not be taken for each other's."""
-    return f"#filetype:JSON-streaming;class={class_name};server={server}\n".encode()
+def unfinished(file: Path) -> Path:
+    """Where a file is made."""
+    return file.with_name(f"{file.name}.part")
+
+
+def _head(server: str, class_name: str, *, is_master: bool) -> bytes:
+    """The first line of a file, as LeanCloud's own exports have one: objects of two classes, of two
+    servers, or that two keys may read, must not be taken for each other's."""
+    about = f"class={class_name};server={server};key={'master' if is_master else 'app'}"
+    return f"#filetype:JSON-streaming;{about}\n".encode()
+
+
+def _require(file: Path, head: bytes) -> None:
+    """Raises CannotFetch for a file of something else."""
+    if file.exists():
+        with file.open("rb") as lines:
+            if lines.readline(len(head) + 1).rstrip(b"\n;") != head:
+                raise CannotFetch(f"{file} was not fetched from this class: name another file")
 
 
 def _kept(file: Path, head: bytes) -> tuple[str, int]:
@@ -155,7 +180,10 @@ def _kept(file: Path, head: bytes) -> tuple[str, int]:
         with file.open("rb") as lines:
             first = lines.readline(len(head) + 1)
             if not head.startswith(first):
-                raise CannotFetch(f"{file} was not fetched from this class: name another file")
+                raise CannotFetch(
+                    f"{file} was begun with another class, server or key: remove it, or name "
+                    "another file"
+                )
             end = len(first) if first == head else 0
             for line in lines:
                 if not line.endswith(b"\n"):

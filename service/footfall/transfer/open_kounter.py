@@ -8,7 +8,7 @@ from ..model import type_of
 from .json_bytes import sound
 from .rows import CounterRow, ImportRow, ImportRows, Refusal
 from .source import Damaged, Source, Stream
-from .values import path_of, whole
+from .values import whole
 
 
 def read(source: Source) -> ImportRows:
@@ -25,4 +25,4 @@ def _row(name: str, record: object) -> Iterator[ImportRow]:
     if number is None:
         yield Refusal("counters", name[:200], "is no whole number")
     elif number:
-        yield CounterRow(path_of(name), type_of(name), number)
+        yield CounterRow(name, type_of(name), number)

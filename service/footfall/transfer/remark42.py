@@ -2,40 +2,48 @@
 Markdown.
 """
 
+from collections.abc import Iterator
+
 from .fields import Fields, Record
 from .json_rows import rows
 from .rows import CommentRow, ImportRows
 from .source import Source
-from .values import html_block, path_of
+from .values import html_block, text
 
 
 def read(source: Source) -> ImportRows:
-    return rows(source, lambda where, record: _rows(source, record))
+    # Who is blocked stands in the first line.
+    blocked = set[str]()
+
+    def make(where: str, record: Record) -> list[CommentRow]:
+        if "version" in record and "locator" not in record:
+            blocked.update(_blocked(record))
+            return []
+        return [_comment(source, record, blocked)]
+
+    return rows(source, make)
 
 
-def _rows(source: Source, record: Record) -> list[CommentRow]:
-    return [] if _is_about_the_site(record) else [_comment(source, record)]
-
-
-def _is_about_the_site(record: Record) -> bool:
-    """The first line has no comment."""
-    return "version" in record and "locator" not in record
+def _blocked(record: Record) -> Iterator[str]:
+    users = record.get("users")
+    for user in users if isinstance(users, list) else ():
+        state = user.get("blocked") if isinstance(user, dict) else None
+        if isinstance(state, dict) and Fields(state).truth("status"):
+            yield text(user.get("id")) or ""
 
 
 def _page(record: Record) -> str:
     locator = record.get("locator")
-    return path_of(locator.get("url")) if isinstance(locator, dict) else ""
+    return (text(locator.get("url")) or "") if isinstance(locator, dict) else ""
 
 
-def _user(record: Record) -> Record:
+def _comment(source: Source, record: Record, blocked: set[str]) -> CommentRow:
     # A user's ip is a digest, and mail addresses are not in a backup.
     user = record.get("user")
-    return {"name": user.get("name")} if isinstance(user, dict) else {"name": user}
-
-
-def _comment(source: Source, record: Record) -> CommentRow:
-    fields = Fields({**record, **_user(record)}, source.zone)
+    user = user if isinstance(user, dict) else {"name": user}
+    fields = Fields({**record, "name": user.get("name")}, source.zone)
     parent, markdown = fields.text("pid"), fields.text("orig")
+    is_blocked = user.get("block") is True or (text(user.get("id")) or "") in blocked - {""}
     return CommentRow(
         source=fields.text("id"),
         path=_page(record),
@@ -45,6 +53,8 @@ def _comment(source: Source, record: Record) -> CommentRow:
         nick=fields.text("name"),
         parents=(parent,) if parent else (),
         status="deleted" if fields.truth("delete") else "approved",
+        # Remark42 shows it to administrators alone.
+        hidden="is of somebody who was blocked there" if is_blocked else "",
         likes=fields.number("score"),
         is_pinned=fields.truth("pin"),
         is_html=not markdown,

@@ -10,8 +10,9 @@ import orjson
 
 from .rows import Kind, Refusal
 
-# `stored` is new, `there` was imported before; `changed` rows are stored, too.
-Outcome = Literal["read", "stored", "there", "changed", "refused"]
+# `stored` is new, `there` was imported before; `changed` rows are stored, too. `joined` is what was
+# several pages' there and is one page's here.
+Outcome = Literal["read", "stored", "there", "changed", "refused", "joined"]
 OUTCOMES: tuple[Outcome, ...] = ("read", "stored", "there", "changed", "refused")
 KINDS: tuple[Kind, ...] = ("comments", "counters", "accounts")
 # A place in the other system's file, as shown to users.
@@ -33,6 +34,9 @@ class ImportReport:
 
     def refuse(self, refusal: Refusal) -> None:
         self._note(refusal.kind, "refused", refusal.where, refusal.why)
+
+    def join(self, kind: Kind, where: str, why: str) -> None:
+        self._note(kind, "joined", where, why)
 
     def change(self, kind: Kind, where: str, why: str) -> None:
         self._note(kind, "changed", where, why)

@@ -15,6 +15,10 @@ Kind = Literal["comments", "counters", "accounts"]
 class CommentRow(NamedTuple):
     """`at` is in ms since the epoch, None if the file does not say.
 
+    `path` is the page's address or path as the file has it; importing.py decides which page that
+    is. `hidden` says why the other system did not show the comment to everybody, where its status
+    does not: it waits here.
+
     `parents` are the ids of the comment that this one replies to and, in case that is missing, of
     others above it. A `deleted` comment is not stored, but replies to it stay in its thread.
     `account` is the id of an account in the same file. The text is Markdown, or HTML if `is_html`.
@@ -37,6 +41,7 @@ class CommentRow(NamedTuple):
     status: Status | Literal["deleted"] = "approved"
     likes: int = 0
     is_pinned: bool = False
+    hidden: str = ""
     account: str = ""
     is_html: bool = False
     notes: tuple[str, ...] = ()

@@ -46,7 +46,8 @@ class Source:
 
     `encoding` is what somebody has named: what is not of it becomes U+FFFD, and `is_misread`. A
     file of no named one has to be UTF-8. `zone` is the time zone of dates without one; `columns`
-    maps our names of fields to the file's, for formats without names of their own; `on_progress`
+    maps our names of fields to the file's, for formats without names of their own; `page_by` says
+    whether `address` or `identifier` names a page, where a format has both; `on_progress`
     gets the share that was read.
     """
 
@@ -57,11 +58,13 @@ class Source:
         encoding: str = "",
         zone: timezone = UTC,
         columns: dict[str, str] | None = None,
+        page_by: str = "address",
         on_progress: OnShare = lambda share: None,
     ) -> None:
         self.path = path
         self.zone = zone
         self.columns = columns or {}
+        self.page_by = page_by
         self.is_misread = False
         self.encoding = encoding
         self._on_progress = on_progress

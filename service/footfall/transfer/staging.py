@@ -17,21 +17,32 @@ from .rows import AccountRow, CommentRow
 
 _TABLES = """
 CREATE TABLE comments (
-    source TEXT PRIMARY KEY, path TEXT, at INTEGER, parent TEXT, other TEXT, gone INTEGER,
-    account TEXT, row BLOB, id TEXT UNIQUE, anchor TEXT, root TEXT
+    source TEXT PRIMARY KEY, path TEXT, address TEXT, at INTEGER, parent TEXT, other TEXT,
+    gone INTEGER, account TEXT, row BLOB, id TEXT UNIQUE, anchor TEXT, root TEXT
 ) WITHOUT ROWID;
 CREATE INDEX children ON comments (parent);
 CREATE INDEX lost ON comments (at) WHERE root IS NULL;
 CREATE TABLE accounts (source TEXT PRIMARY KEY, row BLOB, id TEXT) WITHOUT ROWID;
-CREATE TABLE counters (place TEXT, name TEXT, count INTEGER);
+CREATE TABLE counters (place TEXT, name TEXT, address TEXT, count INTEGER);
 """
 # Counters of one name are merged when they are read: sorting all at once is faster than keeping
-# order. With max(rowid), SQLite takes the other columns from the last row.
-_WAYS: dict[Way, str] = {
-    "max": "max(count)",
-    "sum": f"CAST(min(total(count), {1 << 53}) AS INTEGER)",
-    "replace": "count, max(rowid)",
-}
+# order. What several rows say of one address is the same views for `max`, and other views else; the
+# counts of several addresses of a page are always other views.
+_SUM = f"CAST(min(total(count), {1 << 53}) AS INTEGER)"
+_OF_ADDRESSES = """
+SELECT place, name, address, {count} AS count, count(*) AS rows
+FROM counters GROUP BY place, name, address
+"""
+# What several addresses, or rows, have become: its name, the number of addresses and two of them,
+# and whether one address has several rows.
+_JOINED_COUNTERS = """
+SELECT name, count(*), min(address), max(address), max(rows) > 1 FROM ({of_addresses})
+GROUP BY name HAVING count(*) > 1 OR max(rows) > 1
+"""
+_JOINED_COMMENTS = """
+SELECT path, count(DISTINCT address), min(address), max(address) FROM comments
+GROUP BY path HAVING count(DISTINCT address) > 1
+"""
 # Replies whose parent is not on their page, and whether the other comment above them is.
 _ORPHANS = """
 SELECT source, EXISTS (SELECT 1 FROM comments p WHERE p.source = c.other AND p.path = c.path)
@@ -88,23 +99,23 @@ class Staging:
         # One transaction that never ends: a transaction for each row would take longer than all the
         # rest.
         self._db.execute("BEGIN")
-        # One of the expressions in _WAYS; nothing in it comes from a file.
-        merged = f"SELECT place, name, {_WAYS[way]} FROM counters"  # noqa: S608
-        self._merged = f"{merged} GROUP BY place, name ORDER BY place, name"
+        self._of_addresses = _OF_ADDRESSES.format(count="max(count)" if way == "max" else _SUM)
+        self._way = way
 
     def close(self) -> None:
         self._db.close()
 
     # Adding.
 
-    def add_comment(self, row: CommentRow) -> bool:
-        """False if there is one with this id."""
+    def add_comment(self, row: CommentRow, address: str) -> bool:
+        """`address` is the page's in the file. False if there is one with this id."""
         parent, other, *_ = (*row.parents, "", "")
         done = self._db.execute(
-            "INSERT OR IGNORE INTO comments VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
+            "INSERT OR IGNORE INTO comments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
             (
                 row.source,
                 row.path,
+                address,
                 row.at,
                 parent or other,
                 other,
@@ -121,14 +132,29 @@ class Staging:
         done = self._db.execute("INSERT OR IGNORE INTO accounts VALUES (?, ?, NULL)", values)
         return done.rowcount == 1
 
-    def add_counters(self, rows: Iterable[tuple[str, str, int]]) -> None:
-        """Each is (the hash that holds it, name, count)."""
-        self._db.executemany("INSERT INTO counters VALUES (?, ?, ?)", rows)
+    def add_counters(self, rows: Iterable[tuple[str, str, str, int]]) -> None:
+        """Each is (the hash that holds it, name, the page's address in the file, count)."""
+        self._db.executemany("INSERT INTO counters VALUES (?, ?, ?, ?)", rows)
 
     def number(self, table: Literal["comments", "counters", "accounts"]) -> int:
         # One of three names, since no parameter can be a table.
         count = f"SELECT count(*) FROM {table}"  # noqa: S608
         return int(self._db.execute(count).fetchone()[0])
+
+    # Pages.
+
+    def tell_joined(self, report: ImportReport) -> None:
+        """What of several addresses, or rows, is one page's now, and how it was joined."""
+        for path, *addresses in self._db.execute(_JOINED_COMMENTS):
+            report.join("comments", _with(path, *addresses), "has comments of several addresses")
+        joined = _JOINED_COUNTERS.format(of_addresses=self._of_addresses)
+        for name, number, first, last, has_rows in self._db.execute(joined):
+            if has_rows:
+                how = "the largest is taken" if self._way == "max" else "they are added up"
+                report.join("counters", name, f"has several counts of one address: {how}")
+            if number > 1:
+                why = "has counts of several addresses: they are added up"
+                report.join("counters", _with(name, number, first, last), why)
 
     # Threads.
 
@@ -207,9 +233,14 @@ class Staging:
 
     def counters(self) -> Iterator[tuple[str, str, int]]:
         """(hash, name, count), hash by hash."""
-        yield from (found[:3] for found in self._db.execute(self._merged))
+        merged = f"SELECT place, name, {_SUM} FROM ({self._of_addresses})"  # noqa: S608
+        yield from self._db.execute(f"{merged} GROUP BY place, name ORDER BY place, name")
 
 
 def _with_ids(row: bytes, id: str, account: str, parent: str, root: str) -> CommentRow:
     stored = CommentRow(*orjson.loads(row))
     return stored._replace(id=id, account_id=account, parent_id=parent, root_id=root)
+
+
+def _with(page: str, number: int, first: str, last: str) -> str:
+    return f"{page} of {number} addresses, such as {first} and {last}"

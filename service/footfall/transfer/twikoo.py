@@ -5,7 +5,7 @@ from functools import partial
 
 import orjson
 
-from .fields import Fields, Record
+from .fields import Record
 from .json_rows import rows
 from .rows import CommentRow, ImportRow, ImportRows
 from .source import Source
@@ -25,19 +25,15 @@ def _rows(source: Source, where: str, record: Record) -> Iterable[ImportRow]:
 
 def _comment(source: Source, record: Record) -> CommentRow:
     votes = _votes(record.get("ups", record.get("like")))
-    # Twikoo's dates of a comment are in `created` alone.
-    dated = {**record, "like": votes, "insertedAt": record.get("created"), "status": None}
-    fields = Fields(record)
-    is_spam, is_pinned = fields.truth("isSpam"), fields.truth("top")
-    row = comment(source, dated)
-    return row._replace(
-        text=html_block(row.text),
-        status="spam" if is_spam else "approved",
-        is_pinned=is_pinned,
-        account="",
-        is_html=True,
-        notes=row.notes + fields.notes,
-    )
+    named = {
+        "like": votes,
+        # Twikoo's dates of a comment are in `created` alone.
+        "insertedAt": record.get("created"),
+        "sticky": record.get("top"),
+        "status": None,
+    }
+    row = comment(source, {**record, **named})
+    return row._replace(text=html_block(row.text), account="", is_html=True)
 
 
 def _votes(value: object) -> object:

@@ -4,7 +4,7 @@ object a line; comments in HTML."""
 from collections.abc import Iterable
 from functools import partial
 
-from .fields import Fields, Record
+from .fields import Record
 from .json_rows import rows
 from .rows import CommentRow, ImportRow, ImportRows
 from .source import Source
@@ -21,7 +21,5 @@ def _rows(source: Source, where: str, record: Record) -> Iterable[ImportRow]:
 
 
 def _comment(source: Source, record: Record) -> CommentRow:
-    row, fields = comment(source, record), Fields(record)
-    status = "spam" if fields.truth("isSpam") else row.status
-    notes = row.notes + fields.notes
-    return row._replace(text=html_block(row.text), status=status, is_html=True, notes=notes)
+    row = comment(source, record)
+    return row._replace(text=html_block(row.text), is_html=True)

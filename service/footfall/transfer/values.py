@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..http.surrogates import whole_text
-from ..pages import decode_uri
+from ..pages import decode_uri, without_tracking
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Fewer seconds than this since the epoch, until 1973, are no time of a comment: 0 stands for none.
@@ -151,7 +151,8 @@ def _unusual_date(written: str) -> datetime | None:
 def path_of(address: object) -> str:
     """The path by which clients name a page of this address; a path stays as it is.
 
-    The query stays if nothing else names the page, as in `/?p=12`.
+    The query stays, since it may be all that tells two pages apart, without words that only tell
+    where a visit came from.
     """
     written = (text(address) or "").strip()
     if not _ADDRESS.match(written):
@@ -160,8 +161,13 @@ def path_of(address: object) -> str:
         parts = urlsplit(written)
     except ValueError:
         return ""
-    path = decode_uri(parts.path) or "/"
-    return f"{path}?{decode_uri(parts.query)}" if path == "/" and parts.query else path
+    path = parts.path or "/"
+    return decode_uri(without_tracking(f"{path}?{parts.query}" if parts.query else path))
+
+
+def address_of(written: str) -> str:
+    """What of an address may tell two pages apart: neither its scheme nor its fragment."""
+    return decode_uri(re.sub(r"\Ahttps?:", "", written.strip().partition("#")[0], flags=re.I))
 
 
 def html_block(written: str, *, has_lines: bool = False) -> str:

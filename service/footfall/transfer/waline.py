@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+import orjson
+
 from ..model import STATUSES, Status, type_of
 from .fields import Fields, Record
 from .json_rows import rows
 from .rows import AccountRow, CommentRow, CounterRow, ImportRow, ImportRows, Kind, Refusal
 from .source import Source
-from .values import path_of, text, whole
+from .values import text, whole
 
 TABLES: dict[str, Kind] = {"Users": "accounts", "Comment": "comments", "Counter": "counters"}
 _STATUSES: dict[str, Status] = {"": "approved", **{status: status for status in STATUSES}}
@@ -69,9 +71,12 @@ def id_of(record: Record) -> str:
 
 def comment(source: Source, record: Record) -> CommentRow:
     fields = Fields(record, source.zone)
+    status = fields.choice("status", _STATUSES, "waiting")
+    if fields.truth("isSpam") and status == "approved":
+        status = "spam"
     return CommentRow(
         source=id_of(record),
-        path=path_of(fields.text("url", "path")),
+        path=fields.text("url", "path"),
         text=fields.text("comment"),
         at=fields.moment("insertedAt", "time", "createdAt"),
         nick=fields.text("nick"),
@@ -80,19 +85,32 @@ def comment(source: Source, record: Record) -> CommentRow:
         ua=fields.text("ua"),
         address=fields.text("ip"),
         parents=tuple(filter(None, (fields.text("pid"), fields.text("rid")))),
-        # The reference server shows a comment with any other status.
-        status=fields.choice("status", _STATUSES, "approved"),
+        status=status,
         # Some storages say true where there is one.
         likes=1 if record.get("like") is True else fields.number("like"),
         is_pinned=fields.truth("sticky"),
+        hidden="" if _is_readable(record.get("ACL")) else "could not be read by everybody there",
         account=fields.text("user_id"),
         notes=fields.notes,
     )
 
 
+def _is_readable(acl: object) -> bool:
+    """Does an ACL of LeanCloud let everybody read? An object without one is everybody's."""
+    if isinstance(acl, str) and acl.strip():
+        try:
+            acl = orjson.loads(acl)
+        except ValueError:
+            return False
+    if acl is None or acl == "":
+        return True
+    everybody = acl.get("*") if isinstance(acl, dict) else None
+    return isinstance(everybody, dict) and everybody.get("read") is True
+
+
 def counters(where: str, record: Record) -> Iterator[ImportRow]:
     """A row for each count of a page, and a refusal for each that is no number."""
-    path = path_of(record.get("url") or record.get("path") or record.get("target"))
+    path = text(record.get("url") or record.get("path") or record.get("target"))
     if not path:
         yield Refusal("counters", where, "has no page")
         return

@@ -7,7 +7,7 @@ from ..model import Status
 from .fields import Fields, Record
 from .rows import CommentRow, ImportRows, Refusal
 from .source import Source
-from .values import html_block, path_of
+from .values import html_block
 from .xml_rows import elements
 
 _STATUSES: dict[str, Status | Literal["deleted"]] = {
@@ -20,23 +20,56 @@ _STATUSES: dict[str, Status | Literal["deleted"]] = {
     "trash": "deleted",
     "post-trashed": "deleted",
 }
+# A post's status -> why not everybody sees its comments. Those of plugins are not known.
+# https://wordpress.org/documentation/article/post-status/
+_UNSEEN = {
+    "private": "belongs to a private post",
+    "draft": "belongs to a draft",
+    "auto-draft": "belongs to a draft",
+    "pending": "belongs to a post that waits for a review",
+    "future": "belongs to a post that is planned",
+    "trash": "belongs to a post in the trash",
+}
 
 
 def read(source: Source) -> ImportRows:
+    # What is attached to a post is as public as that, which may come later in the file.
+    posts = {
+        item.fields.get("post_id", ""): _hidden(item.fields)
+        for item in elements(source, ("channel/item",))
+    }
     for element in elements(source, ("channel/item", "item/comment")):
         if element.name == "comment":
-            yield _comment(element.fields, element.around.get("link", ""), source)
+            post = element.around
+            why = _hidden(post)
+            above = post.get("post_parent", "0")
+            if post.get("status") == "inherit" and above != "0":
+                why = why or posts.get(
+                    above, "belongs to an attachment of a post that is not there"
+                )
+            yield _comment(element.fields, post.get("link", ""), why, source)
 
 
-def _comment(record: Record, link: str, source: Source) -> CommentRow | Refusal:
+def _hidden(post: Record) -> str:
+    """Why not everybody saw a post, and with it its comments; "" for one that is public."""
+    status = post.get("status", "publish").strip()
+    if post.get("post_password", "").strip():
+        return "belongs to a post that has a password"
+    if status in ("publish", "inherit"):
+        return ""
+    return _UNSEEN.get(status, "belongs to a post whose status is not known")
+
+
+def _comment(record: Record, link: str, hidden: str, source: Source) -> CommentRow | Refusal:
     is_without_gmt = record.get("comment_date_gmt", "").startswith("0000")
     fields = Fields(record, source.zone if is_without_gmt else UTC)
     id, kind, parent = map(fields.text, ("comment_id", "comment_type", "comment_parent"))
     if kind not in ("", "comment"):
         return Refusal("comments", id, f"is no comment but a {kind[:32]}")
+    status = fields.choice("comment_approved", _STATUSES, "waiting")
     return CommentRow(
         source=id,
-        path=path_of(link),
+        path=link,
         text=html_block(fields.text("comment_content"), has_lines=True),
         at=fields.moment("comment_date" if is_without_gmt else "comment_date_gmt"),
         nick=fields.text("comment_author"),
@@ -45,7 +78,8 @@ def _comment(record: Record, link: str, source: Source) -> CommentRow | Refusal:
         address=fields.text("comment_author_IP"),
         ua=fields.text("comment_agent"),
         parents=() if parent in ("", "0") else (parent,),
-        status=fields.choice("comment_approved", _STATUSES, "waiting"),
+        status="deleted" if hidden == _UNSEEN["trash"] else status,
+        hidden=hidden,
         is_html=True,
         notes=fields.notes,
     )

@@ -1,9 +1,10 @@
 """Logs whose truth is known become days, hours, visitors, bots and sources, and never twice."""
 
 import gzip
+import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from footfall.maintenance.check_views import _impossible
 from footfall.store import Store
 from footfall.store.past_views import PastViews
 from footfall.transfer import view_staging
-from footfall.transfer.goatcounter import GOATCOUNTER, goatcounter_log
+from footfall.transfer.goatcounter import EVENT, GOATCOUNTER, goatcounter_log
+from footfall.transfer.goatcounter_totals import totals_log
 from footfall.transfer.page_views import ViewReport
-from footfall.transfer.past_log import ACCESS_LOG, access_logs
-from footfall.transfer.source import Source
+from footfall.transfer.past_log import ACCESS_LOG, PastLog, access_logs
+from footfall.transfer.source import Damaged, Source
 from footfall.transfer.view_import import (
     COUNTED,
     OLD,
@@ -483,16 +485,55 @@ def hit(path: str, session: str = "s1", **fields: object) -> str:
 
 async def from_goatcounter(past: PastViews, path: Path) -> tuple[ViewReport, PastReport]:
     read, report = ViewReport(), PastReport()
-    await run(
-        past,
-        Calendar(ZoneInfo("UTC")),
-        PERIOD,
-        goatcounter_log(Source(path), frozenset({"example.org"}), read),
-        PastImport(GOATCOUNTER),
-        report,
-        lambda label, share: None,
-    )
+    await past_run(past, goatcounter_log(Source(path), frozenset({"example.org"}), read), report)
     return read, report
+
+
+async def past_run(past: PastViews, logs: Iterator[PastLog], report: PastReport) -> None:
+    calendar = Calendar(ZoneInfo("UTC"))
+    wanted = PastImport(GOATCOUNTER)
+    await run(past, calendar, PERIOD, logs, wanted, report, lambda label, share: None)
+
+
+TABLES: dict[str, list[object]] = {
+    "paths.jsonl": [
+        {"id": 1, "path": "/kettle", "title": "Kettle"},
+        {"id": 2, "path": "/about?id=2&utm_source=x", "title": "About"},
+        {"id": 3, "path": "signup", "title": "", "event": True},
+    ],
+    "refs.jsonl": [
+        {"id": 1, "ref": "", "ref_scheme": "o"},
+        {"id": 2, "ref": "news.example/item", "ref_scheme": "h"},
+    ],
+    "hit_stats.jsonl": [
+        {"hour": "2026-11-04 15:00:00", "path_id": 2, "ref_id": 1, "count": 1},
+        {"hour": "2026-11-03 15:00:00", "path_id": 1, "ref_id": 1, "count": 2},
+        {"hour": "2026-11-03 15:00:00", "path_id": 1, "ref_id": 2, "count": 1},
+        {"hour": "2026-11-03 15:00:00", "path_id": 3, "ref_id": 1, "count": 9},
+        {"hour": "2026-11-03 15:00:00", "path_id": 7, "ref_id": 1, "count": 1},
+        {"hour": "soon", "path_id": 1, "ref_id": 1, "count": 1},
+        {"hour": "2026-11-03 15:00:00", "path_id": 1, "ref_id": 1, "count": 1 << 60},
+        ["no row"],
+    ],
+}
+
+
+async def test_goatcounters_totals_are_views_of_their_hours(
+    past: PastViews, store: Store, tmp_path: Path
+) -> None:
+    for name, rows in TABLES.items():
+        (tmp_path / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    files = [Source(tmp_path / name) for name in TABLES]
+    for new in (4, 0):
+        read, report = ViewReport(), PastReport()
+        logs = totals_log(files, frozenset({"tin.example"}), read)
+        await past_run(past, logs, report)
+        assert (read.views, read.excluded[EVENT], read.unreadable.total()) == (4, 9, 4)
+        assert (read.samples[EVENT], report.new) == (["signup"], new)
+        assert {"3": 3}.items() <= (await days(store, "/kettle", MONTH)).items()
+        assert {"4": 1}.items() <= (await days(store, "/about?id=2", MONTH)).items()
+    with pytest.raises(Damaged, match=r"has no refs\.jsonl"):
+        list(totals_log([*files[:1], *files[2:]], frozenset(), read))
 
 
 async def test_goatcounters_sessions_are_visitors_and_its_bots_are_classed(

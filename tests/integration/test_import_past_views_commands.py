@@ -63,7 +63,7 @@ def test_an_import_shows_what_views_are_told_by_and_what_it_stores(served: Servi
 views are such as /posts/0/; /posts/1/
 3 others, such as /style.css; /a.png; /b.png: is a file of a page, or a download
 1 other, such as /feed/: is a feed
-1 other, such as /?[2J: was not answered with 200 or 304
+1 other, such as /[2J: was not answered with 200 or 304
 2 lines unreadable, such as {path}, line 17; {path}, line 18: is in no known format
 1 view left out, {days_ago(0).date()}: of today, which is not over
 """

@@ -8,7 +8,8 @@ from footfall.app import data_set
 from footfall.maintenance.check import check
 from footfall.store import Store
 from footfall.store.imports import Imports, Way
-from footfall.transfer.formats import guess
+from footfall.transfer.archives import members
+from footfall.transfer.formats import chosen
 from footfall.transfer.importing import Import, run
 from footfall.transfer.report import ImportReport
 from footfall.transfer.source import Source
@@ -35,13 +36,12 @@ async def imported(
     lines: list[bytes] | None = None,
 ) -> ImportReport:
     """Import a file as the command does."""
-    source = Source(path)
-    found = guess(source)
-    assert found is not None
     store, report = site.store, ImportReport((lines if lines is not None else []).append)
     imports = Imports(store.redis, store.scripts, store.keys)
-    wanted = Import(found, way, is_dry)
-    await run(site.service, imports, source, wanted, report, lambda label, share: None)
+    with members(Source(path)) as files:
+        format, files = chosen(files, report)
+        wanted = Import(format, way, is_dry)
+        await run(site.service, imports, files, wanted, report, lambda label, share: None)
     return report
 
 

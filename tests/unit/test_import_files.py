@@ -1,18 +1,25 @@
 """Imported files that are cut off, compressed, in another encoding, or made to do harm."""
 
+import bz2
 import gzip
 import json
+import lzma
+import tarfile
 import tracemalloc
+import zipfile
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
+from footfall.transfer import archives, tabular
 from footfall.transfer import source as sources
-from footfall.transfer import tabular
-from footfall.transfer.formats import guess, named
+from footfall.transfer.archives import members
+from footfall.transfer.formats import chosen, guess, named
 from footfall.transfer.json_bytes import MAX_DEPTH
-from footfall.transfer.rows import CommentRow, ImportRow, Refusal
+from footfall.transfer.report import ImportReport
+from footfall.transfer.rows import CommentRow, CounterRow, ImportRow, Refusal
 from footfall.transfer.source import Damaged, Source
 from footfall.transfer.values import moment, path_of, text, truth, zone_of
 from tests.support.importing import DATA
@@ -68,6 +75,12 @@ def test_a_file_in_an_unknown_encoding_is_refused_with_a_reason(tmp_path: Path) 
     source = Source(DATA / "waline.json")
     assert list(source.chunks())
     assert not source.is_misread
+    # A guess by one byte would spoil all the others.
+    one = "é\n".encode() * 3 + b"ab\xe9\n" + "é".encode()
+    with pytest.raises(
+        Damaged, match="UTF-8 but for 1 byte, the first byte 11 in line 4: name utf-8"
+    ):
+        list(Source(made(tmp_path, "x", one)).chunks())
 
 
 @pytest.mark.rare
@@ -88,6 +101,104 @@ def test_gzip_that_is_cut_off_or_a_bomb_is_refused(
     assert len(bomb) < MB
     with pytest.raises(Damaged, match="unpack to more"):
         read(made(tmp_path, "x", bomb))
+
+
+def packed(how: str, files: dict[str, bytes]) -> bytes:
+    whole = BytesIO()
+    if how == "zip":
+        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("export/", b"")
+            for name, content in files.items():
+                archive.writestr(f"export/{name}", content)
+        return whole.getvalue()
+    with tarfile.open(fileobj=whole, mode="w") as tar:
+        for name, content in files.items():
+            about = tarfile.TarInfo(f"export/{name}")
+            about.size = len(content)
+            tar.addfile(about, BytesIO(content))
+        about = tarfile.TarInfo("link")
+        about.type, about.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(about)
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "gz": gzip.compress,
+        "bz2": bz2.compress,
+        "xz": lzma.compress,
+    }
+    return packers.get(how, bytes)(whole.getvalue())
+
+
+HEAD = b"#filetype:JSON-streaming\n"
+LEANCLOUD = {
+    "Comment.0.jsonl": HEAD + b'{"objectId":"1","url":"/a/","comment":"hi","mailMd5":""}\n',
+    "Counter.0.jsonl": HEAD + b'{"objectId":"2","url":"/a/","time":12,"xid":"/a/"}\n',
+}
+NOBODYS = {"__MACOSX/x": b"\0\1", ".DS_Store": b"\0", "empty.json": b"", "notes.md": b"hello"}
+
+
+@pytest.mark.parametrize("chunk", [7, 1 << 17])
+@pytest.mark.parametrize("how", ["zip", "tar", "gz", "bz2", "xz"])
+def test_the_files_of_an_archive_are_read_as_one(
+    how: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "CHUNK_BYTES", chunk)
+    report = ImportReport()
+    with members(Source(made(tmp_path, "x", packed(how, LEANCLOUD | NOBODYS)))) as files:
+        format, files = chosen(files, report)
+        rows = [row for each in files for row in format.read(each)]
+    assert format.name == "valine"
+    assert [type(row) for row in rows] == [CommentRow, CounterRow]
+    ((refused, file),) = report.examples.items()
+    assert refused == ("comments", "refused", "is of no format that is known")
+    assert file.endswith("x: export/notes.md")
+
+
+@pytest.mark.parametrize("how", ["zip", "tar", "gz"])
+def test_an_archive_that_is_damaged_or_too_large_is_refused(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(content: bytes) -> None:
+        with members(Source(made(tmp_path, "x", content))):
+            raise AssertionError("was opened")
+
+    whole = packed(how, LEANCLOUD)
+    with pytest.raises(Damaged, match=r"cut off|no zip"):
+        opened(whole[: min(700, len(whole) // 2)])
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
+    with pytest.raises(Damaged, match="more than 1 files"):
+        opened(whole)
+    monkeypatch.setattr(sources, "FREE_BYTES", 1_000)
+    with pytest.raises(Damaged, match="unpack to more"):
+        opened(packed("zip", {"bomb": b" " * MB}))
+
+
+def test_files_of_two_systems_are_not_mixed(tmp_path: Path) -> None:
+    both = {"a": (DATA / "waline.json").read_bytes(), "b": (DATA / "disqus.xml").read_bytes()}
+    with (
+        members(Source(made(tmp_path, "x", packed("zip", both)))) as files,
+        pytest.raises(Damaged, match="files of disqus and waline: import them one by one"),
+    ):
+        chosen(files, ImportReport())
+
+
+@pytest.mark.parametrize(
+    ("head", "command"),
+    [
+        (b"2Path,Title,Event,UserAgent,Browser\n", "goatcounter"),
+        (b'{"export_version": "1.0", "goatcounter_version": "v2.8"}', "goatcounter"),
+        (b'192.0.2.1 - - [28/Oct/2021:12:50:15 +0000] "GET / HTTP/1.1" 200 5\n', "access-log"),
+    ],
+)
+def test_a_file_of_another_command_names_that(head: bytes, command: str, tmp_path: Path) -> None:
+    with pytest.raises(Damaged, match=f"use `footfall import {command}`"):
+        chosen([Source(made(tmp_path, "x", head))], ImportReport())
+
+
+@pytest.mark.parametrize("between", ["", " ", ",", ", \n", "\n"])
+def test_objects_may_follow_each_other_in_any_way(between: str, tmp_path: Path) -> None:
+    rows = [f'{{"url":"/{n}","time":{n}}}' for n in (1, 2, 3)]
+    assert read(made(tmp_path, "x", between.join(rows).encode())) == [
+        CounterRow(f"/{n}", "time", n) for n in (1, 2, 3)
+    ]
 
 
 @pytest.mark.parametrize("chunk", [2, 40, 1 << 17])
@@ -150,7 +261,9 @@ def test_the_number_of_no_character_does_not_spoil_a_file(
     rows = read(made(tmp_path, "x.xml", content))
     assert len(rows) == len(read(DATA / "disqus.xml"))
     texts = [row.text for row in rows if isinstance(row, CommentRow)]
-    assert "<p>\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd 😀A&#x8; a</p>" in texts
+    assert "<p>😀A&#x8; a</p>" in texts
+    (note,) = {note for row in rows if isinstance(row, CommentRow) for note in row.notes}
+    assert note == "has a message with characters that no text may contain: they are left out"
 
 
 def nested(depth: int) -> bytes:

@@ -3,7 +3,7 @@ format.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -14,8 +14,9 @@ from ..config import Settings
 from ..model import OnProgress
 from ..plurals import number_of
 from ..store.imports import Imports, Way
+from ..transfer.archives import members
 from ..transfer.download import is_address
-from ..transfer.formats import FORMATS, Format, guess, named
+from ..transfer.formats import FORMATS, Format, Unknown, chosen, named
 from ..transfer.importing import Import, Undated, run
 from ..transfer.report import KINDS, ImportReport
 from ..transfer.source import Damaged, Source
@@ -57,14 +58,17 @@ def take_over(
         report = ImportReport(stack.enter_context(_lines(report_name)))
         on_progress = stack.enter_context(progress())
         source = _source(path, encoding, utc_offset, columns, page_by, on_progress)
-        wanted = Import(_format(source, format_name), way, is_dry, undated)
-        if page_by == "identifier" and wanted.format.name != "disqus":
-            raise click.UsageError("--page-by identifier is for Disqus' XML")
         try:
-            uvloop.run(_import(settings, source, wanted, report, on_progress))
+            files = stack.enter_context(members(source))
+            format, files = _chosen(files, report, format_name)
+            if page_by == "identifier" and format.name != "disqus":
+                raise click.UsageError("--page-by identifier is for Disqus' XML")
+            wanted = Import(format, way, is_dry, undated)
+            uvloop.run(_import(settings, files, wanted, report, on_progress))
         except Damaged as error:
             raise click.ClickException(f"nothing was imported from {name}: {error}") from error
-    _show(report, wanted, source, is_json=is_json)
+    misread = [each.encoding for each in files if each.is_misread]
+    _show(report, wanted, misread, is_json=is_json)
     if not report.taken():
         raise click.ClickException(_NOTHING[report.has_rows()])
     if not (is_dry or report.stored()):
@@ -79,14 +83,14 @@ async def require_data_set(settings: Settings) -> None:
 
 async def _import(
     settings: Settings,
-    source: Source,
+    files: Sequence[Source],
     wanted: Import,
     report: ImportReport,
     on_progress: OnProgress,
 ) -> None:
     async with existing_site(settings) as (store, site):
         imports = Imports(store.redis, store.scripts, store.keys, store.moment)
-        await run(site, imports, source, wanted, report, on_progress)
+        await run(site, imports, files, wanted, report, on_progress)
 
 
 @contextlib.contextmanager
@@ -119,17 +123,23 @@ def _source(
     )
 
 
-def _format(source: Source, name: str) -> Format:
-    found = named(name) if name else guess(source)
-    if found is None:
-        known = ", ".join(dict.fromkeys(each.name for each in FORMATS))
-        raise click.UsageError(f"name its --format, which is none of those that are known: {known}")
-    return found
+def _chosen(
+    files: Sequence[Source], report: ImportReport, name: str
+) -> tuple[Format, list[Source]]:
+    known = ", ".join(dict.fromkeys(each.name for each in FORMATS))
+    sentence = f"name its --format, which is none of those that are known: {known}"
+    if name and named(name) is None:
+        raise click.UsageError(sentence)
+    try:
+        return chosen(files, report, name)
+    except Unknown:
+        raise click.UsageError(sentence) from None
 
 
-def _show(report: ImportReport, wanted: Import, source: Source, *, is_json: bool) -> None:
+def _show(report: ImportReport, wanted: Import, misread: Sequence[str], *, is_json: bool) -> None:
+    """`misread` are the encodings of files that some bytes are not of."""
     if is_json:
-        about = {"format": wanted.format.name, "dry": wanted.is_dry, "misread": source.is_misread}
+        about = {"format": wanted.format.name, "dry": wanted.is_dry, "misread": bool(misread)}
         click.echo(orjson.dumps({**about, **report.summary(), "reasons": report.every_reason()}))
         return
     click.echo(f"{wanted.format.title}{', and nothing was stored' if wanted.is_dry else ''}")
@@ -142,5 +152,5 @@ def _show(report: ImportReport, wanted: Import, source: Source, *, is_json: bool
         example = printable(str(each["example"]))
         rows = number_of(each["number"], each["kind"].removesuffix("s"))
         click.echo(f"{rows} {each['outcome']}, such as {example}: {each['why']}")
-    if source.is_misread:
-        aside(f"some bytes are not {source.encoding}: they became \ufffd")
+    for encoding in set(misread):
+        aside(f"some bytes are not {encoding}: they became \ufffd")

@@ -20,7 +20,9 @@ from ..model import OnProgress, OnShare
 from ..plurals import number_of
 from ..store import Store
 from ..store.past_views import OtherImport, PastViews
+from ..transfer.archives import members
 from ..transfer.goatcounter import goatcounter_log
+from ..transfer.goatcounter_totals import is_of_totals, totals_log
 from ..transfer.page_views import ViewReport
 from ..transfer.past_log import PastLog, access_logs
 from ..transfer.source import Damaged, Source
@@ -37,11 +39,17 @@ class _Format(NamedTuple):
     logs: Callable[[Sequence[Source], frozenset[str], ViewReport], Iterator[PastLog]]
 
 
+def _goatcounter(
+    sources: Sequence[Source], own: frozenset[str], lines: ViewReport
+) -> Iterator[PastLog]:
+    if is_of_totals(sources):
+        return totals_log(sources, own, lines)
+    return goatcounter_log(sources[0], own, lines)
+
+
 _FORMATS = {
     "access-log": _Format("Access log", access_logs),
-    "goatcounter": _Format(
-        "GoatCounter's export", lambda sources, own, lines: goatcounter_log(sources[0], own, lines)
-    ),
+    "goatcounter": _Format("GoatCounter's export", _goatcounter),
 }
 
 
@@ -63,9 +71,10 @@ def take_over(
     with contextlib.ExitStack() as stack:
         paths = [stack.enter_context(local(name)) for name in files]
         on_progress = stack.enter_context(progress())
-        sources = [Source(path, on_progress=_reading(path, on_progress)) for path in paths]
-        logs = _FORMATS[tool].logs(sources, own, lines)
+        given = [Source(path, on_progress=_reading(path, on_progress)) for path in paths]
         try:
+            sources = [each for file in given for each in stack.enter_context(members(file))]
+            logs = _FORMATS[tool].logs(sources, own, lines)
             uvloop.run(_import(settings, logs, wanted, report, on_progress))
         except Damaged as error:
             raise click.ClickException(f"nothing was imported: {error}") from error

@@ -16,7 +16,7 @@ LOCAL = ("localhost", "127.0.0.1")
 _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+")
 # Names that nobody can register: those of one's own machine and network (RFC 6761, 6762, 8375).
 _NOBODYS = re.compile(r"[^.]+|.+\.(localhost|local|internal|home\.arpa|lan|test)")
-_ADDRESS = re.compile(r"[\d.]+|[\da-f:.]*:[\da-f:.]*")
+_ADDRESS = re.compile(r"[\d.]+|(?=[^:]*:)[\da-f:.]+")
 # RFC 1035: no host has a longer name, so patterns need not search it.
 MAX_HOST = 253
 

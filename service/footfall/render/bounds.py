@@ -28,7 +28,7 @@ MAX_ADDRESS_CHARACTERS = 2_048
 
 _Block = Callable[[StateBlock, int, int, bool], bool]
 
-_DELIMITERS = re.compile(r"[\s|:-]*-[\s|:-]*")
+_DELIMITERS = re.compile(r"(?=[^-]*-)[\s|:-]+")
 # The HTML of a link without its attributes' values, with what the sanitiser adds.
 _LINK_BYTES = 80
 _CELL_BYTES = 10
@@ -69,8 +69,9 @@ class WordByWord:
         return list(self._matches(text)) or None
 
     def _matches(self, text: str) -> Iterator[Match]:
-        for word in re.finditer(r"\S*[.:@]\S*", text):
-            if word[0].count("www.") > MAX_WWW_A_WORD:
+        for word in re.finditer(r"\S+", text):
+            is_address = any(mark in word[0] for mark in ".:@")
+            if not is_address or word[0].count("www.") > MAX_WWW_A_WORD:
                 continue
             for found in self._finder.match(word[0]) or ():
                 found.index += word.start()

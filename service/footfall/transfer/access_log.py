@@ -89,7 +89,7 @@ def read(source: Source) -> Iterator[NumberedRow]:
         for number, line in source.lines():
             yield number, _row(line)
     except Damaged as error:
-        raise Damaged(f"{source.path}: {error}") from error
+        raise Damaged(f"{source.name}: {error}") from error
 
 
 def log_source(source: Source) -> Source:

@@ -7,6 +7,7 @@ from .fields import Fields, Record
 from .json_rows import objects, rows
 from .rows import CommentRow, ImportRows, Refusal
 from .source import Source
+from .values import html_block
 
 _STATUSES: dict[str, Status | Literal["deleted"]] = {
     "approved": "approved",
@@ -46,12 +47,14 @@ def _person(fields: Fields) -> Person:
 def _comment(source: Source, people: People, record: Record) -> CommentRow:
     fields = Fields(record, source.zone)
     person = people.get(fields.text("commenterHex"), NOBODY)
-    parent = fields.text("parentHex")
+    parent, markdown = fields.text("parentHex"), fields.text("markdown")
     state = fields.choice("state", _STATUSES, "waiting")
     return CommentRow(
         source=fields.text("commentHex"),
         path=fields.text("url"),
-        text=fields.text("markdown"),
+        # A comment that was imported into Commento may have no Markdown.
+        text=markdown or html_block(fields.text("html")),
+        is_html=not markdown,
         at=fields.moment("creationDate"),
         nick=person.name,
         mail=person.email,

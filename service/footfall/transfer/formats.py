@@ -1,7 +1,7 @@
 """The table of all formats that can be imported; a file's format is guessed from its beginning."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from . import (
@@ -17,8 +17,9 @@ from . import (
     waline,
     wordpress,
 )
-from .rows import ImportRows
-from .source import Source
+from .report import ImportReport
+from .rows import ImportRows, Refusal
+from .source import Damaged, Source
 
 
 class Format(NamedTuple):
@@ -30,28 +31,25 @@ class Format(NamedTuple):
     signs: tuple[bytes, ...]
 
 
-_JSON = rb"\A\s*(#.*\n)?\s*[\[{]"
+# Blanks before what a file begins with do not count.
+_JSON = rb"\A(#.*\n\s*)?[\[{]"
 # The first format whose signs are found counts, so the most certain ones come first.
 FORMATS = (
     Format("isso", "Isso's database", isso.read, (rb"\ASQLite format 3\0",)),
-    Format("disqus", "Disqus", disqus.read, (rb"\A\s*<", rb"<disqus\b")),
-    Format("wordpress", "WordPress", wordpress.read, (rb"\A\s*<", rb"wordpress\.org/export/")),
+    Format("disqus", "Disqus", disqus.read, (rb"\A<", rb"<disqus\b")),
+    Format("wordpress", "WordPress", wordpress.read, (rb"\A<", rb"wordpress\.org/export/")),
     Format("waline", "Waline's archive", waline.read, (_JSON, rb'"type"\s*:\s*"waline"')),
     Format(
         "remark42",
         "Remark42",
         remark42.read,
-        (
-            _JSON,
-            rb'\A\s*\{"version"\s*:|"locator"\s*:\s*\{',
-            rb'"(users|posts|locator)"\s*:\s*[\[{n]',
-        ),
+        (_JSON, rb'\A\{"version"\s*:|"locator"\s*:\s*\{', rb'"(users|posts|locator)"\s*:\s*[\[{n]'),
     ),
     Format(
         "open-kounter",
         "Open Kounter",
         open_kounter.read,
-        (rb"\A\s*\{", rb'"counters"\s*:\s*\{', rb'"time"\s*:'),
+        (rb"\A\{", rb'"counters"\s*:\s*\{', rb'"time"\s*:'),
     ),
     Format("commento", "Commento", commento.read, (_JSON, rb'"comment(er)?Hex"\s*:')),
     Format("artalk", "Artalk's Artrans", artalk.read, (_JSON, rb'"page_key"\s*:')),
@@ -79,8 +77,48 @@ FORMATS = (
 )
 
 
-def guess(source: Source) -> Format | None:
+# What other commands read.
+_ELSEWHERE = (
+    ("GoatCounter's export", "goatcounter", rb"\A[12]?Path,Title,Event,"),
+    ("GoatCounter's export", "goatcounter", rb'\A\{[^{}\n]*"goatcounter_version"\s*:'),
+    ("a web server's log", "access-log", rb'\A[^\n"]*\[[^\]\n"]{26}\] "'),
+)
+
+
+class Unknown(Exception):
+    """A file is of no format that is known."""
+
+
+def chosen(
+    files: Sequence[Source], report: ImportReport, name: str = ""
+) -> tuple[Format, list[Source]]:
+    """The format of the files, by its name if it has been named, and those that are of it; others
+    are refused in the report. Raises Unknown, Damaged."""
+    for each in files:
+        _require_here(each)
+    found = [(each, named(name) if name else guess(each)) for each in files]
+    formats = {of.name: of for _, of in found if of}
+    if not formats:
+        raise Unknown
+    if len(formats) > 1:
+        raise Damaged(f"it has files of {' and '.join(sorted(formats))}: import them one by one")
+    for source, of in found:
+        if of is None:
+            report.count("comments", "read")
+            report.refuse(Refusal("comments", source.name, "is of no format that is known"))
+    (format,) = formats.values()
+    return format, [source for source, of in found if of]
+
+
+def _require_here(source: Source) -> None:
     head = source.head()
+    for title, command, sign in _ELSEWHERE:
+        if re.search(sign, head):
+            raise Damaged(f"it is {title}: use `footfall import {command}`")
+
+
+def guess(source: Source) -> Format | None:
+    head = source.head().lstrip()
     return next(
         (each for each in FORMATS if all(re.search(sign, head) for sign in each.signs)), None
     )

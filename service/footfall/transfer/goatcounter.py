@@ -39,33 +39,36 @@ Record = Mapping[str, str]
 
 
 def goatcounter_log(source: Source, own: frozenset[str], report: ViewReport) -> Iterator[PastLog]:
-    """The file, unless it has no row. Raises Damaged, OSError."""
+    """Raises Damaged, also for a file without a row, and OSError."""
     source = log_source(source)
     first = next((row for _, row in _rows(source) if not isinstance(row, str)), None)
-    if first is not None:
-        at = _at(first) or LEAST_MS
-        words = (first["Date"], first["path"], first["Session"], first["Referrer"])
-        views = partial(_views, source, own, report)
-        file = PastFile(digest(*words), month_of_ms(at))
-        yield PastLog(file, file, at, views)
+    if first is None:
+        raise Damaged(
+            "it has no view: GoatCounter has kept none one by one (Individual pageviews); import "
+            "its JSON export, which has their totals"
+        )
+    at = _at(first) or LEAST_MS
+    words = (first["Date"], first["path"], first["Session"], first["Referrer"])
+    file = PastFile(digest(*words), month_of_ms(at))
+    yield PastLog(file, file, at, partial(_views, source, own, report))
 
 
 def _views(source: Source, own: frozenset[str], report: ViewReport) -> Iterator[NumberedView]:
     for number, row in _rows(source):
         found = row if isinstance(row, str) else _view(row, number, own)
-        if isinstance(found, str):
-            report.refuse(found, f"{source.path}, line {number}")
+        if isinstance(row, str) or isinstance(found, str):
+            report.refuse(str(found), f"{source.name}, line {number}")
             continue
-        why = _exclusion(row, found) if not isinstance(row, str) else ""
-        report.judge(why, found.path)
+        is_event = bool(truth(row["Event"]))
+        why = EVENT if is_event else excluded(found.path)
+        report.judge(why, row["path"] if is_event else found.path)
         if not why:
             yield number, found
 
 
-def _exclusion(row: Record, view: PastView) -> str:
-    if truth(row["Event"]):
-        return EVENT
-    is_page = view.path and len(view.path) <= MAX_PATH and is_safe_url(view.path)
+def excluded(path: str) -> str:
+    """Why a path is no page's; "" for one that is."""
+    is_page = path and len(path) <= MAX_PATH and is_safe_url(path)
     return "" if is_page else NO_PATH
 
 
@@ -78,7 +81,8 @@ def _view(row: Record, number: int, own: frozenset[str]) -> PastView | str:
     agent = PEOPLE if bot in _PEOPLE else _AGENTS.get(bot, OTHER_BOT)
     is_first = agent == PEOPLE and truth(row["FirstVisit"])
     visitor = _visitor(row["Session"], number) if is_first else None
-    return PastView(at, _path(row["path"]), visitor, agent, _host(row, own))
+    host = host_of(row["Referrer"], row["Referrer scheme"], own)
+    return PastView(at, page_of(row["path"]), visitor, agent, host)
 
 
 def _at(row: Record) -> int | None:
@@ -86,7 +90,7 @@ def _at(row: Record) -> int | None:
     return at if at is not None and LEAST_MS <= at < MOST_MS else None
 
 
-def _path(written: str) -> str:
+def page_of(written: str) -> str:
     """With its query, as its own protocol counts it here (api/compat/goatcounter.py)."""
     return path_of(f"https://site{written}") if written.startswith("/") else ""
 
@@ -97,13 +101,13 @@ def _visitor(session: str, number: int) -> int:
     return int.from_bytes(blake2b(of.encode(), digest_size=8).digest(), signed=True)
 
 
-def _host(row: Record, own: frozenset[str]) -> str:
+def host_of(referrer: str, scheme: str, own: frozenset[str]) -> str:
     """Links are kept without their scheme; names of campaigns are no hosts."""
-    match row["Referrer scheme"]:
+    match scheme:
         case "h":
-            return source_of(f"https://{row['Referrer']}", own)
+            return source_of(f"https://{referrer}", own)
         case "o":
-            return source_of(row["Referrer"], own)
+            return source_of(referrer, own)
     return ""
 
 

@@ -6,7 +6,9 @@ page was closed; it ends with the service, and what it has stored stays.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -15,7 +17,8 @@ import orjson
 from ..domain.site import Site
 from ..errors import BadRequest, Unavailable
 from ..store.imports import Imports, Way
-from .formats import guess
+from .archives import members
+from .formats import Unknown, chosen
 from .importing import Import, run
 from .report import ImportReport
 from .source import Damaged, Source
@@ -78,15 +81,19 @@ class StoringImporter:
         self, site: Site, path: Path, way: Way, state: _State, is_dry: bool
     ) -> dict[str, Any]:
         report = ImportReport(state.note)
-        source = Source(path, on_progress=lambda share: state.on_progress("file", share))
-        try:
-            format = await _in_a_thread(lambda: guess(source))
-            if format is None:
-                raise BadRequest({"file": "file is of no format that is known"})
-            wanted = Import(format, way, is_dry, may_administer=False)
-            await run(site, self._imports, source, wanted, report, state.on_progress, _in_a_thread)
-        except Damaged as error:
-            raise BadRequest({"file": f"nothing was imported: {error}"}) from error
+        on_share = partial(state.on_progress, "file")
+        source = Source(path, name="file", on_progress=on_share)
+        with ExitStack() as stack:
+            try:
+                files = await _in_a_thread(lambda: stack.enter_context(members(source)))
+                format, files = await _in_a_thread(lambda: chosen(files, report))
+                wanted = Import(format, way, is_dry, may_administer=False)
+                imports, on_progress = self._imports, state.on_progress
+                await run(site, imports, files, wanted, report, on_progress, _in_a_thread)
+            except Unknown:
+                raise BadRequest({"file": "file is of no format that is known"}) from None
+            except Damaged as error:
+                raise BadRequest({"file": f"nothing was imported: {error}"}) from error
         return {
             "format": format.title,
             "isDry": is_dry,

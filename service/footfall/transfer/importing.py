@@ -3,7 +3,7 @@
 Nothing is stored before the file was read to its end. Services may run meanwhile.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -50,9 +50,10 @@ class _Reading:
     may_administer: bool
     counters: list[tuple[str, str, str, int]] = field(default_factory=list)
 
-    def read(self, source: Source, format: Format) -> None:
-        for row in format.read(source):
-            self.take(row)
+    def read(self, files: Iterable[Source], format: Format) -> None:
+        for source in files:
+            for row in format.read(source):
+                self.take(row)
         self.flush()
         self.staging.tell_joined(self.report)
         self.staging.put_together(self.report, self.site.process.clock() + DAY_MS)
@@ -126,7 +127,7 @@ class _Reading:
 async def run(
     site: Site,
     imports: Imports,
-    source: Source,
+    files: Sequence[Source],
     wanted: Import,
     report: ImportReport,
     on_progress: OnProgress,
@@ -136,10 +137,10 @@ async def run(
     OSError."""
     staging = Staging(wanted.way)
     try:
-        undated_ms = source.changed_ms if wanted.undated == "now" else None
+        undated_ms = files[0].changed_ms if wanted.undated == "now" else None
         may = wanted.may_administer
         reading = _Reading(site, staging, imports.place, report, undated_ms, may)
-        await apart(lambda: reading.read(source, wanted.format))
+        await apart(lambda: reading.read(files, wanted.format))
         if wanted.is_dry:
             return
         await apart(lambda: name_comments(staging, wanted.format.name))

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 import ijson
@@ -20,7 +21,7 @@ LIST, RESULTS, SEQUENCE = "item", "results.item", ""
 _RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\[')
 _LONG_NUMBER = re.compile(rb"\d{19}")
 # LeanCloud's files may begin with this line.
-_COMMENT = re.compile(rb"#[^\n]*\n")
+_COMMENT = re.compile(rb"\A#[^\n]*\n")
 
 Record = dict[str, Any]
 LocatedRecord = tuple[str, Record]
@@ -42,13 +43,26 @@ def objects(source: Source, prefix: str | None = None) -> Iterator[LocatedRecord
         return
     if prefix is None:
         prefix = LIST if head.startswith(b"[") else RESULTS if _RESULTS.match(head) else SEQUENCE
+    chunks = source.chunks()
+    if prefix == SEQUENCE and _has_commas(head):
+        chunks, prefix = chain([b"["], chunks, [b"]"]), LIST
     try:
-        stream = Stream(sound(source.chunks()))
+        stream = Stream(sound(chunks))
         found = ijson.items(stream, prefix, multiple_values=True)
         for number, value in enumerate(found, 1):
             yield _object(f"row {number}", value)
     except ijson.JSONError as error:
         raise Damaged(f"it is no whole JSON: {str(error).splitlines()[0][:200]}") from error
+
+
+def _has_commas(head: bytes) -> bool:
+    """Is there a comma between the first two objects, as in a list without its brackets?"""
+    text = head.decode(errors="replace")
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].lstrip().startswith(",")
 
 
 def _is_one_a_line(head: bytes) -> bool:

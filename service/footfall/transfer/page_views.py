@@ -99,7 +99,7 @@ def page_views(
     was asked, it is one of the site's `own`, if these are known. Raises Damaged, OSError."""
     for number, row in read(source):
         if isinstance(row, str):
-            report.refuse(row, f"{source.path}, line {number}")
+            report.refuse(row, f"{source.name}, line {number}")
             continue
         why = exclusion(row, own)
         report.judge(why, row.host if why == OTHER_HOST else row.path)

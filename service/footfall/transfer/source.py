@@ -1,19 +1,24 @@
 """The bytes of a file to import: decompressed, in UTF-8, and without fields too large for memory.
 
-A file may be larger than memory, be compressed with gzip, have another encoding, or one field of a
-hundred megabytes: its readers get chunks in which all of that is taken care of.
+A file may be larger than memory, be compressed, have another encoding, or one field of a hundred
+megabytes: its readers get chunks in which all of that is taken care of.
 """
 
+import bz2
 import codecs
+import lzma
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from datetime import UTC, timezone
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 from ..http.surrogates import whole_text
 from ..model import OnShare
+from ..plurals import number_of
 
 CHUNK_BYTES = 1 << 17
 # Compressed text is rarely smaller than a thirtieth; a bomb is smaller than a thousandth.
@@ -24,12 +29,15 @@ FREE_BYTES = 1 << 26
 MAX_FIELD_BYTES = 1 << 18
 # The longest line of a format with one row a line.
 MAX_LINE_BYTES = 1 << 22
-# Words that are not ASCII: all that says which encoding they have.
-_FOREIGN = re.compile(rb'[^"\n\t,:<>]*[\x80-\xff][^"\n\t,:<>]*')
-# So many bytes of them are enough to tell.
-MAX_SAMPLE_BYTES = 1 << 14
+# What is between words. Those that are not ASCII are all that says which encoding a file has.
+_BETWEEN = re.compile(rb'["\n\t,:<>]')
+# So many bytes of them are enough to tell, and so few are not.
+MAX_SAMPLE_BYTES, MIN_GUESSED_BYTES = 1 << 14, 4
+# How Python writes a byte that is not UTF-8.
+_BAD = re.compile("[\udc80-\udcff]")
 _HALF_ESCAPE = re.compile(rb"(?<!\\)(\\\\)*\\(u[0-9a-fA-F]{0,3})?\Z")
-_GZIP = zlib.MAX_WBITS | 16
+# What xz may take of memory, twice of what its strongest setting needs.
+MAX_XZ_BYTES = 1 << 27
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -55,6 +63,7 @@ class Source:
         self,
         path: Path,
         *,
+        name: str = "",
         encoding: str = "",
         zone: timezone = UTC,
         columns: dict[str, str] | None = None,
@@ -62,6 +71,7 @@ class Source:
         on_progress: OnShare = lambda share: None,
     ) -> None:
         self.path = path
+        self.name = name or str(path)
         self.zone = zone
         self.columns = columns or {}
         self.page_by = page_by
@@ -76,12 +86,21 @@ class Source:
 
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes, in UTF-8; a database has bytes that are no text."""
-        found = b""
-        for chunk in self._as_utf8(_unpacked(self._raw()), "replace"):
-            found += chunk
-            if len(found) >= size:
-                break
-        return found[:size]
+        return _first(self._as_utf8(self.unpacked(), "replace"), size)
+
+    def beginning(self, size: int) -> bytes:
+        """The first bytes as they are, decompressed."""
+        return _first(self.unpacked(), size)
+
+    def unpacked(self) -> Iterator[bytes]:
+        """The bytes as they are, decompressed. Raises Damaged, OSError."""
+        return _unpacked(self._raw())
+
+    def beside(self, path: Path, name: str) -> "Source":
+        """Another file, that is read in the same way."""
+        other = copy(self)
+        other.path, other.name = path, f"{self.name}: {name}"
+        return other
 
     def chunks(self) -> Iterator[bytes]:
         """From the beginning, without the rest of very long fields. Raises Damaged, OSError."""
@@ -91,7 +110,7 @@ class Source:
         """The whole file. Raises Damaged, OSError."""
         errors = "replace" if self.encoding else "strict"
         try:
-            yield from self._as_utf8(_unpacked(self._raw()), errors)
+            yield from self._as_utf8(self.unpacked(), errors)
         except UnicodeDecodeError:
             raise Damaged(self._misread()) from None
 
@@ -128,20 +147,32 @@ class Source:
 
     def _misread(self) -> str:
         """What to do about a file that is not UTF-8."""
+        offset, line, good, bad, place, sample = 0, 1, 0, 0, "", b""
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        for chunk in self.unpacked():
+            text = decoder.decode(chunk)
+            found = _BAD.search(text)
+            if found and not place:
+                before = text[: found.start()]
+                at = offset + len(before.encode("utf-8", "surrogateescape"))
+                place = f"byte {at:,} in line {line + before.count(chr(10)):,}"
+            here = len(_BAD.findall(text))
+            bad, good = bad + here, good + len(text) - len(text.encode("ascii", "ignore")) - here
+            offset += len(text.encode("utf-8", "surrogateescape"))
+            line += text.count("\n")
+            if len(sample) < MAX_SAMPLE_BYTES:
+                sample += b"\n".join(each for each in _BETWEEN.split(chunk) if not each.isascii())
+        if good > bad:
+            return (
+                f"it is UTF-8 but for {number_of(bad, 'byte')}, the first {place}: name utf-8 as "
+                "its encoding, and these become \ufffd"
+            )
         # Loaded by the first such file.
         from charset_normalizer import from_bytes
 
-        sample = b""
-        for chunk in _unpacked(self._raw()):
-            sample += b"\n".join(_FOREIGN.findall(chunk))
-            if len(sample) > MAX_SAMPLE_BYTES:
-                break
-        found = from_bytes(sample[:MAX_SAMPLE_BYTES]).best()
-        if found is None or found.encoding == "utf_8":
-            return (
-                "it is not UTF-8: name its encoding, or utf-8 if some of its characters are broken"
-            )
-        return f"it is not UTF-8 but looks like {found.encoding}: name that as its encoding"
+        guessed = from_bytes(sample[:MAX_SAMPLE_BYTES]).best() if bad >= MIN_GUESSED_BYTES else None
+        looks = f" but looks like {guessed.encoding}" if guessed else ""
+        return f"it is not UTF-8{looks}: name its encoding; what it is not by first is {place}"
 
 
 class Stream:
@@ -161,36 +192,93 @@ def _with_end(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes | None]:
     yield None
 
 
+def _first(chunks: Iterable[bytes], size: int) -> bytes:
+    found = b""
+    for chunk in chunks:
+        found += chunk
+        if len(found) >= size:
+            break
+    return found[:size]
+
+
+class _Unpacker(Protocol):
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+
+
+class _Gzip:
+    """zlib's unpacker, which leaves it to its caller to keep what it has not unpacked yet."""
+
+    def __init__(self) -> None:
+        self._of = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self._has_more = False
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        found = self._of.decompress(self._of.unconsumed_tail + data, max_length)
+        self._has_more = len(found) == max_length
+        return found
+
+    @property
+    def eof(self) -> bool:
+        return self._of.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not (self._has_more or self._of.unconsumed_tail)
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._of.unused_data
+
+
+# By the first bytes of what is packed.
+_PACKERS: dict[bytes, Callable[[], _Unpacker]] = {
+    b"\x1f\x8b": _Gzip,
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ\0": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_BYTES),
+}
+
+
 def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
     first = next(chunks, b"")
-    if not first.startswith(b"\x1f\x8b"):
+    make = next((make for sign, make in _PACKERS.items() if first.startswith(sign)), None)
+    if make is None:
         yield first
         yield from chunks
         return
     packed = unpacked = 0
-    unpacker = zlib.decompressobj(_GZIP)
-    for rest in chain([first], chunks):
-        packed += len(rest)
-        while rest:
+    unpacker = make()
+    for data in chain([first], chunks):
+        packed += len(data)
+        while data or not unpacker.needs_input:
             if unpacker.eof:
                 # Another member follows, or zeros that fill up a block.
-                rest = rest.lstrip(b"\0")
-                if not rest:
+                data = data.lstrip(b"\0")
+                if not data:
                     break
-                unpacker = zlib.decompressobj(_GZIP)
+                unpacker = make()
             try:
-                found = unpacker.decompress(rest, CHUNK_BYTES)
-            except zlib.error as error:
-                raise Damaged(f"what gzip has packed was changed: {error}") from error
+                found = unpacker.decompress(data, CHUNK_BYTES)
+            except (zlib.error, lzma.LZMAError, OSError, EOFError) as error:
+                raise Damaged(f"what is packed in it was changed: {error}") from error
             unpacked += len(found)
-            if unpacked > FREE_BYTES + packed * MAX_RATIO:
-                raise Damaged(
-                    f"{packed:,} bytes unpack to more than {unpacked:,}: that is no comments"
-                )
-            yield found
-            rest = unpacker.unconsumed_tail or unpacker.unused_data
+            require_ratio(packed, unpacked)
+            if found:
+                yield found
+            data = unpacker.unused_data if unpacker.eof else b""
     if not unpacker.eof:
         raise Damaged("it was cut off")
+
+
+def require_ratio(packed: int, unpacked: int) -> None:
+    """Raises Damaged for what unpacks to more than comments do."""
+    if unpacked > FREE_BYTES + packed * MAX_RATIO:
+        raise Damaged(f"{packed:,} bytes unpack to more than {unpacked:,}: that is no comments")
 
 
 def _bounded(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -17,6 +17,8 @@ from .waline import TABLES, rows_of
 # Spreadsheets run a cell that begins with one of these as a formula; `footfall export` writes a '
 # before it.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
+# How databases write nothing into tables, where it is not somebody's own word.
+_NULLS, _WORDS = ("NULL", "\\N"), ("comment", "nick")
 
 
 def read_json(source: Source) -> ImportRows:
@@ -32,7 +34,9 @@ def read_csv(source: Source) -> ImportRows:
         if isinstance(record, str):
             yield Refusal("comments", where, record)
             continue
-        sound = {name: _cell(value) for name, value in record.items() if isinstance(name, str)}
+        sound = {
+            name: _cell(name, value) for name, value in record.items() if isinstance(name, str)
+        }
         yield from _rows(source, where, sound)
 
 
@@ -86,6 +90,8 @@ def texts(source: Source) -> Iterator[str]:
     return (line.decode(errors="replace") + "\n" for _, line in source.lines(has_blank=True))
 
 
-def _cell(value: object) -> object:
+def _cell(name: str, value: object) -> object:
+    if value in _NULLS and name not in _WORDS:
+        return None
     is_guarded = isinstance(value, str) and value[:1] == "'" and value[1:2] in FORMULAS
     return value[1:] if is_guarded and isinstance(value, str) and len(value) > 1 else value

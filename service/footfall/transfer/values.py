@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -36,18 +36,19 @@ _COMPACT = re.compile(r"(?:19|20)\d{6}(?:\d{6})?")
 MAX_DATE_CHARACTERS = 100
 # What an incomplete date is completed with, to see that it is one.
 _SOMEDAY, _ANOTHER_DAY = datetime(2001, 1, 1), datetime(2004, 2, 2)
+_NEVER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufdd0-\ufdef\ufffe\uffff]")
 _ADDRESS = re.compile(r"(https?:)?//", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
-_CODE = re.compile(r"<pre\b.*?</pre>", re.IGNORECASE | re.DOTALL)
+_CODE, _END_OF_CODE = re.compile(r"<pre\b", re.IGNORECASE), re.compile("</pre>", re.IGNORECASE)
 _IN_A_BLOCK = re.compile(r"<(p|div|blockquote|ul|ol|pre|table|h[1-6]|details|figure|hr)\b", re.I)
 
 
 def text(value: object) -> str | None:
-    """A text or a number as text; None for anything else. NUL, which no text may contain, is left
-    out."""
+    """A text or a number as text; None for anything else. Control characters and what Unicode calls
+    noncharacters are left out."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         return None
-    written = str(value).replace("\0", "")
+    written = _NEVER.sub("", str(value))
     return written if written.isascii() else whole_text(written)
 
 
@@ -174,10 +175,23 @@ def html_block(written: str, *, has_lines: bool = False) -> str:
     """HTML that a renderer of Markdown takes as it is: one block, which begins with a block's tag
     and has no blank line. With `has_lines`, line breaks are meant."""
     # In code a blank line stays one, as a line with a space that Markdown does not see.
-    kept = _CODE.sub(lambda found: _BLANK_LINES.sub("\n&#32;\n", found[0]), written.strip())
+    kept = "".join(_with_lines_of_code(written.strip()))
     parts = [part.strip() for part in _BLANK_LINES.split(kept) if part.strip()]
     if has_lines:
         parts = [part.replace("\n", "<br>\n") for part in parts]
     if parts and not _IN_A_BLOCK.match(parts[0]):
         parts = [f"<p>{part}</p>" for part in parts]
     return "\n".join(parts)
+
+
+def _with_lines_of_code(written: str) -> Iterator[str]:
+    """By turns what is outside and inside of <pre>. One expression for both would look for an end
+    again from each beginning."""
+    at = 0
+    while (first := _CODE.search(written, at)) and (
+        last := _END_OF_CODE.search(written, first.end())
+    ):
+        yield written[at : first.start()]
+        yield _BLANK_LINES.sub("\n&#32;\n", written[first.start() : last.end()])
+        at = last.end()
+    yield written[at:]

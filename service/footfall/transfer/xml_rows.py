@@ -17,10 +17,12 @@ MAX_FIELD_CHARACTERS = 1 << 20
 MAX_TAG_BYTES = 1 << 20
 MAX_DEPTH = 64
 # Characters that XML must not contain, but old databases do.
-_NEVER = bytes(code for code in range(32) if code not in (9, 10, 13))
+_NEVER = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+# What stands for one of them, so that its field is known: no text may contain it, but XML may.
+_MARK = "\ufdd0".encode()
 # A character by its number, and the beginning of one that may continue in the next chunk.
 _NUMBERED = re.compile(rb"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
-_CUT = re.compile(rb"&#?[x0-9a-fA-F]{0,9}\Z")
+_CUT = re.compile(rb"(?:&#?[x0-9a-fA-F]{0,9}|\xef\xbf?)\Z")
 _CUT_BYTES = 11
 
 # Texts by names, without namespaces; an attribute is `element@name`, or `@name` of the element
@@ -57,18 +59,18 @@ def _sound(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Without what no XML may contain: for one such number the parser would refuse the file."""
     rest = b""
     for chunk in chunks:
-        chunk = rest + chunk.translate(None, _NEVER)
+        chunk = rest + chunk
         cut = _CUT.search(chunk, max(0, len(chunk) - _CUT_BYTES))
         end = cut.start() if cut else len(chunk)
         whole, rest = chunk[:end], chunk[end:]
-        yield _NUMBERED.sub(_allowed, whole)
+        yield _NEVER.sub(_MARK, _NUMBERED.sub(_allowed, whole))
     yield rest
 
 
 def _allowed(found: re.Match[bytes]) -> bytes:
     number = int(found[1], 16) if found[1] else int(found[2])
     is_character = number in (9, 10, 13) or 32 <= number < 0xD800 or 0xE000 <= number < 0xFFFE
-    return found[0] if is_character or 0x10000 <= number < 0x110000 else "\ufffd".encode()
+    return found[0] if is_character or 0x10000 <= number < 0x110000 else _MARK
 
 
 class _Reader:

@@ -1,0 +1,111 @@
+"""Archives of several files, a tar or a zip, compressed or not: each member is a file to read.
+
+They are told by their first bytes, whatever they are called. Members are unpacked into a directory
+that disappears with the import, so readers may read them more than once.
+"""
+
+import re
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from .source import CHUNK_BYTES, Damaged, Source, require_ratio
+
+# An export has some files of each kind.
+MAX_MEMBERS = 1_000
+_BLOCK = 512
+_ZIP, _TAR = (b"PK\x03\x04", b"PK\x05\x06"), b"ustar"
+# What systems add for themselves: __MACOSX/, .DS_Store.
+_NOBODYS = re.compile(r"(\A|/)(__MACOSX/|\.)")
+
+
+class _Member(NamedTuple):
+    name: str
+    chunks: Iterator[bytes]
+
+
+@contextmanager
+def members(source: Source) -> Iterator[list[Source]]:
+    """The files of an archive, or the file itself if it is none. Raises Damaged, OSError."""
+    first = source.beginning(_BLOCK)
+    if first.startswith(_ZIP):
+        found = _zipped(source.path)
+    elif first[257:].startswith(_TAR):
+        found = _of_tar(source.unpacked())
+    else:
+        yield [source]
+        return
+    with tempfile.TemporaryDirectory(prefix="footfall-import-") as directory:
+        yield list(_kept(found, source, Path(directory)))
+
+
+def _kept(found: Iterator[_Member], source: Source, directory: Path) -> Iterator[Source]:
+    packed, unpacked = source.path.stat().st_size, 0
+    for number, member in enumerate(found):
+        if number >= MAX_MEMBERS:
+            raise Damaged(f"it has more than {MAX_MEMBERS:,} files")
+        path = directory / str(number)
+        with path.open("wb") as file:
+            for chunk in member.chunks:
+                unpacked += len(chunk)
+                require_ratio(packed, unpacked)
+                file.write(chunk)
+        if unpacked and path.stat().st_size and not _NOBODYS.search(member.name):
+            yield source.beside(path, member.name)
+
+
+def _zipped(path: Path) -> Iterator[_Member]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for each in archive.infolist():
+                if not each.is_dir():
+                    with archive.open(each) as file:
+                        yield _Member(each.filename, _chunks(file))
+    # A file that needs a password, and a way of packing that is not known here.
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, ValueError) as error:
+        raise Damaged(f"it is no zip that can be read: {error}") from error
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk
+
+
+def _of_tar(chunks: Iterator[bytes]) -> Iterator[_Member]:
+    """Its plain files. The library's reader would take a name of any length into memory."""
+    rest = _Bytes(chunks)
+    while (header := rest.take(_BLOCK)).strip(b"\0"):
+        try:
+            about = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
+        except tarfile.TarError as error:
+            raise Damaged(f"it is no whole tar: {error}") from error
+        body = rest.pieces(about.size)
+        if about.isreg():
+            yield _Member(about.name, body)
+        for _ in body:
+            pass
+        rest.take(-about.size % _BLOCK)
+
+
+class _Bytes:
+    """Chunks, taken by numbers of bytes. Raises Damaged where there are fewer."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = b""
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        while size > 0:
+            self._rest = self._rest or next(self._chunks, b"")
+            if not self._rest:
+                raise Damaged("it was cut off")
+            piece, self._rest = self._rest[:size], self._rest[size:]
+            size -= len(piece)
+            yield piece
+
+    def take(self, size: int) -> bytes:
+        return b"".join(self.pieces(size))

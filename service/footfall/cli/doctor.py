@@ -86,6 +86,10 @@ def _page(sections: Sections) -> Iterator[str]:
         yield from (f"{'!' if line.is_problem else ' '} {line}" for line in lines)
 
 
+# What stands before the @ of an address, from its beginning on.
+_LOCAL_PART = re.compile(r"(?<![^\s@,;<>()'\":/=])[^\s@,;<>()'\":/=]+@(?=\w)")
+
+
 class _Mask:
     """Takes secrets, and names in addresses, out of a line."""
 
@@ -97,7 +101,7 @@ class _Mask:
         for secret in self._secrets:
             text = text.replace(secret, "***")
         text = re.sub(r"(?<=//)[^/@\s]+@", "***@", text)
-        return re.sub(r"[^\s@,;<>()'\":/=]+@(?=\w)", "***@", text)
+        return _LOCAL_PART.sub("***@", text)
 
 
 def _examined(runner: asyncio.Runner) -> tuple[Sections, _Mask]:

@@ -150,7 +150,8 @@ def _show(report: ImportReport, wanted: Import, misread: Sequence[str], *, is_js
             click.echo(f"{kind:>9}: {', '.join(f'{numbers[each]:,} {each}' for each in outcomes)}")
     for each in report.every_reason():
         example = printable(str(each["example"]))
-        rows = number_of(each["number"], each["kind"].removesuffix("s"))
+        is_page = each["outcome"] == "joined" and each["kind"] == "comments"
+        rows = number_of(each["number"], "page" if is_page else each["kind"].removesuffix("s"))
         click.echo(f"{rows} {each['outcome']}, such as {example}: {each['why']}")
     for encoding in set(misread):
         aside(f"some bytes are not {encoding}: they became \ufffd")

@@ -81,7 +81,7 @@ FORMATS = (
 _ELSEWHERE = (
     ("GoatCounter's export", "goatcounter", rb"\A[12]?Path,Title,Event,"),
     ("GoatCounter's export", "goatcounter", rb'\A\{[^{}\n]*"goatcounter_version"\s*:'),
-    ("a web server's log", "access-log", rb'\A[^\n"]*\[[^\]\n"]{26}\] "'),
+    ("a web server's log", "access-log", rb'\A[^\n"\[]*\[[^\]\n"]{26}\] "'),
 )
 
 

@@ -186,6 +186,22 @@ def test_a_table_is_read_by_its_columns() -> None:
     ]
 
 
+def test_what_a_database_writes_for_nothing_is_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("url,comment,nick,mail,link,time\n/p,NULL,NULL,NULL,\\N,\n")
+    (row,) = read(Source(file))
+    assert isinstance(row, CommentRow)
+    assert (row.text, row.nick, row.mail, row.link, row.notes) == ("NULL", "NULL", "", "", ())
+
+
+def test_a_comment_of_commento_without_markdown_has_its_html(tmp_path: Path) -> None:
+    file = tmp_path / "commento.json"
+    file.write_text('{"comments":[{"commentHex":"1","url":"/p","html":"<p>Hi</p>"}]}')
+    (row,) = read(Source(file))
+    assert isinstance(row, CommentRow)
+    assert (row.text, row.is_html) == ("<p>Hi</p>", True)
+
+
 def test_html_stays_one_block_whatever_it_contains() -> None:
     (bob, *_) = (row for row in read(Source(DATA / "valine.jsonl")) if isinstance(row, CommentRow))
     assert "\n\n" not in bob.text

@@ -40,7 +40,7 @@ SELECT name, count(*), min(address), max(address), max(rows) > 1 FROM ({of_addre
 GROUP BY name HAVING count(*) > 1 OR max(rows) > 1
 """
 _JOINED_COMMENTS = """
-SELECT path, count(DISTINCT address), min(address), max(address) FROM comments
+SELECT path, count(DISTINCT address), min(address), max(address) FROM comments WHERE gone = 0
 GROUP BY path HAVING count(DISTINCT address) > 1
 """
 # Replies whose parent is not on their page, and whether the other comment above them is.

@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import zipfile
 from collections.abc import AsyncIterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,20 @@ async def test_a_file_is_tried_and_then_imported_once(
         done["comments"]["stored"],
     )
     assert (await problems(site.store)) == []
+
+
+async def test_all_files_of_an_archive_are_imported(site: Site) -> None:
+    archive = BytesIO()
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for name in ("valine.jsonl", "valine-counters.json"):
+            zipped.write(DATA / name, name)
+        zipped.writestr("README", "hello")
+    done = (await send(site, archive.getvalue()))[-1]["data"]
+    assert done["comments"]["stored"]
+    assert done["counters"]["stored"]
+    assert ("is of no format that is known", "file: README") in {
+        (each["why"], each["example"]) for each in done["reasons"]
+    }
 
 
 async def test_what_was_changed_here_stays_and_what_was_deleted_comes_back(site: Site) -> None:

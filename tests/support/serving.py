@@ -7,7 +7,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from .commands import NEED_A_PROCESS, invoke
@@ -57,10 +57,11 @@ class Serving:
         stdin: int | None = None,
         stdout: int = subprocess.PIPE,
         stderr: int = subprocess.STDOUT,
+        more: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[str]:
         """Start a command of the package as a process in this directory, with these settings
         alone."""
-        environ = self._whole_environ()
+        environ = {**self._whole_environ(), **(more or {})}
         # These begin with an interpreter, and another module is not loaded yet.
         begins = "PYTHONPATH" in self.environ or bool(environ.keys() & COVERAGE)
         is_forked = self.module == "footfall" and not begins
@@ -104,7 +105,9 @@ class Serving:
         return code, rest
 
     def start(self) -> None:
-        self.process = self.run("serve", *self.options, stderr=self.stderr)
+        # What is expected to come up may wait for its Redis, which a busy machine keeps waiting.
+        patient = {"REDIS_WAIT": "60"} if self.environ["REDIS_WAIT"] == "0" else {}
+        self.process = self.run("serve", *self.options, stderr=self.stderr, more=patient)
         assert self.process.stdout is not None
         self.output = ""
         found = None

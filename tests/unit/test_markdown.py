@@ -27,6 +27,23 @@ WRITTEN = {
     "**a** *b* ~~c~~": "<p><strong>a</strong> <em>b</em> <s>c</s></p>\n",
     '"a" -- (c) ...': "<p>“a” – © …</p>\n",
     "H~2~O is x^2^": "<p>H<sub>2</sub>O is x<sup>2</sup></p>\n",
+    "H~2~SO~4~ (^o^) (^_^)人(^_^) (>_<)a(>_<)": (
+        "<p>H<sub>2</sub>SO<sub>4</sub> (^o^) (^_^)人(^_^) (&gt;_&lt;)a(&gt;_&lt;)</p>\n"
+    ),
+    "好耶~太棒了~ **60元~100元** 26~43天 1~3，80~100": (
+        "<p>好耶~太棒了~ <strong>60元~100元</strong> 26~43天 1~3，80~100</p>\n"
+    ),
+    "**注意：**请看，**“引号”**也，日本語**「重要」**です，한국어**(강조)**입니다": (
+        "<p><strong>注意：</strong>请看，<strong>“引号”</strong>也，日本語<strong>「重要」</strong>です，"
+        "한국어<strong>(강조)</strong>입니다</p>\n"
+    ),
+    "~~删除。~~后 **Note:**text": "<p><s>删除。</s>后 **Note:**text</p>\n",
+    "在 https://a.b/c（第二章）和《http://d.e》": (
+        f'<p>在 <a href="https://a.b/c" {REL}>https://a.b/c</a>（第二章）和'
+        f'《<a href="http://d.e" {REL}>http://d.e</a>》</p>\n'
+    ),
+    "$HOME/bin:$PATH =SUM($B$2:$B$8) $5-$10": "<p>$HOME/bin:$PATH =SUM($B$2:$B$8) $5-$10</p>\n",
+    "$a\nb$ $a`$b`": "<p>$a<br>\nb$ $a<code>$b</code></p>\n",
     "> a": "<blockquote>\n<p>a</p>\n</blockquote>\n",
     "- a": "<ul>\n<li>a</li>\n</ul>\n",
     "3. a": '<ol start="3">\n<li>a</li>\n</ol>\n',

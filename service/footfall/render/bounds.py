@@ -25,6 +25,8 @@ MAX_WWW_A_WORD = 3
 
 # A bare link that begins with its scheme.
 MAX_ADDRESS_CHARACTERS = 2_048
+# Full-width marks stand behind an address without a space, and are part of none.
+_WORD = re.compile(r"[^\s（），。；：！？、《》〈〉「」『』【】“”]+")
 
 _Block = Callable[[StateBlock, int, int, bool], bool]
 
@@ -63,13 +65,14 @@ class WordByWord:
         return True
 
     def match_at_start(self, text: str) -> Match | None:
-        return self._finder.match_at_start(text[:MAX_ADDRESS_CHARACTERS])
+        word = _WORD.match(text, 0, MAX_ADDRESS_CHARACTERS)
+        return self._finder.match_at_start(word[0]) if word else None
 
     def match(self, text: str) -> list[Match] | None:
         return list(self._matches(text)) or None
 
     def _matches(self, text: str) -> Iterator[Match]:
-        for word in re.finditer(r"\S+", text):
+        for word in _WORD.finditer(text):
             is_address = any(mark in word[0] for mark in ".:@")
             if not is_address or word[0].count("www.") > MAX_WWW_A_WORD:
                 continue

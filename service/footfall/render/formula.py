@@ -25,8 +25,11 @@ _REFUSED = re.compile(
 )
 
 _CHARACTER = rf"(?:[^\\$]|\\.){{1,{MAX_CHARACTERS}}}+"
-# Pandoc's rule: no space inside the dollars and no digit after them, as "$5 and $6" is money.
-_INLINE = re.compile(rf"\$(?!\s)({_CHARACTER})(?<!\s)\$(?!\d)", re.DOTALL)
+# Within a line and outside of code.
+_IN_LINE = rf"(?:[^\\$`\n]|\\[^\n]){{1,{MAX_CHARACTERS}}}+"
+# Pandoc's rule: no space inside the dollars and no digit after them, as "$5 and $6" is money. No
+# letter is beside them either: $HOME/bin:$PATH.
+_INLINE = re.compile(rf"(?<![A-Za-z0-9])\$(?!\s)({_IN_LINE})(?<!\s)\$(?![A-Za-z0-9])")
 _DISPLAY = re.compile(rf"\$\$({_CHARACTER})\$\$", re.DOTALL)
 
 

@@ -14,12 +14,11 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
-from mdit_py_plugins.subscript import sub_plugin
-from mdit_py_plugins.superscript import superscript_plugin
 
 from footfall.render.allowance import Allowance, most_bytes
 from footfall.render.bounds import bound
 from footfall.render.formula import dollars, mathml, source
+from footfall.render.inline import inline
 from footfall.render.listing import spans
 from footfall.render.pictographs import pictographs
 from footfall.render.pictures import ALL_PICTURES, Pictures
@@ -62,7 +61,7 @@ def _parser(*, refined: bool) -> MarkdownIt:
     options = {"html": True, "breaks": True, "linkify": refined, "typographer": refined}
     parser = MarkdownIt("default", options)
     bound(parser)
-    parser.use(sub_plugin).use(superscript_plugin).use(dollars)
+    parser.use(inline).use(dollars)
     parser.core.ruler.after("linkify", "emoji", _emoji)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)

@@ -62,6 +62,35 @@ async def test_every_answer_forbids_sniffing(site: Site) -> None:
         assert response.headers["x-content-type-options"] == "nosniff", (method, path)
 
 
+SLASHES = {
+    "GET /api/comment?type=count&url=/a/": None,
+    "GET /api/article?path=/a/&type=time": None,
+    "POST /api/article": {"path": "/a/"},
+    "GET /comment?type=recent&count=6&lang=zh-CN": None,
+    "POST /api/comment": {"url": "/a/", "comment": "hello", "nick": "Ann"},
+    "OPTIONS /api/comment": None,
+    "GET /count.js": None,
+    "GET /ui/login": None,
+    "GET /nowhere": None,
+}
+
+
+@pytest.mark.parametrize("asked", SLASHES)
+@pytest.mark.parametrize("slashes", ["//", "///"])
+async def test_slashes_too_many_in_front_are_one(site: Site, asked: str, slashes: str) -> None:
+    """As clients ask whose address of the server ends in one."""
+    method, _, path = asked.partition(" ")
+    plain = await site.http.request("OPTIONS" if method == "POST" else method, path)
+    url = f"http://site.test{slashes}{path[1:]}"
+    answer = await site.http.request(method, url, json=SLASHES[asked])
+    if method == "POST":
+        assert answer.json()["errno"] == 0
+    else:
+        assert (answer.status_code, answer.content) == (plain.status_code, plain.content)
+    cors = "access-control-allow-origin"
+    assert answer.headers.get(cors) == plain.headers.get(cors)
+
+
 async def test_an_unknown_route_is_404_and_named(site: Site) -> None:
     for path in ("/x", "/api/x", "/apiarticle", "/API/article", "/ARTICLE", "/api/api/article"):
         response = await site.http.get(path)

@@ -101,7 +101,7 @@ def _paths(site: Site) -> Iterator[tuple[str, Schema]]:
 
 def _is_described(row: Row, prefix: Prefix) -> bool:
     """Is it, or are the same operation's other prefixes enough?"""
-    return prefix.is_described and (prefix is not UI or row.prefixes == (UI,))
+    return prefix is not UI or row.prefixes == (UI,)
 
 
 def _id(shape: Fields | ListOf) -> str:

@@ -40,6 +40,9 @@ class FastPaths:
         methods = self._fixed.get(path)
         if methods is not None:
             return methods, {}
+        if path.startswith(b"//"):
+            # As middleware.py has it.
+            return self.find(b"/" + path.lstrip(b"/"))
         if path.startswith(self._heads) and path.isascii():
             # uvicorn decodes it in the same way.
             text = unquote(path.decode())

@@ -1,5 +1,5 @@
-"""The middleware around all routes: it counts each answer, and logs those that were slow, with the
-id that the proxy gave the request.
+"""The middleware around all routes: it takes several slashes in front for one, counts each answer,
+and logs those that were slow, with the id that the proxy gave the request.
 
 What answers puts its name in metrics into the scope, as `counted_as`, and the error that it tells
 of, as `refused`; the status of the answer is noted here, as `status`, for the access log. The fast
@@ -44,6 +44,9 @@ class CountedRequests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
+        if scope["path"].startswith("//"):
+            # Clients ask so whose address of the server ends in a slash.
+            scope["path"] = "/" + scope["path"].lstrip("/")
         began = time.perf_counter()
         pauses.begin()
         name_request(dict(scope["headers"]).get(b"x-request-id", b""))

@@ -15,14 +15,12 @@ from .own_pages import OWN_PAGES
 class Prefix:
     """`dialect` is that of an exact path behind it, `longer` that of the path with more behind it,
     such as an id: None if nothing is there. /openapi.json lists the operations under `name`, or by
-    the first words of their paths; or not at all, where a prefix is another spelling of a second
-    one."""
+    the first words of their paths."""
 
     path: str
     dialect: Dialect
     longer: Dialect | None = None
     name: str = ""
-    is_described: bool = True
 
 
 API = Prefix("/api", WALINE, WALINE)

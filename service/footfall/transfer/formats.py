@@ -94,7 +94,7 @@ def chosen(
 ) -> tuple[Format, list[Source]]:
     """The format of the files, by its name if it has been named, and those that are of it; others
     are refused in the report. Raises Unknown, Damaged."""
-    for each in files:
+    for each in () if name else files:
         _require_here(each)
     found = [(each, named(name) if name else guess(each)) for each in files]
     formats = {of.name: of for _, of in found if of}

@@ -279,12 +279,7 @@ DIALECT = replace(
     envelope=NO_ENVELOPE,
     refusals=Refusals(_refused, "LeanCloudError", REFUSED),
 )
-# A theme whose `server_url` ends with a slash asks for two of them.
-PREFIXES = (
-    Prefix("/1.1", DIALECT, name="LeanCloud"),
-    Prefix("//1.1", DIALECT, name="LeanCloud", is_described=False),
-)
-_row_of = partial(Row, who=ANYBODY, prefixes=PREFIXES)
+_row_of = partial(Row, who=ANYBODY, prefixes=(Prefix("/1.1", DIALECT, name="LeanCloud"),))
 # Where the site names an application, headers decide. These are no part of what the fast path
 # knows, so there it prepares nothing, and the endpoint finds out who asks.
 ROWS = (

@@ -211,7 +211,8 @@ class SiteSettings(OutboxSettings):
         "",
         some_of(*RULES),
         "Rules by which two addresses are one page, between commas: host (without https://host), "
-        "index (/a/index.html is /a/), slash (/a/ is /a). Empty: none",
+        "index (/a/index.html is /a/), slash (/a/ is /a), query (/a?b is /a), and tracking "
+        "(/a?fbclid=1 is /a), which data sets made since 0.2.0 have in any case. Empty: none",
     )
     counter_rate: float = env(
         "COUNTER_RATE",

@@ -55,14 +55,23 @@ def without_slash(text: str) -> str:
 
 def without_tracking(text: str) -> str:
     """Without parameters of tracking; the others stay in their order."""
-    path, mark, query = text.partition("?")
-    kept = [each for each in query.split("&") if not _TRACKING.fullmatch(each)] if mark else []
+    path, _, query = text.partition("?")
+    sent = query.split("&")
+    kept = [each for each in sent if not _TRACKING.fullmatch(each)]
+    if kept == sent:
+        return text
     return f"{path}?{'&'.join(kept)}" if any(kept) else path
+
+
+def without_query(text: str) -> str:
+    return text.partition("?")[0] or text
 
 
 # In this order, whatever the order in PATHS.
 RULES: dict[str, Callable[[str], str]] = {
     "host": without_host,
+    "tracking": without_tracking,
+    "query": without_query,
     "index": without_index,
     "slash": without_slash,
 }
@@ -70,7 +79,7 @@ RULES: dict[str, Callable[[str], str]] = {
 
 class PageNames:
     """Makes the path by which a page is counted of a client's. `decodes` says whether this data set
-    has decoded paths, which those made by older versions have not."""
+    has decoded paths without words of tracking, which those made by older versions have not."""
 
     def __init__(
         self, rules: Collection[str] = (), decodes: Callable[[], bool] = lambda: True
@@ -79,8 +88,8 @@ class PageNames:
         self._decodes = decodes
 
     def __call__(self, path: str) -> str:
-        if "%" in path and self._decodes():
-            path = decode_uri(path)
+        if ("%" in path or "?" in path) and self._decodes():
+            path = without_tracking(decode_uri(path))
         for rule in self._rules:
             path = rule(path)
         return path

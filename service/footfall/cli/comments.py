@@ -68,7 +68,7 @@ async def _rerender(
             site,
             data_set(store),
             store.bodies,
-            paths,
+            [*map(site.page_of, paths)],
             what,
             on_progress=on_progress,
             complain=complain,

@@ -7,6 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -258,6 +259,7 @@ def _none(wanted: CommentFilter) -> str:
 
 
 async def _found(site: Site, wanted: CommentFilter, most: int | None) -> list[StoredComment]:
+    wanted = replace(wanted, paths=tuple(map(site.page_of, wanted.paths)))
     every, found = find(site.moderation, site.site_index, wanted), list[StoredComment]()
     while len(found) != most and (each := await anext(every, None)):
         found.append(each)

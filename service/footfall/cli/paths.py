@@ -119,7 +119,7 @@ async def _merge(
     is_meant: bool,
 ) -> dict[str, str]:
     async with existing_site(settings) as (store, site):
-        page_of = PageNames(settings.paths, lambda: decode)
+        page_of = PageNames(settings.paths, lambda: decode or store.decodes_paths)
         found = await misspelled(data_set(store), page_of)
         if not is_meant:
             done += found.items()

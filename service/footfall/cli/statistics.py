@@ -41,7 +41,8 @@ def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None
     async def read(site: Site) -> Report:
         found = site.statistics
         last = found.today()
-        return await found.report(path, found.days_before(last, number - 1), last)
+        page = path and site.page_of(path)
+        return await found.report(page, found.days_before(last, number - 1), last)
 
     settings = settings_of_environment()
     if erase:
@@ -69,8 +70,10 @@ def _erase(path: str | None, settings: Settings) -> None:
         raise click.UsageError("--erase needs the PATH of a page")
 
     async def forget(site: Site) -> int:
-        await site.statistics.erase(path)
-        (count,) = await site.counters.read([f"time {path}"])
+        page = site.page_of(path)
+        if not await site.statistics.erase(page):
+            raise NothingToDo(f"nothing is known of when {printable(page)} was viewed")
+        (count,) = await site.counters.read([f"time {page}"])
         return count
 
     count = with_site(forget, settings)

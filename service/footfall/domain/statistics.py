@@ -233,9 +233,10 @@ class Statistics:
         await self._site.count_as_people(name, is_people=is_people)
         return await self._site.people()
 
-    async def erase(self, path: str) -> None:
-        """Forget when and by whom a page was viewed. The site's numbers keep its views."""
-        await self._views.erase([path])
+    async def erase(self, path: str) -> bool:
+        """Forget when and by whom a page was viewed; was anything known? The site's numbers keep
+        its views."""
+        return await self._views.erase([path])
 
     def _recent_days(self) -> list[int]:
         """Those of which shares may be there still."""

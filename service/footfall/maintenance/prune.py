@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..driver.client import RedisClient
 from ..driver.keys import Keys, bytes_of
 from ..driver.scripts import Scripts
+from ..pages import decode_uri
 from ..store.counters import walked
 from ..store.views import Views
 
@@ -27,12 +28,13 @@ MAX_LOOKS = 20
 
 class CounterFilter:
     """A filter: counters of these types, with paths that match one of these shell patterns (all, if
-    there are none) and counts below `below`."""
+    there are none), also in another spelling, and counts below `below`."""
 
     def __init__(
         self, patterns: Sequence[str] = (), types: Sequence[str] = (), below: int | None = None
     ) -> None:
-        self._path = re.compile("|".join(map(translate, patterns)) or "(?s:.*)")
+        spelled = dict.fromkeys((*patterns, *map(decode_uri, patterns)))
+        self._path = re.compile("|".join(map(translate, spelled)) or "(?s:.*)")
         self._types = frozenset(types)
         self._below = below
 

@@ -190,15 +190,14 @@ class Views:
         counts = await self._redis.ask_masters(*(("HGET", self._keys.counts(n), n) for n in names))
         await self.erase([name[5:] for name, n in zip(names, counts, strict=True) if n is None])
 
-    async def erase(self, paths: Sequence[str]) -> None:
-        """Remove all that is kept of when and by whom these pages were viewed. Their counters stay,
-        and their next views begin anew; the site's numbers keep theirs."""
+    async def erase(self, paths: Sequence[str]) -> bool:
+        """Remove all that is kept of when and by whom these pages were viewed; was there anything?
+        Their counters stay, and their next views begin anew; the site's numbers keep theirs."""
         commands: list[Sequence[object]] = []
         for path in paths:
             commands.append(("DEL", *self._every_key(path)))
             commands += (("ZREM", key, path) for key in self._every_list(path))
-        if commands:
-            await self._redis.change(*commands)
+        return bool(commands) and any(await self._redis.change(*commands))
 
     def _every_key(self, path: str) -> Iterator[str]:
         """All that a page may have, in one slot."""

@@ -22,6 +22,7 @@ from ...errors import BadRequest, Forbidden, ServiceError, Unavailable
 from ...http.params import MAX_PATH, RawRequest
 from ...http.response import SHARED, Reply, Response, tagged_by_body
 from ...model import Caller, StatisticsPublic
+from ...pages import without_tracking
 from ..counters import MAX_REFERRER, Aside
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest, answered
@@ -57,7 +58,8 @@ class Hit:
         referrer, is_event = found["r"], found["e"] not in (None, "", "0", "false")
         is_text = isinstance(referrer, str) and len(referrer) <= MAX_REFERRER
         is_bot = int(found["b"] or 0) >= FIRST_BOT
-        return cls(found["p"], referrer if is_text else "", is_bot, is_event)
+        page = without_tracking(found["p"])
+        return cls(page, referrer if is_text else "", is_bot, is_event)
 
 
 def _judge_bot(value: str, site: Site) -> str:
@@ -110,7 +112,7 @@ class Wanted:
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Wanted":
-        sent = found["page"]
+        sent = without_tracking(found["page"])
         pages = () if sent == TOTAL else tuple(dict.fromkeys(map(site.page_of, _spelled(sent))))
         return cls(pages, _period(found["start"], found["end"], site))
 

@@ -161,6 +161,10 @@ def test_a_whole_file_is_fetched_anew_with_what_has_changed(
     assert fetch() == 2
     assert kept(tmp_path) == ids(storage)
     assert '"time":99' in (tmp_path / "kept").read_text()
+    # LeanCloud has closed: what is kept stays.
+    storage.classes.clear()
+    assert fetch() == 0
+    assert kept(tmp_path)
 
 
 def test_the_master_key_brings_what_another_key_did_not(

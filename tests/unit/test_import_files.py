@@ -1,9 +1,11 @@
 """Imported files that are cut off, compressed, in another encoding, or made to do harm."""
 
 import bz2
+import contextlib
 import gzip
 import json
 import lzma
+import os
 import tarfile
 import tracemalloc
 import zipfile
@@ -113,7 +115,7 @@ def packed(how: str, files: dict[str, bytes]) -> bytes:
         return whole.getvalue()
     with tarfile.open(fileobj=whole, mode="w") as tar:
         for name, content in files.items():
-            about = tarfile.TarInfo(f"export/{name}")
+            about = tarfile.TarInfo(f"./export/{name}")
             about.size = len(content)
             tar.addfile(about, BytesIO(content))
         about = tarfile.TarInfo("link")
@@ -142,14 +144,19 @@ def test_the_files_of_an_archive_are_read_as_one(
 ) -> None:
     monkeypatch.setattr(sources, "CHUNK_BYTES", chunk)
     report = ImportReport()
-    with members(Source(made(tmp_path, "x", packed(how, LEANCLOUD | NOBODYS)))) as files:
+    path = made(tmp_path, "x", packed(how, LEANCLOUD | NOBODYS))
+    os.utime(path, (1_500_000_000, 1_500_000_000))
+    with members(Source(path)) as files:
         format, files = chosen(files, report)
+        dated = [(each.name, each.changed_ms) for each in files]
         rows = [row for each in files for row in format.read(each)]
     assert format.name == "valine"
     assert [type(row) for row in rows] == [CommentRow, CounterRow]
     ((refused, file),) = report.examples.items()
     assert refused == ("comments", "refused", "is of no format that is known")
-    assert file.endswith("x: export/notes.md")
+    assert file.endswith("export/notes.md")
+    # Rows without a date may be as old as the file, in each import.
+    assert {when for _, when in dated} == {1_500_000_000_000}
 
 
 @pytest.mark.parametrize("how", ["zip", "tar", "gz"])
@@ -163,6 +170,12 @@ def test_an_archive_that_is_damaged_or_too_large_is_refused(
     whole = packed(how, LEANCLOUD)
     with pytest.raises(Damaged, match=r"cut off|no zip"):
         opened(whole[: min(700, len(whole) // 2)])
+    if how == "zip":
+        for n in range(40, len(whole)):
+            changed = whole[:n] + bytes([whole[n] ^ 0x55]) + whole[n + 1 :]
+            # What nobody reads may be changed.
+            with contextlib.suppress(Damaged, AssertionError):
+                opened(changed)
     monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
     with pytest.raises(Damaged, match="more than 1 files"):
         opened(whole)

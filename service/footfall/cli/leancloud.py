@@ -101,18 +101,7 @@ def leancloud(
             if not number:
                 raise click.ClickException(f"nothing was imported: there is no {class_name} there")
             take_over(
-                settings,
-                str(file),
-                "valine",
-                cast("Way", way),
-                encoding="",
-                utc_offset="+00:00",
-                undated="skip",
-                columns="",
-                page_by="address",
-                report_name=None,
-                is_dry=is_dry,
-                is_json=is_json,
+                settings, str(file), "valine", cast("Way", way), is_dry=is_dry, is_json=is_json
             )
     except KeyboardInterrupt:
         aside("Interrupted: what was stored stays, and run again it does the rest")

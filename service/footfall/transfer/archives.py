@@ -4,6 +4,7 @@ They are told by their first bytes, whatever they are called. Members are unpack
 that disappears with the import, so readers may read them more than once.
 """
 
+import os
 import re
 import tarfile
 import tempfile
@@ -19,8 +20,8 @@ from .source import CHUNK_BYTES, Damaged, Source, require_ratio
 MAX_MEMBERS = 1_000
 _BLOCK = 512
 _ZIP, _TAR = (b"PK\x03\x04", b"PK\x05\x06"), b"ustar"
-# What systems add for themselves: __MACOSX/, .DS_Store.
-_NOBODYS = re.compile(r"(\A|/)(__MACOSX/|\.)")
+# What systems add for themselves: __MACOSX/, .DS_Store; but tar also writes ./name.
+_NOBODYS = re.compile(r"(\A|/)(__MACOSX/|\.(?!\.?/))")
 
 
 class _Member(NamedTuple):
@@ -44,7 +45,7 @@ def members(source: Source) -> Iterator[list[Source]]:
 
 
 def _kept(found: Iterator[_Member], source: Source, directory: Path) -> Iterator[Source]:
-    packed, unpacked = source.path.stat().st_size, 0
+    about, unpacked = source.path.stat(), 0
     for number, member in enumerate(found):
         if number >= MAX_MEMBERS:
             raise Damaged(f"it has more than {MAX_MEMBERS:,} files")
@@ -52,27 +53,39 @@ def _kept(found: Iterator[_Member], source: Source, directory: Path) -> Iterator
         with path.open("wb") as file:
             for chunk in member.chunks:
                 unpacked += len(chunk)
-                require_ratio(packed, unpacked)
+                require_ratio(about.st_size, unpacked)
                 file.write(chunk)
-        if unpacked and path.stat().st_size and not _NOBODYS.search(member.name):
+        # Rows without a date may get that of the file, the same in each import.
+        os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+        if path.stat().st_size and not _NOBODYS.search(member.name):
             yield source.beside(path, member.name)
 
 
 def _zipped(path: Path) -> Iterator[_Member]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for each in archive.infolist():
-                if not each.is_dir():
-                    with archive.open(each) as file:
-                        yield _Member(each.filename, _chunks(file))
-    # A file that needs a password, and a way of packing that is not known here.
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, ValueError) as error:
-        raise Damaged(f"it is no zip that can be read: {error}") from error
+    with _reading(), zipfile.ZipFile(path) as archive:
+        for each in archive.infolist():
+            if not each.is_dir():
+                with archive.open(each) as file:
+                    yield _Member(each.filename, _chunks(file))
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    while chunk := file.read(CHUNK_BYTES):
-        yield chunk
+    # Whoever takes them is told of what is wrong, and not the walk through the archive.
+    with _reading():
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raises Damaged for whatever is wrong with a zip: it was changed, needs a password, or is
+    packed in a way that this Python does not know. Each has errors of its own."""
+    try:
+        yield
+    except Damaged:
+        raise
+    except Exception as error:
+        raise Damaged(f"it is no zip that can be read: {error}") from error
 
 
 def _of_tar(chunks: Iterator[bytes]) -> Iterator[_Member]:

@@ -82,7 +82,9 @@ class LeanCloud:
                     on_progress(min(1.0, number / max(total, number, 1)))
                 lines.flush()
                 os.fsync(lines.fileno())
-        part.replace(file)
+        if number:
+            # A server that has nothing any more takes nothing away from what is kept.
+            part.replace(file)
         return number
 
     def _pages(

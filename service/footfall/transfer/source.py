@@ -4,9 +4,7 @@ A file may be larger than memory, be compressed, have another encoding, or one f
 megabytes: its readers get chunks in which all of that is taken care of.
 """
 
-import bz2
 import codecs
-import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -236,11 +234,24 @@ class _Gzip:
         return self._of.unused_data
 
 
+# Loaded by the first such file; not every Python has them.
+def _bzip2() -> _Unpacker:
+    from bz2 import BZ2Decompressor
+
+    return BZ2Decompressor()
+
+
+def _xz() -> _Unpacker:
+    from lzma import FORMAT_XZ, LZMADecompressor
+
+    return LZMADecompressor(FORMAT_XZ, memlimit=MAX_XZ_BYTES)
+
+
 # By the first bytes of what is packed.
 _PACKERS: dict[bytes, Callable[[], _Unpacker]] = {
     b"\x1f\x8b": _Gzip,
-    b"BZh": bz2.BZ2Decompressor,
-    b"\xfd7zXZ\0": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_BYTES),
+    b"BZh": _bzip2,
+    b"\xfd7zXZ\0": _xz,
 }
 
 
@@ -252,7 +263,10 @@ def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from chunks
         return
     packed = unpacked = 0
-    unpacker = make()
+    try:
+        unpacker = make()
+    except ImportError as error:
+        raise Damaged(f"this Python cannot unpack it: {error}") from error
     for data in chain([first], chunks):
         packed += len(data)
         while data or not unpacker.needs_input:
@@ -264,7 +278,8 @@ def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
                 unpacker = make()
             try:
                 found = unpacker.decompress(data, CHUNK_BYTES)
-            except (zlib.error, lzma.LZMAError, OSError, EOFError) as error:
+            # Each way of packing has errors of its own.
+            except Exception as error:
                 raise Damaged(f"what is packed in it was changed: {error}") from error
             unpacked += len(found)
             require_ratio(packed, unpacked)

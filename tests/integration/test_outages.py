@@ -102,14 +102,13 @@ def test_a_flush_under_way_is_found_and_nothing_is_counted_from_then_on(
 ) -> None:
     with serving(own / "s", REDIS_URL=server.url) as served:
         assert count(served) == (200, 1)
-        # The lists of what is read most are written behind the request.
-        wait_until(lambda: any(b":read:" in key for key in holds(server)), "the lists")
         with server.admin() as admin:
             admin.flushall()
         # The connections are still open: a request for the state of the service finds it out.
         assert "lost its data" in ready(served)[1][0]
         assert count(served)[0] == 503
-        assert holds(server) == []
+        # What is written behind requests, as by whom a page was viewed, may have been on its way.
+        assert not [key for key in holds(server) if b":counts:" in key]
 
 
 def test_with_its_own_data_back_the_service_continues_by_itself(

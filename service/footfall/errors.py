@@ -106,6 +106,10 @@ class Forbidden(ServiceError, status=403):
     text = "Forbidden"
 
 
+class CommentsElsewhere(Forbidden):
+    text = "Comments can no longer be sent with this form"
+
+
 class CaptchaFailed(Forbidden):
     text = "It could not be proved that you are no robot: reload the page and try again"
 

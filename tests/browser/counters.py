@@ -75,9 +75,9 @@ def fluid(server: str, kind: str, path: str = "window.location.pathname") -> str
     return numbers + given + _script(f"fluid-{kind}.js", "defer")
 
 
-# Its comments, which are not kept here; and whom its releases ask on their own: one that reports
-# errors, and one that tells a reader's address, whose failure 1.5.3 does not catch.
-VALINES_OWN = ("404", "fundebug.cn", "upaiyun.com", "page error: ProgressEvent")
+# Whom its releases ask on their own: one that reports errors, and one that tells a reader's
+# address, whose failure 1.5.3 does not catch.
+VALINES_OWN = ("fundebug.cn", "upaiyun.com", "page error: ProgressEvent")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from footfall.model import NO_VIEWS
+from tests.support.servers import wait_until
 from tests.support.serving import Serving
 
 from .blog import Blog
@@ -109,11 +110,46 @@ def test_fluid_counts_the_site_its_visitors_and_the_page(
 
 
 @pytest.mark.rare
+def test_fluid_shows_no_number_where_the_service_refuses(
+    blog: Blog, start: Start, visitor: Visitor
+) -> None:
+    refusing = start(COMPAT="badges")
+    for each in ("404", "not found", "LeanCloud Counter Error"):
+        visitor.forgive(each)
+    opened(visitor, blog, PAGE, fluid(refusing.url, "leancloud"))
+    for shown in numbers(visitor, "leancloud"):
+        expect(shown).to_be_hidden()
+    assert set(asked(visitor, refusing)) == {"GET"}
+
+
+@pytest.mark.rare
+@pytest.mark.parametrize("valine", VALINES, ids=str)
+def test_valine_shows_no_comments_and_says_why_it_takes_none(
+    blog: Blog, speaking: Serving, new_visitor: NewVisitor, valine: Valine
+) -> None:
+    visitor = forgiving(new_visitor())
+    visitor.forgive("403")
+    opened(visitor, blog, PAGE, valine.body(speaking.url, PAGE))
+    comments = visitor.page.locator("#vcomments")
+    expect(comments.locator(".vcard, pre")).to_have_count(0)
+    for name, text in (("nick", "Ann"), ("mail", "ann@site.example")):
+        comments.locator(f"input[name={name}]").fill(text)
+    comments.locator(".veditor").fill("hello, all of you")
+
+    def is_sent() -> bool:
+        # It takes what was written after a while.
+        comments.locator(".vsubmit").dispatch_event("click")
+        return "POST" in asked(visitor, speaking, "/Comment")
+
+    wait_until(is_sent, "the comment")
+    expect(comments).to_contain_text("can no longer be sent with this form")
+
+
+@pytest.mark.rare
 @pytest.mark.parametrize("valine", VALINES, ids=str)
 def test_valine_counts_a_first_view_and_each_later_one(
     blog: Blog, speaking: Serving, new_visitor: NewVisitor, valine: Valine
 ) -> None:
-    """Its comments are not kept here, and it says so where they would be."""
     # As a theme's template writes the path of a page.
     body = valine.body(speaking.url, "/2020/%E4%BD%A0%E5%A5%BD/")
     for number in (1, 2):

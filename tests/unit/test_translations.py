@@ -142,11 +142,18 @@ def test_the_name_of_a_field_is_translated_too() -> None:
     )
 
 
-@pytest.mark.parametrize("language", ["", "tlh", "../admin/de", "de/../fr", "DE", "\0", "x" * 5000])
+@pytest.mark.parametrize(
+    "language", ["", "tlh", "../admin/de", "de/../fr", "tlh,qya;q=0.9", "\0", "x" * 5000]
+)
 def test_a_language_that_is_not_there_gets_english(language: str) -> None:
     assert translate(errors.LinkExpired.text, {}, language) == errors.LinkExpired.text
     wait = {"wait": timedelta(seconds=5)}
     assert translate("again {wait}", wait, language) == "again in 5 seconds"
+
+
+@pytest.mark.parametrize("asked", ["de", "DE", "tlh, de-AT;q=0.9, fr", "de-CH,fr;q=0.7"])
+def test_a_browser_names_the_languages_that_it_likes(asked: str) -> None:
+    assert translate(errors.Unauthorized.text, {}, asked) == translations("de")["Unauthorized"]
 
 
 def test_a_wait_that_is_not_said_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from footfall.api.compat.leancloud_fields import (
     id_of,
     name_of,
 )
+from footfall.errors import StoreUnavailable
 from footfall.http.params import MAX_PATH
 from tests.conftest import Site, Sites
 
@@ -320,7 +321,7 @@ async def test_no_other_field_of_an_object_changes(site: Site) -> None:
 )
 async def test_an_id_that_no_page_has_is_refused(site: Site, id: str) -> None:
     status, code, _ = await refused(site, "PUT", f"{COUNTER}/{id}", json=INCREMENT)
-    assert (status, code) in ((400, 105), (404, 1))
+    assert (status, code) in ((400, 105), (404, 401))
 
 
 @pytest.mark.parametrize(
@@ -371,8 +372,6 @@ async def test_a_body_that_is_no_json_is_refused_as_any_other(site: Site) -> Non
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("GET", "/1.1/classes/Comment?where={}"),
-        ("POST", "/1.1/classes/Comment"),
         ("GET", "/1.1/classes/_User"),
         ("POST", "/1.1/users"),
         ("POST", "/1.1/login"),
@@ -385,8 +384,38 @@ async def test_there_is_no_other_class_and_nobody_logs_in(
     site: Site, method: str, path: str
 ) -> None:
     status, code, words = await refused(site, method, f"http://site.test{path}")
-    assert (status, code) == (404, 1)
+    assert (status, code) == (404, 401)
     assert "not found" in words
+
+
+async def test_no_comments_are_there_and_who_sends_one_reads_why_it_is_refused(site: Site) -> None:
+    for params in ({"where": '{"url":"/a"}', "limit": "0", "count": "1"}, {"skip": "x"}, {}):
+        assert await site.get("/1.1/classes/Comment", **params) == {"results": [], "count": 0}
+    sent = {"json": {"comment": "<p>hello", "nick": "Ann", "mail": "ann@site.example"}}
+    for language, words in (("en", "no longer be sent"), ("zh-CN", "不再接受评论")):
+        headers = {"accept-language": language}
+        found = await refused(site, "POST", "/1.1/classes/Comment", headers=headers, **sent)
+        assert found[:2] == (403, 1)
+        assert words in found[2]
+
+
+async def test_whatever_refuses_says_the_one_code_that_fluid_knows(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its script meets any other, it shows that a page has one view."""
+
+    def is_away(reading: object, done: Callable[[Exception], None]) -> None:
+        done(StoreUnavailable())
+
+    asked = f"{COUNTER}?where=%7B%22target%22%3A%22/a%22%7D"
+    for settings, status in (
+        ({"COMPAT": "badges"}, 404),
+        ({"COMPAT": "leancloud", "SECURE_DOMAINS": "blog.example"}, 403),
+        ({"COMPAT": "leancloud"}, 503),
+    ):
+        site = await make_site(**settings)
+        monkeypatch.setattr(site.service.counters, "fetch", is_away)
+        assert (await refused(site, "GET", asked))[:2] == (status, 401)
 
 
 async def test_a_preflight_allows_the_headers_of_leancloud(site: Site) -> None:

@@ -28,6 +28,7 @@ from . import (
     statistics,
 )
 from . import compat as compat_rows
+from .compat import leancloud
 from .dialects import content
 from .endpoint import Resource, Row
 from .fields import NOTHING
@@ -447,8 +448,9 @@ def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
     # Behind all exact paths, since routes are tried in turn.
     yield from variable
     yield from others
-    # A protocol of its own refuses what it does not have, too.
-    for prefix in operations(site.compat):
+    # A protocol of its own refuses what it does not have, too; LeanCloud's also where it is not
+    # spoken, since a theme of Fluid's would show the number 1 for any other refusal.
+    for prefix in dict.fromkeys((*operations(site.compat), leancloud.PREFIX)):
         if prefix.path and not prefix.longer:
             yield Route(f"{prefix.path}/{{rest:path}}", Resource({}, site, policy, prefix.dialect))
 

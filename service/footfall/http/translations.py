@@ -6,6 +6,7 @@ them, and the number among the values chooses; en.json has only these. A duratio
 becomes "in 5 minutes", as the language says it.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
@@ -24,11 +25,9 @@ Translations = Mapping[str, str | Mapping[str, str]]
 
 
 def translate(text: str, values: Mapping[str, object], language: str) -> str:
-    """`text` with its values. `language` is a client's `lang` in lower case; an unknown one gets
-    English."""
-    language = ALIASES.get(language, language)
-    names = (language, language.partition("-")[0])
-    name = next((each for each in names if each in languages()), "en")
+    """`text` with its values. `language` is a client's `lang`, or the languages that a browser
+    likes; unknown ones get English."""
+    name = _known(language)
     found = translations(name).get(text, text)
     if not values:
         return found if isinstance(found, str) else text
@@ -36,6 +35,15 @@ def translate(text: str, values: Mapping[str, object], language: str) -> str:
     # Only what is said: Babel takes longer than all the rest of a refusal.
     said = {key: _shown(value, name) for key, value in values.items() if f"{{{key}}}" in form}
     return form.format_map(said)
+
+
+def _known(asked: str) -> str:
+    for each in re.split("[,;]", asked.lower()):
+        language = ALIASES.get(each.strip(), each.strip())
+        for name in (language, language.partition("-")[0]):
+            if name in languages():
+                return name
+    return "en"
 
 
 @cache

@@ -1,5 +1,8 @@
 """LeanCloud's counters: the class Counter of its REST API, as Hexo's themes and Valine use it.
 
+Valine also asks for its comments, of the class Comment. It finds none here, and who sends one is
+told why it is refused: Valine would show everybody's mail address to everybody.
+
 A theme asks for the object of a page (`GET /1.1/classes/Counter?where={"url": "/a"}`), shows its
 `time`, and adds one (`PUT /1.1/classes/Counter/<objectId>`). Here every page has an object, also
 one that nobody has viewed: clients would create it, and two first readers at once created two.
@@ -14,12 +17,12 @@ from typing import Any
 import orjson
 
 from ...domain.site import Site
-from ...errors import BadRequest, NoRoom, Refused, ServiceError
+from ...errors import BadRequest, CommentsElsewhere, NoRoom, Refused, ServiceError
 from ...http.envelope import NO_ENVELOPE
 from ...http.params import MAX_PATH, Form, RawRequest
 from ...http.response import SHARED, Reply, Response, tagged_by_body
 from ...http.translations import translate
-from ...model import iso, type_of
+from ...model import Caller, iso, type_of
 from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest
@@ -43,14 +46,16 @@ from .leancloud_fields import (
     require_application,
 )
 
-# LeanCloud's codes: a field that cannot be, a class that is not there, as many as there may be.
-INVALID_FIELD, QUOTA = 105, 140
-OTHER_CLASS = 1
+# LeanCloud's codes: a field that cannot be, as many as there may be, who may not, and all the rest.
+INVALID_FIELD, QUOTA, UNAUTHORIZED, OTHER = 105, 140, 401, 1
+# Of what is wrong with a body.
+BODY_STATUSES = (400, 413, 415)
 # Nobody keeps when a page was viewed first or last, but SDKs read dates. They are always the same,
 # so that an unchanged count is an unchanged answer.
 NO_DATE = iso(0)
 # Stands for the time in an answer: no JSON has this byte.
 _NOW = b"\0"
+_NO_COMMENTS = tagged_by_body(b'{"results":[],"count":0}')
 # What an error looks like.
 Told = dict[str, Any]
 
@@ -139,7 +144,20 @@ def _saved(saved: Save) -> bytes:
     return b'{"objectId":"%b","%b":"%b"}' % (id_of(saved.name).encode(), date, _NOW)
 
 
+def find_comments(site: Site, parsed: None) -> FastRequest:
+    return FastRequest(lambda counts: _NO_COMMENTS)
+
+
+async def refuse_comment(site: Site, parsed: None, caller: Caller) -> object:
+    # Valine does not say in which language it is shown, but its reader's browser does.
+    return _refused(CommentsElsewhere(), caller.language)
+
+
 # Requests.
+
+
+def _about_comments(found: Found, request: RawRequest, site: Site) -> None:
+    require_application(request, site)
 
 
 def _judged(found: Found, request: RawRequest, site: Site) -> list[Save | Told]:
@@ -219,6 +237,7 @@ def _batched(id: str | None, body: Mapping[str, Any], site: Site) -> Save:
     return _saved_view(_PUT.read({**body, "objectId": id}, site), site)
 
 
+_COMMENTS = Fields(_about_comments, (), source="query")
 _BATCH = Fields(_judged, (Batch("requests", "What is to be done", _batched),))
 
 
@@ -243,7 +262,12 @@ def _code(error: ServiceError) -> int:
         return INVALID_FIELD
     if isinstance(error, NoRoom):
         return QUOTA
-    return OTHER_CLASS if error.status == 404 else error.status
+    if isinstance(error, CommentsElsewhere):
+        # Valine has words of its own for others.
+        return OTHER
+    # Fluid's script stops at one code alone: with any other it shows that a page has one view. It
+    # asks without a body.
+    return error.status if error.status in BODY_STATUSES else UNAUTHORIZED
 
 
 def _object(_optional: Mapping[str, Schema] | None = None, **needed: Schema) -> Schema:
@@ -270,6 +294,7 @@ _SAVED: Schema = {"anyOf": [_CREATED, _UPDATED]}
 FOUND = AnswerSchema(_object({"count": NUMBER}, results=_list(_COUNTER)))
 CREATED = AnswerSchema(_CREATED, status=201)
 UPDATED = AnswerSchema(_UPDATED)
+NO_COMMENTS = AnswerSchema(_object(results={"const": []}, count={"const": 0}))
 OUTCOMES = AnswerSchema(_list({"anyOf": [_object(success=_SAVED), _object(error=_ERROR)]}))
 
 REFUSED = dict.fromkeys({*REFUSAL_STATUSES} - {200}, AnswerSchema(_ERROR))
@@ -279,7 +304,9 @@ DIALECT = replace(
     envelope=NO_ENVELOPE,
     refusals=Refusals(_refused, "LeanCloudError", REFUSED),
 )
-_row_of = partial(Row, who=ANYBODY, prefixes=(Prefix("/1.1", DIALECT, name="LeanCloud"),))
+COMMENT = "/classes/Comment"
+PREFIX = Prefix("/1.1", DIALECT, name="LeanCloud")
+_row_of = partial(Row, who=ANYBODY, prefixes=(PREFIX,))
 # Where the site names an application, headers decide. These are no part of what the fast path
 # knows, so there it prepares nothing, and the endpoint finds out who asks.
 ROWS = (
@@ -288,5 +315,9 @@ ROWS = (
     _row_of(
         "leancloud_increment", "PUT", "/classes/Counter/{objectId}", _PUT, answer=UPDATED, fast=save
     ),
+    _row_of(
+        "leancloud_comments", "GET", COMMENT, _COMMENTS, answer=NO_COMMENTS, fast=find_comments
+    ),
+    _row_of("leancloud_comment", "POST", COMMENT, _COMMENTS, answer=CREATED, run=refuse_comment),
     _row_of("leancloud_batch", "POST", "/batch", _BATCH, answer=OUTCOMES, fast=batch),
 )

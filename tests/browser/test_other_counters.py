@@ -1,5 +1,7 @@
 """Clients of GoatCounter, Abacus, CountAPI and badges in a browser, on a page of another origin."""
 
+import json
+
 import httpx
 import pytest
 from playwright.sync_api import expect
@@ -134,3 +136,52 @@ def test_a_beacon_counts_and_another_page_reads_the_number(
     visitor.forgive("404 (Not Found)")
     missing = f"fetch('{counter.url}/counter/none.json').then(answer => answer.status)"
     assert visitor.page.evaluate(missing) == 404
+
+
+def goatcounter(service: Serving, script: str = "", **settings: object) -> str:
+    """Its script tag, whose address alone is another; `script` runs in front of it."""
+    told = json.dumps({"allow_local": True, **settings})
+    return (
+        f'<script>{script}</script><script data-goatcounter="{service.url}/count" '
+        f"data-goatcounter-settings='{told}' async src=\"{service.url}/count.js\"></script>"
+    )
+
+
+def test_goatcounters_script_counts_a_view_and_shows_it(
+    blog: Blog, counter: Serving, visitor: Visitor, path: str
+) -> None:
+    body = '<b data-footfall-views></b><button data-goatcounter-click="press">go</button>'
+    visitor.open(f"{blog.publish(path, body + goatcounter(counter))}?utm_source=a")
+    wait_until(lambda: views(counter, path) == 1, "the view to be counted")
+    visitor.come_to_rest()
+    visitor.page.locator("button").click()
+    sent = [each.url for each in visitor.asked(counter.url) if "/count?" in each.url]
+    assert ["e=true" in each for each in sent] == [False, True]
+    assert "p=press" in sent[1]
+    # An event is no view, and neither is the number that count.js shows.
+    assert (views(counter, path), views(counter, "press")) == (1, 0)
+
+
+@pytest.mark.rare
+def test_goatcounters_script_does_what_pages_ask_of_it(
+    blog: Blog, counter: Serving, visitor: Visitor, path: str
+) -> None:
+    told = "window.goatcounter = { no_onload: true, path: usual => usual + 'more' }"
+    body = '<link rel="canonical" href="/other/"><p id="numbers"></p>'
+    visitor.open(blog.publish(path, body + goatcounter(counter, told)))
+    run = visitor.page.evaluate
+    run("goatcounter.count()")
+    run("goatcounter.count({ path: '/own' })")
+    wait_until(lambda: views(counter, "/own") == 1, "the view to be counted")
+    assert (views(counter, "/other/more"), views(counter, path)) == (1, 0)
+    assert run("goatcounter.url({ path: () => null })") is None
+    for type, shown in (("html", "iframe"), ("svg", "img"), ("png", "img")):
+        run(f"goatcounter.visit_count({{ append: '#numbers', type: '{type}', path: '/own' }})")
+        expect(visitor.page.locator(f"#numbers {shown}").last).to_be_visible()
+    number = visitor.page.frame_locator("#numbers iframe").locator("body")
+    expect(number).to_contain_text("1")
+    run("localStorage.skipgc = 't'")
+    visitor.forgive("not counting because of")
+    run("goatcounter.count({ path: '/own' })")
+    assert run("goatcounter.filter()") == "disabled with #toggle-goatcounter"
+    assert views(counter, "/own") == 1

@@ -63,6 +63,16 @@ async def test_an_unchanged_file_is_not_sent_again(site: Site, path: str, type: 
     assert (head.status_code, head.content) == (200, b"")
 
 
+async def test_goatcounters_script_is_there_where_its_protocol_is_spoken(
+    make_site: Sites, site: Site
+) -> None:
+    own = (await site.http.get("/count.js")).text
+    both = (await (await make_site(COMPAT="goatcounter")).http.get("/count.js")).text
+    assert "goatcounter" not in own
+    assert both.endswith(own)
+    assert "window.goatcounter = " in both
+
+
 @pytest.mark.parametrize("name", ["count.js", "top.js"])
 async def test_a_snippet_is_smaller_than_a_kilobyte_and_a_half(name: str) -> None:
     """As a proxy that compresses sends it."""

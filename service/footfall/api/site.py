@@ -53,10 +53,12 @@ COMPAT_CACHE = b"public, max-age=86400"
 
 
 class Static:
-    """One file, as an ASGI application."""
+    """One file, as an ASGI application; `before` is another one in front of it."""
 
-    def __init__(self, name: str, cache: bytes = b"no-cache", extra: Headers = ()) -> None:
-        self._body = (UI / name).read_bytes()
+    def __init__(
+        self, name: str, cache: bytes = b"no-cache", extra: Headers = (), before: str = ""
+    ) -> None:
+        self._body = b"".join([(UI / each).read_bytes() for each in (before, name) if each])
         self._type = TYPES[Path(name).suffix]
         self._cache = cache
         self._extra = extra
@@ -143,6 +145,9 @@ def page_routes(
     protocols, and the demonstration page unless DEMO=false."""
     snippets = ("count.js", "top.js")
     pages: dict[str, ASGIApp] = {f"/{name}": Static(name, SNIPPET_CACHE) for name in snippets}
+    if "goatcounter" in compat:
+        # Pages that have its script count by a script of this name, too.
+        pages["/count.js"] = Static("count.js", SNIPPET_CACHE, before="goatcounter.js")
     for protocol, (name, paths) in COMPAT_SCRIPTS.items():
         if protocol in compat:
             pages |= dict.fromkeys(paths, Static(name, COMPAT_CACHE))

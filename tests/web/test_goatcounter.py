@@ -126,15 +126,18 @@ async def test_who_is_logged_in_is_told_the_same(site: Site) -> None:
     assert await site.get("/counter/none.json", by=ADMIN) == (await number(site, "none"))[1]
 
 
-async def test_slashes_at_the_ends_may_be_left_out(site: Site) -> None:
+async def test_spellings_of_a_page_are_added(site: Site) -> None:
+    """Slashes at its ends may be left out, and small letters stand for capital ones."""
     await hit(site, p="/a/")
-    for page in ("a", "/a", "/a/", "a/", "%2Fa", "//a//"):
+    for page in ("a", "/a", "/a/", "a/", "%2Fa", "//a//", "A", "/A/"):
         assert await number(site, page) == told("1")
-    # With a counter of its own, each spelling is its own page.
     for _ in range(2):
         await hit(site, p="/a")
-    assert await number(site, "/a") == told("2")
-    assert await number(site, "/a/") == told("1")
+    for page in ("/a", "/a/", "/A"):
+        assert await number(site, page) == told("3")
+    await hit(site, p="/A")
+    for page in ("/A", "/A/"):
+        assert await number(site, page) == told("4")
     await hit(site, p="/")
     assert await number(site, "/") == told("1")
 
@@ -191,10 +194,13 @@ async def test_the_png_is_one_that_programs_read(site: Site) -> None:
 
 @pytest.fixture
 async def counted(make_site: Sites) -> Site:
-    """Two views of a page and one of another, today: the store's clock is not the site's."""
+    """Two views of a page, a spelling each, and one of another, today.
+
+    The store's clock is not the site's.
+    """
     site = await make_site(COMPAT="goatcounter", STATISTICS="views", STATISTICS_PUBLIC="all")
     site.clock.now = now_ms()
-    for page in ("/a/", "/a/", "/b"):
+    for page in ("/a/", "/a", "/b"):
         await hit(site, p=page)
     return site
 

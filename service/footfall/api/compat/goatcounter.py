@@ -7,7 +7,7 @@ Events, which are no views of pages, are answered and dropped.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -104,8 +104,8 @@ def _refused_as_picture(error: ServiceError, language: str) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`pages` are the spellings that it may be counted by, the one that was sent first; none of
-    them for the site. The period is of days such as 20261123; without one, it is ever."""
+    """`pages` are the spellings that it may be counted by; none of them for the site. The period is
+    of days such as 20261123; without one, it is ever."""
 
     pages: Sequence[str]
     period: tuple[int, int] | None
@@ -117,10 +117,11 @@ class Wanted:
         return cls(pages, _period(found["start"], found["end"], site))
 
 
-def _spelled(page: str) -> Sequence[str]:
-    """Its clients leave out slashes at either end."""
-    bare = page.strip("/")
-    return page, f"/{bare}", f"/{bare}/" if bare else "/"
+def _spelled(page: str) -> Iterator[str]:
+    """Its clients leave out slashes at either end, and it knows no capital letters."""
+    for each in (page, page.lower()):
+        bare = each.strip("/")
+        yield from (each, f"/{bare}", f"/{bare}/" if bare else "/")
 
 
 def _period(start: str, end: str, site: Site) -> tuple[int, int] | None:
@@ -167,8 +168,7 @@ def ever(show: Shown, site: Site, parsed: Wanted) -> FastRequest | None:
     if parsed.period or not parsed.pages:
         return None
     names = site.counters.names(parsed.pages, [VIEWS])
-    # That of the page as it was sent, unless only another spelling has been counted.
-    return CounterRead(site, names, lambda counts: show(next(filter(None, counts), 0), None))
+    return CounterRead(site, names, lambda counts: show(sum(counts), None))
 
 
 async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> object:
@@ -182,11 +182,10 @@ async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> objec
             raise Unavailable("The views of the whole site are being added up")
         return show(total, None)
     first, last = parsed.period
-    for page in parsed.pages or (None,):
-        report = await site.statistics.report(page, first, last)
-        if report.views:
-            break
-    return show(report.views, report.visitors if site.statistics.keeps_visitors else None)
+    reports = [await site.statistics.report(each, first, last) for each in parsed.pages or (None,)]
+    visitors = sum(report.visitors for report in reports)
+    views = sum(report.views for report in reports)
+    return show(views, visitors if site.statistics.keeps_visitors else None)
 
 
 def _require(site: Site, level: StatisticsPublic, caller: Caller) -> None:

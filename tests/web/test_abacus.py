@@ -169,12 +169,16 @@ async def test_without_a_page_there_is_no_counter(site: Site, referer: str) -> N
 
 @pytest.mark.parametrize("command", ["create", "set", "reset", "update", "delete"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "named",
+    ["/site/key?value=7&amount=7", "?namespace=site&key=key&value=7", "/", "/site", "/a/b/c"],
+)
 async def test_what_sets_a_counter_is_left_to_the_command_line(
-    site: Site, command: str, method: str
+    site: Site, command: str, method: str, named: str
 ) -> None:
     await asked(site, "/hit/site/key")
     key = {"authorization": "Bearer 0b1e7d5e-0000-4000-8000-000000000000"}
-    status, answer = await asked(site, f"/{command}/site/key?value=7&amount=7", method, **key)
+    status, answer = await asked(site, f"/{command}{named}", method, **key)
     assert (status, "footfall import" in answer["error"]) == (405, True)
     assert await counted(site, "site/key") == 1
 

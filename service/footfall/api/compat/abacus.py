@@ -198,10 +198,9 @@ WANTED = Fields(
     source="query",
 )
 BADGE = Fields(Wanted.as_badge, (*_NAMES, *look_fields("hits")), source="query")
-SETTER = Fields(
-    lambda found, request, site: None,
-    (Text("ns", "Any", MAX_PATH), Text("key", "Any", MAX_PATH)),
-    source="query",
+SETTER = Fields(lambda found, request, site: None, (), source="query")
+SETTER_BEHIND = Fields(
+    lambda found, request, site: None, (Text("counter", "Any", MAX_PATH),), source="query"
 )
 
 
@@ -247,10 +246,11 @@ def _row(verb: str, ask: Asking, answer: AnswerSchema) -> Row:
     )
 
 
-def _refusing(command: str, method: str) -> Row:
-    name, answer = f"abacus_{command}_{method.lower()}", _ERROR._replace(status=WrongMethod.status)
-    prefixes = (_PREFIXES[command],)
-    return Row(name, method, _PATH, SETTER, ANYBODY, answer, refuse, prefixes=prefixes)
+def _refusing(command: str, method: str, path: str) -> Row:
+    answer, prefixes = _ERROR._replace(status=WrongMethod.status), (_PREFIXES[command],)
+    name = f"abacus_{command}_{method.lower()}" if path else f"countapi_{command}_{method.lower()}"
+    fields = SETTER_BEHIND if path else SETTER
+    return Row(name, method, path, fields, ANYBODY, answer, refuse, prefixes=prefixes)
 
 
 ROWS = (
@@ -260,6 +260,11 @@ ROWS = (
     _row("hit", hit, _VALUE),
     _row("get", get, _VALUE),
     _row("info", info, _INFO),
-    # CountAPI's are a GET, those of Abacus a POST.
-    *(_refusing(command, method) for command in SETTING for method in ("GET", "POST")),
+    # CountAPI's are a GET, those of Abacus a POST; the counter is named by the path or the query.
+    *(
+        _refusing(command, method, path)
+        for command in SETTING
+        for method in ("GET", "POST")
+        for path in ("", "/{counter:path}")
+    ),
 )

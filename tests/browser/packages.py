@@ -21,19 +21,19 @@ def bundle(version: str) -> Path:
 
 # Scripts of other counters' clients, by the name under which the blog has them: the package, its
 # SHA-256, and the file in it.
-_NEXT = (
+NEXT = (
     "hexo-theme-next@8.29.0",
     "ad305613aafcd7e73d06a391908b88ea5ceb59ba81250027e9bd782126ea44c2",
 )
-_FLUID = (
+FLUID = (
     "hexo-theme-fluid@1.9.9",
     "dd87b9a80765e24a6ca342555cb577bc3c218b4b4871189b4553f7f0f8fb55e9",
 )
 SCRIPTS = {
-    "next-config.js": (*_NEXT, "source/js/config.js"),
-    "next-counter.js": (*_NEXT, "source/js/third-party/statistics/lean-analytics.js"),
-    "fluid-leancloud.js": (*_FLUID, "source/js/leancloud.js"),
-    "fluid-openkounter.js": (*_FLUID, "source/js/openkounter.js"),
+    "next-config.js": (*NEXT, "source/js/config.js"),
+    "next-counter.js": (*NEXT, "source/js/third-party/statistics/lean-analytics.js"),
+    "fluid-leancloud.js": (*FLUID, "source/js/leancloud.js"),
+    "fluid-openkounter.js": (*FLUID, "source/js/openkounter.js"),
     "valine-1.3.10.js": (
         "valine@1.3.10",
         "5279dcc59b206368e35cc3371af1cacd7346874a3cb10397d563bf833a685a18",

@@ -244,6 +244,33 @@ async def test_a_site_may_count_a_whole_address_as_its_path(make_site: Sites) ->
     assert await views(site, "/a") == 1
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/badge/a.svg",
+        "/git.example/a.svg",
+        "/api/count/incr/badge.svg?url=/a",
+        "/ghpvc/?username=ann",
+        "/hit/site/key/shield",
+        "/counter/a.svg",
+        "/counter/a.png",
+    ],
+)
+async def test_a_readme_may_show_a_picture_and_another_site_may_not(
+    make_site: Sites, path: str
+) -> None:
+    site = await make_site(COMPAT="badges,abacus,goatcounter", SECURE_DOMAINS="blog.example")
+    for headers, status in (
+        (CAMO, 200),
+        ({"referer": "https://blog.example/a"}, 200),
+        ({"referer": "https://evil.example/"}, 403),
+        ({"origin": "https://evil.example"}, 403),
+    ):
+        assert (await site.http.get(path, headers=headers)).status_code == status, headers
+    for counting in ("/hit/site/key", "/count?p=/a"):
+        assert (await site.http.get(counting, headers=CAMO)).status_code == 403
+
+
 async def test_a_profile_counts_what_githubs_proxy_asks_for(site: Site) -> None:
     url = "/ghpvc/?username=Bob-1"
     assert await told(site, url) == "Profile views: 0"

@@ -17,7 +17,7 @@ from ..domain.site import Site
 from ..errors import NotFound, TooLong, Unreadable, WrongMethod
 from ..http import cors
 from ..http.body import read_body
-from ..http.client import address_of, headers_of, purpose_of
+from ..http.client import address_of, headers_of, names_page, purpose_of
 from ..http.envelope import Envelope
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
@@ -57,7 +57,7 @@ class Row:
     makes nothing, and for others, `run` answers. Without `run`, `fast` answers everybody. `type` is
     the value of the query's `type` that selects this row, None for any other value. `envelope`
     chooses among those that a dialect has. `is_navigation`: browsers come from wherever another
-    service sent them.
+    service sent them. `is_picture`: it is shown where no page is named, as GitHub's proxy asks.
     `is_upload`: the body is a file, and comes in pieces. `is_unsafe`: it changes something, though
     it is a GET, such as a count; then a HEAD does nothing, and nothing keeps an answer.
     """
@@ -72,6 +72,7 @@ class Row:
     envelope: Callable[[Dialect], Envelope] = usual
     type: str | None = None
     is_navigation: bool = False
+    is_picture: bool = False
     is_upload: bool = False
     is_unsafe: bool = False
     fast: Callable[[Site, Any], FastRequest | None] | None = None
@@ -166,7 +167,7 @@ class Resource:
             query = parse_query(scope["query_string"])
             language = str(query.get("lang", "")).lower()
             row = self._row(method, scope["path"], query.get("type"))
-            if not row.is_navigation:
+            if not (row.is_navigation or (row.is_picture and not names_page(headers))):
                 self._dialect.admit(scope, headers, self._policy)
             scope["operation"] = scope["counted_as"] = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)

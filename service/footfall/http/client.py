@@ -119,6 +119,11 @@ def is_allowed(headers: Headers, domains: tuple[Domain, ...]) -> bool:
     )
 
 
+def names_page(headers: Headers) -> bool:
+    """Does a request say of which page it is?"""
+    return b"referer" in headers or b"origin" in headers
+
+
 def is_own_page(headers: Headers, policy: Policy) -> bool:
     """Was the request sent by a page of this service? It may call without being in SECURE_DOMAINS.
 

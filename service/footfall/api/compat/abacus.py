@@ -240,6 +240,7 @@ def _row(verb: str, ask: Asking, answer: AnswerSchema) -> Row:
         ANYBODY,
         answer,
         partial(_of_page, ask),
+        is_picture=is_badge,
         is_unsafe=verb in COUNTING,
         fast=partial(_fast, ask),
         prefixes=(_PREFIXES[verb],),

@@ -215,7 +215,7 @@ def _refused(error: ServiceError, language: str) -> Response:
 _PICTURE = AnswerSchema({"type": "string", "pattern": "^<svg "}, type=SVG)
 _HEADERS = (*SHARED, (b"cross-origin-resource-policy", b"cross-origin"))
 BADGES = (Prefix("", dialect_of("Badge", _refused, _PICTURE, _HEADERS), name="Badges"),)
-_row = partial(Row, method="GET", who=ANYBODY, answer=_PICTURE, prefixes=BADGES)
+_row = partial(Row, method="GET", who=ANYBODY, answer=_PICTURE, is_picture=True, prefixes=BADGES)
 _counting: Mapping[str, Any] = {"is_unsafe": True, "fast": count}
 ROWS = (
     _row("badge", path="/badge/{page:path}.svg", fields=OWN, **_counting),

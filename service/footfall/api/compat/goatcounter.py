@@ -256,6 +256,7 @@ def _reading(ending: str, show: Shown, answer: AnswerSchema) -> Row:
         ANYBODY,
         answer,
         partial(told, show),
+        is_picture=ending in ("svg", "png"),
         fast=partial(ever, show),
         prefixes=COUNTER,
     )

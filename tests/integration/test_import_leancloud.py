@@ -280,3 +280,28 @@ def test_the_command_stores_what_it_fetches(served: Serving, storage: Storage) -
     code, said = served.ask(*words, APP_KEY, "--class", "Comment")
     assert (code, "there is no Comment there" in said) == (1, True), said
     assert served.ask("import", "leancloud", "file:///etc/passwd", *words[3:], APP_KEY)[0] == 2
+
+
+def test_a_check_says_what_is_missing_and_stores_nothing(served: Serving, storage: Storage) -> None:
+    storage.classes["Counter"] = [
+        {"objectId": "a", "url": "/checked/", "time": 5},
+        {"objectId": "b", "url": "/%E4%BD%A0/checked/", "time": 1_200},
+        {"objectId": "c", "title": "of no page", "time": 3},
+    ]
+    words = "import", "leancloud", storage.url, "--app-id", APP_ID, "--app-key", APP_KEY
+    httpx.post(f"{served.url}/article", json={"path": "/checked/"})
+    code, said = served.ask(*words, "--check")
+    assert code == 1
+    assert "2 counters compared: 1,205 views there, 1 here" in said
+    assert "lower here: time /checked/: 5 there, 1 here" in said
+    assert "lower here: time /你/checked/: 1,200 there, 0 here" in said
+    assert "1 counter refused, such as line 4: has no page" in said
+    assert "2 counters lower here than there" in said
+    assert served.ask(*words)[0] == 0
+    # Somebody has viewed a page since.
+    httpx.post(f"{served.url}/article", json={"path": "/checked/"})
+    code, said = served.ask(*words, "--check", "--json")
+    told = json.loads(said.splitlines()[-1])
+    assert code == 0
+    assert [told[each] for each in ("compared", "there", "here", "lower")] == [2, 1205, 1206, 0]
+    assert served.ask(*words, "--check", "--class", "Comment")[0] == 2

@@ -20,6 +20,7 @@ from ..transfer.formats import FORMATS, Format, Unknown, chosen, named
 from ..transfer.importing import Import, Undated, run
 from ..transfer.report import KINDS, ImportReport
 from ..transfer.source import Damaged, Source
+from ..transfer.storing import Comparison
 from ..transfer.values import zone_of
 from .console import NothingToDo, aside, printable, progress
 from .dataset import existing_site
@@ -27,6 +28,8 @@ from .files import local
 
 # What became of rows beside being stored; the reasons are said, too.
 NOTES = ("changed", "refused")
+# Counters that are lower here, of which so many are shown.
+MAX_SHOWN = 20
 # Why an import has failed that was carried out: whether there was anything in the file.
 _NOTHING = {
     True: "nothing was imported: every row was refused",
@@ -48,6 +51,7 @@ def take_over(
     report_name: str | None = None,
     is_dry: bool,
     is_json: bool,
+    is_check: bool = False,
 ) -> None:
     if undated == "now" and (name == "-" or is_address(name)):
         raise click.UsageError(
@@ -63,12 +67,19 @@ def take_over(
             format, files = _chosen(files, report, format_name)
             if page_by == "identifier" and format.name != "disqus":
                 raise click.UsageError("--page-by identifier is for Disqus' XML")
-            wanted = Import(format, way, is_dry, undated)
-            uvloop.run(_import(settings, files, wanted, report, on_progress))
+            wanted = Import(format, way, is_dry, undated, is_check=is_check)
+            found = uvloop.run(_import(settings, files, wanted, report, on_progress))
         except Damaged as error:
             raise click.ClickException(f"nothing was imported from {name}: {error}") from error
-    misread = [each.encoding for each in files if each.is_misread]
-    _show(report, wanted, misread, is_json=is_json)
+    if found is None:
+        misread = [each.encoding for each in files if each.is_misread]
+        _show(report, wanted, misread, is_json=is_json)
+        _conclude(report, is_dry=is_dry)
+    else:
+        _show_comparison(found, report, is_json=is_json)
+
+
+def _conclude(report: ImportReport, *, is_dry: bool) -> None:
     if not report.taken():
         raise click.ClickException(_NOTHING[report.has_rows()])
     if not (is_dry or report.stored()):
@@ -87,10 +98,10 @@ async def _import(
     wanted: Import,
     report: ImportReport,
     on_progress: OnProgress,
-) -> None:
+) -> Comparison | None:
     async with existing_site(settings) as (store, site):
         imports = Imports(store.redis, store.scripts, store.keys, store.moment)
-        await run(site, imports, files, wanted, report, on_progress)
+        return await run(site, imports, files, wanted, report, on_progress)
 
 
 @contextlib.contextmanager
@@ -136,6 +147,22 @@ def _chosen(
         raise click.UsageError(sentence) from None
 
 
+def _show_comparison(found: Comparison, report: ImportReport, *, is_json: bool) -> None:
+    """Raises ClickException if something is lower here."""
+    compared, theirs, ours, lower = found
+    if is_json:
+        numbers = {"compared": compared, "there": theirs, "here": ours, "lower": len(lower)}
+        click.echo(orjson.dumps({**numbers, "reasons": report.every_reason()}))
+    else:
+        counters = number_of(compared, "counter")
+        click.echo(f"{counters} compared: {theirs:,} views there, {ours:,} here")
+        _show_reasons(report)
+        for each in lower[:MAX_SHOWN]:
+            click.echo(printable(f"lower here: {each}"))
+    if lower:
+        raise click.ClickException(f"{number_of(len(lower), 'counter')} lower here than there")
+
+
 def _show(report: ImportReport, wanted: Import, misread: Sequence[str], *, is_json: bool) -> None:
     """`misread` are the encodings of files that some bytes are not of."""
     if is_json:
@@ -148,10 +175,14 @@ def _show(report: ImportReport, wanted: Import, misread: Sequence[str], *, is_js
         numbers = report.summary()[kind]
         if numbers["read"]:
             click.echo(f"{kind:>9}: {', '.join(f'{numbers[each]:,} {each}' for each in outcomes)}")
+    _show_reasons(report)
+    for encoding in set(misread):
+        aside(f"some bytes are not {encoding}: they became \ufffd")
+
+
+def _show_reasons(report: ImportReport) -> None:
     for each in report.every_reason():
         example = printable(str(each["example"]))
         is_page = each["outcome"] == "joined" and each["kind"] == "comments"
         rows = number_of(each["number"], "page" if is_page else each["kind"].removesuffix("s"))
         click.echo(f"{rows} {each['outcome']}, such as {example}: {each['why']}")
-    for encoding in set(misread):
-        aside(f"some bytes are not {encoding}: they became \ufffd")

@@ -59,6 +59,13 @@ way_option = click.option(
     "once the file is whole, it fetches everything anew.",
 )
 @click.option("--dry-run", "is_dry", is_flag=True, help="Fetch and check all, and store nothing.")
+@click.option(
+    "--check",
+    "is_check",
+    is_flag=True,
+    help="Fetch all counters and store nothing: say what they add up to there and here, and which "
+    "are lower here.",
+)
 @click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
 def leancloud(
     address: str,
@@ -68,6 +75,7 @@ def leancloud(
     way: str,
     kept: Path | None,
     is_dry: bool,
+    is_check: bool,
     is_json: bool,
 ) -> None:
     """Import counters, or comments, from LeanCloud at SERVER_URL.
@@ -81,6 +89,8 @@ def leancloud(
 
     if not is_address(address):
         raise click.UsageError("SERVER_URL begins with https://")
+    if is_check and class_name != "Counter":
+        raise click.UsageError("--check compares counters")
     try:
         with errors_as_messages(), contextlib.ExitStack() as stack:
             uvloop.run(require_data_set(settings))
@@ -101,7 +111,13 @@ def leancloud(
             if not number:
                 raise click.ClickException(f"nothing was imported: there is no {class_name} there")
             take_over(
-                settings, str(file), "valine", cast("Way", way), is_dry=is_dry, is_json=is_json
+                settings,
+                str(file),
+                "valine",
+                cast("Way", way),
+                is_dry=is_dry,
+                is_json=is_json,
+                is_check=is_check,
             )
     except KeyboardInterrupt:
         aside("Interrupted: what was stored stays, and run again it does the rest")

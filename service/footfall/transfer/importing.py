@@ -18,7 +18,16 @@ from .report import ImportReport
 from .rows import AccountRow, CommentRow, CounterRow, ImportRow, Kind, Refusal
 from .source import Source
 from .staging import Staging
-from .storing import Offload, at_once, name_comments, store_accounts, store_comments, store_counters
+from .storing import (
+    Comparison,
+    Offload,
+    at_once,
+    compare_counters,
+    name_comments,
+    store_accounts,
+    store_comments,
+    store_counters,
+)
 from .values import address_of, path_of
 
 # Counters that are staged together.
@@ -29,15 +38,17 @@ Undated = Literal["skip", "now"]
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What is imported, and how: `is_dry` stores nothing. Rows without a date are refused, or are
-    of `now`, which is when the file was changed, so that a repeated import finds them. Imported
-    accounts `may_administer` where an operator imports them."""
+    """What is imported, and how: `is_dry` stores nothing, and `is_check` compares counters instead.
+    Rows without a date are refused, or are of `now`, which is when the file was changed, so that a
+    repeated import finds them. Imported accounts `may_administer` where an operator imports
+    them."""
 
     format: Format
     way: Way = "max"
     is_dry: bool = False
     undated: Undated = "skip"
     may_administer: bool = True
+    is_check: bool = False
 
 
 @dataclass(slots=True)
@@ -132,7 +143,7 @@ async def run(
     report: ImportReport,
     on_progress: OnProgress,
     apart: Offload = at_once,
-) -> None:
+) -> Comparison | None:
     """`apart` does what takes long without waiting for anything. Raises Damaged, StoreUnavailable,
     OSError."""
     staging = Staging(wanted.way)
@@ -141,8 +152,10 @@ async def run(
         may = wanted.may_administer
         reading = _Reading(site, staging, imports.place, report, undated_ms, may)
         await apart(lambda: reading.read(files, wanted.format))
+        if wanted.is_check:
+            return await compare_counters(site, staging, apart)
         if wanted.is_dry:
-            return
+            return None
         await apart(lambda: name_comments(staging, wanted.format.name))
         await store_accounts(site.accounts, staging, wanted.format.name, report)
         await store_comments(
@@ -156,6 +169,7 @@ async def run(
             lambda share: on_progress("counters", share),
             apart,
         )
+        return None
     finally:
         staging.close()
 

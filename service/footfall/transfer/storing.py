@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import groupby, islice
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from ..domain.comments import with_author
 from ..domain.mails import canonical
@@ -225,6 +225,16 @@ def _comment(site: Site, row: CommentRow, made: RenderedText) -> Comment:
 # Counters.
 
 
+class Comparison(NamedTuple):
+    """How many counters there are elsewhere, their sum there and here, and those that are lower
+    here, in words."""
+
+    compared: int
+    theirs: int
+    ours: int
+    lower: list[str]
+
+
 async def store_counters(
     imports: Imports,
     staging: Staging,
@@ -246,6 +256,22 @@ async def store_counters(
         report.count("counters", "there", number - sum(changed))
         done += number
         on_share(done / total)
+
+
+async def compare_counters(site: Site, staging: Staging, apart: Offload = at_once) -> Comparison:
+    """What is staged with what is here. Raises StoreUnavailable."""
+    rows = staging.counters()
+    compared = theirs = ours = 0
+    lower = list[str]()
+    while some := await apart(lambda: list(islice(rows, BATCH_COUNTERS))):
+        counts = await site.counters.read([name for _, name, _ in some])
+        compared += len(some)
+        for (_, name, count), here in zip(some, counts, strict=True):
+            theirs += count
+            ours += here
+            if here < count:
+                lower.append(f"{name}: {count:,} there, {here:,} here")
+    return Comparison(compared, theirs, ours, lower)
 
 
 def _batches(imports: Imports, staging: Staging) -> Iterator[tuple[int, list[Merged]]]:

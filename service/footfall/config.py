@@ -235,6 +235,16 @@ class SiteSettings(OutboxSettings):
         "What all counters may take, in units of 100 bytes: one each, and more for long paths; "
         "when it is reached, new counters are refused. 0: no limit",
     )
+    site_pv_start: int = env(
+        "SITE_PV_START",
+        "0",
+        limit(10**12),
+        "Views of the site that another counter had, besides those of pages that were imported: "
+        "busuanzi's and Vercount's site_pv begin with them",
+    )
+    site_uv_start: int = env(
+        "SITE_UV_START", "0", limit(10**12), "Its visitors, with which site_uv begins"
+    )
     site_name: str = env("SITE_NAME", "", str, "Name of the site, shown on the demonstration page")
     site_url: str = env("SITE_URL", "", web_address, "Address of the site")
     server_url: str = env(

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from footfall.model import NO_VIEWS
-from footfall.transfer import leancloud
+from footfall.transfer import asking, leancloud
 from footfall.transfer.download import CannotFetch
 from footfall.transfer.leancloud import LeanCloud
 from tests.support.serving import Serving, serving
@@ -134,7 +134,7 @@ def test_a_fetch_that_was_broken_off_goes_on_behind_what_it_has(
     storage.classes["Counter"] = counters(25)
     good: list[Trouble] = [(200, json.dumps({"results": [], "count": 25}).encode())]
     first = (200, json.dumps({"results": counters(10)}).encode())
-    storage.troubles = [*good, first, *[(503, b"")] * leancloud.TRIES]
+    storage.troubles = [*good, first, *[(503, b"")] * asking.TRIES]
     with pytest.raises(CannotFetch, match="answered 503"):
         fetch()
     assert kept(tmp_path, "kept.part") == ids(storage)[:10]
@@ -154,7 +154,7 @@ def test_a_whole_file_is_fetched_anew_with_what_has_changed(
     fetch()
     storage.classes["Counter"][0]["time"] = 99
     storage.classes["Counter"].pop()
-    storage.troubles = [(200, b'{"results":[],"count":2}'), *[(503, b"")] * leancloud.TRIES]
+    storage.troubles = [(200, b'{"results":[],"count":2}'), *[(503, b"")] * asking.TRIES]
     with pytest.raises(CannotFetch, match="answered 503"):
         fetch()
     assert len(kept(tmp_path)) == 3
@@ -175,7 +175,7 @@ def test_the_master_key_brings_what_another_key_did_not(
     storage.classes["Counter"] = counters(3)
     assert fetch(key="m,master") == 3
     assert kept(tmp_path) == ids(storage)
-    storage.troubles = [(200, b'{"results":[],"count":3}'), *[(503, b"")] * leancloud.TRIES]
+    storage.troubles = [(200, b'{"results":[],"count":3}'), *[(503, b"")] * asking.TRIES]
     with pytest.raises(CannotFetch, match="answered 503"):
         fetch(key="m,master")
     with pytest.raises(CannotFetch, match="begun with another class, server or key"):
@@ -218,7 +218,7 @@ def test_a_server_that_never_ends_is_left(storage: Storage, fetch: Fetch) -> Non
 def test_an_answer_has_a_bound(
     storage: Storage, fetch: Fetch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leancloud, "MAX_PAGE_BYTES", 1_000)
+    monkeypatch.setattr(asking, "MAX_ANSWER_BYTES", 1_000)
     storage.classes["Counter"] = counters(100)
     with pytest.raises(CannotFetch, match="more than 1,000 bytes"):
         fetch()

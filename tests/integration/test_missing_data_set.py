@@ -56,6 +56,7 @@ LOOKING = {
     "import access-log": [__file__],
     "import goatcounter": [__file__],
     "import leancloud": ["https://lc.example", "--app-id", "id", "--app-key", "key"],
+    "import vercount": [__file__],
     "notify test": [],
     "outbox list": [],
     "outbox retry": ["--all"],

@@ -11,6 +11,7 @@ from .console import aside, progress, settings_of_environment
 from .errors import errors_as_messages
 from .leancloud import leancloud, way_option
 from .past_views import access_log, goatcounter
+from .vercount import vercount
 
 if TYPE_CHECKING:
     from ..store.imports import Way
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 @click.command(
     "import",
     cls=Choosing,
-    others={"access-log": access_log, "goatcounter": goatcounter, "leancloud": leancloud},
+    others={
+        "access-log": access_log,
+        "goatcounter": goatcounter,
+        "leancloud": leancloud,
+        "vercount": vercount,
+    },
 )
 @click.argument("file", metavar="FILE_OR_URL")
 @click.option(

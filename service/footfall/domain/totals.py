@@ -31,10 +31,13 @@ class KnownTotals:
         statistics: Statistics,
         rules: AccountRules,
         clock: Callable[[], int],
+        before: tuple[int, int] = (0, 0),
     ) -> None:
+        """`before` are the views and visitors that another counter had."""
         self._views_ever = views_ever
         self._statistics = statistics
         self._rules = rules
+        self._views_before, self._visitors_before = before
         self._site = MinuteCache(clock)
         # Strangers choose pages: a flood of them must not drop the site's numbers.
         self._pages = MinuteCache(clock)
@@ -68,7 +71,12 @@ class KnownTotals:
         views, visitors = await asyncio.gather(
             self._views_ever.total(), self._statistics.visitors(None)
         )
-        return Totals(views or 0, visitors, keeps_visitors=self._statistics.keeps_visitors)
+        keeps_visitors = self._statistics.keeps_visitors
+        return Totals(
+            self._views_before + views if views is not None else 0,
+            self._visitors_before + visitors if keeps_visitors else 0,
+            keeps_visitors=keeps_visitors,
+        )
 
     async def _visitors_of(self, page: str) -> int:
         return await self._statistics.visitors(page) if self._rules.shows("top") else 0

@@ -8,57 +8,33 @@ and an object's id does not tell whether it has changed.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import orjson
-import tenacity
 
 from ..model import OnShare
+from .asking import OK, SLEEP, Asking, Wait
 from .download import CannotFetch
 
 # As many as one request may ask for.
 PAGE_OBJECTS = 1_000
-# A thousand comments of Valine's longest texts, and more.
-MAX_PAGE_BYTES = 128 << 20
-TIMEOUT_SECONDS = 30.0
-TRIES = 8
-FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 1.0, 60.0
-# Answers after which the same request is sent again: too many at once, and what passes.
-_PASSING = frozenset({429, 500, 502, 503, 504})
 # LeanCloud's words for a class that nothing was ever stored in.
 NO_CLASS = 101
 # Behind a master key, which reads what others may not.
 MASTER = ",master"
 
 
-class _Passing(CannotFetch):
-    """It may be tried again."""
-
-
 class LeanCloud:
     """`server` is the address that sites have as serverURLs; `wait` waits between tries."""
 
-    def __init__(
-        self,
-        server: str,
-        app_id: str,
-        app_key: str,
-        wait: Callable[[float], None] = tenacity.nap.sleep,
-    ) -> None:
+    def __init__(self, server: str, app_id: str, app_key: str, wait: Wait = SLEEP) -> None:
         """The key may be the master key with ",master" behind it, which reads what others may
         not."""
-        self._server = server.rstrip("/")
-        self._headers = {"X-LC-Id": app_id, "X-LC-Key": app_key, "Accept": "application/json"}
-        self._retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(_Passing),
-            wait=tenacity.wait_exponential_jitter(FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS),
-            stop=tenacity.stop_after_attempt(TRIES),
-            sleep=wait,
-            reraise=True,
-        )
+        self._is_master = app_key.endswith(MASTER)
+        headers = {"X-LC-Id": app_id, "X-LC-Key": app_key, "Accept": "application/json"}
+        self._asking = Asking(server, headers, wait)
 
     def fetch(self, class_name: str, file: Path, on_progress: OnShare) -> int:
         """Make the file anew of all objects; how many there are.
@@ -66,17 +42,17 @@ class LeanCloud:
         Raises CannotFetch, OSError: the file stays as it was, and `unfinished(file)` has what was
         fetched.
         """
-        head = _head(self._server, class_name, is_master=self._headers["X-LC-Key"].endswith(MASTER))
+        head = _head(self._asking.server, class_name, is_master=self._is_master)
         _require(file, head.partition(b";key=")[0])
         part = unfinished(file)
         last, number = _kept(part, head)
-        with httpx2.Client(timeout=TIMEOUT_SECONDS, headers=self._headers) as client:
-            whole = self._asked(client, class_name, {"limit": "0", "count": "1"})
+        with self._asking:
+            whole = self._asked(class_name, {"limit": "0", "count": "1"})
             total = whole.get("count", 0) if whole else 0
             with part.open("ab") as lines:
                 if not lines.tell():
                     lines.write(head)
-                for objects in self._pages(client, class_name, last):
+                for objects in self._pages(class_name, last):
                     lines.write(b"".join([orjson.dumps(each) + b"\n" for each in objects]))
                     number += len(objects)
                     on_progress(min(1.0, number / max(total, number, 1)))
@@ -87,67 +63,33 @@ class LeanCloud:
             part.replace(file)
         return number
 
-    def _pages(
-        self, client: httpx2.Client, class_name: str, last: str
-    ) -> Iterator[list[dict[str, Any]]]:
+    def _pages(self, class_name: str, last: str) -> Iterator[list[dict[str, Any]]]:
+        server = self._asking.server
         while True:
             # Not by how many to skip: objects that come meanwhile would move the others.
             asked = {"limit": str(PAGE_OBJECTS), "order": "objectId"}
             if last:
                 asked["where"] = orjson.dumps({"objectId": {"$gt": last}}).decode()
-            answer = self._asked(client, class_name, asked)
+            answer = self._asked(class_name, asked)
             objects = answer.get("results") if answer else []
             if not isinstance(objects, list) or not all(map(_is_object, objects)):
-                raise CannotFetch(f"{self._server} answered what is no list of objects")
+                raise CannotFetch(f"{server} answered what is no list of objects")
             if not objects:
                 return
             yield objects
             if objects[-1]["objectId"] <= last:
-                raise CannotFetch(f"{self._server} does not sort its objects: it is no LeanCloud")
+                raise CannotFetch(f"{server} does not sort its objects: it is no LeanCloud")
             last = objects[-1]["objectId"]
 
-    def _asked(
-        self, client: httpx2.Client, class_name: str, params: Mapping[str, str]
-    ) -> dict[str, Any]:
+    def _asked(self, class_name: str, params: Mapping[str, str]) -> dict[str, Any]:
         """The answer; {} where there is no such class."""
-        found: dict[str, Any] = self._retrying(self._once, client, class_name, params)
-        return found
-
-    def _once(
-        self, client: httpx2.Client, class_name: str, params: Mapping[str, str]
-    ) -> dict[str, Any]:
-        address = f"{self._server}/1.1/classes/{class_name}"
-        try:
-            with client.stream("GET", address, params=dict(params)) as answer:
-                body = self._body(answer)
-                status = answer.status_code
-        except httpx2.TransportError as error:
-            raise _Passing(f"{self._server} could not be asked: {error}") from None
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise CannotFetch(f"{self._server} could not be asked: {error}") from None
-        if status in _PASSING:
-            raise _Passing(f"{self._server} answered {status}")
-        try:
-            told = orjson.loads(body)
-        except ValueError:
-            told = None
-        if not isinstance(told, dict):
-            raise CannotFetch(f"{self._server} answered {status}, and what is no JSON object")
+        status, told = self._asking.get(f"/1.1/classes/{class_name}", params)
         if told.get("code") == NO_CLASS:
             return {}
-        if status != httpx2.codes.OK:
+        if status != OK:
             words = str(told.get("error", ""))[:200]
-            raise CannotFetch(f"{self._server} answered {status}: {words}")
+            raise CannotFetch(f"{self._asking.server} answered {status}: {words}")
         return told
-
-    def _body(self, answer: httpx2.Response) -> bytes:
-        pieces, size = [], 0
-        for piece in answer.iter_bytes():
-            pieces.append(piece)
-            size += len(piece)
-            if size > MAX_PAGE_BYTES:
-                raise CannotFetch(f"{self._server} sends more than {MAX_PAGE_BYTES:,} bytes")
-        return b"".join(pieces)
 
 
 def _is_object(value: object) -> bool:

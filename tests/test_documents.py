@@ -172,6 +172,7 @@ def test_every_key_is_listed() -> None:
         "moved",
         "bulk",
         "undo",
+        "undoing",
         "attempts",
         "comments",
         "ever",

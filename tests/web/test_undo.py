@@ -97,6 +97,48 @@ async def test_an_undo_works_once(site: Site) -> None:
     assert again == {"errno": 1000, "errmsg": "This can not be undone any more"}
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_what_could_not_be_put_back_is_put_back_the_next_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch, is_told: bool
+) -> None:
+    """Redis was frozen for a moment, and did what it was asked, or not."""
+    ids = await posted(site, "abc")
+    answer = await delete(site, ids)
+    deletions = site.service.deletions
+    restore = deletions.restore
+
+    async def frozen(id: str, *words: Any) -> Any:
+        if id != ids[0]:
+            return await restore(id, *words)
+        if is_told:
+            await restore(id, *words)
+        raise StoreUnavailable()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deletions, "restore", frozen)
+        told = (await site.send("PUT", "/api/comment", {"undo": answer["undo"]}, by=ADMIN))["data"]
+        assert told["results"] == {ids[0]: "failed", ids[1]: "done", ids[2]: "done"}
+        assert told["undo"] == answer["undo"]
+    results = await undone(site, answer)
+    assert results[ids[0]] == ("unchanged" if is_told else "done")
+    assert await site.get("/comment", type="count") == 3
+    again = await site.send("PUT", "/api/comment", {"undo": answer["undo"]}, by=ADMIN)
+    assert again["errmsg"] == "This can not be undone any more"
+
+
+async def test_who_puts_back_and_ends_in_the_middle_leaves_it_to_others(site: Site) -> None:
+    answer = await delete(site, await posted(site, "a"))
+    undo_records = site.service.undo_records
+    assert await undo_records.claim(answer["undo"])
+    assert await undo_records.claim(answer["undo"]) is None
+    (left,) = await site.store.redis.ask(
+        ("PTTL", site.store.keys.site(f"undoing:{answer['undo']}"))
+    )
+    assert 0 < left <= records.CLAIM_MS
+    await undo_records.release(answer["undo"])
+    await undone(site, answer)
+
+
 async def test_comments_that_were_changed_since_are_left_as_they_are(site: Site) -> None:
     ids = await posted(site, "ab")
     answer = await put(site, {"ids": ids, "status": "spam"})

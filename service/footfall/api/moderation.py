@@ -153,7 +153,7 @@ async def _undo(site: Site, name: str, caller: Caller) -> object:
     outcome = await bulk.undo(site, name, caller)
     if outcome is None:
         raise Refused("This can not be undone any more")
-    return {"results": outcome.results}
+    return {"results": outcome.results, **({"undo": outcome.undo} if outcome.undo else {})}
 
 
 def _wanted(fields: Values, site: Site, *, is_moderator: bool) -> moderation.Edit:

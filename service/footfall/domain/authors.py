@@ -221,7 +221,7 @@ async def _forget(site: Site, author: Author) -> bool:
         number += await site.outbox.drop(named) if named else 0
     async for name, record in site.undo_records.every():
         if any(map(author.wrote, comments_of(record))):
-            number += bool(await site.undo_records.take(name))
+            number += await site.undo_records.remove(name)
     return number > 0
 
 

@@ -6,6 +6,7 @@ Putting back leaves alone what somebody else has changed since.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -177,13 +178,22 @@ async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> BulkResult:
 
 
 async def undo(site: Site, name: str, caller: Caller) -> BulkResult | None:
-    """Put back what a record holds; None if there is none, or no more."""
-    kept = await site.undo_records.take(name) if name.isalnum() else None
+    """Put back what a record holds; None if there is none, or no more, or somebody else does.
+
+    Where some of it failed, the record stays, and the result has its name: what was put back is
+    found to be so the next time.
+    """
+    kept = await site.undo_records.claim(name) if name.isalnum() else None
     if kept is None:
         return None
     work, record = _Work(site, caller), {each["id"]: each for each in orjson.loads(kept)}
     # The oldest first, since a reply needs its root.
-    return BulkResult(await work.each(sorted(record), lambda id: _put_back(work, record[id])))
+    results = await work.each(sorted(record), lambda id: _put_back(work, record[id]))
+    is_whole = "failed" not in results.values()
+    # Without an answer it can be claimed again a moment later, and there is nothing left to do.
+    with suppress(StoreUnavailable):
+        await (site.undo_records.remove(name) if is_whole else site.undo_records.release(name))
+    return BulkResult(results, "" if is_whole else name)
 
 
 def comments_of(record: bytes) -> list[StoredComment]:

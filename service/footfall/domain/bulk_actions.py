@@ -111,6 +111,8 @@ async def begin(
 async def undo(site: Site, name: str, caller: Caller) -> tuple[str, BulkAction]:
     """Take an action back that has ended; the undo's own name, and how far it is.
 
+    What failed can be taken back again by the same name, until a minute has passed.
+
     Raises Refused, TooManyAtOnce, Busy.
     """
     action = await look(site, name)

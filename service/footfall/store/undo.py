@@ -1,4 +1,8 @@
-"""What can be put back for a minute: records of what moderators changed, by random names."""
+"""What can be put back for a minute: records of what moderators changed, by random names.
+
+A record stays until all of it was put back. Who does that claims it meanwhile, so that of two who
+ask at once one does; a claim ends by itself, since its process may end before it is done.
+"""
 
 import secrets
 from collections.abc import AsyncIterator
@@ -9,6 +13,8 @@ from .projections import UNDO_MS
 
 # Texts of edits are kept in a record. Who edits more than this at once cannot put it back.
 MAX_RECORD_BYTES = 4 << 20
+# Long enough to put back what one record has.
+CLAIM_MS = 15_000
 
 
 class UndoRecords:
@@ -17,18 +23,28 @@ class UndoRecords:
         self._keys = keys
 
     async def keep(self, record: bytes) -> str:
-        """The name that it can be taken by, once and for UNDO_MS; "" if it is too large."""
+        """The name that it can be claimed by, for UNDO_MS; "" if it is too large."""
         if len(record) > MAX_RECORD_BYTES:
             return ""
         name = secrets.token_hex(8)
         await self._redis.change(("SET", self._key(name), record, "PX", UNDO_MS))
         return name
 
-    async def take(self, name: str) -> bytes | None:
+    async def claim(self, name: str) -> bytes | None:
         """The record, for the first one who asks; None for everybody else, and after UNDO_MS."""
-        key = self._key(name)
-        record, is_mine = await self._redis.change(("GET", key), ("DEL", key))
+        record, is_mine = await self._redis.change(
+            ("GET", self._key(name)), ("SET", self._claim(name), "", "NX", "PX", CLAIM_MS)
+        )
         return record if is_mine else None
+
+    async def release(self, name: str) -> None:
+        """Let somebody else claim it, who does the rest."""
+        await self._redis.change(("DEL", self._claim(name)))
+
+    async def remove(self, name: str) -> bool:
+        """True if there was such a record."""
+        there, _ = await self._redis.change(("DEL", self._key(name)), ("DEL", self._claim(name)))
+        return bool(there)
 
     async def every(self) -> AsyncIterator[tuple[str, bytes]]:
         """All records that there are, each with its name."""
@@ -40,3 +56,6 @@ class UndoRecords:
 
     def _key(self, name: str) -> str:
         return self._keys.site(f"undo:{name}")
+
+    def _claim(self, name: str) -> str:
+        return self._keys.site(f"undoing:{name}")

@@ -27,7 +27,8 @@ export async function carryOut(what, fields, settled) {
 async function undo(name, settled) {
   try {
     const action = await toTheEnd(await ask('PUT', 'queue/bulk', { name }));
-    tell(`${say('undone')}${notDone(action)}`, null, action.left > 0);
+    // The server knows what is left, and does only that.
+    tell(`${say('undone')}${notDone(action)}`, action.left ? () => undo(name, settled) : null, action.left > 0);
     await settled(action, true);
   } catch (refusal) {
     complain(refusal);

@@ -269,9 +269,10 @@ async function deleteOwn(id) {
 /** Take an action back; `before` are the comments that it changed, as they were. */
 async function undo(name, before, id) {
   try {
-    const { results } = await ask('PUT', 'comment', { undo: name });
+    const { results, undo: rest } = await ask('PUT', 'comment', { undo: name });
     const left = Object.values(results).filter((result) => !DONE.includes(result)).length;
-    tell(say('undone') + (left ? ` ${say('notDone', { count: left })}` : ''), null, left > 0);
+    tell(say('undone') + (left ? ` ${say('notDone', { count: left })}` : ''),
+      rest ? () => undo(name, before, id) : null, left > 0);
     for (const comment of before) {
       if (DONE.includes(results[comment.objectId])) list.put(comment);
     }

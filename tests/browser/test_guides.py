@@ -16,7 +16,7 @@ import pytest
 import yaml
 from playwright.sync_api import expect
 
-from tests.support.npm import CACHE, npm, unpacked
+from tests.support.npm import CACHE, node, npm, unpacked
 from tests.support.requirements import give_up
 
 from .conftest import NewVisitor, Start
@@ -156,7 +156,7 @@ def blog_of(hexo: Path, home: Path, theme: str, settings: str) -> Path:
     site = {"url": "http://127.0.0.1", "theme": theme.lower(), "permalink": ":title/"}
     (home / "_config.yml").write_text(yaml.safe_dump(site))
     (home / f"_config.{theme.lower()}.yml").write_text(settings)
-    make = ["node", "node_modules/hexo/bin/hexo", "generate"]
+    make = [*node(), "node_modules/hexo/bin/hexo", "generate"]
     done = subprocess.run(make, cwd=home, capture_output=True, text=True, timeout=MAKE_SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
     return home / "public"

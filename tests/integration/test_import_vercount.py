@@ -1,5 +1,6 @@
 """`footfall import vercount`, from a server that answers as Vercount does."""
 
+import gzip
 import http.server
 import json
 import threading
@@ -132,11 +133,26 @@ def test_what_is_no_answer_is_said(
         fetched(vercount, pages_with(vercount, 1), tmp_path / "views.csv")
 
 
-def test_another_file_is_not_written_over(vercount: Vercount, tmp_path: Path) -> None:
-    (tmp_path / "diary").write_text("dear,diary\n")
+@pytest.mark.parametrize(
+    "text", [b"dear,diary\n", b"\xff\xfe\n", b"path,time\n/a,many\n", b"path,time\n/a\n"]
+)
+def test_another_file_is_not_written_over(vercount: Vercount, tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "diary").write_bytes(text + b"more")
     with pytest.raises(CannotFetch, match="name another file"):
         fetched(vercount, pages_with(vercount, 1), tmp_path / "diary")
-    assert (tmp_path / "diary").read_text() == "dear,diary\n"
+    assert (tmp_path / "diary").read_bytes() == text + b"more"
+
+
+def test_a_sitemap_may_be_compressed_and_names_no_file_of_this_machine(tmp_path: Path) -> None:
+    secret, file = tmp_path / "secret", tmp_path / "sitemap.xml.gz"
+    secret.write_text(f"<urlset><loc>{BLOG}/secret/</loc></urlset>")
+    file.write_bytes(gzip.compress(f"<urlset><loc>{BLOG}/a/</loc></urlset>".encode()))
+    assert pages_of(str(file)) == [f"{BLOG}/a/"]
+    file.write_text(f"<sitemapindex><loc>{secret}</loc></sitemapindex>")
+    assert pages_of(str(file)) == []
+    file.write_bytes(gzip.compress(b"<urlset>")[:-9])
+    with pytest.raises(CannotFetch, match="cannot be read"):
+        pages_of(str(file))
 
 
 def test_the_command_stores_views_and_says_what_the_site_had(

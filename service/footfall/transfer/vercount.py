@@ -6,9 +6,12 @@ that are in the table.
 """
 
 import csv
+import gzip
 import html
+import io
 import re
 import tempfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -46,20 +49,29 @@ def pages_of(sitemap: str) -> list[str]:
             seen.add(name)
             text = _text(name)
             places = [html.unescape(each).strip() for each in _PLACE.findall(text)]
-            (waiting if "<sitemapindex" in text else found).extend(places)
-    return list(dict.fromkeys(filter(is_address, found)))
+            # Not a file of this machine's, which another one's sitemap may name.
+            (waiting if "<sitemapindex" in text else found).extend(filter(is_address, places))
+    return list(dict.fromkeys(found))
 
 
 def _text(sitemap: str) -> str:
     try:
         if not is_address(sitemap):
-            return Path(sitemap).read_text(errors="replace")
+            return _read(Path(sitemap))
         with tempfile.TemporaryDirectory(prefix="footfall-sitemap-") as directory:
             file = Path(directory, "sitemap.xml")
             fetch(sitemap, file, max_bytes=MAX_SITEMAP_BYTES)
-            return file.read_text(errors="replace")
-    except OSError as error:
-        raise CannotFetch(f"{sitemap} cannot be read: {error.strerror}") from None
+            return _read(file)
+    except (OSError, EOFError, zlib.error) as error:
+        raise CannotFetch(f"{sitemap} cannot be read: {error}") from None
+
+
+def _read(file: Path) -> str:
+    """As much as a sitemap may have; many are compressed."""
+    with file.open("rb") as plain:
+        is_compressed = plain.read(2) == b"\x1f\x8b"
+    with gzip.open(file) if is_compressed else file.open("rb") as whole:
+        return whole.read(MAX_SITEMAP_BYTES).decode(errors="replace")
 
 
 def fetch_views(
@@ -77,13 +89,13 @@ def fetch_views(
     site = Site(0, 0)
     with (
         Asking(server, {"Accept": "application/json"}, wait) as asking,
-        table.open("a", newline="") as file,
+        table.open("a", newline="", encoding="utf-8") as file,
     ):
         rows = csv.writer(file)
         if not known:
             rows.writerow(HEAD)
         # The site's numbers come with any page's.
-        for number, page in enumerate(missing or pages[:1], len(pages) - len(missing)):
+        for number, page in enumerate(missing or pages[:1], len(pages) - len(missing) + 1):
             views, site = _asked(asking, page)
             if page not in known:
                 rows.writerow([page, views])
@@ -115,11 +127,15 @@ def _known(table: Path) -> dict[str, int]:
     """
     if not table.exists():
         return {}
-    text = table.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        table.write_text(whole)
-    rows = list(csv.reader(whole.splitlines()))
-    if rows and rows[0] != HEAD:
-        raise CannotFetch(f"{table} was not fetched from Vercount: name another file")
-    return {page: int(views) for page, views in rows[1:]}
+    data = table.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    try:
+        rows = list(csv.reader(io.StringIO(whole.decode(), newline="")))
+        if rows and rows[0] != HEAD:
+            raise ValueError("it has another head")
+        known = {page: int(views) for page, views in rows[1:]}
+    except (ValueError, csv.Error):
+        raise CannotFetch(f"{table} was not fetched from Vercount: name another file") from None
+    if whole != data:
+        table.write_bytes(whole)
+    return known

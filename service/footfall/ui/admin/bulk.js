@@ -28,7 +28,7 @@ async function undo(name, settled) {
   try {
     const action = await toTheEnd(await ask('PUT', 'queue/bulk', { name }));
     // The server knows what is left, and does only that.
-    tell(`${say('undone')}${notDone(action)}`, action.left ? () => undo(name, settled) : null, action.left > 0);
+    tell(`${say('undone')}${notDone(action)}`, action.canUndo || action.isCut ? () => undo(name, settled) : null, action.left > 0);
     await settled(action, true);
   } catch (refusal) {
     complain(refusal);

@@ -35,8 +35,8 @@ from typing import Any
 
 from redis import Redis
 
-from footfall.api.counters import counts_reply
 from footfall.api.dialects import WALINE
+from footfall.counting.api import counts_reply
 from footfall.driver.scripts import parse_header, sources
 from footfall.model import PUBLIC, Account, Comment, Lookups, StoredComment
 from footfall.render.markdown import render

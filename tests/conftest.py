@@ -23,14 +23,15 @@ from starlette import routing
 
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
-from footfall.domain import log_ins, passwords, rate_limit
+from footfall.counting import limits as rate_limit
+from footfall.domain import log_ins, passwords
 from footfall.domain import site as domain_site
-from footfall.domain.calendar import Calendar
-from footfall.domain.moments import Moments
 from footfall.domain.process import now_ms
 from footfall.driver.client import connect
 from footfall.maintenance import check_accounts, check_journals, check_site
 from footfall.model import PUBLIC, Account, Viewer
+from footfall.statistics.calendar import Calendar
+from footfall.statistics.moments import Moments
 from footfall.store import Store
 from tests.support.sites import site_of
 

@@ -32,28 +32,28 @@ class Defect:
 DEFECTS = (
     Defect(
         "what led to the site on a day before one without a service is lost",
-        "service/footfall/domain/statistics.py",
+        "service/footfall/statistics/reports.py",
         "for ago in (1, 2)]",
         "for ago in (1,)]",
         "tests/scripts/test_visitors.py::sources_of_a_day_outlive_a_day_without_a_service",
     ),
     Defect(
         "visitors of a day are known longer than the day",
-        "service/footfall/driver/visits.py",
+        "service/footfall/statistics/visits.py",
         "        self._moment = moment\n        known = self._known",
         "        known = self._known",
         "tests/scripts/test_visitors.py::who_comes_late_is_known_to_the_site_no_longer_than",
     ),
     Defect(
         "strangers' sources take memory that nobody reckons with",
-        "service/footfall/driver/packed.py",
+        "service/footfall/counting/packed.py",
         "return packed + names + each + origin",
         "return packed + names + each",
         "tests/unit/test_batch.py::the_memory_of_a_change_has_its_source",
     ),
     Defect(
         "names of emoji take four times the memory that they may",
-        "service/footfall/driver/packed.py",
+        "service/footfall/driver/reads.py",
         "if getsizeof(name) <= MAX_KEPT_NAME_BYTES:",
         "if len(name) <= MAX_KEPT_NAME_BYTES:",
         "tests/unit/test_batch.py::names_are_cached_by_the_memory_that_they_take",
@@ -88,7 +88,7 @@ DEFECTS = (
     ),
     Defect(
         "what began before the quota was read is counted twice",
-        "service/footfall/store/size.py",
+        "service/footfall/counting/quota.py",
         "self._most = begun + self._limit - counted.weight",
         "self._most = self._limit - counted.weight",
         "tests/unit/test_size.py::what_began_before_two_readings_at_once",

@@ -24,9 +24,10 @@ from redis.exceptions import RedisError
 from footfall.app import open_process, open_store
 from footfall.callbacks import fulfil
 from footfall.config import Settings
-from footfall.domain.rate_limit import MIN_BURST_CHANGES
+from footfall.counting.limits import MIN_BURST_CHANGES
+from footfall.counting.packed import PackedChange
 from footfall.driver.cluster import SLOTS
-from footfall.driver.packed import PackedChange, PackedRead
+from footfall.driver.reads import PackedRead
 from footfall.loadtest.workload import zipf
 from footfall.store import Rate, Store
 

@@ -12,9 +12,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from footfall.domain.agents import CLASSES
-from footfall.domain.calendar import day_number
 from footfall.driver.keys import GROUPS
+from footfall.statistics.agents import CLASSES
+from footfall.statistics.calendar import day_number
 
 from .. import machine
 from ..machine import Cores

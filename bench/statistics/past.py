@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,22 +12,22 @@ from redis import Redis
 from footfall.app import open_process, open_store
 from footfall.callbacks import awaited
 from footfall.config import Settings
-from footfall.domain.calendar import Calendar
-from footfall.domain.moments import Moments
-from footfall.domain.statistics import Statistics
-from footfall.domain.visitors import visitor_hash
+from footfall.counting.clients import NOBODY, Bot, Client, Person
+from footfall.counting.packed import PackedChange
 from footfall.driver.connection import pack_word
-from footfall.driver.packed import PackedChange
 from footfall.driver.script_calls import CountsCallback
-from footfall.driver.visits import Visitor
 from footfall.model import Origin
+from footfall.statistics.calendar import Calendar
+from footfall.statistics.moments import Moments
+from footfall.statistics.reports import Statistics
+from footfall.statistics.visitors import salted
 from footfall.store import Store
 
 # As many as a busy worker has in a batch.
 AT_ONCE = 500
-SALT = b"0123456789abcdef"
+SALTED = salted(b"0123456789abcdef", "")
 
-View = tuple[PackedChange, Visitor | None]
+View = tuple[PackedChange, Client]
 
 
 class Clock:
@@ -59,7 +58,7 @@ class Past:
         day = self._calendar.hour_of(self._clock.now_ms).day
         assert isinstance(self.store.moment, Moments)
         assert self.store.moment.salts is not None
-        self.store.moment.salts[day] = SALT
+        self.store.moment.salts[day] = SALTED
 
     async def view(self, views: Iterable[View], at_once: int = AT_ONCE) -> None:
         """Views, so many of them in a batch, and what is told of their visitors behind it. What a
@@ -69,16 +68,16 @@ class Past:
             await asyncio.gather(*(self._view(*each) for each in some))
             await self.store.background.finished()
 
-    async def _view(self, change: PackedChange, visitor: Visitor | None) -> None:
+    async def _view(self, change: PackedChange, client: Client) -> None:
         def send(done: CountsCallback) -> None:
-            self.store.counters.send(change, done, visitor)
+            self.store.counters.send(change, done, client)
 
         await awaited(send)
 
     def by_nobody(self, path: str, views: int = 1, source: str = "") -> View:
         """By somebody who is not told apart, and comes from this host."""
         change = [(path, "time", views)]
-        return self.store.counters.change(change, Origin(source)), None
+        return self.store.counters.change(change, Origin(source)), NOBODY
 
     def by_people(self, path: str, number: int) -> Iterator[View]:
         change = self.store.counters.change([(path, "time", 1)])
@@ -86,7 +85,7 @@ class Past:
 
     def by_bots(self, path: str, classes: Iterable[str]) -> Iterator[View]:
         change = self.store.counters.change([(path, "time", 1)])
-        return ((change, Visitor(_no_number, pack_word(name))) for name in classes)
+        return ((change, Bot("", pack_word(name))) for name in classes)
 
     def bytes_of(self, keys: Iterable[str]) -> int:
         """What these keys take together, as Redis tells."""
@@ -110,11 +109,6 @@ async def opened(socket: str) -> AsyncIterator[Past]:
     await store.redis.close()
 
 
-def person(number: int) -> Visitor:
+def person(number: int) -> Person:
     """One of 16.8 million at addresses of their own."""
-    address = f"11.{number >> 16}.{number >> 8 & 255}.{number & 255}"
-    return Visitor(partial(visitor_hash, site="", address=address, user_agent=b""))
-
-
-def _no_number(salt: bytes) -> int:
-    raise AssertionError("a bot has no number")
+    return Person("", f"11.{number >> 16}.{number >> 8 & 255}.{number & 255}", b"")

@@ -11,27 +11,21 @@ from urllib.parse import urlsplit
 
 from . import __version__
 from .config import BadSettings, ProcessSettings, Settings, SiteSettings
+from .counting.clients import Clients
+from .counting.limits import RateLimits
+from .counting.rules import Counting
 from .domain import notification_test
 from .domain.account_mails import AccountMails, Sender
 from .domain.bans import KnownBans
-from .domain.calendar import Calendar, datable
 from .domain.captcha import Captcha
-from .domain.clients import Clients
 from .domain.delivery import Delivery
 from .domain.devices import Devices
 from .domain.importer import Importer
-from .domain.moments import Moments
 from .domain.process import About, Process, now_ms, nowhere
-from .domain.rate_limit import RateLimits
 from .domain.recipients import Recipients
 from .domain.rules import AccountRules, Rules
-from .domain.salts import Salts
 from .domain.sessions import Sessions
 from .domain.site import Site
-from .domain.sources import host_name
-from .domain.statistics import Statistics
-from .domain.totals import KnownTotals
-from .domain.views_ever import ViewsEver
 from .driver.client import connect
 from .driver.keys import Keys, digest
 from .driver.private_server import CannotStart, private_server, url_of
@@ -55,6 +49,13 @@ from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import DisplayOptions
+from .statistics.calendar import Calendar, datable
+from .statistics.moments import Moments
+from .statistics.reports import Statistics
+from .statistics.salts import Salts
+from .statistics.sources import host_name
+from .statistics.totals import KnownTotals
+from .statistics.views_ever import ViewsEver
 from .store import Store
 from .store.imports import Imports
 from .telemetry.metrics import Metrics
@@ -122,7 +123,8 @@ def _moments_of(settings: SiteSettings, process: Process) -> Moments | None:
     if settings.statistics == "off":
         return None
     calendar, clock = Calendar(settings.timezone), datable(process.clock)
-    salts = Salts(calendar, clock) if settings.statistics == "visitors" else None
+    tells = settings.statistics == "visitors"
+    salts = Salts(calendar, clock, settings.key_prefix) if tells else None
     return Moments(calendar, clock, settings.statistics_months, salts)
 
 
@@ -184,12 +186,12 @@ def create_site(
     """`viewer_of` is who else may say whose token it is."""
     clock = process.clock
     sessions = _sessions_of(settings, store, clock)
-    limits = RateLimits(settings.counter_rate, settings.new_counter_rate, process.trusted_proxies)
     statistics = _statistics_of(settings, store, clock)
     views_ever = ViewsEver(store.views_ever, clock, is_on=settings.statistics != "off")
     account_rules = account_rules_of(settings)
     return _of_nouns(store)(
         process=process,
+        counting=_counting_of(settings, process, store),
         recipients=_recipients_of(settings, store, clock),
         account_mails=_account_mails_of(settings, store, process.metrics),
         test_notifications=partial(_try_out, settings),
@@ -198,20 +200,11 @@ def create_site(
         rules=_rules_of(settings),
         display=_display_of(settings),
         pictures=Pictures(settings.image_proxy, not settings.disable_images),
-        # Without another protocol a type that is unknown is refused as Waline does.
-        counter_types=settings.every_counter_type if settings.compat else settings.counter_types,
         page_of=PageNames(settings.paths, lambda: store.decodes_paths),
         compat=settings.compat,
         leancloud_app_id=settings.leancloud_app_id,
         leancloud_app_key=settings.leancloud_app_key,
         salt=_salt_of(settings, store),
-        rate_limits=limits,
-        clients=Clients(
-            limits,
-            settings.key_prefix,
-            partial(forwarded_address, trusted=process.trusted_proxies),
-            tells_visitors=settings.statistics == "visitors",
-        ),
         sessions=sessions,
         devices=Devices(store.accounts, clock),
         viewer_of=viewer_of or sessions.viewer,
@@ -229,6 +222,29 @@ def create_site(
         providers=_providers_of(settings),
         export=_export_of(store, clock),
         importer=cache(partial(_importer_of, store)),
+    )
+
+
+def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Counting:
+    limits = RateLimits(settings.counter_rate, settings.new_counter_rate, process.trusted_proxies)
+    store.new_counters.limits = limits
+    clients = Clients(
+        limits,
+        partial(forwarded_address, trusted=process.trusted_proxies),
+        tells_visitors=settings.statistics == "visitors",
+    )
+    # Without another protocol a type that is unknown is refused as Waline does.
+    types = settings.every_counter_type if settings.compat else settings.counter_types
+    return Counting(
+        store.counters,
+        store.counter_walk,
+        store.numbers,
+        store.quota,
+        limits,
+        store.cooldown,
+        clients,
+        types,
+        process.background,
     )
 
 
@@ -296,10 +312,6 @@ def _of_nouns(store: Store) -> Callable[..., Site]:
     """What makes a service of the nouns in this store and of all else that it needs."""
     return partial(
         Site,
-        counters=store.counters,
-        counter_walk=store.counter_walk,
-        numbers=store.numbers,
-        quota=store.quota,
         comments=store.comments,
         moderation=store.moderation,
         deletions=store.deletions,

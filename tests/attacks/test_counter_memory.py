@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
+from footfall.counting.quota import FULL_FRESH_SECONDS, CounterQuota, NewCounters
+from footfall.counting.store import walked
 from footfall.driver.keys import GROUPS, WEIGHT_UNIT_BYTES, Keys, weight
 from footfall.store import Store
-from footfall.store.counters import walked
-from footfall.store.size import FULL_FRESH_SECONDS, CounterQuota
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
 
@@ -125,7 +125,8 @@ async def test_who_flips_a_reaction_does_not_use_up_the_limit(store: Store) -> N
     """Who: somebody who takes a reaction back and gives it again, for hours. What: lets services
     believe that counters begin, so that they refuse everybody else's. Instead: before anybody is
     refused the number of all counters is read again, but at most once a second."""
-    room = store.quota = CounterQuota(store.redis, store.keys, store.numbers, 50)
+    room = CounterQuota(store.redis, store.keys, store.numbers, 50)
+    store.new_counters = NewCounters(room, store.cooldown)
     await room.read()
     for _ in range(60):
         await store.counters.add([("/a", "reaction0", 1), ("/a", "reaction0", -1)])

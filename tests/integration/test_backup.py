@@ -27,13 +27,13 @@ from footfall.maintenance.backup import pages
 from footfall.maintenance.restore import NotEmpty, verify
 from footfall.maintenance.unsent import unsent
 from footfall.model import Comment
+from footfall.statistics.site_store import SiteNumbers
 from footfall.store import Mismatch, Store, deletions
 from footfall.store.codec import parse_body, root_of
 from footfall.store.comments import Step
 from footfall.store.ids import SHORT, IdGenerator, created_ms
 from footfall.store.moderation import Actor
 from footfall.store.projections import UNDO_MS
-from footfall.store.site_views import SiteNumbers
 from tests.attacks.test_backups import HEADER, file_of, thread
 from tests.conftest import ADMIN, BOB, MOMENTS, Site, Sites, server_of
 from tests.support.backups import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.domain.rate_limit import ALLOWANCE_TOKENS, MIN_BURST_CHANGES, NEW_BURST_COUNTERS
+from footfall.counting.limits import ALLOWANCE_TOKENS, MIN_BURST_CHANGES, NEW_BURST_COUNTERS
 from tests.conftest import EVERYWHERE, server_of
 from tests.support.clusters import RealCluster
 from tests.support.servers import RealServer, wait_until

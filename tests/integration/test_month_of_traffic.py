@@ -13,16 +13,16 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.domain.calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
-from footfall.domain.moments import Moments
+from footfall.counting.clients import Bot, Client, Person
+from footfall.counting.packed import PackedChange
 from footfall.domain.process import now_ms
-from footfall.domain.salts import Salts
-from footfall.domain.statistics import Statistics
 from footfall.driver.connection import pack_word
-from footfall.driver.packed import PackedChange
 from footfall.driver.script_calls import CountsCallback
-from footfall.driver.visits import Visitor
 from footfall.model import NO_ORIGIN, Origin
+from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
+from footfall.statistics.moments import Moments
+from footfall.statistics.reports import Statistics
+from footfall.statistics.salts import Salts
 from footfall.store import Store
 from tests.conftest import Sites, server_of
 from tests.support.backups import report
@@ -70,7 +70,7 @@ class Clock:
 async def truth(store: Store) -> Truth:
     """The month passes, up to now, and what goes on behind the requests with it."""
     calendar, clock, chance = Calendar(ZoneInfo("Europe/Berlin")), Clock(), random.Random(1)
-    salts = Salts(calendar, clock)
+    salts = Salts(calendar, clock, "ff")
     moments = Moments(calendar, clock, 25, salts)
     keys = store.keys
     telling = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
@@ -92,9 +92,9 @@ async def truth(store: Store) -> Truth:
 async def _one_day(
     store: Store, truth: Truth, day: int, chance: random.Random, *, is_talked_of: bool
 ) -> None:
-    sent = []
-    readers = [Visitor(partial(_numbered, n)) for n in range(60)]
-    bot = Visitor(partial(_numbered, 1_000), pack_word(CRAWLED))
+    sent: list[tuple[str, Client, str]] = []
+    readers = [Person("", f"reader {n}", b"") for n in range(60)]
+    bot = Bot("", pack_word(CRAWLED))
     for _ in range(120):
         who, path = chance.randrange(60), chance.choice(PAGES)
         source = chance.choice(["", "", "search.example", "news.example"])
@@ -114,18 +114,14 @@ async def _one_day(
     await asyncio.gather(*(_viewed(store, *each) for each in sent))
 
 
-def _numbered(who: int, salt: bytes) -> int:
-    return hash((who, salt))  # Python's own is the same for the whole process.
-
-
-async def _viewed(store: Store, path: str, visitor: Visitor, source: str) -> None:
+async def _viewed(store: Store, path: str, client: Client, source: str) -> None:
     origin = Origin(source) if source else NO_ORIGIN
     change = store.counters.change([(path, "time", 1)], origin)
-    await awaited(partial(_send, store, change, visitor))
+    await awaited(partial(_send, store, change, client))
 
 
-def _send(store: Store, change: PackedChange, visitor: Visitor, done: CountsCallback) -> None:
-    store.counters.send(change, done, visitor)
+def _send(store: Store, change: PackedChange, client: Client, done: CountsCallback) -> None:
+    store.counters.send(change, done, client)
 
 
 async def test_api_pages_and_command_tell_the_truth_of_a_month(

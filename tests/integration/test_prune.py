@@ -9,8 +9,8 @@ import pytest
 from footfall.driver.scripts import Scripts
 from footfall.maintenance import prune
 from footfall.maintenance.prune import MatchingCounters, remove, remove_named
+from footfall.statistics.store import Views
 from footfall.store import Store
-from footfall.store.views import Views
 from tests.conftest import EVERYWHERE
 from tests.support.serving import Serving, serving
 

@@ -11,11 +11,11 @@ import pytest
 from redis import Redis
 
 from footfall.callbacks import awaited
-from footfall.domain.calendar import Calendar
-from footfall.domain.moments import Moments
-from footfall.domain.salts import Salts
+from footfall.counting.clients import Person
 from footfall.driver.client import connect
-from footfall.driver.visits import Visitor
+from footfall.statistics.calendar import Calendar
+from footfall.statistics.moments import Moments
+from footfall.statistics.salts import Salts
 from footfall.store import Store
 from tests.support.servers import PASSWORD, RealServer, program_of, rights, running
 from tests.support.serving import Serving, serving
@@ -89,7 +89,7 @@ async def test_without_the_right_to_sketches_visitors_are_told_apart_all_the_sam
     """As after an upgrade whose new rights nobody has given."""
     clock = partial(int, 1_795_000_000_000)
     calendar = Calendar(ZoneInfo("UTC"))
-    salts = Salts(calendar, clock)
+    salts = Salts(calendar, clock, "ff")
     moments = Moments(calendar, clock, 25, salts)
     redis = connect(server.url, timeout=60)
     store = Store(redis, prefix="ff", buckets=256, moment=moments)
@@ -101,8 +101,8 @@ async def test_without_the_right_to_sketches_visitors_are_told_apart_all_the_sam
         admin.execute_command("ACL", "SETUSER", "footfall", "-pfadd")
         admin.hset(store.keys.days("/a", day // 100), f"v{day % 100}", 10_000)
         for name in (1, 2, 1, 2):
-            visitor = Visitor(lambda salt, name=name: name)  # type: ignore[misc]
-            await awaited(partial(store.counters.send, change, visitor=visitor))
+            client = Person("", f"sender {name}", b"")
+            await awaited(partial(store.counters.send, change, client=client))
         await store.background.finished()
         assert admin.scard(store.keys.visitors("/a", day)) == 2
         assert admin.hget(store.keys.days("/a", day // 100), f"v{day % 100}") == b"10002"

@@ -4,8 +4,8 @@ from functools import partial
 import pytest
 
 from footfall.callbacks import awaited
+from footfall.counting.store import Counters
 from footfall.store import Store
-from footfall.store.counters import Counters
 
 
 async def test_changes_are_made_and_answered_in_order(store: Store) -> None:

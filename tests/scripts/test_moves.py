@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from itertools import accumulate, count
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -15,24 +14,26 @@ from hypothesis import strategies as st
 
 from footfall.callbacks import awaited
 from footfall.config import Settings
-from footfall.domain.calendar import Calendar
-from footfall.domain.moments import Moments
+from footfall.counting.clients import NOBODY, Bot, Client, Person
+from footfall.counting.packed import PackedChange
 from footfall.domain.page_moves import move
 from footfall.domain.process import now_ms
-from footfall.domain.salts import Salts
 from footfall.domain.site import Site
-from footfall.domain.statistics import Day
 from footfall.driver.connection import pack_word
-from footfall.driver.visits import Visitor
+from footfall.driver.script_calls import CountsCallback
 from footfall.model import NO_VIEWS
+from footfall.statistics.calendar import Calendar
+from footfall.statistics.moments import Moments
+from footfall.statistics.reports import Day
+from footfall.statistics.salts import Salts
+from footfall.statistics.store import every_month
 from footfall.store import Store
-from footfall.store.views import last_months
 from tests.support import extent
 from tests.support.backups import report
 from tests.support.sites import site_of
 
-MONTHS = sorted(last_months(5)[1:])
-BOT = Visitor(lambda salt: 0, pack_word("seo"))
+MONTHS = sorted(every_month()[1:5])
+BOT = Bot("", pack_word("seo"))
 _numbers = count()
 
 
@@ -56,7 +57,7 @@ def clock() -> Clock:
 @pytest.fixture
 async def site(store: Store, clock: Clock) -> AsyncIterator[Site]:
     """The same data set, where visitors are told apart, by a clock that tests set."""
-    salts = Salts(Calendar(ZoneInfo("UTC")), clock)
+    salts = Salts(Calendar(ZoneInfo("UTC")), clock, "ff")
     moments = Moments(Calendar(ZoneInfo("UTC")), clock, 25, salts)
     dated = Store(store.redis, prefix=store.keys.prefix, buckets=256, moment=moments)
     await dated.open()
@@ -71,21 +72,21 @@ def new_pages() -> tuple[str, str]:
     return f"/from/{number}", f"/to/{number}"
 
 
-def person(name: int) -> Visitor:
-    return Visitor(lambda salt: name * 1_000_003 ^ int.from_bytes(salt[:7]))
+def person(name: int) -> Client:
+    return Person("", f"sender {name}", b"")
 
 
 async def view(
-    site: Site, path: str, visitors: Iterable[Visitor | None] = (None,), type: str = "time"
+    site: Site, path: str, clients: Iterable[Client] = (NOBODY,), type: str = "time"
 ) -> None:
     """One view each, all in one batch; then the site knows of them, too."""
-    change = site.counters.change([(path, type, 1)])
-    await asyncio.gather(*(awaited(partial(_send, site, change, each)) for each in visitors))
+    change = site.counting.counters.change([(path, type, 1)])
+    await asyncio.gather(*(awaited(partial(_send, site, change, each)) for each in clients))
     await site.process.background.finished()
 
 
-def _send(site: Site, change: Any, visitor: Visitor | None, done: Any) -> None:
-    site.counters.send(change, done, visitor)
+def _send(site: Site, change: PackedChange, client: Client, done: CountsCallback) -> None:
+    site.counting.counters.send(change, done, client)
 
 
 async def at_ends(site: Site, path: str) -> list[int]:
@@ -126,9 +127,9 @@ async def test_the_count_at_the_end_of_each_month_is_that_of_both_pages(
     for month, *pages in zip(MONTHS, of_source, of_target, strict=True):
         clock.enter(month)
         for path, (views, delta) in zip((source, target), pages, strict=True):
-            await view(site, path, [None] * views)
+            await view(site, path, [NOBODY] * views)
             if delta:
-                await site.counters.correct(path, "time", delta)
+                await site.counting.counters.correct(path, "time", delta)
     each = zip(await at_ends(site, source), await at_ends(site, target), strict=True)
     wanted = [sum(pair) for pair in each]
     assert await move(site, source, target, "admin")
@@ -178,14 +179,14 @@ async def test_bots_hours_and_every_other_counter_move_with_the_views(
     for path, times in ((source, 2), (target, 1)):
         await view(site, path, [BOT, person(1)] * times)
         for type in ("reaction0", "reaction8", NO_VIEWS):
-            await view(site, path, [None] * times, type)
+            await view(site, path, [NOBODY] * times, type)
     (hour,) = await site.views.hours(source)
     whole = await today(site, "")
     assert await move(site, source, target, "admin")
     assert await today(site, target) == Day(6, 1, {"seo": 3})
     assert await site.views.hours(target) == {hour: 6}
     names = [f"{type} {path}" for path in (source, target) for type in ("reaction0", "reaction8")]
-    assert await site.counters.read([*names, f"{NO_VIEWS} {target}"]) == [0, 0, 3, 3, 3]
+    assert await site.counting.counters.read([*names, f"{NO_VIEWS} {target}"]) == [0, 0, 3, 3, 3]
     assert await today(site, "") == whole
     assert await problems(store) == []
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from footfall.counting.quota import CounterQuota, CounterTotals
 from footfall.driver.keys import WEIGHTS, weight
 from footfall.maintenance.prune import MatchingCounters, remove
 from footfall.store import Store
 from footfall.store.imports import Imports, Way
-from footfall.store.size import CounterQuota, CounterTotals
 from tests.support.backups import report
 
 LONG = "/" + "long" * 100
@@ -142,7 +142,7 @@ async def test_a_recount_that_was_interrupted_starts_over(
 ) -> None:
     await stored(store, [f"time /{n}" for n in range(500)], 1)
     with monkeypatch.context() as patch:
-        patch.setattr("footfall.store.size.GROUPS", 100)
+        patch.setattr("footfall.driver.groups.GROUPS", 100)
         await store.numbers.recount(mends=True)
     await store.counters.add([(f"/more/{n}", "time", 1) for n in range(500)])
     await store.numbers.recount(mends=True)

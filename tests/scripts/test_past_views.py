@@ -2,9 +2,8 @@
 
 import pytest
 
-from footfall.domain.calendar import HOUR_MS
-from footfall.store import Store
-from footfall.store.past_views import (
+from footfall.statistics.calendar import HOUR_MS
+from footfall.statistics.past_store import (
     Lines,
     OtherImport,
     PageChange,
@@ -13,11 +12,12 @@ from footfall.store.past_views import (
     PastViews,
     SiteChange,
 )
-from footfall.store.views import last_months
+from footfall.statistics.store import every_month
+from footfall.store import Store
 from tests.scripts.test_views import count, days, hash_of
 from tests.support.past_logs import past_views
 
-THIS, LAST, OLDER, OLDEST = last_months(5)[1:]
+THIS, LAST, OLDER, OLDEST = every_month()[1:5]
 FILE = PastFile("0123456789abcdef", OLDEST)
 
 

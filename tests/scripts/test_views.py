@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.domain.calendar import Calendar
-from footfall.domain.moments import Moments
-from footfall.domain.statistics import Statistics
 from footfall.maintenance.prune import CounterFilter, find, remove
+from footfall.statistics.calendar import Calendar
+from footfall.statistics.moments import Moments
+from footfall.statistics.reports import Statistics
+from footfall.statistics.site_store import SiteNumbers
+from footfall.statistics.store import every_month
 from footfall.store import Store
 from footfall.store.imports import Imports, Way
-from footfall.store.site_views import SiteNumbers
-from footfall.store.views import last_months
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -190,7 +190,7 @@ async def test_a_removed_counter_leaves_nothing(dated: Store, clock: Clock) -> N
     for _ in range(3):
         await view(dated, "/a", "/b")
         clock.now += 32 * DAY_MS
-    months = last_months(6)
+    months = every_month()[:6]
     async for part in find(dated.redis, dated.keys, CounterFilter(["/a"])):
         await remove(dated.scripts, dated.views, part)
     assert [len(await days(dated, "/b", month)) for month in months].count(2) == 3

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from footfall.domain.views_ever import ASKED_MS, ViewsEver
+from footfall.counting.store import walked
 from footfall.driver.keys import GROUPS
 from footfall.errors import StoreUnavailable
 from footfall.maintenance.prune import remove_named
+from footfall.statistics.past_store import Lines, PageChange, PastFile
+from footfall.statistics.store import every_month
+from footfall.statistics.views_ever import ASKED_MS, ViewsEver
 from footfall.store import Store
-from footfall.store.counters import walked
 from footfall.store.imports import Imports, Way
-from footfall.store.past_views import Lines, PageChange, PastFile
-from footfall.store.views import last_months
 from tests.conftest import Clock
 from tests.support.backups import report
 from tests.support.past_logs import past_views
@@ -104,7 +104,7 @@ async def test_removed_counters_are_no_part_of_it_any_more(store: Store) -> None
 async def test_views_of_the_past_are_part_of_it_if_counters_get_them(
     store: Store, sum: int, *, counts: bool
 ) -> None:
-    last, this = last_months(3)[2], last_months(3)[1]
+    last, this = every_month()[2], every_month()[1]
     past = past_views(store, 10**9, (last, this))
     await viewed(store, "/a", times=7)
     change = PageChange("/a", 100 * last + 3, 5, 2, {})

@@ -13,27 +13,27 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.domain import sources
-from footfall.domain.calendar import DAY_MS, HOUR_MS, Calendar, datable
-from footfall.domain.clients import Clients
-from footfall.domain.moments import Moments
+from footfall.counting.clients import NOBODY, Bot, Client, Clients, Person
+from footfall.counting.limits import RateLimits
+from footfall.counting.packed import PackedChange
 from footfall.domain.process import now_ms
-from footfall.domain.rate_limit import RateLimits
-from footfall.domain.salts import Salts
-from footfall.domain.statistics import Day, Statistics
-from footfall.domain.visitors import visitor_hash
 from footfall.driver.connection import pack_word
 from footfall.driver.keys import GROUPS, Keys, digest
-from footfall.driver.visits import Visitor
+from footfall.driver.script_calls import CountsCallback
 from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks
+from footfall.statistics import sources
+from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
+from footfall.statistics.moments import Moments
+from footfall.statistics.reports import Day, Statistics
+from footfall.statistics.salts import Salts
 from footfall.store import Store
 from tests.conftest import EVERYWHERE
 from tests.support.backups import report, taken
 
 TODAY = 20261123
-BOT = Visitor(lambda salt: 0, pack_word("seo"))
+BOT = Bot("", pack_word("seo"))
 
 
 class Clock:
@@ -51,7 +51,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def salts(clock: Clock) -> Salts:
-    return Salts(Calendar(ZoneInfo("Europe/Berlin")), clock)
+    return Salts(Calendar(ZoneInfo("Europe/Berlin")), clock, "ff")
 
 
 @pytest.fixture
@@ -77,23 +77,22 @@ def in_another_group(keys: Keys, path: str) -> str:
     return next(each for each in paths if keys.group(each) != keys.group(path))
 
 
-def person(name: int) -> Visitor:
-    """Somebody whose number depends on the salt."""
-    return Visitor(lambda salt: name * 1_000_003 ^ int.from_bytes(salt[:7]))
+def person(name: int) -> Client:
+    return Person("", f"sender {name}", b"")
 
 
 async def view(
-    store: Store, path: str, visitors: Iterable[Visitor | None], origin: Origin = NO_ORIGIN
+    store: Store, path: str, clients: Iterable[Client], origin: Origin = NO_ORIGIN
 ) -> None:
     """One view each, all in one batch; then the site knows of them, too."""
     change = store.counters.change([(path, "time", 1)], origin)
-    sent = (awaited(partial(_send, store, change, each)) for each in visitors)
+    sent = (awaited(partial(_send, store, change, each)) for each in clients)
     await asyncio.gather(*sent)
     await store.background.finished()
 
 
-def _send(store: Store, change: object, visitor: Visitor | None, done: object) -> None:
-    store.counters.send(change, done, visitor)  # type: ignore[arg-type]
+def _send(store: Store, change: PackedChange, client: Client, done: CountsCallback) -> None:
+    store.counters.send(change, done, client)
 
 
 async def today(statistics: Statistics, path: str | None) -> Day:
@@ -126,7 +125,7 @@ async def test_services_that_see_the_same_visitor_count_one(
 
 
 async def test_a_view_without_a_visitor_is_a_view(telling: Store, statistics: Statistics) -> None:
-    await view(telling, "/a", [None, person(1), None])
+    await view(telling, "/a", [NOBODY, person(1), NOBODY])
     assert await today(statistics, "/a") == Day(3, 1, {})
 
 
@@ -201,7 +200,7 @@ async def test_who_was_not_noted_for_the_site_is_when_they_come_again(
 async def test_visitors_of_a_day_that_was_restored_become_no_fewer(
     telling: Store, statistics: Statistics
 ) -> None:
-    await view(telling, "/a", [None])
+    await view(telling, "/a", [NOBODY])
     days = telling.keys.days("/a", 202611)
     shares = [telling.keys.share(group) for group in range(GROUPS)]
     await telling.redis.change(
@@ -218,7 +217,8 @@ async def test_tomorrow_nobody_is_known_any_more(
 ) -> None:
     ann = person(1)
     await view(telling, "/a", [ann])
-    before = salts[TODAY]
+    (before,) = await everything_about_visitors(telling, TODAY)
+    assert before
     clock.now += 6 * HOUR_MS
     await salts.keep_up(telling.site_views)
     assert sorted(salts) == [TODAY, TODAY + 1]
@@ -227,7 +227,7 @@ async def test_tomorrow_nobody_is_known_any_more(
     await view(telling, "/a", [ann])
     report = await statistics.report("/a", TODAY, TODAY + 1)
     assert [day.visitors for day in report.days.values()] == [1, 1]
-    assert before not in salts.values()
+    assert TODAY not in salts
     assert not any(before in each for each in await everything_about_visitors(telling, TODAY + 1))
 
 
@@ -269,9 +269,11 @@ async def test_who_comes_late_is_known_to_the_site_no_longer_than_the_others(
 
 
 async def test_services_agree_on_a_salt(telling: Store, clock: Clock, salts: Salts) -> None:
-    others = [Salts(Calendar(ZoneInfo("Europe/Berlin")), clock) for _ in range(5)]
+    others = [Salts(Calendar(ZoneInfo("Europe/Berlin")), clock, "ff") for _ in range(5)]
     await asyncio.gather(*(each.keep_up(telling.site_views) for each in others))
-    assert all(each == salts for each in others)
+    known = [{day: each[day].digest() for day in each} for each in (salts, *others)]
+    assert known[0]
+    assert all(each == known[0] for each in known)
 
 
 async def test_without_a_salt_views_count_and_visitors_do_not(
@@ -335,8 +337,8 @@ async def test_a_damaged_share_hides_only_its_own_numbers(
     telling: Store, statistics: Statistics
 ) -> None:
     keys = telling.keys
-    await view(telling, "/a", [None], Origin("a.example"))
-    await view(telling, in_another_group(keys, "/a"), [None], Origin("b.example"))
+    await view(telling, "/a", [NOBODY], Origin("a.example"))
+    await view(telling, in_another_group(keys, "/a"), [NOBODY], Origin("b.example"))
     group = keys.group("/a")
     for key in (keys.share(group), keys.sources_in(group, TODAY)):
         await telling.redis.change(("DEL", key), ("SET", key, "no hash"))
@@ -350,8 +352,8 @@ async def test_damage_stops_nothing_else_that_is_kept(
     telling: Store, statistics: Statistics, clock: Clock, damaged: str
 ) -> None:
     keys = telling.keys
-    await view(telling, "/a", [None], Origin("a.example"))
-    await view(telling, in_another_group(keys, "/a"), [None], Origin("b.example"))
+    await view(telling, "/a", [NOBODY], Origin("a.example"))
+    await view(telling, in_another_group(keys, "/a"), [NOBODY], Origin("b.example"))
     key = {
         "views": keys.site_views(202611),
         "sources": keys.sources(TODAY),
@@ -373,7 +375,7 @@ async def test_damage_stops_nothing_else_that_is_kept(
 @pytest.mark.parametrize("now", [-1, 0, 10**18, -(10**30)])
 async def test_a_clock_that_is_far_off_costs_no_view(store: Store, now: int) -> None:
     calendar, clock = Calendar(ZoneInfo("Pacific/Kiritimati")), datable(lambda: now)
-    salts = Salts(calendar, clock)
+    salts = Salts(calendar, clock, "ff")
     moments, keys = Moments(calendar, clock, 120, salts), store.keys
     far_off = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
     await far_off.open()
@@ -392,7 +394,7 @@ async def test_a_clock_that_is_put_back_stops_no_hour_from_being_kept(
     clock.now += 1000 * DAY_MS
     await statistics.keep_up()
     clock.now -= 1000 * DAY_MS
-    await view(telling, "/a", [None])
+    await view(telling, "/a", [NOBODY])
     clock.now += HOUR_MS
     await statistics.keep_up()
     assert (await telling.site_views.kept([202611])).hours == {2026112317: 1}
@@ -405,8 +407,7 @@ async def test_a_damaged_salt_costs_no_view(
     salts.clear()
     await telling.redis.change(("SET", telling.keys.visitor_salt(TODAY), salt))
     await salts.keep_up(telling.site_views)
-    person = Visitor(partial(visitor_hash, site="ff", address="192.0.2.1", user_agent=b""))
-    await view(telling, "/a", [person])
+    await view(telling, "/a", [person(1)])
     assert (await today(statistics, "/a")).views == 1
 
 
@@ -414,19 +415,20 @@ async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
     statistics: Statistics, telling: Store, clock: Clock, salts: Salts
 ) -> None:
     limits = RateLimits(0, 0, Networks(()))
-    clients = Clients(limits, "ff", lambda peer, _: peer, tells_visitors=True)
-    statistics.forget(clients)
+    clients = Clients(limits, lambda peer, _: peer, tells_visitors=True)
+    clients.forget_others_than(statistics.today())
     assert clients["192.0.2.1", b"", b"", b""]
-    statistics.forget(clients)
+    clients.forget_others_than(statistics.today())
     assert len(clients) == 1
     clock.now += DAY_MS
-    statistics.forget(clients)
+    clients.forget_others_than(statistics.today())
+    statistics.forget()
     assert (len(clients), salts) == (0, {})
 
 
 async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Statistics) -> None:
     for n in range(300):
-        await view(telling, "/a", [None, None], Origin(f"{n}.example"))
+        await view(telling, "/a", [NOBODY, NOBODY], Origin(f"{n}.example"))
     found = await statistics.sources(TODAY, TODAY)
     assert found.total() == 600
     assert found[""] == 2 * (300 - 100)
@@ -530,7 +532,7 @@ async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
 async def test_sources_of_a_day_outlive_a_day_without_a_service(
     telling: Store, statistics: Statistics, clock: Clock
 ) -> None:
-    await view(telling, "/a", [None], Origin("search.example"))
+    await view(telling, "/a", [NOBODY], Origin("search.example"))
     clock.now += 2 * DAY_MS
     await statistics.keep_up()
     assert await statistics.sources(TODAY, TODAY) == {"search.example": 1}

@@ -19,7 +19,7 @@ from footfall.api.fields import Fields, Text
 from footfall.api.prefixes import Prefix
 from footfall.api.schemas import AnswerSchema
 from footfall.api.who import ANYBODY
-from footfall.domain.counters import VIEWS
+from footfall.counting.rules import VIEWS
 from footfall.domain.site import Site
 from footfall.errors import BadRequest, ServiceError
 from footfall.http.envelope import NO_ENVELOPE
@@ -45,7 +45,7 @@ def badge(site: Site, parsed: Hit) -> FastRequest:
 
 
 def value(site: Site, parsed: Hit) -> FastRequest:
-    names = site.counters.names([parsed.page], [VIEWS])
+    names = site.counting.counters.names([parsed.page], [VIEWS])
     return CounterRead(site, names, lambda counts: {"value": counts[0]})
 
 

@@ -10,8 +10,8 @@ from crawleruseragents import CRAWLER_USER_AGENTS_DATA
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footfall.domain import agents
-from footfall.domain.agents import CLASSES, MAX_AGENT_BYTES, TAGS, class_of, class_of_view
+from footfall.statistics import agents
+from footfall.statistics.agents import CLASSES, MAX_AGENT_BYTES, TAGS, class_of, class_of_view
 
 HERE = Path(__file__).parent
 # Common browsers on desks and phones, those inside of applications, and those of devices whose

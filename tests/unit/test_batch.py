@@ -6,18 +6,23 @@ from typing import Any, cast
 
 import pytest
 
+from footfall.counting import batch as counter_batch
+from footfall.counting.batch import CounterBatch, Dating
+from footfall.counting.clients import Client
+from footfall.counting.packed import PackedChange, PackedNames
 from footfall.driver import batch as batch_module
-from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT, Batch, Dating
+from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT
 from footfall.driver.client import RedisClient
 from footfall.driver.connection import Done
 from footfall.driver.keys import Keys
-from footfall.driver.packed import Memo, Moment, PackedChange, PackedNames
+from footfall.driver.reads import Memo
 from footfall.driver.replies import ErrorReply
 from footfall.driver.script_calls import Rate
 from footfall.driver.scripts import Script, Scripts, sources
-from footfall.driver.visits import Visits
 from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
+from footfall.statistics.moment import Moment
+from footfall.statistics.visits import Visits
 
 Answer = list[int] | Exception
 NOSCRIPT = ErrorReply("NOSCRIPT No matching script")
@@ -41,8 +46,8 @@ class Redis:
 
     def check(self) -> None: ...
 
-    def began(self, weight: int) -> None:
-        self.begun += weight
+    def began(self, client: Client, change: PackedChange, counts: Sequence[Any]) -> None:
+        self.begun += list(counts).count(1)
 
     def ask(self, commands: Sequence[bytes], done: Done, deadline: float) -> None:
         self.sent.append(commands)
@@ -61,11 +66,11 @@ def redis() -> Redis:
 
 
 @pytest.fixture
-def batch(redis: Redis) -> Batch:
+def batch(redis: Redis) -> CounterBatch:
     client = cast(RedisClient, redis)
     names = ("counters/add", "rate_limit/take_tokens")
     scripts = {name: Script(name, sources()[name], client) for name in names}
-    return Batch(client, cast(Scripts, scripts), redis.began, None, redis.ask)
+    return CounterBatch(client, cast(Scripts, scripts), redis.began, None, redis.ask)
 
 
 PACKED = PackedNames(Keys("t", 256))
@@ -96,7 +101,7 @@ async def test_a_moment_that_cannot_be_told_fails_its_batch_and_no_later_one(red
     names = ("counters/count", "rate_limit/take_tokens")
     scripts = {name: Script(name, sources()[name], client) for name in names}
     dating = Dating(moment, cast(Visits, None))
-    batch = Batch(client, cast(Scripts, scripts), redis.began, dating, redis.ask)
+    batch = CounterBatch(client, cast(Scripts, scripts), redis.began, dating, redis.ask)
     answers: list[Answer] = []
     for _ in range(2 * MAX_BATCHES_IN_FLIGHT):
         batch.add(rise("/a"), answers.append)
@@ -106,7 +111,9 @@ async def test_a_moment_that_cannot_be_told_fails_its_batch_and_no_later_one(red
     assert batch.is_idle
 
 
-async def test_what_several_requests_ask_alike_is_read_once(batch: Batch, redis: Redis) -> None:
+async def test_what_several_requests_ask_alike_is_read_once(
+    batch: CounterBatch, redis: Redis
+) -> None:
     front, other = PACKED.read(["time /a", "time /b"]), PACKED.read(["time /c"])
     answers: list[Answer] = []
     for each in (front, other, front, other):
@@ -118,7 +125,7 @@ async def test_what_several_requests_ask_alike_is_read_once(batch: Batch, redis:
 
 
 async def test_each_of_several_equal_rises_gets_the_count_of_its_own(
-    batch: Batch, redis: Redis
+    batch: CounterBatch, redis: Redis
 ) -> None:
     a, b = rise("/a"), rise("/b")
     answers: dict[str, Answer] = {}
@@ -131,7 +138,7 @@ async def test_each_of_several_equal_rises_gets_the_count_of_its_own(
 
 
 async def test_a_counter_that_several_requests_began_is_one_new_counter(
-    batch: Batch, redis: Redis
+    batch: CounterBatch, redis: Redis
 ) -> None:
     answers: list[Answer] = []
     change = rise("/a")
@@ -143,7 +150,7 @@ async def test_a_counter_that_several_requests_began_is_one_new_counter(
 
 
 async def test_falls_are_made_one_by_one_since_none_goes_below_zero(
-    batch: Batch, redis: Redis
+    batch: CounterBatch, redis: Redis
 ) -> None:
     answers: list[Answer] = []
     fall = rise("/a", by=-1)
@@ -155,7 +162,7 @@ async def test_falls_are_made_one_by_one_since_none_goes_below_zero(
 
 
 async def test_several_changes_of_one_request_are_answered_together(
-    batch: Batch, redis: Redis
+    batch: CounterBatch, redis: Redis
 ) -> None:
     both = PACKED.change([("time /a", 1), ("reaction0 /a", -1)])
     answers: list[Answer] = []
@@ -167,7 +174,9 @@ async def test_several_changes_of_one_request_are_answered_together(
     assert redis.begun == 1
 
 
-async def test_a_damaged_counter_fails_its_own_requests_alone(batch: Batch, redis: Redis) -> None:
+async def test_a_damaged_counter_fails_its_own_requests_alone(
+    batch: CounterBatch, redis: Redis
+) -> None:
     wrong = ErrorReply("ERR hash value is not an integer")
     answers: list[Answer] = []
     for path in ("/a", "/a", "/b"):
@@ -182,7 +191,7 @@ async def test_a_damaged_counter_fails_its_own_requests_alone(batch: Batch, redi
 
 @pytest.mark.parametrize("damaged", [b"", b"no number", b"9" * 5000])
 async def test_a_damaged_count_keeps_no_answer_from_the_other_reads(
-    batch: Batch, redis: Redis, damaged: bytes
+    batch: CounterBatch, redis: Redis, damaged: bytes
 ) -> None:
     answers: list[Answer] = []
     for path in ("/a", "/b"):
@@ -194,7 +203,7 @@ async def test_a_damaged_count_keeps_no_answer_from_the_other_reads(
 
 
 async def test_a_callback_that_fails_keeps_no_answer_from_the_others(
-    batch: Batch, redis: Redis
+    batch: CounterBatch, redis: Redis
 ) -> None:
     def fail(numbers: object) -> None:
         raise RuntimeError
@@ -211,7 +220,7 @@ async def test_a_callback_that_fails_keeps_no_answer_from_the_others(
 
 
 async def test_a_script_that_redis_does_not_know_is_sent_in_full_and_nothing_else_is(
-    batch: Batch, redis: Redis
+    batch: CounterBatch, redis: Redis
 ) -> None:
     answers: list[Answer] = []
     batch.add(rise("/a"), answers.append)
@@ -228,7 +237,7 @@ async def test_a_script_that_redis_does_not_know_is_sent_in_full_and_nothing_els
 
 @pytest.mark.parametrize("reply", [[], [1, 2], b"OK", ErrorReply("ERR what?")])
 async def test_a_reply_that_cannot_be_understood_fails_those_who_wait_for_it(
-    batch: Batch, redis: Redis, reply: object
+    batch: CounterBatch, redis: Redis, reply: object
 ) -> None:
     answers: list[Answer] = []
     batch.add(rise("/a"), answers.append)
@@ -239,7 +248,7 @@ async def test_a_reply_that_cannot_be_understood_fails_those_who_wait_for_it(
     assert isinstance(changed, Exception)
 
 
-async def test_all_of_a_batch_fail_if_it_is_lost(batch: Batch, redis: Redis) -> None:
+async def test_all_of_a_batch_fail_if_it_is_lost(batch: CounterBatch, redis: Redis) -> None:
     answers: list[Answer] = []
     change = rise("/a")
     for _ in range(2):
@@ -253,7 +262,7 @@ async def test_all_of_a_batch_fail_if_it_is_lost(batch: Batch, redis: Redis) -> 
 
 
 async def test_while_enough_batches_are_in_flight_the_next_grows_and_leaves_with_a_reply(
-    batch: Batch, redis: Redis
+    batch: CounterBatch, redis: Redis
 ) -> None:
     answers: list[Answer] = []
     for _ in range(MAX_BATCHES_IN_FLIGHT):
@@ -269,7 +278,7 @@ async def test_while_enough_batches_are_in_flight_the_next_grows_and_leaves_with
 
 
 async def test_when_too_many_wait_the_next_is_refused_at_once(
-    batch: Batch, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    batch: CounterBatch, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch_module, "MAX_WAITING_REQUESTS", 5)
     answers: list[Answer] = []
@@ -283,9 +292,9 @@ async def test_when_too_many_wait_the_next_is_refused_at_once(
 
 
 async def test_many_changes_leave_at_once_whatever_is_in_flight(
-    batch: Batch, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    batch: CounterBatch, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_module, "MAX_BATCH_CHANGES", 10)
+    monkeypatch.setattr(counter_batch, "MAX_BATCH_CHANGES", 10)
     many = PACKED.change([(f"time /{n}", 1) for n in range(6)])
     for _ in range(2 * MAX_BATCHES_IN_FLIGHT):
         batch.add(many, lambda counts: None)

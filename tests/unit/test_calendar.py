@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from footfall.config import BadSettings, Settings
-from footfall.domain.calendar import (
+from footfall.statistics.calendar import (
     LEAST_MS,
     MAX_DAYS,
     MOST_MS,

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from footfall.api.day_table import chart_of, period_of, rows_of
-from footfall.domain.calendar import days_between
-from footfall.domain.statistics import Day, Report
 from footfall.http.page_words import PageWords
+from footfall.statistics.calendar import days_between
+from footfall.statistics.reports import Day, Report
 
 WORDS = PageWords("en")
 

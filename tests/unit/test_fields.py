@@ -5,16 +5,18 @@ from typing import Any
 
 import pytest
 
-from footfall.api import counters
 from footfall.api.dialects import WALINE
 from footfall.api.endpoint import Row
 from footfall.api.fields import Fields, ListOf, described
 from footfall.api.routes import TABLE
+from footfall.counting import api as counters
 from footfall.errors import BadRequest
 from footfall.http.params import RawRequest
 from footfall.pages import PageNames
 
-SITE: Any = SimpleNamespace(counter_types=("time", "reaction0"), page_of=PageNames())
+SITE: Any = SimpleNamespace(
+    counting=SimpleNamespace(types=("time", "reaction0")), page_of=PageNames()
+)
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from footfall.domain import rate_limit
-from footfall.domain.rate_limit import ALLOWANCE_TOKENS, NETWORK_SLOTS, Allowance
+from footfall.counting import limits as rate_limit
+from footfall.counting.limits import ALLOWANCE_TOKENS, NETWORK_SLOTS, Allowance
 from footfall.store import Rate
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
@@ -12,7 +12,7 @@ ANN, BOB = "192.0.2.1", "192.0.2.2"
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr("footfall.domain.rate_limit.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("footfall.counting.limits.time.monotonic", lambda: now[0])
     return now
 
 

@@ -5,7 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from footfall.store.size import CounterNumbers, CounterQuota, CounterTotals, Kind, Size
+from footfall.counting.quota import CounterNumbers, CounterQuota, CounterTotals
+from footfall.store.size import Kind, Size
 
 NONE = Kind(0, 0)
 

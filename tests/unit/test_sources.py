@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footfall.domain.sources import MAX_HOST_CHARACTERS, host_name, source_of
+from footfall.statistics.sources import MAX_HOST_CHARACTERS, host_name, source_of
 
 LABEL = "a" * 63
 

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from footfall.domain.visitors import MAX_AGENT_BYTES, MAX_SALT_BYTES, visitor_hash
+from footfall.statistics.visitors import (
+    MAX_AGENT_BYTES,
+    MAX_SALT_BYTES,
+    number_of,
+    salted,
+    sender_of,
+)
 
 SALT = bytes(range(32))
 AGENT = b"Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"
@@ -15,6 +21,10 @@ ANN = "ff", "192.0.2.1", AGENT
 
 texts = st.text(st.characters(codec="ascii", exclude_characters=":"), max_size=8)
 people = st.tuples(texts, texts, st.binary(max_size=8))
+
+
+def visitor_hash(salt: bytes, site: str, address: str, agent: bytes) -> int:
+    return number_of(salted(salt, site), sender_of(address), agent)
 
 
 def test_a_visitor_has_one_number_all_day() -> None:

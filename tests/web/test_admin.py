@@ -53,8 +53,8 @@ async def test_the_operations_are_for_administrators_on_the_services_own_pages(s
 async def test_the_highest_counters_are_found_step_by_step(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("footfall.domain.counter_search.STEP_HASHES", 100)
-    monkeypatch.setattr("footfall.store.counters.STEP_HASHES", 100)
+    monkeypatch.setattr("footfall.counting.search.STEP_HASHES", 100)
+    monkeypatch.setattr("footfall.counting.store.STEP_HASHES", 100)
     long = "/post/" + "long" * 50
     for path, times in (("/post/1", 3), ("/about", 5), (long, 2), ("/Post/2", 1)):
         await site.send("POST", "/api/article", [{"path": path}] * times)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from footfall.domain.calendar import date_of
 from footfall.domain.process import now_ms
+from footfall.statistics.calendar import date_of
 from tests.conftest import ADMIN, Site, Sites
 
 # A protocol is a codec, and asks the store for what others ask.
@@ -116,7 +116,7 @@ async def test_the_host_that_led_there_and_bots_are_known(make_site: Sites) -> N
 
 
 async def test_the_number_is_text_of_digits(site: Site) -> None:
-    await site.service.counters.add([("/a", "time", 1234)])
+    await site.service.counting.counters.add([("/a", "time", 1234)])
     assert await number(site, "/a") == told("1234")
 
 
@@ -172,7 +172,7 @@ async def test_pictures_show_the_number_also_of_a_page_without_one(site: Site) -
 
 
 async def test_the_png_is_one_that_programs_read(site: Site) -> None:
-    await site.service.counters.add([("/a", "time", 1)])
+    await site.service.counting.counters.add([("/a", "time", 1)])
     png = (await site.http.get("/counter/a.png")).content
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     chunks, rest = [], png[8:]

@@ -267,7 +267,7 @@ async def test_counters_that_readers_could_not_make_are_refused(site: Site, tmp_
     report = await imported(site, path, lines=lines)
     assert report.numbers["counters", "stored"] == 2
     assert await site.get("/article", path="/q") == 1 << 53
-    assert await site.service.counters.read([f"time /{'ü' * 2000}"]) == [5]
+    assert await site.service.counting.counters.read([f"time /{'ü' * 2000}"]) == [5]
     assert sorted(why(lines).values()) == [
         "has no page that can be counted",
         "has several counts of one address: the largest is taken",

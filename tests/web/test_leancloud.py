@@ -204,13 +204,13 @@ async def test_a_batch_of_which_nothing_is_done_changes_nothing(site: Site) -> N
 
 async def test_a_batch_is_one_round_trip(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = list[object]()
-    send = site.service.counters.send
+    send = site.service.counting.counters.send
 
     def noted(*args: Any) -> None:
         sent.append(args)
         send(*args)
 
-    monkeypatch.setattr(site.service.counters, "send", noted)
+    monkeypatch.setattr(site.service.counting.counters, "send", noted)
     await batch(site, *(put(f"/{n}") for n in range(MAX_BATCH)))
     assert len(sent) == 1
 
@@ -414,7 +414,7 @@ async def test_whatever_refuses_says_the_one_code_that_fluid_knows(
         ({"COMPAT": "leancloud"}, 503),
     ):
         site = await make_site(**settings)
-        monkeypatch.setattr(site.service.counters, "fetch", is_away)
+        monkeypatch.setattr(site.service.counting.counters, "fetch", is_away)
         assert (await refused(site, "GET", asked))[:2] == (status, 401)
 
 

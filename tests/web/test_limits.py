@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from footfall.domain import rate_limit
-from footfall.store.size import FULL_FRESH_SECONDS
+from footfall.counting import limits as rate_limit
+from footfall.counting.quota import FULL_FRESH_SECONDS
 from tests.conftest import Site, Sites
 
 STRANGER = "203.0.113.9"

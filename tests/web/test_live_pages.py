@@ -17,7 +17,7 @@ async def pages(site: Site, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Li
     monkeypatch.setattr(live, "PERIOD_SECONDS", 0.01)
     service, is_ending = site.service, list[bool]()
     yield LivePages(
-        service.counters,
+        service.counting.counters,
         service.comments,
         service.process,
         lambda path, views, version: b"%s %d" % (path.encode(), views),

@@ -160,9 +160,9 @@ async def test_at_the_limit_of_counters_no_new_one_begins(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch, spoken: Spoken
 ) -> None:
     site = await make_site(COMPAT=spoken.name)
-    monkeypatch.setattr(site.service.quota, "_limit", 1)
+    monkeypatch.setattr(site.service.counting.quota, "_limit", 1)
     assert (await spoken.count(site, "one")).is_success
-    await site.service.quota.read()
+    await site.service.counting.quota.read()
     answer = await spoken.count(site, "two")
     assert (answer.status_code, spoken.full[1] in said(answer)) == (spoken.full[0], True)
     assert await counters(site) == 1

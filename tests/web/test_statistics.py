@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from footfall.domain.calendar import MINUTE_MS, date_of
 from footfall.domain.process import now_ms
+from footfall.statistics.calendar import MINUTE_MS, date_of
 from tests.conftest import ADMIN, Site, Sites
 
 

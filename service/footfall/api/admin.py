@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..domain import counter_search
+from ..counting import search as counter_search
 from ..domain.process import Process
 from ..domain.site import Site
 from ..errors import StoreUnavailable
@@ -53,10 +53,12 @@ SEARCH = Fields(
 
 async def counters(site: Site, parsed: Search, caller: Caller) -> object:
     if parsed.path is not None:
-        counts = await counter_search.of_path(site.counters, site.counter_types, parsed.path)
+        counts = await counter_search.of_path(
+            site.counting.counters, site.counting.types, parsed.path
+        )
         return {"path": parsed.path, "counts": counts}
     part = await counter_search.search(
-        site.counter_walk, words=parsed.words, type=parsed.type, first=parsed.first
+        site.counting.walk, words=parsed.words, type=parsed.type, first=parsed.first
     )
     found = [{"count": count, "type": type, "path": path} for count, type, path in part.found]
     return {"data": found, "matching": part.matching, "after": part.next, "share": part.share}
@@ -89,7 +91,7 @@ CORRECTION = Fields(
 
 async def correct(site: Site, parsed: Correction, caller: Caller) -> object:
     count = await counter_search.correct(
-        site.counters,
+        site.counting.counters,
         site.log,
         caller,
         path=parsed.path,

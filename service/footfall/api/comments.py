@@ -11,9 +11,9 @@ from typing import NamedTuple, cast
 
 from orjson import Fragment
 
+from ..counting.clients import Client
 from ..domain import comments
 from ..domain.captcha import Captcha
-from ..domain.clients import Client
 from ..domain.page_cache import CachedAnswer, PageCache
 from ..domain.site import Site
 from ..errors import Refused

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, time
 from typing import NamedTuple
 
-from ..domain.calendar import date_of
-from ..domain.statistics import Report, Statistics
 from ..http.page_words import PageWords
 from ..markup import shortened, visible
 from ..render.charts import Bar, bars
+from ..statistics.calendar import date_of
+from ..statistics.reports import Report, Statistics
 
 # Of a name in a list; its page has all of it.
 MAX_SHOWN_CHARACTERS = 100

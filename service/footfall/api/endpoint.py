@@ -12,7 +12,7 @@ from typing import Any
 from starlette.routing import compile_path
 from starlette.types import Message, Receive, Scope, Send
 
-from ..domain.clients import NOBODY
+from ..counting.clients import NOBODY
 from ..domain.site import Site
 from ..errors import NotFound, TooLong, Unreadable, WrongMethod
 from ..http import cors

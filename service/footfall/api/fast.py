@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from ..callbacks import awaited
-from ..domain.clients import Client
-from ..domain.counters import change
+from ..counting.clients import Client
 from ..domain.site import Site
 from ..http.connection import FirstLines
 from ..http.response import Reply, Response
@@ -83,11 +82,11 @@ class CounterRead(FastRequest):
         """`kept_bytes` is how much memory `answer` keeps for this request alone."""
         super().__init__(answer)
         self._site = site
-        self._read = site.counters.reading(names)
+        self._read = site.counting.counters.reading(names)
         self._kept_bytes = kept_bytes
 
     def send(self, client: Client, done: Done) -> None:
-        self._site.counters.fetch(self._read, done)
+        self._site.counting.counters.fetch(self._read, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
         return self._read.kept_bytes + self._kept_bytes
@@ -112,11 +111,11 @@ class CounterChange(FastRequest):
         """`kept_bytes` is how much memory `answer` keeps for this request alone."""
         super().__init__(answer)
         self._site = site
-        self._change = site.counters.change(changes, origin)
+        self._change = site.counting.counters.change(changes, origin)
         self._kept_bytes = kept_bytes
 
     def send(self, client: Client, done: Done) -> None:
-        change(self._site, self._change, client, done)
+        self._site.counting.change(self._change, client, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
         return self._change.kept_bytes + self._kept_bytes
@@ -125,7 +124,7 @@ class CounterChange(FastRequest):
 def client_of(site: Site, caller: Caller) -> Client:
     """Who asks for a change that takes no fast path."""
     agent = caller.agent.encode("latin-1", errors="replace")
-    return site.clients[caller.address, b"", agent, caller.purpose]
+    return site.counting.clients[caller.address, b"", agent, caller.purpose]
 
 
 async def answered(request: FastRequest, client: Client) -> Any:

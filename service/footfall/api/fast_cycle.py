@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from time import monotonic
 from typing import Any, ClassVar
 
-from ..domain.clients import Client
+from ..counting.clients import Client, Clients
 from ..domain.site import Site
 from ..http.client import Headers, is_proxy
 from ..http.policy import Policy
@@ -41,6 +41,7 @@ class FastCycle:
     """
 
     site: ClassVar[Site]
+    clients: ClassVar[Clients]
     slow: ClassVar[SlowLog]
 
     message_event = _NobodyWaits
@@ -67,9 +68,9 @@ class FastCycle:
         self.connection = connection
         peer = connection.client[0] if connection.client else ""
         self._peer = peer
-        limits = self.site.rate_limits
+        limits = self.site.counting.limits
         # True if what a browser says of itself decides, too, who the client is.
-        self._tells = self.site.clients.tells_visitors
+        self._tells = self.clients.tells_visitors
         # True if the peer may name another client.
         self._may_forward = (limits.are_on or self._tells) and is_proxy(
             peer, connection.policy.trusted_proxies
@@ -88,7 +89,7 @@ class FastCycle:
             forwarded = get(b"x-forwarded-for", b"") if self._may_forward else b""
             purpose = get(b"sec-purpose") or get(b"purpose", b"")
             client = self._peer, forwarded, get(b"user-agent", b""), purpose
-            self._client = self.site.clients[client]
+            self._client = self.clients[client]
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
         self.since = self.connection.since
@@ -196,6 +197,7 @@ def protocol_of(
     own = {
         "__slots__": (),
         "site": site,
+        "clients": site.counting.clients,
         "slow": SlowLog(logging.getLogger(__name__), policy.slow_seconds),
     }
     values = {

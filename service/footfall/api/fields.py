@@ -28,7 +28,7 @@ class FromSite(NamedTuple):
 
 
 COMMENT_LENGTH = FromSite("COMMENT_LENGTH", lambda site: site.rules.comment_length)
-COUNTER_TYPES = FromSite("COUNTER_TYPES", lambda site: site.counter_types)
+COUNTER_TYPES = FromSite("COUNTER_TYPES", lambda site: site.counting.types)
 
 
 def of_site(value: Any, site: Site) -> Any:

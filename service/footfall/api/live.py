@@ -48,7 +48,7 @@ class Live:
         self._policy = policy
         self._shares = Shares(MAX_CLIENT_STREAMS, MAX_STREAMS)
         self._pages = LivePages(
-            site.counters, site.comments, site.process, _event, lambda: health.is_draining
+            site.counting.counters, site.comments, site.process, _event, lambda: health.is_draining
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import orjson
 
-from ..domain.agents import CLASSES
 from ..domain.overview import (
     LINE_DAYS,
     PERIOD_DAYS,
@@ -16,13 +15,14 @@ from ..domain.overview import (
     RankedPage,
     overview,
 )
-from ..domain.statistics import Report
 from ..http.page_words import PageWords
 from ..markup import shortened, visible
 from ..model import PUBLIC
 from ..render.charts import spark_line
 from ..render.page_address import page_address
 from ..render.view import View
+from ..statistics.agents import CLASSES
+from ..statistics.reports import Report
 from .day_table import chart_of, kept_of, last_days, period_of, rows_of, shown
 from .owner_pages import Asked
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from ..domain.agents import CLASSES
 from ..domain.site import Site
 from ..errors import NotFound, StoreUnavailable, WrongMethod
 from ..http.body import read_body
@@ -20,6 +19,7 @@ from ..http.policy import Policy
 from ..http.response import Headers as Lines
 from ..http.response import Response
 from ..model import Viewer
+from ..statistics.agents import CLASSES
 from .endpoint import failure, send_answer
 from .owner_pages import HTML, RULES, Asked, asked_of, away, viewer_of
 

@@ -10,7 +10,6 @@ from typing import Any, cast
 from orjson import Fragment
 
 from ..domain import queue as domain
-from ..domain.counters import charge
 from ..domain.queue import QueuePart, Wanted
 from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
@@ -101,7 +100,7 @@ async def list_(site: Site, parsed: List, caller: Caller) -> object:
     if parsed.ids:
         return _answer(site, await domain.by_ids(site, parsed.ids, viewer), parsed, caller)
     if not viewer.is_administrator:
-        await charge(site, caller.address, SEARCH_TOKENS)
+        await site.counting.charge(caller.address, SEARCH_TOKENS)
     account = viewer.account.id if parsed.is_mine and viewer.account else ""
     wanted = replace(parsed.wanted, account=account)
     part = await domain.part(site, wanted, viewer, size=parsed.size, after=parsed.after)

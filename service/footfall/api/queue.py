@@ -9,7 +9,6 @@ from typing import Any, cast
 from orjson import Fragment
 
 from ..domain import queue as domain
-from ..domain.counters import charge
 from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
@@ -74,7 +73,7 @@ QUEUE = Shapes(
 
 async def queue(site: Site, parsed: Queue, caller: Caller) -> object:
     if not caller.viewer.is_administrator:
-        await charge(site, caller.address, SEARCH_TOKENS)
+        await site.counting.charge(caller.address, SEARCH_TOKENS)
     account = caller.viewer.account.id if parsed.is_mine and caller.viewer.account else ""
     number, size = parsed.page, parsed.size
     if parsed.words or account or parsed.after:

@@ -5,15 +5,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from starlette.routing import BaseRoute, Route
 
+from ..counting import api as counters
 from ..domain.site import Site
 from ..http.policy import Policy
+from ..statistics import api as statistics
 from . import (
     accounts,
     admin,
     authors,
     bans,
     comments,
-    counters,
     database,
     importing,
     moderation,
@@ -25,7 +26,6 @@ from . import (
     recent,
     schemas,
     session,
-    statistics,
 )
 from . import compat as compat_rows
 from .compat import leancloud

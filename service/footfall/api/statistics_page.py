@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime, time, timedelta
 
-from ..domain.calendar import date_of, day_number
-from ..domain.moments import KEPT_HOURS
 from ..domain.overview import History, history
 from ..http.params import MAX_PATH
 from ..markup import visible
 from ..render.charts import Bar, bars
 from ..render.page_address import page_address
+from ..statistics.calendar import date_of, day_number
+from ..statistics.moments import KEPT_HOURS
 from .day_table import chart_of, kept_of, period_of, rows_of, shown
 from .owner_pages import Asked
 

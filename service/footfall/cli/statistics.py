@@ -8,9 +8,9 @@ from datetime import date
 import click
 
 from ..config import Settings
-from ..domain.calendar import date_of
 from ..domain.site import Site
-from ..domain.statistics import Report
+from ..statistics.calendar import date_of
+from ..statistics.reports import Report
 from .console import NothingToDo, printable, settings_of_environment
 from .dataset import with_site
 
@@ -73,7 +73,7 @@ def _erase(path: str | None, settings: Settings) -> None:
         page = site.page_of(path)
         if not await site.statistics.erase(page):
             raise NothingToDo(f"nothing is known of when {printable(page)} was viewed")
-        (count,) = await site.counters.read([f"time {page}"])
+        (count,) = await site.counting.counters.read([f"time {page}"])
         return count
 
     count = with_site(forget, settings)

@@ -33,7 +33,6 @@ from ..store.comments import AlreadyPublished, Comments, IdTaken, Preconditions
 from ..store.cooldown import Cooldown
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
-from .counters import charge
 from .rules import Rules, require_allowed, verdict
 from .shares import client_of
 from .site import Site
@@ -280,7 +279,7 @@ async def like(
     if not is_id(id):
         return None
     site.bans.look()
-    await charge(site, caller.address, 1)
+    await site.counting.charge(caller.address, 1)
     await site.bans.require_none(caller)
     liked = await site.comments.like(id, delta, site.process.clock(), caller.viewer)
     return (liked, await lookups(site, [liked], caller.viewer)) if liked else None

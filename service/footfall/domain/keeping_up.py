@@ -26,7 +26,8 @@ async def keep_up(site: Site) -> None:
     has_walked = False
     while True:
         try:
-            site.statistics.forget(site.clients)
+            site.statistics.forget()
+            site.counting.clients.forget_others_than(site.statistics.today())
             # Before the walk, which may take long: without a salt no visitor is counted. A damaged
             # one must not stop what comments need.
             with suppress(ErrorReply):

@@ -15,7 +15,7 @@ from zlib import crc32
 from ..model import Comment
 from ..netaddr import limit_key, network_key
 from ..render.links import linked
-from .sources import source_of
+from ..statistics.sources import source_of
 
 # The surest sign of one sender first: people who know nothing of each other may share an address.
 Kind = Literal["account", "mail", "host", "text", "address"]

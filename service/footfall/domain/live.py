@@ -9,11 +9,11 @@ from contextlib import suppress
 from functools import partial
 
 from ..callbacks import awaited
+from ..counting.rules import VIEWS
+from ..counting.store import Counters
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..store.comments import Comments
-from ..store.counters import Counters
-from .counters import VIEWS
 from .process import Process
 
 PERIOD_SECONDS = 1.0

@@ -20,7 +20,6 @@ from ..store.ids import is_id
 from ..store.moderation import Actor, Moderation, Overtaken
 from ..store.site_index import SiteIndex
 from .comments import cooldown, lookups
-from .counters import charge
 from .rules import Rules, require_allowed, verdict
 from .shares import client_of
 from .site import Site
@@ -119,7 +118,7 @@ async def _rewrite(site: Site, found: StoredComment, text: str, caller: Caller) 
     """With its author's other words. Raises what a new comment would raise."""
     require_allowed(caller, site.rules)
     await site.bans.require_none(caller)
-    await charge(site, caller.address, 1)
+    await site.counting.charge(caller.address, 1)
     if text == codec.comment(found).source:
         return
     try:

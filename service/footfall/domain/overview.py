@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from typing import NamedTuple, TypeVar
 
+from ..counting import search as counter_search
 from ..driver.replies import ErrorReply
 from ..model import PUBLIC, Lookups, StoredComment
+from ..statistics.calendar import date_of
+from ..statistics.moments import KEPT_HOURS
+from ..statistics.most_read import TopPage
+from ..statistics.reports import Report, Statistics
 from ..store.outbox import Undelivered
-from . import counter_search
-from .calendar import date_of
 from .comments import recent
-from .moments import KEPT_HOURS
-from .most_read import TopPage
 from .site import Site
-from .statistics import Report, Statistics
 
 T = TypeVar("T")
 
@@ -172,5 +172,5 @@ async def _sources(statistics: Statistics, days: int) -> Counter[str]:
 
 
 async def _count(site: Site, path: str) -> int:
-    counts = await counter_search.of_path(site.counters, ("time",), path)
+    counts = await counter_search.of_path(site.counting.counters, ("time",), path)
     return counts["time"]

@@ -42,13 +42,13 @@ class Holding(NamedTuple):
 
 async def holding(site: Site, path: str) -> Holding:
     """Raises StoreUnavailable."""
-    views, *others = await site.counters.read([f"{type} {path}" for type in _types(site)])
+    views, *others = await site.counting.counters.read([f"{type} {path}" for type in _types(site)])
     return Holding(views, sum(others), await site.moves.comments_of(digest(path)))
 
 
 def _types(site: Site) -> Sequence[str]:
     """All types of counters that a page may have: a site's may have been others before."""
-    return tuple(dict.fromkeys((*COUNTERS, *site.counter_types, NO_VIEWS)))
+    return tuple(dict.fromkeys((*COUNTERS, *site.counting.types, NO_VIEWS)))
 
 
 async def move(

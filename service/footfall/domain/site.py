@@ -6,17 +6,20 @@ app.py builds it. All other state is in Redis, so that several processes behave 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 
+from ..counting.rules import Counting
 from ..model import Viewer
-from ..netaddr import Networks
 from ..outside.providers import Providers
 from ..render.pictures import Pictures
 from ..render.view import DisplayOptions
+from ..statistics.reports import Statistics
+from ..statistics.store import Views
+from ..statistics.totals import KnownTotals
+from ..statistics.views_ever import ViewsEver
 from ..store.accounts import Accounts
 from ..store.backups import Backups
 from ..store.bulk_actions import BulkActions
 from ..store.comments import Comments
 from ..store.cooldown import Cooldown
-from ..store.counters import Counters, CounterWalk
 from ..store.deletions import Deletions
 from ..store.journal import Journal
 from ..store.log import ModerationLog
@@ -25,26 +28,20 @@ from ..store.moves import Moves
 from ..store.outbox import Outbox
 from ..store.recent import Recent
 from ..store.site_index import SiteIndex
-from ..store.size import CounterNumbers, CounterQuota, Scale
+from ..store.size import Scale
 from ..store.undo import UndoRecords
 from ..store.unsubscribed import Unsubscribed
-from ..store.views import Views
 from .account_mails import AccountMails
 from .bans import KnownBans
 from .captcha import Captcha
-from .clients import Clients
 from .devices import Devices
 from .importer import Importer
 from .page_cache import PageCache
 from .process import Process
-from .rate_limit import RateLimits
 from .recipients import Recipients
 from .rules import AccountRules, Rules
 from .sessions import Sessions
 from .shares import Shares
-from .statistics import Statistics
-from .totals import KnownTotals
-from .views_ever import ViewsEver
 
 
 async def nothing() -> AsyncGenerator[bytes]:
@@ -56,19 +53,11 @@ def nobody() -> "Importer[Site]":
     raise NotImplementedError
 
 
-def _unlimited() -> Clients:
-    unlimited = RateLimits(0, 0, Networks())
-    return Clients(unlimited, "", lambda peer, forwarded: peer, tells_visitors=False)
-
-
 @dataclass(frozen=True, slots=True)
 class Site:
     process: Process
     # The nouns in Redis.
-    counters: Counters
-    counter_walk: CounterWalk
-    numbers: CounterNumbers
-    quota: CounterQuota
+    counting: Counting
     comments: Comments
     moderation: Moderation
     deletions: Deletions
@@ -102,8 +91,6 @@ class Site:
     display: DisplayOptions
     # Which pictures are shown in comments.
     pictures: Pictures
-    # The types of counters: views and reactions.
-    counter_types: tuple[str, ...]
     # The path by which a page is counted, of the one that a client sent.
     page_of: Callable[[str], str]
     # A part of ETags that differs for each data set and each set of display options.
@@ -125,8 +112,6 @@ class Site:
     # when it is asked for.
     export: Callable[[], AsyncGenerator[bytes]] = nothing
     importer: Callable[[], "Importer[Site]"] = nobody
-    rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
-    clients: Clients = field(default_factory=_unlimited)
     # Of actions that go on behind the requests: one administrator's, and all.
     bulk_shares: Shares = field(default_factory=lambda: Shares(8, 16))
     page_cache: PageCache = field(default_factory=PageCache)

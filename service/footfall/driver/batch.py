@@ -1,4 +1,4 @@
-"""Batches: all counter reads, counter changes and page versions of one turn of the event loop.
+"""Batches: what all requests of one turn of the event loop read, and what scripts do for them.
 
 To send a command of its own for each request would cost Redis and this process far more than the
 work itself. So requests join the batch that is forming; it is sent at the end of the turn, and the
@@ -15,17 +15,16 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ..errors import StoreUnavailable
 from .client import RedisClient
 from .cluster import slot_of_key
 from .connection import Command, Done
-from .packed import Moment, PackedChange, PackedRead
+from .reads import PackedRead
 from .replies import UNDELIVERED, deliver, failure, is_unknown_script
-from .script_calls import ChangeCall, CountsCallback, DatedCall, Rate, ScriptCall, Taking, TokenCall
+from .script_calls import CountsCallback, Rate, ScriptCall, Taking, TokenCall
 from .scripts import Scripts
-from .visits import Visitor, Visits
 
 log = logging.getLogger(__name__)
 
@@ -36,27 +35,11 @@ MAX_BATCHES_IN_FLIGHT = 4
 MAX_NODE_BATCHES_IN_FLIGHT = 1
 # Requests that may wait for the next batch; more are answered 503 at once.
 MAX_WAITING_REQUESTS = 20_000
-# Changes at which a batch is sent however many are in flight: a script call with so many blocks
-# Redis for about a millisecond.
-MAX_BATCH_CHANGES = 1_000
 
 # CommandSender.ask, or the same for one node of a Cluster.
 Ask = Callable[[Sequence[Command], Done, float], None]
-# Says when views are counted.
-Clock = Callable[[], Moment]
-# Is told of the weight of counters that have begun.
-Began = Callable[[int], None]
 # What is asked, and who waits for it.
-Changes = dict[PackedChange, list[CountsCallback]]
 Reads = dict[PackedRead, list[CountsCallback]]
-Visitors = dict[PackedChange, list[Visitor]]
-
-
-class Dating(NamedTuple):
-    """Says when views are counted, and notes who has viewed the site."""
-
-    moment: Clock
-    visits: Visits
 
 
 class Batcher(Protocol):
@@ -76,12 +59,6 @@ class Batcher(Protocol):
         """`done` gets the numbers, 0 for one that is not stored."""
         ...
 
-    def add(
-        self, change: PackedChange, done: CountsCallback, visitor: Visitor | None = None
-    ) -> None:
-        """Change counters, as this visitor wants; `done` gets the new counts."""
-        ...
-
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens from the bucket with this key; `done` gets [0], or [ms to wait for them]."""
         ...
@@ -94,28 +71,19 @@ class Batch:
         self,
         redis: RedisClient,
         scripts: Scripts,
-        began: Began,
-        dating: Dating | None,
         ask: Ask,
         most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
     ) -> None:
         self._redis = redis
         self._is_cluster = redis.is_cluster
-        self._add = scripts["counters/count" if dating else "counters/add"]
-        self._dating = dating
         self._take_tokens = scripts["rate_limit/take_tokens"]
-        self.began = began
         self.ask = ask
         self._most_in_flight = most_in_flight
         self._in_flight = 0
         # What has been asked since the last batch was sent.
-        self._changes: Changes = {}
-        self._visitors: Visitors = {}
         self._reads: Reads = {}
         self._takings: list[Taking] = []
         self.waiting = 0
-        # How many changes they make.
-        self._number = 0
         self._is_leaving = False
         # By the event loop's clock, the deadline of the first request; it counts for all.
         self._deadline = 0.0
@@ -128,18 +96,6 @@ class Batch:
         if self._is_leaving or self._may_join(done):
             self._reads.setdefault(read, []).append(done)
             self.waiting += 1
-
-    def add(
-        self, change: PackedChange, done: CountsCallback, visitor: Visitor | None = None
-    ) -> None:
-        if self._is_leaving or self._may_join(done):
-            self._changes.setdefault(change, []).append(done)
-            if visitor is not None:
-                self._visitors.setdefault(change, []).append(visitor)
-            self.waiting += 1
-            self._number += change.size
-            if self._number >= MAX_BATCH_CHANGES:
-                self._leave()
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         if self._is_leaving or self._may_join(done):
@@ -164,7 +120,7 @@ class Batch:
         if not self.waiting:
             return
         self._redis.stats.batched(self.waiting)
-        self.waiting = self._number = 0
+        self.waiting = 0
         self._in_flight += 1
         sent = _Sent(self, self._calls(), self._reads, self._deadline)
         self._reads = {}
@@ -177,23 +133,13 @@ class Batch:
             sent.fail(error)
 
     def _calls(self) -> list[ScriptCall]:
-        """What scripts are asked since the last batch. Changes go before reads, so that a read
-        sees the changes of its own batch."""
-        calls: list[ScriptCall] = []
-        if self._changes:
-            changes, self._changes = self._changes, {}
-            visitors, self._visitors = self._visitors, {}
-            for some in _by_slot(changes) if self._is_cluster else (changes,):
-                if self._dating is None:
-                    calls.append(ChangeCall(self._add, some))
-                else:
-                    moment, visits = self._dating
-                    calls.append(DatedCall(self._add, some, moment, visitors, visits))
-        if self._takings:
-            takings, self._takings = self._takings, []
-            for few in _takings_by_slot(takings) if self._is_cluster else (takings,):
-                calls.append(TokenCall(self._take_tokens, few))
-        return calls
+        """What scripts are asked since the last batch. They go before reads, so that a read sees
+        the changes of its own batch."""
+        if not self._takings:
+            return []
+        takings, self._takings = self._takings, []
+        parts = _by_slot(takings) if self._is_cluster else (takings,)
+        return [TokenCall(self._take_tokens, part) for part in parts]
 
     def landed(self) -> None:
         """A batch has its replies. The next one is sent before those are answered, so that Redis
@@ -262,8 +208,7 @@ class _Sent:
         unknown = []
         for call, reply in zip(calls, replies, strict=False):
             if isinstance(reply, list) and len(reply) == call.size:
-                if begun := call.answer(reply):
-                    self._batch.began(begun)
+                call.answer(reply)
             elif is_unknown_script(reply):
                 unknown.append(call)
             else:
@@ -293,14 +238,7 @@ def _numbers(replies: list[Any]) -> list[int] | Exception:
         return next((failure(each) for each in replies if isinstance(each, Exception)), error)
 
 
-def _by_slot(changes: Changes) -> Iterable[Changes]:
-    slots: defaultdict[int, Changes] = defaultdict(dict)
-    for change, waiting in changes.items():
-        slots[change.slot][change] = waiting
-    return slots.values()
-
-
-def _takings_by_slot(takings: list[Taking]) -> Iterable[list[Taking]]:
+def _by_slot(takings: list[Taking]) -> Iterable[list[Taking]]:
     slots: defaultdict[int, list[Taking]] = defaultdict(list)
     for taking in takings:
         slots[slot_of_key(taking[0].encode())].append(taking)

@@ -159,7 +159,8 @@ class Keys:
 
     @property
     def ever(self) -> str:
-        """Whether the sums of counters of views are right, or who asks (store/views_ever.py)."""
+        """Whether the sums of counters of views are right, or who asks
+        (statistics/ever_store.py)."""
         return self.site("ever")
 
     def visitor_salt(self, day: int) -> str:

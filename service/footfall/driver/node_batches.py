@@ -7,25 +7,24 @@ all of them have answered. So a slow node delays only requests for its own keys.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Generic, TypeVar
 
-from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher, Began, Dating
-from .client import RedisClient
+from .batch import Ask, Batch
 from .cluster import Cluster, slot_of_key
-from .connection import CommandSender
-from .packed import PackedChange, PackedRead
+from .reads import PackedRead
 from .replies import deliver
 from .script_calls import CountsCallback, Rate
-from .scripts import Scripts
-from .visits import Visitor
+
+B = TypeVar("B", bound=Batch)
 
 
-class NodeBatches:
-    """A `Batcher`; `make` makes a Batch of the function that sends to a node."""
+class NodeBatches(Generic[B]):
+    """A `Batcher`; `make` makes a batch of the function that sends to a node."""
 
-    def __init__(self, cluster: Cluster, make: Callable[[Ask], Batch]) -> None:
+    def __init__(self, cluster: Cluster, make: Callable[[Ask], B]) -> None:
         self._cluster = cluster
         self._make = make
-        self._batches: dict[str, Batch] = {}
+        self._batches: dict[str, B] = {}
 
     @property
     def waiting(self) -> int:
@@ -43,27 +42,18 @@ class NodeBatches:
             return self._batch(nodes[0]).read(read, done)
         if read.split[0] != nodes:
             read.split = nodes, _parts(read, nodes)
-        joint = _Joint(read.size, len(read.split[1]), done)
+        joint = Joint(read.size, len(read.split[1]), done)
         for node, places, part in read.split[1]:
             self._batch(node).read(part, partial(joint.received, places))
 
-    def add(
-        self, change: PackedChange, done: CountsCallback, visitor: Visitor | None = None
-    ) -> None:
-        if len(change.parts) == 1:
-            return self._batch_at(change.slot).add(change, done, visitor)
-        joint = _Joint(change.size, len(change.parts), done)
-        for places, part in change.parts:
-            self._batch_at(part.slot).add(part, partial(joint.received, places), visitor)
-
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
-        batch = self._batch_at(slot_of_key(bucket.encode()))
+        batch = self._at(slot_of_key(bucket.encode()))
         batch.take_tokens(bucket, tokens, rate, done)
 
-    def _batch_at(self, slot: int) -> Batch:
+    def _at(self, slot: int) -> B:
         return self._batch(self._cluster.node_of(slot))
 
-    def _batch(self, node: str) -> Batch:
+    def _batch(self, node: str) -> B:
         if node not in self._batches:
             # Batches of nodes that have left the Cluster would stay for ever.
             for name, batch in [*self._batches.items()]:
@@ -73,7 +63,7 @@ class NodeBatches:
         return self._batches[node]
 
 
-class _Joint:
+class Joint:
     """A request to several nodes: answered when all have answered, or one has failed."""
 
     def __init__(self, size: int, nodes: int, done: CountsCallback) -> None:
@@ -104,29 +94,3 @@ def _parts(read: PackedRead, nodes: list[str]) -> list[tuple[str, list[int], Pac
         (node, there, PackedRead([read.commands[i] for i in there]))
         for node, there in places.items()
     ]
-
-
-def batcher_of(
-    sender: CommandSender,
-    redis: RedisClient,
-    scripts: Scripts,
-    began: Began,
-    dating: Dating | None = None,
-) -> Batcher:
-    """The Batcher for this sender: a Batch, or a Batch for each node of a Cluster."""
-    make = partial(Batch, redis, scripts, began, dating)
-    if isinstance(sender, Cluster):
-        make = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
-        return NodeBatches(sender, make)
-    return make(sender.ask)
-
-
-def batches_of(
-    redis: RedisClient, scripts: Scripts, began: Began, dating: Dating | None
-) -> dict[CommandSender, Batcher]:
-    """A Batcher for each sender: changes may wait for the disk or for replicas, and reads must not
-    wait behind them. With `dating` views are dated."""
-    return {
-        sender: batcher_of(sender, redis, scripts, began, dating)
-        for sender in (redis.sender, redis.prompt, redis.changes)
-    }

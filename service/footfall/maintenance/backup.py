@@ -17,11 +17,11 @@ from itertools import islice
 from secrets import token_hex
 from typing import BinaryIO, TypeVar
 
+from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..model import OnProgress
 from ..store.bans import VERSION
-from ..store.counters import walked
 from ..store.ids import SHORT, is_id
 from . import view_lines
 from .archive import FORMAT, LINE_BYTES, Line, Totals, Writer, count_of

@@ -10,9 +10,9 @@ that happen meanwhile are not reported as problems.
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 
+from ..counting.store import walked
 from ..driver.keys import Keys
 from ..plurals import number_of
-from ..store.counters import walked
 from .backup import Pages
 from .check_accounts import AccountCheck
 from .check_journals import journal_problems

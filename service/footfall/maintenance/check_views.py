@@ -9,10 +9,10 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from datetime import UTC, datetime
 
-from ..domain.statistics import MOST_EXACT
 from ..driver.keys import GROUPS
 from ..plurals import number_of
-from ..store.views import Month
+from ..statistics.reports import MOST_EXACT
+from ..statistics.store import Month
 from .dataset import DataSet
 
 VIEWS = b"time "

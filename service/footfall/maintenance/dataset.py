@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
+from ..counting.quota import CounterNumbers
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
+from ..statistics.ever_store import ViewsEver
+from ..statistics.site_store import SiteViews
+from ..statistics.store import Views
 from ..store.bans import Bans
 from ..store.comments import Comments
 from ..store.journal import Journal
 from ..store.mending import Mending
-from ..store.site_views import SiteViews
-from ..store.size import CounterNumbers
-from ..store.views import Views
-from ..store.views_ever import ViewsEver
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from collections.abc import AsyncIterator, Sequence
 from fnmatch import translate
 from typing import NamedTuple
 
+from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import Keys, bytes_of
 from ..driver.scripts import Scripts
 from ..pages import decode_uri
-from ..store.counters import walked
-from ..store.views import Views
+from ..statistics.store import Views
 
 # Counters that one script call removes: half a millisecond.
 MAX_REMOVED_A_STEP = 250

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import islice
 
+from ..counting.store import walked
 from ..model import NO_VIEWS
-from ..store.counters import walked
 from .backup import Pages
 from .dataset import DataSet
 

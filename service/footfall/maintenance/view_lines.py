@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
-from ..domain.calendar import DAY_MS
-from ..domain.moments import HOURS_MS
-from ..domain.most_read import KEPT_DAYS
 from ..driver.keys import Keys
-from ..store.views import BASE, DAYS_OF_GROUPS, UNDATED, Month, PageViews, last_days
+from ..statistics.calendar import DAY_MS
+from ..statistics.moments import HOURS_MS
+from ..statistics.most_read import KEPT_DAYS
+from ..statistics.store import BASE, UNDATED, Month, PageViews, days_of_groups
 from .dataset import DataSet
 
 PAGES_A_TRIP = 50
@@ -71,7 +71,7 @@ async def lines_of_site(data: DataSet, months: Sequence[int]) -> AsyncIterator[L
     for day in (100 * month + each for month in months for each in range(1, 32)):
         (sources,) = await site.sources([day])
         (read,) = await site.read([day])
-        if day in last_days(DAYS_OF_GROUPS):
+        if day in days_of_groups():
             sources |= await site.shares_of_sources(day)
             read |= await site.shares_of_read(day)
         if sources or read:

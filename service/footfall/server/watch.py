@@ -27,8 +27,8 @@ async def keep_watching(site: Site) -> None:
             await site.process.safety.check(logs=stats.logs_outages)
             # So what a service of an older version has counted beside this one, which keeps no
             # numbers, is in all of them within hours. First, as it also mends one that is damaged.
-            await site.numbers.recount_one()
-            await site.quota.read()
+            await site.counting.numbers.recount_one()
+            await site.counting.quota.read()
             await refresh.resume(site)
             await banning.tidy(site)
             outage.ends()

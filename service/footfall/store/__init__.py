@@ -1,22 +1,26 @@
 """What the service keeps in Redis: one module for each noun, one round trip for each method.
 
 The driver does the rest: it names keys (driver/keys.py), calls scripts by the names in their
-headers (driver/scripts.py), joins what many requests send at once (driver/batch.py), and turns
+headers (driver/scripts.py), joins what many requests send at once (counting/batch.py), and turns
 failures of Redis into StoreUnavailable (driver/client.py).
 """
 
 from collections.abc import Awaitable, Callable
 from secrets import token_hex
 
+from ..counting.batch import Clock, Dating, batches_of
+from ..counting.packed import PackedNames
+from ..counting.quota import CounterNumbers, CounterQuota, NewCounters
+from ..counting.store import Counters, CounterWalk
 from ..driver.background import Background
-from ..driver.batch import Clock, Dating
 from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys
-from ..driver.node_batches import batches_of
-from ..driver.packed import PackedNames
 from ..driver.script_calls import Rate
 from ..driver.scripts import Scripts
-from ..driver.visits import Visits
+from ..statistics.ever_store import KNOWN, ViewsEver
+from ..statistics.site_store import SiteViews
+from ..statistics.store import Views
+from ..statistics.visits import Visits
 from .accounts import Accounts
 from .backups import Backups
 from .bans import Bans
@@ -24,7 +28,6 @@ from .bodies import Bodies
 from .bulk_actions import BulkActions
 from .comments import Comments
 from .cooldown import Cooldown
-from .counters import Counters, CounterWalk
 from .deletions import Deletions
 from .journal import Journal
 from .log import ModerationLog
@@ -34,12 +37,9 @@ from .moves import Moves
 from .outbox import Outbox
 from .recent import Recent
 from .site_index import SiteIndex
-from .site_views import SiteViews
-from .size import CounterNumbers, CounterQuota, Scale
+from .size import Scale
 from .undo import UndoRecords
 from .unsubscribed import Unsubscribed
-from .views import Views
-from .views_ever import KNOWN, ViewsEver
 
 __all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
 
@@ -94,7 +94,7 @@ class Store:
         # What goes on behind requests, of the store and of its users.
         self.background = background or Background()
         self.batches = batches_of(
-            redis, scripts, lambda weight: self.quota.began(weight), self._dating(moment)
+            redis, scripts, lambda *begun: self.new_counters.began(*begun), self._dating(moment)
         )
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
@@ -108,7 +108,7 @@ class Store:
         self.views_ever = ViewsEver(redis, scripts, self.keys)
         self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
         self.counter_walk = CounterWalk(redis, self.keys)
-        self.comments = Comments(redis, scripts, self.keys, self.packed, self.batch, self.journal)
+        self.comments = Comments(redis, scripts, self.keys, self.batch, self.journal)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
         self.deletions = Deletions(redis, scripts, self.keys, self.journal)
         self.moves = Moves(redis, scripts, self.keys, self.journal)
@@ -118,6 +118,7 @@ class Store:
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.numbers = CounterNumbers(redis, scripts, self.keys)
         self.quota = CounterQuota(redis, self.keys, self.numbers, counter_limit)
+        self.new_counters = NewCounters(self.quota, self.cooldown)
         self.site = SiteIndex(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)

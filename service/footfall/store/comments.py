@@ -12,8 +12,8 @@ from ..callbacks import awaited
 from ..driver.batch import Batcher
 from ..driver.client import RedisClient
 from ..driver.keys import Keys, digest
-from ..driver.packed import Memo, PackedNames
 from ..driver.pipeline import Pipeline
+from ..driver.reads import Memo, read_of_key
 from ..driver.script_calls import CountsCallback
 from ..driver.scripts import Scripts
 from ..errors import NoSuchParent
@@ -100,21 +100,15 @@ class Step(NamedTuple):
 
 class Comments:
     def __init__(
-        self,
-        redis: RedisClient,
-        scripts: Scripts,
-        keys: Keys,
-        packed: PackedNames,
-        batch: Batcher,
-        journal: Journal,
+        self, redis: RedisClient, scripts: Scripts, keys: Keys, batch: Batcher, journal: Journal
     ) -> None:
         self._journal = journal
         self._redis = redis
-        self._packed = packed
         self._batch = batch
         self._keys = keys
         self.pipeline = Pipeline(redis)
         self._digests = Memo(digest)
+        self._versions = Memo(lambda path: read_of_key(keys.page(digest(path), "version")))
         self._publish = scripts["comments/publish"]
         self._page = scripts["comments/page"]
         self._like = scripts["comments/like"]
@@ -232,7 +226,7 @@ class Comments:
         return versions[0]
 
     def fetch_version(self, path: str, done: CountsCallback) -> None:
-        self._batch.read(self._packed.version(path), done)
+        self._batch.read(self._versions[path], done)
 
     async def touch(self, page: str, now_ms: int) -> None:
         """Raise a page's version: what is looked up for it has changed."""

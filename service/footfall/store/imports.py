@@ -7,12 +7,12 @@ hashes remembers how many batches of an import it has, for as long as one is lik
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..driver.batch import Clock
+from ..counting.batch import Clock
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
-from ..driver.packed import Moment
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
+from ..statistics.moment import Moment
 from .ids import split
 from .status import status_of
 

@@ -16,12 +16,12 @@ from ..driver.client import RedisClient
 from ..driver.keys import Keys, digest
 from ..driver.scripts import Scripts
 from ..model import Comment
+from ..statistics.numbered import by_number, hashes, number_or_0
+from ..statistics.store import UNDATED, Month, days_of_groups, every_month, month_of
 from . import codec
 from .comments import CHANGED
 from .ids import SHORT
 from .journal import Journal
-from .numbered import by_number, hashes, number_or_0
-from .views import DAYS_OF_GROUPS, MOST_MONTHS, UNDATED, Month, last_days, last_months, month_of
 
 # For so long a page's group remembers what has arrived: a move is taken up again within a minute.
 GIVEN_MS = 30 * 24 * 3600 * 1000
@@ -163,15 +163,15 @@ class Moves:
 
     def _views_of(self, path: str) -> Iterator[str]:
         yield self._keys.hours(path)
-        for month in last_months(MOST_MONTHS):
+        for month in every_month():
             yield self._keys.days(path, month)
             yield self._keys.bots(path, month)
-        for day in last_days(DAYS_OF_GROUPS):
+        for day in days_of_groups():
             yield self._keys.visitors(path, day)
 
     async def _taken(self, source: str, id: str, target: str) -> TakenCounters:
         keys, taken = self._keys, self._keys.taken
-        every = last_months(MOST_MONTHS)
+        every = every_month()
         series = [f(source, month) for month in every for f in (keys.days, keys.bots)]
         counts, hours, *fields = await hashes(
             self._redis, [keys.moving(source), *map(taken, (keys.hours(source), *series))]
@@ -194,7 +194,7 @@ class Moves:
         )
 
     async def _visitors(self, source: str) -> AsyncIterator[Visitors]:
-        for day in last_days(DAYS_OF_GROUPS):
+        for day in days_of_groups():
             key = self._keys.taken(self._keys.visitors(source, day))
             type, kept_ms = await self._redis.ask_masters(("TYPE", key), ("PTTL", key))
             if type == b"set":
@@ -207,7 +207,7 @@ class Moves:
     async def give_counters(self, source: str, taken: TakenCounters) -> None:
         """Add them to those of the page to which they go, if that has not been done."""
         keys, target = self._keys, taken.target
-        months = sorted(last_months(MOST_MONTHS))
+        months = sorted(every_month())
         views = f"time {target}"
         counts = {
             name.partition(" ")[0] + f" {target}": count for name, count in taken.counts.items()

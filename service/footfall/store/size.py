@@ -1,8 +1,6 @@
-"""How many counters and comments are stored, how much memory they take, and COUNTER_LIMIT.
+"""How many counters and comments are stored, and how much memory they take.
 
-Numbers are exact. That of the counters is kept by the scripts that make and remove them, beside
-their hashes: one number for each of the 256 groups (driver/keys.py) and kind of hash. So nothing
-has to be counted but what older versions have stored, which is done at each start.
+Numbers are exact (counting/quota.py).
 
 Memory is estimated from a sample: the bytes of whole keys divided by the number of counters or
 comments in them, so each has its share of its key's own cost. The indexes `mine:<account>` are left
@@ -11,30 +9,23 @@ out, since a page does not say which accounts have one.
 
 import asyncio
 import math
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import islice
-from random import randrange
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+from ..counting.quota import CounterNumbers, CounterTotals
 from ..driver.client import RedisClient
-from ..driver.keys import GROUPS, WEIGHTS, Keys
+from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
-from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from ..plurals import number_of
 from .indexes import HASHES, INDEXES, STRINGS
 
 # How old a reading may be.
 FRESH_SECONDS = 60.0
-# At the limit the numbers are read again at most that often.
-FULL_FRESH_SECONDS = 1.0
 # Commands in one round trip: a request may have to wait for them for a millisecond or two.
 MAX_COMMANDS_A_TRIP = 1_024
-# So many groups are counted in one round trip: Redis needs a moment for each.
-GROUPS_AT_ONCE = 16
 # The sample: so many hashes of counters of each kind, found in so many steps of a SCAN; so many
 # pages, and so many entries in them.
 MAX_SAMPLED_HASHES = 128
@@ -43,137 +34,6 @@ MAX_WEIGHED_PAGES = 128
 MAX_WALKED_ENTRIES = 10_000
 # Entries of a key that MEMORY USAGE samples: with 0, all of them, a long page would block Redis.
 SAMPLED_ENTRIES = 1_000
-
-T = TypeVar("T")
-# Of a group by kind: the number of counters that is kept, and the true one.
-Rows = list[tuple[str, bytes, int]]
-
-
-class CounterTotals(NamedTuple):
-    """How many counters there are by the kinds of their hashes (driver/keys.py)."""
-
-    by_kind: Mapping[str, int]
-
-    @property
-    def number(self) -> int:
-        return sum(self.by_kind.values())
-
-    @property
-    def weight(self) -> int:
-        """In the unit of COUNTER_LIMIT."""
-        return sum(number * WEIGHTS[kind] for kind, number in self.by_kind.items())
-
-
-async def of_all_groups(ask: Callable[[int], Awaitable[T]]) -> AsyncIterator[tuple[int, T]]:
-    """Each group with what is said of it; some are asked in one round trip."""
-    for first in range(0, GROUPS, GROUPS_AT_ONCE):
-        groups = range(first, first + GROUPS_AT_ONCE)
-        for each in zip(groups, await asyncio.gather(*map(ask, groups)), strict=True):
-            yield each
-
-
-class CounterNumbers:
-    """How many counters there are. All methods raise StoreUnavailable."""
-
-    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
-        self._redis = redis
-        self._recount = scripts["counters/recount"]
-        self._keys = keys
-
-    async def total(self) -> CounterTotals:
-        """The sum of the numbers that are kept."""
-        names = map(self._keys.numbers, range(GROUPS))
-        kept = await self._redis.ask_masters(*(("HMGET", name, *WEIGHTS) for name in names))
-        columns = zip(WEIGHTS, zip(*kept, strict=True), strict=True)
-        return CounterTotals(
-            {kind: sum(int(each or 0) for each in column) for kind, column in columns}
-        )
-
-    async def recount(self, *, mends: bool) -> CounterTotals:
-        """Ask for the length of every hash, some hundred in a step; with `mends` the numbers that
-        are kept are what was found.
-
-        Each group is counted in one step, so every number is right, however often this is done and
-        while counters begin. Only a service of an older version, which keeps none, can
-        begin counters that its group's number then lacks.
-        """
-        found = Counter[str]()
-        async for _, rows in of_all_groups(partial(self._group, mends=mends)):
-            for kind, _, number in rows:
-                found[kind] += number
-        return CounterTotals(found)
-
-    async def recount_one(self) -> None:
-        """The same for any one group."""
-        await self._group(randrange(GROUPS), mends=True)  # noqa: S311 (any group will do)
-
-    async def problems(self, *, repair: bool) -> AsyncIterator[str]:
-        """A line for each number that is wrong, for `footfall check`."""
-        repaired = " (repaired)" if repair else ""
-        async for group, rows in of_all_groups(partial(self._group, mends=repair)):
-            for kind, kept, number in rows:
-                if kept != b"%d" % number:
-                    key, shown = self._keys.numbers(group), kept.decode(errors="replace")
-                    yield f"{key} has {shown} for {kind} instead of {number}{repaired}"
-
-    async def _group(self, group: int, *, mends: bool) -> Rows:
-        words = await self._recount(
-            numbers=self._keys.numbers(group), counts=self._keys.counts_in(group), mends=mends
-        )
-        rows = zip(words[::3], words[1::3], words[2::3], strict=True)
-        return [(kind.decode(), kept, number) for kind, kept, number in rows]
-
-
-class CounterQuota:
-    """COUNTER_LIMIT: without it strangers could fill the memory with counters of invented paths.
-
-    `limit` is the weight that all counters together may have (driver/keys.py); 0: no limit. Their
-    weight is read once a minute, and again when the new counters that this process has seen since
-    may have used up the rest.
-    """
-
-    def __init__(self, redis: RedisClient, keys: Keys, numbers: CounterNumbers, limit: int) -> None:
-        self._redis = redis
-        self._keys = keys
-        self._numbers = numbers
-        self._limit = limit
-        # The weight that this process has begun, and with how much of it the quota is used up.
-        self._begun = 0
-        self._most = limit
-        self._read_at = -math.inf
-        # True if the quota may be used up, by what this process knows; `allows` makes sure.
-        self.is_full = False
-
-    def began(self, weight: int) -> None:
-        """Note that this process has made new counters of this weight."""
-        self._begun += weight
-        self.is_full = self._limit > 0 and self._most <= self._begun
-
-    async def allows(self, names: Sequence[str]) -> bool:
-        """Is there room for these counters, or do all exist already? Raises StoreUnavailable."""
-        if not names or not self.is_full:
-            return True
-        if asyncio.get_running_loop().time() - self._read_at > FULL_FRESH_SECONDS:
-            await self.read()
-            if not self.is_full:
-                return True
-        return await self.are_known(names)
-
-    async def are_known(self, names: Sequence[str]) -> bool:
-        """Do all of these counters exist? Raises StoreUnavailable."""
-        questions = (("HEXISTS", self._keys.counts(name), name) for name in names)
-        return not names or all(await self._redis.ask_masters(*questions))
-
-    async def read(self) -> None:
-        """Read how many counters there are, if there is a limit. Raises StoreUnavailable."""
-        if not self._limit:
-            return
-        self._read_at = asyncio.get_running_loop().time()
-        # Before the numbers: counters that begin meanwhile may count twice, but none is missed.
-        begun = self._begun
-        counted = await self._numbers.total()
-        self._most = begun + self._limit - counted.weight
-        self.began(0)
 
 
 class Kind(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from ..domain.calendar import LEAST_MS, MOST_MS
+from ..statistics.calendar import LEAST_MS, MOST_MS
 from .source import Damaged, Source
 from .values import EPOCH, MAX_DATE_CHARACTERS, moment, path_of
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from ..counting.store import walked
 from ..driver.keys import digest
 from ..maintenance.archive import Line, count_of
 from ..maintenance.backup import pages, walked_hash
@@ -17,7 +18,6 @@ from ..maintenance.dataset import DataSet
 from ..model import Account, Comment, StoredComment, iso
 from ..store import codec
 from ..store.accounts import Accounts
-from ..store.counters import walked
 from ..store.ids import created_ms, is_short
 from ..store.status import status_in
 

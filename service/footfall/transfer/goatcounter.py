@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
 
-from ..domain.agents import OTHER_BOT, PEOPLE, PREFETCH, WEBDRIVER
-from ..domain.calendar import LEAST_MS, MOST_MS
-from ..domain.sources import source_of
 from ..driver.keys import digest
 from ..http.params import MAX_PATH
 from ..markup import is_safe_url
-from ..store.past_views import PastFile
+from ..statistics.agents import OTHER_BOT, PEOPLE, PREFETCH, WEBDRIVER
+from ..statistics.calendar import LEAST_MS, MOST_MS
+from ..statistics.past_store import PastFile
+from ..statistics.sources import source_of
 from .access_log import log_source
 from .page_views import NO_PATH, ViewReport
 from .past_log import NumberedView, PastLog, PastView, month_of_ms

@@ -9,10 +9,10 @@ from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
-from ..domain.agents import PEOPLE
-from ..domain.calendar import LEAST_MS, MOST_MS
 from ..driver.keys import digest
-from ..store.past_views import PastFile
+from ..statistics.agents import PEOPLE
+from ..statistics.calendar import LEAST_MS, MOST_MS
+from ..statistics.past_store import PastFile
 from .goatcounter import EVENT, NO_DATE, excluded, host_of, page_of
 from .json_rows import Record, objects
 from .page_views import ViewReport

@@ -110,7 +110,7 @@ class _Reading:
         self.report.count("counters", "read")
         address = address_of(row.path)
         row = row._replace(path=self._page(row.path))
-        row = checks.counter(row, (*self.site.counter_types, NO_VIEWS))
+        row = checks.counter(row, (*self.site.counting.types, NO_VIEWS))
         name = f"{row.type} {row.path}"
         self.counters.append((self.place(name), name, address, row.number))
         if len(self.counters) >= STEP_COUNTERS:

@@ -4,15 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import blake2b
 from itertools import chain
 from secrets import token_bytes
 from typing import NamedTuple
 
-from ..domain.agents import PEOPLE, class_of
-from ..domain.sources import source_of
-from ..domain.visitors import MAX_SALT_BYTES, visitor_hash
 from ..driver.keys import digest
-from ..store.past_views import PastFile
+from ..statistics.agents import PEOPLE, class_of
+from ..statistics.past_store import PastFile
+from ..statistics.sources import source_of
+from ..statistics.visitors import MAX_SALT_BYTES, number_of, salted, sender_of
 from .access_log import LogRow, first_rows, in_order, log_source
 from .page_views import ViewReport, page_views
 from .source import Source
@@ -59,9 +60,9 @@ def access_logs(
 
     Visitors are told apart by numbers whose salt is as short-lived as the iterator.
     """
-    salt = token_bytes(MAX_SALT_BYTES)
+    hasher = salted(token_bytes(MAX_SALT_BYTES), "")
     for source in in_order(map(log_source, sources)):
-        views = partial(_views, source, own, salt, report)
+        views = partial(_views, source, own, hasher, report)
         rows = first_rows(source, FIRST_ROWS)
         if not rows:
             # Its lines are reported, though none can be read.
@@ -82,16 +83,17 @@ def _file(rows: Sequence[LogRow]) -> PastFile:
 
 
 def _views(
-    source: Source, own: frozenset[str], salt: bytes, report: ViewReport
+    source: Source, own: frozenset[str], hasher: "blake2b", report: ViewReport
 ) -> Iterator[NumberedView]:
     for number, row in page_views(source, own, report):
-        yield number, _view(row, own, salt)
+        yield number, _view(row, own, hasher)
 
 
-def _view(row: LogRow, own: frozenset[str], salt: bytes) -> PastView:
+def _view(row: LogRow, own: frozenset[str], hasher: "blake2b") -> PastView:
     agent = class_of(row.user_agent)
     is_person = agent == PEOPLE
-    visitor = visitor_hash(salt, "", row.address, row.user_agent) if is_person else None
+    sender = sender_of(row.address)
+    visitor = number_of(hasher, sender, row.user_agent) if is_person else None
     return PastView(row.at, row.path, visitor, agent, source_of(row.referer, own))
 
 

@@ -264,7 +264,7 @@ async def compare_counters(site: Site, staging: Staging, apart: Offload = at_onc
     compared = theirs = ours = 0
     lower = list[str]()
     while some := await apart(lambda: list(islice(rows, BATCH_COUNTERS))):
-        counts = await site.counters.read([name for _, name, _ in some])
+        counts = await site.counting.counters.read([name for _, name, _ in some])
         compared += len(some)
         for (_, name, count), here in zip(some, counts, strict=True):
             theirs += count

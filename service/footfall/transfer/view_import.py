@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from ..domain.calendar import DAY_MS, Calendar, days_between, months_between
-from ..domain.most_read import KEPT_DAYS
 from ..model import OnProgress
-from ..store.past_views import Applied, Lines, PageChange, PastDay, PastFile, PastViews
+from ..statistics.calendar import DAY_MS, Calendar, days_between, months_between
+from ..statistics.most_read import KEPT_DAYS
+from ..statistics.past_store import Applied, Lines, PageChange, PastDay, PastFile, PastViews
 from .past_log import PastLog, PastView
 from .view_staging import Step, ViewStaging
 

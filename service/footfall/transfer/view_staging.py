@@ -13,11 +13,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ..domain.agents import PEOPLE
-from ..domain.calendar import LocalHour
-from ..domain.moments import hour_number
-from ..store.past_views import How, PageChange, SiteChange
-from ..store.site_views import MAX_LISTED
+from ..statistics.agents import PEOPLE
+from ..statistics.calendar import LocalHour
+from ..statistics.moments import hour_number
+from ..statistics.past_store import How, PageChange, SiteChange
+from ..statistics.site_store import MAX_LISTED
 from .past_log import PastView
 
 SEGMENT_LINES = 20_000

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
 
-from ...domain.clients import NOBODY
+from ...counting.clients import NOBODY
 from ...domain.site import Site
 from ...errors import BadRequest, WrongMethod
 from ...http.params import MAX_PATH, RawRequest
@@ -120,7 +120,7 @@ def _hit(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastReq
 
 
 def _read(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
-    names = site.counters.names([parsed.path(site)], [NO_VIEWS])
+    names = site.counting.counters.names([parsed.path(site)], [NO_VIEWS])
     return CounterRead(site, names, lambda counts: answer(counts[0]))
 
 

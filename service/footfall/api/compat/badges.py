@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ...domain.counters import VIEWS
+from ...counting.rules import VIEWS
 from ...domain.site import Site
 from ...errors import ServiceError
 from ...http.params import MAX_PATH, RawRequest

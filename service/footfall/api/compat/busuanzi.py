@@ -18,7 +18,7 @@ from functools import partial
 
 import orjson
 
-from ...domain.clients import NOBODY
+from ...counting.clients import NOBODY
 from ...domain.site import Site
 from ...errors import ServiceError, StoreUnavailable, WrongMethod
 from ...http.envelope import NO_ENVELOPE, Envelope

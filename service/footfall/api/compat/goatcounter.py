@@ -14,22 +14,22 @@ from typing import Any
 
 import orjson
 
-from ...domain.calendar import MAX_DAYS, days_between
-from ...domain.clients import NOBODY
-from ...domain.counters import VIEWS
+from ...counting.api import MAX_REFERRER, Aside
+from ...counting.clients import NOBODY
+from ...counting.rules import VIEWS
 from ...domain.site import Site
 from ...errors import BadRequest, Forbidden, ServiceError, Unavailable
 from ...http.params import MAX_PATH, RawRequest
 from ...http.response import SHARED, Reply, Response, tagged_by_body
 from ...model import Caller, StatisticsPublic
 from ...pages import without_tracking
-from ..counters import MAX_REFERRER, Aside
+from ...statistics.api import DAY_LENGTH, day_of, judge_day
+from ...statistics.calendar import MAX_DAYS, days_between
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest, answered
 from ..fields import Fields, Found, PagePath, Text
 from ..prefixes import Prefix
 from ..schemas import AnswerSchema
-from ..statistics import DAY_LENGTH, day_of, judge_day
 from ..who import ANYBODY
 from .images import GIF, PIXEL, PNG, SVG, Look, badge, number_as_png
 from .refusals import NOT_FOUND, dialect_of, error_schema, in_json, status_of
@@ -167,7 +167,7 @@ def ever(show: Shown, site: Site, parsed: Wanted) -> FastRequest | None:
     """None for what the statistics know, which takes several round trips."""
     if parsed.period or not parsed.pages:
         return None
-    names = site.counters.names(parsed.pages, [VIEWS])
+    names = site.counting.counters.names(parsed.pages, [VIEWS])
     return CounterRead(site, names, lambda counts: show(sum(counts), None))
 
 

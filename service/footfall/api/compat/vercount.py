@@ -14,13 +14,13 @@ from functools import partial
 
 import orjson
 
-from ...domain.counters import VIEWS
+from ...counting.rules import VIEWS
 from ...domain.site import Site
-from ...domain.totals import Totals
 from ...errors import ServiceError
 from ...http.envelope import Envelope
 from ...http.params import MAX_PATH, Form
 from ...http.response import Reply, Response, tagged_by_body
+from ...statistics.totals import Totals
 from ..endpoint import Row
 from ..fast import Answering, CounterChange, CounterRead, FastRequest
 from ..fields import ONLY_TRUE, Fields, FromSite, Given, Text
@@ -76,7 +76,7 @@ def counted(site: Site, page: str, json: bytes) -> FastRequest:
 
 def looked_up(site: Site, page: str, json: bytes) -> FastRequest:
     """Reads, and counts nothing."""
-    names = site.counters.names([page], [VIEWS])
+    names = site.counting.counters.names([page], [VIEWS])
     return CounterRead(site, names, _answering(site, page, json, tagged_by_body))
 
 

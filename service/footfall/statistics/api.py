@@ -7,16 +7,16 @@ from datetime import date
 from functools import partial
 from io import StringIO
 
-from ..domain.agents import CLASSES
-from ..domain.calendar import MAX_DAYS, date_of, day_number, days_between
-from ..domain.most_read import MAX_PAGES, ORDERS, PERIODS
+from ..api.fields import Choice, Fields, Flag, Found, Integer, PagePath, Text
 from ..domain.site import Site
-from ..domain.statistics import Report
 from ..errors import BadRequest
 from ..http.params import RawRequest
 from ..http.response import tagged_by_body
 from ..model import PUBLIC, Caller
-from .fields import Choice, Fields, Flag, Found, Integer, PagePath, Text
+from .agents import CLASSES
+from .calendar import MAX_DAYS, date_of, day_number, days_between
+from .most_read import MAX_PAGES, ORDERS, PERIODS
+from .reports import Report
 
 # What is told if a request does not say from when on.
 DAYS = 14

@@ -1,89 +1,21 @@
-"""What requests ask of a batch, in RESP, Redis's protocol.
+"""Changes of counters as a batch sends them, in RESP, Redis's protocol."""
 
-Busy sites ask for the same few counters again and again, so a prepared request keeps what it asks
-(api/fast_requests.py), and requests of one batch that ask the same are sent to Redis once.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from sys import getsizeof
-from typing import NamedTuple, TypeVar
 
+from ..driver.cluster import slot_of_key
+from ..driver.connection import pack_word
+from ..driver.keys import Keys
+from ..driver.reads import Memo, PackedRead
 from ..model import NO_ORIGIN, Origin
-from .cluster import slot_of_key
-from .connection import Command, pack_word
-from .keys import Keys, digest
 
-# Names that are cached in their packed form, and how much memory one may take: some megabytes at
-# most. By their characters it would be far more, since a wide one makes four bytes of each.
-MAX_KEPT_WORDS = 16_384
-MAX_KEPT_NAME_BYTES = 320
 # What each of several changes takes besides its name and bytes.
 CHANGE_OVERHEAD_BYTES = 130
 
-_GET = b"*2\r\n$3\r\nGET\r\n"
 _HGET = b"*3\r\n$4\r\nHGET\r\n"
 _ONE = pack_word(1)
 # From where a view came and the bot that it is by, if neither is said.
 _NO_ORIGIN = pack_word(""), b""
-
-T = TypeVar("T")
-
-
-class Memo(dict[str, T]):
-    """A cache: name -> `make(name)`. When it is full, all of it is dropped."""
-
-    def __init__(self, make: Callable[[str], T]) -> None:
-        self._make = make
-
-    def __missing__(self, name: str) -> T:
-        made = self._make(name)
-        if getsizeof(name) <= MAX_KEPT_NAME_BYTES:
-            if len(self) >= MAX_KEPT_WORDS:
-                self.clear()
-            self[name] = made
-        return made
-
-
-class PackedRead:
-    """Commands that read one number each."""
-
-    __slots__ = ("_slots", "commands", "size", "split")
-
-    def __init__(self, commands: Sequence[Command]) -> None:
-        self.commands = commands
-        self.size = len(commands)
-        self._slots: list[int] = []
-        # On a Cluster, the nodes of the commands and this read in parts, as it was split last.
-        self.split: tuple[list[str], list[tuple[str, list[int], PackedRead]]] = ([], [])
-
-    @property
-    def kept_bytes(self) -> int:
-        """About how much memory it takes."""
-        return sum(map(getsizeof, self.commands))
-
-    @property
-    def slots(self) -> list[int]:
-        """The slot of each command, which only a Cluster has."""
-        self._slots = self._slots or [slot_of_key(each) for each in self.commands]
-        return self._slots
-
-
-class Moment(NamedTuple):
-    """When views are counted, for lua/counters/count.lua: a day such as 20261123, and `packed` what
-    the script is told of it. The month is kept for `days_ms`, visitors' numbers for `day_ms`.
-
-    Visitors are numbered with the salt; without one they are not told apart.
-    """
-
-    day: int
-    packed: bytes
-    days_ms: int
-    day_ms: int
-    salt: bytes = b""
-
-    @property
-    def month(self) -> int:
-        return self.day // 100
 
 
 class PackedChange:
@@ -190,7 +122,7 @@ class PackedChange:
 
 
 class PackedNames:
-    """Packs what is asked of counters and of pages by their names."""
+    """Packs what is asked of counters by their names."""
 
     def __init__(self, keys: Keys, *, is_dated: bool = False) -> None:
         """`is_dated` if views are counted by day, too."""
@@ -198,17 +130,10 @@ class PackedNames:
         self._keys = keys
         self._counters = Memo(lambda name: _packed_counter(keys.counts(name), name))
         self._reads = Memo(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))
-        self._versions = Memo(
-            lambda path: PackedRead((_GET + pack_word(keys.page(digest(path), "version")),))
-        )
 
     def read(self, names: Sequence[str]) -> PackedRead:
         """The counts of these counters."""
         return PackedRead(tuple(map(self._reads.__getitem__, names)))
-
-    def version(self, path: str) -> PackedRead:
-        """The version of an article's comments."""
-        return self._versions[path]
 
     def change(
         self, changes: Sequence[tuple[str, int]], origin: Origin = NO_ORIGIN

@@ -5,28 +5,29 @@ backup and no log. So that views at midnight find one, it is made in the hour be
 """
 
 from collections.abc import Callable
+from hashlib import blake2b
 from secrets import token_bytes
 
-from ..store.site_views import SiteViews
-from . import visitors
 from .calendar import HOUR_MS, Calendar
+from .site_store import SiteViews
+from .visitors import salted
 
 SALT_BYTES = 32
 
 
-class Salts(dict[int, bytes]):
-    """Those that are known, by day. All coroutines raise StoreUnavailable."""
+class Salts(dict[int, "blake2b"]):
+    """What visitors are numbered with, by day, as far as it is known. All coroutines
+    raise StoreUnavailable."""
 
-    def __init__(self, calendar: Calendar, clock: Callable[[], int]) -> None:
-        """`clock` returns Unix time in ms."""
+    def __init__(self, calendar: Calendar, clock: Callable[[], int], site: str) -> None:
+        """`clock` returns Unix time in ms; two sites have other numbers of the same visitor."""
+        self._site = site
         self._calendar = calendar
         self._clock = clock
 
     def forget(self) -> None:
         """Those of days that are over."""
-        if over := self.keys() - self._needed(self._clock()):
-            visitors.forget()
-        for day in over:
+        for day in self.keys() - self._needed(self._clock()):
             del self[day]
 
     async def keep_up(self, kept: SiteViews) -> None:
@@ -38,7 +39,7 @@ class Salts(dict[int, bytes]):
             salt = await kept.salt(day, token_bytes(SALT_BYTES), lasts_ms)
             # With a damaged one nobody could be numbered, and no view be counted.
             if len(salt) == SALT_BYTES:
-                self[day] = salt
+                self[day] = salted(salt, self._site)
 
     def _needed(self, now_ms: int) -> set[int]:
         return {self._calendar.hour_of(at).day for at in (now_ms, now_ms + HOUR_MS)}

@@ -16,8 +16,8 @@ While it does, Redis is first asked whether the counters that it changes exist.
 
 import time
 
+from ..driver.script_calls import Rate
 from ..netaddr import Networks
-from ..store import Rate
 
 # A full bucket holds the tokens of so many seconds.
 SAVED_SECONDS = 10

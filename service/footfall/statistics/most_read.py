@@ -11,10 +11,10 @@ from datetime import timedelta
 from math import log
 from typing import NamedTuple
 
-from ..store.site_views import SiteViews
-from ..store.views import Viewed, Views
 from .calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
 from .moments import KEPT_HOURS, hour_number
+from .site_store import SiteViews
+from .store import Viewed, Views
 
 MAX_CANDIDATES = 200
 MAX_PAGES = 100

@@ -1,4 +1,4 @@
-"""Who views: a person, or a bot. And the visitors of a whole site, each once a day.
+"""The visitors of a whole site, each once a day.
 
 A script that counts a view reaches one slot of a Cluster, and a visitor of the site may view pages
 of any. So the site's visitors are told apart in shares of their own, one for each group, by a call
@@ -9,41 +9,19 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable
 
+from ..driver.connection import pack_word
+from ..driver.keys import GROUPS, Keys
+from ..driver.replies import ErrorReply
+from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
-from .connection import pack_word
-from .keys import GROUPS, Keys
-from .packed import Moment
-from .replies import ErrorReply
-from .scripts import Scripts
+from .moment import Moment
 
-_NONE, _ONE = pack_word(0), pack_word(1)
 # Numbers that a process remembers: some megabytes. One that is forgotten is only told once more.
 MAX_KNOWN = 65_536
 MAX_VISITS_A_CALL = 500
 # How long visitors are gathered for a call.
 PAUSE_SECONDS = 0.02
 _KEYS_EACH = 2
-
-
-class Visitor:
-    """A person, who is a number that the salt of a day makes; or a bot, which is of a class."""
-
-    __slots__ = ("_numbered", "alone", "bot", "day", "number")
-
-    def __init__(self, numbered: Callable[[bytes], int], bot: bytes = b"") -> None:
-        """`numbered` makes the number of a salt; the bot's class is packed."""
-        self._numbered = numbered
-        self.bot = bot
-        # The day of which the number is, and what lua/counters/count.lua is told of one view.
-        self.day = 0
-        self.number = 0
-        self.alone = _NONE + _ONE + bot if bot else b""
-
-    def renew(self, moment: Moment) -> None:
-        """Take the number of another day; it needs a salt."""
-        self.number = self._numbered(moment.salt)
-        self.day = moment.day
-        self.alone = _ONE + _NONE + pack_word(b"%d" % self.number)
 
 
 class Visits:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model import Caller
-from ..store.counters import STEP_HASHES, Counters, CounterWalk
 from ..store.log import ModerationLog
+from .store import STEP_HASHES, Counters, CounterWalk
 
 # Of one step of a search.
 MAX_FOUND = 50

@@ -15,8 +15,8 @@ from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
 from ..driver.scripts import Script, Scripts
 from .numbered import hashes, number_or_0
-from .site_views import SiteViews
-from .views import Month, PageViews, Views
+from .site_store import SiteViews
+from .store import Month, PageViews, Views
 
 # A day such as 20261123 divided by this is its month.
 DAYS_OF_MONTH = 100

@@ -1,7 +1,7 @@
 """Views and reactions: one hash for each bucket of paths, `<counter> <path>` -> count.
 
 A counter is not a key of its own, because in a small hash it takes half the memory. Reads and
-changes of one turn of the event loop go to Redis together (driver/batch.py).
+changes of one turn of the event loop go to Redis together (counting/batch.py).
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -9,11 +9,12 @@ from functools import partial
 from itertools import islice
 
 from ..callbacks import awaited
-from ..driver.batch import Batcher
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
-from ..driver.packed import PackedChange, PackedNames, PackedRead
+from ..driver.reads import PackedRead
 from ..model import NO_ORIGIN, Origin
+from .batch import CounterBatcher
+from .packed import PackedChange, PackedNames
 
 # A step of a walk reads so many hashes, and so many fields of a large one: 8 MB at worst.
 MAX_STEP_HASHES = 32
@@ -25,18 +26,18 @@ STEP_HASHES = 512
 class Counters:
     """Counters by name, which is `<type> <path>`.
 
-    `fetch(reading, done)` and `send(change, done, visitor)` join the next batch; `done` gets the
+    `fetch(reading, done)` and `send(change, done, client)` join the next batch; `done` gets the
     counts in order, or an exception.
     """
 
     def __init__(
         self,
-        reads: Batcher,
-        changes: Batcher,
+        reads: CounterBatcher,
+        changes: CounterBatcher,
         packed: PackedNames,
         undated: Callable[[str, int], Awaitable[int]] | None = None,
     ) -> None:
-        """With `undated` corrections are told apart from views, which have a day (views.py)."""
+        """With `undated` corrections are told apart from views, which have a day."""
         self.fetch = reads.read
         self.send = changes.add
         self._packed = packed

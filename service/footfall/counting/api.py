@@ -10,15 +10,9 @@ from typing import Any
 
 import orjson
 
-from ..domain.counters import VIEWS, lowers_views
-from ..domain.rules import require_administrator
-from ..domain.site import Site
-from ..http.params import MAX_PATHS, Form, RawRequest
-from ..http.response import Reply, tagged_by_body
-from ..model import Caller
-from .dialects import Dialect
-from .fast import Answering, CounterChange, CounterRead, FastRequest, answered, client_of
-from .fields import (
+from ..api.dialects import Dialect
+from ..api.fast import Answering, CounterChange, CounterRead, FastRequest, answered, client_of
+from ..api.fields import (
     COUNTER_TYPES,
     Choice,
     Field,
@@ -31,6 +25,12 @@ from .fields import (
     Shapes,
     Words,
 )
+from ..domain.rules import require_administrator
+from ..domain.site import Site
+from ..http.params import MAX_PATHS, Form, RawRequest
+from ..http.response import Reply, tagged_by_body
+from ..model import Caller
+from .rules import VIEWS, lowers_views
 
 # Answers are made by the types that were asked for, which strangers choose.
 MAX_SHARED_REPLIES = 256
@@ -96,7 +96,7 @@ def _rows(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
 def read(site: Site, parsed: Read) -> FastRequest:
     if parsed.paths is None:
         return FastRequest(lambda numbers: 0)
-    names = site.counters.names(parsed.paths, parsed.types)
+    names = site.counting.counters.names(parsed.paths, parsed.types)
     return CounterRead(site, names, counts_reply(tuple(parsed.types), parsed.dialect))
 
 

@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..domain.rules import AccountRules
 from .minute_cache import MinuteCache
-from .rules import AccountRules
-from .statistics import Statistics
+from .reports import Statistics
 from .views_ever import ViewsEver
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from ..driver.connection import pack_word
-from ..driver.packed import Moment
 from .calendar import HOUR_MS, Calendar, LocalHour, date_of, month_of
+from .moment import Moment
 from .salts import Salts
 
 # How long a page's hours are kept, and how much longer the key that has them.
@@ -38,8 +38,8 @@ class Moments:
         if hour != self._hour:
             self._moment = self._moment_of(hour, now_ms)
             self._hour = hour
-        if self.salts and not self._moment.salt:
-            self._moment = self._moment._replace(salt=self.salts.get(hour.day, b""))
+        if self.salts and self._moment.salted is None:
+            self._moment = self._moment._replace(salted=self.salts.get(hour.day))
         return self._moment
 
     def _moment_of(self, hour: LocalHour, now_ms: int) -> Moment:

@@ -14,9 +14,9 @@ from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
-from .ids import split
+from ..store.ids import split
 from .numbered import by_number, hashes, is_number
-from .views import MOST_MONTHS, by_class, last_months
+from .store import by_class, every_month
 
 # An hour such as 2026112316 divided by this is its day.
 HOURS = 100
@@ -70,7 +70,7 @@ class SiteViews:
 
     async def known_months(self) -> list[int]:
         """The months of which anything is kept, such as 202611."""
-        every = last_months(MOST_MONTHS)
+        every = every_month()
         sizes = await self._redis.ask_each(
             *(("HLEN", self._keys.site_views(month)) for month in every), of_masters=True
         )

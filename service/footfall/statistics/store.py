@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
-from ..driver.packed import Moment
 from ..driver.replies import failure
 from ..driver.scripts import Scripts
+from .moment import Moment
 from .numbered import STEP_FIELDS, by_number, fields_of, hashes, is_number, number_or_0
 
 # As many as may be kept, the current one, and one that has begun in another time zone.
@@ -165,7 +165,7 @@ class Views:
     async def relist(self, source: str, target: str) -> None:
         """Put a page into the lists of most viewed pages that have another one, which is left out,
         with as many views as it has itself by now."""
-        groups, site = last_days(DAYS_OF_GROUPS), last_days(DAYS_OF_SITE)
+        groups, site = days_of_groups(), last_days(DAYS_OF_SITE)
         (ever,) = await self.counts([target])
         on_days = await self.on_days([target], site)
         views = {0: ever} | {day: seen.views for day, seen in zip(site, on_days[0], strict=True)}
@@ -202,14 +202,14 @@ class Views:
     def _every_key(self, path: str) -> Iterator[str]:
         """All that a page may have, in one slot."""
         yield self._keys.hours(path)
-        for month in last_months(MOST_MONTHS):
+        for month in every_month():
             yield from self._month_keys(path, month)
-        for day in last_days(DAYS_OF_GROUPS):
+        for day in days_of_groups():
             yield self._keys.visitors(path, day)
 
     def _every_list(self, path: str) -> Iterator[str]:
         """The lists of pages that may have it."""
-        for day in last_days(DAYS_OF_GROUPS):
+        for day in days_of_groups():
             yield self._keys.read_beside(path, day)
         for day in (0, *last_days(DAYS_OF_SITE)):
             yield self._keys.most_read(day)
@@ -255,11 +255,16 @@ def by_class(fields: Iterable[tuple[bytes, bytes]]) -> dict[int, Counter[str]]:
     return found
 
 
-def last_months(number: int) -> list[int]:
-    """The next month and those before it, such as 202612."""
+def every_month() -> list[int]:
+    """The next month and those before it that may be kept, such as 202612."""
     now = datetime.now(UTC)
     first = 12 * now.year + now.month
-    return [100 * (each // 12) + each % 12 + 1 for each in range(first, first - number, -1)]
+    return [100 * (each // 12) + each % 12 + 1 for each in range(first, first - MOST_MONTHS, -1)]
+
+
+def days_of_groups() -> list[int]:
+    """Tomorrow and the days before it of which a group keeps its most viewed pages."""
+    return last_days(DAYS_OF_GROUPS)
 
 
 def last_days(number: int) -> list[int]:

@@ -16,8 +16,6 @@ from typing import NamedTuple
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..model import NO_ORIGIN, Origin
-from ..store.site_views import SiteNumbers, SiteViews, most_of
-from ..store.views import Views
 from . import agents
 from .calendar import (
     HOUR_MS,
@@ -28,12 +26,13 @@ from .calendar import (
     days_between,
     months_between,
 )
-from .clients import Clients
 from .minute_cache import MinuteCache
 from .moments import KEPT_HOURS, hour_number
 from .most_read import MAX_PAGES, MostRead, TopPage
 from .salts import Salts
+from .site_store import SiteNumbers, SiteViews, most_of
 from .sources import host_name, source_of
+from .store import Views
 
 # The longest month.
 DAYS_OF_MONTH = 31
@@ -130,9 +129,8 @@ class Statistics:
         self._salts = salts
         self._minute = MinuteCache(clock)
         self.most_read = MostRead(views, site_views, calendar, clock)
-        # The hour up to which this process has kept the site's, and the day of whom it knows.
+        # The hour up to which this process has kept the site's.
         self._kept_until = 0
-        self._day = 0
 
     def origin(self, referrer: str, *, is_automated: bool) -> Origin:
         """What a page says of its view."""
@@ -254,12 +252,8 @@ class Statistics:
             await asyncio.wait_for(self.keep_salts(), MAX_BEGIN_SECONDS)
         await loaded
 
-    def forget(self, clients: Clients) -> None:
-        """Know nobody of a day that is over, also while Redis is away."""
-        today = self.today()
-        if today != self._day:
-            clients.clear()
-            self._day = today
+    def forget(self) -> None:
+        """Forget the salts of days that are over, also while Redis is away."""
         if self._salts is not None:
             self._salts.forget()
 

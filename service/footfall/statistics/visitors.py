@@ -6,7 +6,6 @@ numbers of two days are one visitor's. Whoever has the salt can try addresses: i
 or backed up.
 """
 
-from functools import lru_cache
 from hashlib import blake2b
 
 from ..netaddr import limit_key
@@ -20,29 +19,24 @@ MAX_ADDRESS_CHARACTERS = 64
 _PURPOSE = b"visitor"
 
 
-def visitor_hash(salt: bytes, site: str, address: str, user_agent: bytes) -> int:
-    """From -2**63 to 2**63 - 1: Redis keeps small sets of such numbers in eight bytes each.
-
-    One home has an IPv6 /64, so its addresses are one. Raises ValueError for a salt that is too
-    short or too long.
-    """
-    address = limit_key(address[:MAX_ADDRESS_CHARACTERS])
-    sender, agent = address.encode(errors="replace"), user_agent[:MAX_AGENT_BYTES]
-    hashed = _salted(salt, site).copy()
-    # Each part behind its length, so that no other parts give the same.
-    hashed.update(b"%d:%b%d:%b" % (len(sender), sender, len(agent), agent))
-    return int.from_bytes(hashed.digest(), signed=True)
-
-
-@lru_cache(maxsize=2)
-def _salted(salt: bytes, site: str) -> "blake2b":
-    """What is the same for all visitors of a day."""
+def salted(salt: bytes, site: str) -> "blake2b":
+    """What is the same for all visitors of a day. Raises ValueError for a salt that is too short or
+    too long."""
     if len(salt) < MIN_SALT_BYTES:
         raise ValueError(f"a salt has at least {MIN_SALT_BYTES} bytes")
     name = site.encode()
     return blake2b(b"%d:%b" % (len(name), name), digest_size=8, key=salt, person=_PURPOSE)
 
 
-def forget() -> None:
-    """Forget the last salts, when a day's is deleted."""
-    _salted.cache_clear()
+def sender_of(address: str) -> str:
+    """One home has an IPv6 /64, so its addresses are one."""
+    return limit_key(address[:MAX_ADDRESS_CHARACTERS])
+
+
+def number_of(salted: "blake2b", sender: str, user_agent: bytes) -> int:
+    """From -2**63 to 2**63 - 1: Redis keeps small sets of such numbers in eight bytes each."""
+    name, agent = sender.encode(errors="replace"), user_agent[:MAX_AGENT_BYTES]
+    hashed = salted.copy()
+    # Each part behind its length, so that no other parts give the same.
+    hashed.update(b"%d:%b%d:%b" % (len(name), name, len(agent), agent))
+    return int.from_bytes(hashed.digest(), signed=True)

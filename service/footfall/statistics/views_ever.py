@@ -1,9 +1,9 @@
-"""Sees to it that views ever are known (store/views_ever.py), or are not told."""
+"""Sees to it that views ever are known (statistics/ever_store.py), or are not told."""
 
 from collections.abc import Callable
 from secrets import token_hex
 
-from ..store import views_ever
+from . import ever_store as views_ever
 from .minute_cache import MinuteCache
 
 # A service that keeps no sums answers at its next look, a few seconds later (keeping_up.py).

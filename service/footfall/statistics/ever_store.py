@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 from ..driver.client import RedisClient
+from ..driver.groups import of_all_groups
 from ..driver.keys import GROUPS, Keys
 from ..driver.scripts import Scripts
 from .numbered import number_or_0
-from .size import of_all_groups
 
 KNOWN = b"known"
 

@@ -1,0 +1,118 @@
+"""Batches in which counters change: changes of one turn of the event loop are one script call, and
+equal ones one change."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from ..driver.batch import MAX_BATCHES_IN_FLIGHT, MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher
+from ..driver.client import RedisClient
+from ..driver.cluster import Cluster
+from ..driver.connection import CommandSender
+from ..driver.node_batches import Joint, NodeBatches
+from ..driver.script_calls import CountsCallback, ScriptCall
+from ..driver.scripts import Scripts
+from ..statistics.moment import Moment
+from ..statistics.visits import Visits
+from .calls import Began, ChangeCall, DatedCall
+from .clients import NOBODY, Client
+from .packed import PackedChange
+
+# Changes at which a batch is sent however many are in flight: a script call with so many blocks
+# Redis for about a millisecond.
+MAX_BATCH_CHANGES = 1_000
+
+# Says when views are counted.
+Clock = Callable[[], Moment]
+# What is asked, and who waits for it.
+Changes = dict[PackedChange, list[tuple[CountsCallback, Client]]]
+
+
+class Dating(NamedTuple):
+    """Says when views are counted, and notes who has viewed the site."""
+
+    moment: Clock
+    visits: Visits
+
+
+class CounterBatcher(Batcher, Protocol):
+    def add(self, change: PackedChange, done: CountsCallback, client: Client = NOBODY) -> None:
+        """Change counters, as this client wants; `done` gets the new counts."""
+        ...
+
+
+class CounterBatch(Batch):
+    """A CounterBatcher for one server, or for one node of a Cluster."""
+
+    def __init__(
+        self,
+        redis: RedisClient,
+        scripts: Scripts,
+        began: Began,
+        dating: Dating | None,
+        ask: Ask,
+        most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
+    ) -> None:
+        super().__init__(redis, scripts, ask, most_in_flight)
+        self._script = scripts["counters/count" if dating else "counters/add"]
+        self._began = began
+        self._dating = dating
+        # What has been asked since the last batch was sent, and how many changes that is.
+        self._changes: Changes = {}
+        self._number = 0
+
+    def add(self, change: PackedChange, done: CountsCallback, client: Client = NOBODY) -> None:
+        if self._is_leaving or self._may_join(done):
+            self._changes.setdefault(change, []).append((done, client))
+            self.waiting += 1
+            self._number += change.size
+            if self._number >= MAX_BATCH_CHANGES:
+                self._leave()
+
+    def _calls(self) -> list[ScriptCall]:
+        # Nearly always it has none.
+        calls = super()._calls() if self._takings else []
+        if self._changes:
+            changes, self._changes, self._number = self._changes, {}, 0
+            parts = _by_slot(changes) if self._is_cluster else (changes,)
+            calls = [*map(self._call, parts), *calls]
+        return calls
+
+    def _call(self, changes: Changes) -> ScriptCall:
+        if self._dating is None:
+            return ChangeCall(self._script, changes, self._began)
+        return DatedCall(self._script, changes, self._began, *self._dating)
+
+
+class CounterNodeBatches(NodeBatches[CounterBatch]):
+    """A CounterBatcher for a Cluster."""
+
+    def add(self, change: PackedChange, done: CountsCallback, client: Client = NOBODY) -> None:
+        if len(change.parts) == 1:
+            return self._at(change.slot).add(change, done, client)
+        joint = Joint(change.size, len(change.parts), done)
+        for places, part in change.parts:
+            self._at(part.slot).add(part, partial(joint.received, places), client)
+
+
+def _by_slot(changes: Changes) -> Iterable[Changes]:
+    slots: defaultdict[int, Changes] = defaultdict(dict)
+    for change, waiting in changes.items():
+        slots[change.slot][change] = waiting
+    return slots.values()
+
+
+def batches_of(
+    redis: RedisClient, scripts: Scripts, began: Began, dating: Dating | None
+) -> dict[CommandSender, CounterBatcher]:
+    """A batcher for each sender: changes may wait for the disk or for replicas, and reads must not
+    wait behind them. With `dating` views are dated."""
+    make = partial(CounterBatch, redis, scripts, began, dating)
+    of_node = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
+    return {
+        sender: CounterNodeBatches(sender, of_node)
+        if isinstance(sender, Cluster)
+        else make(sender.ask)
+        for sender in (redis.sender, redis.prompt, redis.changes)
+    }

@@ -1,0 +1,169 @@
+"""The script calls of a batch that change counters; on a Cluster there is one for each slot."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..driver.connection import Command, pack_word
+from ..driver.replies import UNDELIVERED, deliver, failure
+from ..driver.script_calls import CountsCallback, ScriptCall, sound
+from ..driver.scripts import Script
+from ..statistics.moment import Moment
+from ..statistics.visits import Visits
+from .clients import NOBODY_SEEN, Bot, Client, Person
+from .packed import PackedChange
+
+log = logging.getLogger(__name__)
+
+# What is asked, and who waits for it.
+Changes = Mapping[PackedChange, Sequence[tuple[CountsCallback, Client]]]
+# Is told of a client's change that has begun counters, and of the counts.
+Began = Callable[[Client, PackedChange, Sequence[Any]], None]
+
+
+class ChangeCall(ScriptCall):
+    """Changes of counters, and who waits for each."""
+
+    def __init__(self, script: Script, changes: Changes, began: Began) -> None:
+        self._script = script
+        self._changes = changes
+        self._began = began
+        self.size = 0
+
+    def command(self, *, in_full: bool = False) -> Command:
+        keys, args, number = [], [], 0
+        for change, waiting in self._changes.items():
+            times = len(waiting)
+            if times == 1:
+                keys.append(change.keys)
+                args.append(change.args)
+                number += change.size
+            elif change.is_rise:
+                keys.append(change.keys)
+                args.append(change.rise_by(times))
+                number += 1
+            else:
+                keys.append(change.keys * times)
+                args.append(change.args * times)
+                number += change.size * times
+        self.size = number
+        return self._script.call(2 * number, 2 * number, keys + args, in_full=in_full)
+
+    def answer(self, replies: list[Any]) -> None:
+        place = 0
+        for change, waiting in self._changes.items():
+            if change.is_rise:
+                count = replies[place]
+                place += 1
+                if type(count) is not int:
+                    _answer(waiting, failure(count))
+                    continue
+                count -= len(waiting)
+                if not count:
+                    self._began(waiting[0][1], change, (1,))
+                for done, _ in waiting:
+                    count += 1
+                    try:
+                        done([count])
+                    except Exception:
+                        log.exception(UNDELIVERED)
+                continue
+            for done, client in waiting:
+                counts = replies[place : place + change.size]
+                place += change.size
+                if 1 in counts:
+                    self._began(client, change, counts)
+                deliver(done, sound(counts))
+
+    def fail(self, error: Exception) -> None:
+        for waiting in self._changes.values():
+            _answer(waiting, error)
+
+
+# Of the keys and arguments of lua/counters/count.lua, those before the first change, and those of
+# each: of its arguments, without the visitors.
+_KEYS_BEFORE, _KEYS_EACH = 2, 7
+_ARGS_BEFORE, _ARGS_EACH = 7, 5
+
+
+class DatedCall(ChangeCall):
+    """The same where views are dated, and it is noted by whom they are."""
+
+    def __init__(
+        self,
+        script: Script,
+        changes: Changes,
+        began: Began,
+        clock: Callable[[], Moment],
+        visits: Visits,
+    ) -> None:
+        """Views are of the moment when the command is first made: if that fails, as with a clock
+        that is far off, it fails for who waits."""
+        super().__init__(script, changes, began)
+        self._clock = clock
+        self._moment: Moment | None = None
+        self._visits = visits
+
+    def command(self, *, in_full: bool = False) -> Command:
+        moment = self._moment = self._moment or self._clock()
+        keys: list[bytes] = []
+        args = [moment.packed]
+        number = seen = 0
+        for change, waiting in self._changes.items():
+            own = change.keys_on(moment.day)
+            keys.append(own)
+            noted, words = self._noted(change, waiting, moment)
+            seen += words * change.size
+            if change.is_rise:
+                args.append(change.noted(len(waiting), noted))
+                number += 1
+                continue
+            args.append(change.noted(1, noted))
+            if (more := len(waiting) - 1) > 0:
+                # Who has viewed is noted with the first of them.
+                keys.append(own * more)
+                args.append(change.noted(1, change.origin[0] + NOBODY_SEEN) * more)
+            number += change.size * (more + 1)
+        self.size = number
+        first = next(iter(self._changes)).shares_on(moment.day)
+        return self._script.call(
+            _KEYS_BEFORE + _KEYS_EACH * number,
+            _ARGS_BEFORE + _ARGS_EACH * number + seen,
+            [first, *keys, *args],
+            in_full=in_full,
+        )
+
+    def _noted(
+        self, change: PackedChange, waiting: Sequence[tuple[CountsCallback, Client]], moment: Moment
+    ) -> tuple[bytes, int]:
+        """What is noted of the views of a change, and how many words of it are visitors."""
+        source, bot_of_page = change.origin
+        if not change.is_view:
+            return source + NOBODY_SEEN, 0
+        if len(waiting) == 1 and not bot_of_page:
+            # As nearly always.
+            client = waiting[0][1]
+            if isinstance(client, Person) and (
+                client.day != moment.day or client.number in self._visits.missed
+            ):
+                self._visits.note(moment, [client.number] if client.renew(moment) else ())
+            return source + client.noted, client.words
+        people, bots = set[int](), list[bytes]()
+        for _, client in waiting:
+            if isinstance(client, Bot):
+                bots.append(client.bot)
+            elif isinstance(client, Person):
+                if bot_of_page:
+                    bots.append(bot_of_page)
+                elif client.renew(moment):
+                    people.add(client.number)
+        self._visits.note(moment, people)
+        counts = pack_word(len(people)) + pack_word(len(bots))
+        return b"".join([source, counts, *map(pack_word, people), *bots]), len(people) + len(bots)
+
+
+def _answer(
+    waiting: Sequence[tuple[CountsCallback, Client]], answer: list[int] | Exception
+) -> None:
+    for done, _ in waiting:
+        deliver(done, answer)

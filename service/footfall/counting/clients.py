@@ -1,0 +1,113 @@
+"""Who asks for a change of a counter: whose tokens it takes, and whose view it is."""
+
+from collections.abc import Callable
+
+from ..driver.connection import pack_word
+from ..statistics.agents import class_of_view
+from ..statistics.moment import Moment
+from ..statistics.visitors import number_of, sender_of
+from .limits import RateLimits
+
+# With the longest headers, they are 12 MB.
+MAX_KEPT_CLIENTS = 8_192
+MAX_KEPT_BYTES = 1_024
+
+_NONE, _ONE = pack_word(0), pack_word(1)
+# What lua/counters/count.lua is told of a view: how many people and how many bots, and who.
+NOBODY_SEEN = _NONE + _NONE
+_PERSON_SEEN = _ONE + _NONE
+
+
+class Client:
+    """`key` names it for the rate limits, "" if it has none. Of its views nobody is noted: visitors
+    are not told apart, or it changes what is no view."""
+
+    __slots__ = ("key",)
+
+    # What is noted of one view, and how many words of it say who.
+    noted = NOBODY_SEEN
+    words = 0
+
+    def __init__(self, key: str = "") -> None:
+        self.key = key
+
+
+NOBODY = Client()
+
+
+class Bot(Client):
+    """`bot` is its class, packed."""
+
+    __slots__ = ("bot", "noted")
+
+    words = 1
+
+    def __init__(self, key: str, bot: bytes) -> None:
+        self.key = key
+        self.bot = bot
+        self.noted = _NONE + _ONE + bot
+
+
+class Person(Client):
+    """Has a number, which the salt of a day makes; 0 while no day has one."""
+
+    __slots__ = ("_agent", "_sender", "day", "noted", "number", "words")
+
+    def __init__(self, key: str, sender: str, agent: bytes) -> None:
+        self.key = key
+        self._sender = sender
+        self._agent = agent
+        self.day = 0
+
+    def renew(self, moment: Moment) -> bool:
+        """Have the number of this day; False if its salt is not known."""
+        if self.day == moment.day:
+            return True
+        if moment.salted is None:
+            self.noted, self.words = NOBODY_SEEN, 0
+            return False
+        self.day = moment.day
+        self.number = number_of(moment.salted, self._sender, self._agent)
+        text = b"%d" % self.number
+        self.noted, self.words = b"%b$%d\r\n%b\r\n" % (_PERSON_SEEN, len(text), text), 1
+        return True
+
+
+class Clients(dict[tuple[str, bytes, bytes, bytes], Client]):
+    """(peer's address, X-Forwarded-For if it is a proxy's, user agent, purpose) -> the client. The
+    purpose is the header Sec-Purpose, or Purpose.
+
+    A cache: most clients ask again. It has addresses, so it is cleared when a day is over.
+    """
+
+    def __init__(
+        self, limits: RateLimits, behind: Callable[[str, bytes], str], *, tells_visitors: bool
+    ) -> None:
+        """`behind` tells the address behind a proxy. With `tells_visitors` they are told apart."""
+        self._day = 0
+        self._limits = limits
+        self._behind = behind
+        self.tells_visitors = tells_visitors
+
+    def forget_others_than(self, day: int) -> None:
+        """Know nobody of a day that is over."""
+        if day != self._day:
+            self.clear()
+            self._day = day
+
+    def __missing__(self, asked: tuple[str, bytes, bytes, bytes]) -> Client:
+        peer, forwarded, agent, purpose = asked
+        address = self._behind(peer, forwarded) if forwarded else peer
+        key = self._limits.client_key(address)
+        client: Client
+        if not self.tells_visitors:
+            client = Client(key)
+        elif bot := class_of_view(agent, purpose=purpose):
+            client = Bot(key, pack_word(bot))
+        else:
+            client = Person(key, key or sender_of(address), agent)
+        if len(self) >= MAX_KEPT_CLIENTS:
+            self.clear()
+        if len(forwarded) + len(agent) + len(purpose) <= MAX_KEPT_BYTES:
+            self[asked] = client
+        return client

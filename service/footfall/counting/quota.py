@@ -1,0 +1,182 @@
+"""How many counters there are, and COUNTER_LIMIT.
+
+Numbers are exact. The scripts that make and remove counters keep them, beside their hashes: one
+number for each of the 256 groups (driver/keys.py) and kind of hash. So nothing has to be counted
+but what older versions have stored, which is done at each start.
+"""
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
+from random import randrange
+from typing import Any, NamedTuple
+
+from ..driver.client import RedisClient
+from ..driver.groups import of_all_groups
+from ..driver.keys import GROUPS, WEIGHTS, Keys, weight
+from ..driver.scripts import Scripts
+from ..store.cooldown import Cooldown
+from .clients import Client
+from .limits import RateLimits
+from .packed import PackedChange
+
+# At the limit the numbers are read again at most that often.
+FULL_FRESH_SECONDS = 1.0
+
+# Of a group by kind: the number of counters that is kept, and the true one.
+Rows = list[tuple[str, bytes, int]]
+
+
+class CounterTotals(NamedTuple):
+    """How many counters there are by the kinds of their hashes (driver/keys.py)."""
+
+    by_kind: Mapping[str, int]
+
+    @property
+    def number(self) -> int:
+        return sum(self.by_kind.values())
+
+    @property
+    def weight(self) -> int:
+        """In the unit of COUNTER_LIMIT."""
+        return sum(number * WEIGHTS[kind] for kind, number in self.by_kind.items())
+
+
+class CounterNumbers:
+    """How many counters there are. All methods raise StoreUnavailable."""
+
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
+        self._recount = scripts["counters/recount"]
+        self._keys = keys
+
+    async def total(self) -> CounterTotals:
+        """The sum of the numbers that are kept."""
+        names = map(self._keys.numbers, range(GROUPS))
+        kept = await self._redis.ask_masters(*(("HMGET", name, *WEIGHTS) for name in names))
+        columns = zip(WEIGHTS, zip(*kept, strict=True), strict=True)
+        return CounterTotals(
+            {kind: sum(int(each or 0) for each in column) for kind, column in columns}
+        )
+
+    async def recount(self, *, mends: bool) -> CounterTotals:
+        """Ask for the length of every hash, some hundred in a step; with `mends` the numbers that
+        are kept are what was found.
+
+        Each group is counted in one step, so every number is right, however often this is done and
+        while counters begin. Only a service of an older version, which keeps none, can
+        begin counters that its group's number then lacks.
+        """
+        found = Counter[str]()
+        async for _, rows in of_all_groups(partial(self._group, mends=mends)):
+            for kind, _, number in rows:
+                found[kind] += number
+        return CounterTotals(found)
+
+    async def recount_one(self) -> None:
+        """The same for any one group."""
+        await self._group(randrange(GROUPS), mends=True)  # noqa: S311 (any group will do)
+
+    async def problems(self, *, repair: bool) -> AsyncIterator[str]:
+        """A line for each number that is wrong, for `footfall check`."""
+        repaired = " (repaired)" if repair else ""
+        async for group, rows in of_all_groups(partial(self._group, mends=repair)):
+            for kind, kept, number in rows:
+                if kept != b"%d" % number:
+                    key, shown = self._keys.numbers(group), kept.decode(errors="replace")
+                    yield f"{key} has {shown} for {kind} instead of {number}{repaired}"
+
+    async def _group(self, group: int, *, mends: bool) -> Rows:
+        words = await self._recount(
+            numbers=self._keys.numbers(group), counts=self._keys.counts_in(group), mends=mends
+        )
+        rows = zip(words[::3], words[1::3], words[2::3], strict=True)
+        return [(kind.decode(), kept, number) for kind, kept, number in rows]
+
+
+class CounterQuota:
+    """COUNTER_LIMIT: without it strangers could fill the memory with counters of invented paths.
+
+    `limit` is the weight that all counters together may have (driver/keys.py); 0: no limit. Their
+    weight is read once a minute, and again when the new counters that this process has seen since
+    may have used up the rest.
+    """
+
+    def __init__(self, redis: RedisClient, keys: Keys, numbers: CounterNumbers, limit: int) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._numbers = numbers
+        self._limit = limit
+        # The weight that this process has begun, and with how much of it the quota is used up.
+        self._begun = 0
+        self._most = limit
+        self._read_at = -math.inf
+        # True if the quota may be used up, by what this process knows; `allows` makes sure.
+        self.is_full = False
+
+    def began(self, weight: int) -> None:
+        """Note that this process has made new counters of this weight."""
+        self._begun += weight
+        self.is_full = self._limit > 0 and self._most <= self._begun
+
+    async def allows(self, names: Sequence[str]) -> bool:
+        """Is there room for these counters, or do all exist already? Raises StoreUnavailable."""
+        if not names or not self.is_full:
+            return True
+        if asyncio.get_running_loop().time() - self._read_at > FULL_FRESH_SECONDS:
+            await self.read()
+            if not self.is_full:
+                return True
+        return await self.are_known(names)
+
+    async def are_known(self, names: Sequence[str]) -> bool:
+        """Do all of these counters exist? Raises StoreUnavailable."""
+        questions = (("HEXISTS", self._keys.counts(name), name) for name in names)
+        return not names or all(await self._redis.ask_masters(*questions))
+
+    async def read(self) -> None:
+        """Read how many counters there are, if there is a limit. Raises StoreUnavailable."""
+        if not self._limit:
+            return
+        self._read_at = asyncio.get_running_loop().time()
+        # Before the numbers: counters that begin meanwhile may count twice, but none is missed.
+        begun = self._begun
+        counted = await self._numbers.total()
+        self._most = begun + self._limit - counted.weight
+        self.began(0)
+
+
+class NewCounters:
+    """What counters that begin cost: room within the quota, and tokens of their client if there are
+    `limits`."""
+
+    def __init__(self, quota: CounterQuota, cooldown: Cooldown) -> None:
+        self._quota = quota
+        self._cooldown = cooldown
+        self.limits: RateLimits | None = None
+
+    def began(self, client: Client, change: PackedChange, counts: Sequence[Any]) -> None:
+        """Note which counters a client's change has begun. It does not wait for Redis."""
+        each = zip(change.changes, counts, strict=True)
+        # A count of 1 after +1 means a new counter, since a count of 0 is not stored.
+        names = [name for (name, delta), count in each if count == 1 and delta == 1]
+        if names:
+            self._quota.began(sum(map(weight, names)))
+        if names and client.key and self.limits:
+            self._charge(self.limits, client.key, len(names))
+
+    def _charge(self, limits: RateLimits, key: str, new: int) -> None:
+        allowance = limits.new
+        if allowance is None or allowance.covers(key, new):
+            return
+        owed = allowance.claim(key)
+
+        def taken(waits: list[int] | Exception) -> None:
+            if owed:
+                allowance.settle(key, is_paid=isinstance(waits, list))
+            if isinstance(waits, list):
+                limits.owes(key, waits[0])
+
+        self._cooldown.owe(key, owed + new, allowance.rate, taken)

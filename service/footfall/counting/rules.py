@@ -1,0 +1,110 @@
+"""Who may change a counter: anybody may count up and take back a reaction, but views only rise.
+
+If the public could count views down, anybody could set a site's numbers to zero.
+
+The rule is written in callbacks, since busy sites count thousands of views a second.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ..callbacks import awaited
+from ..driver.background import Background
+from ..driver.script_calls import CountsCallback
+from ..errors import NoRoom, TooMany
+from ..store.cooldown import Cooldown
+from .clients import Client, Clients
+from .limits import RateLimits
+from .packed import PackedChange
+from .quota import CounterNumbers, CounterQuota
+from .store import Counters, CounterWalk
+
+VIEWS = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """The counters of a site, and who may change them how often."""
+
+    counters: Counters
+    walk: CounterWalk
+    numbers: CounterNumbers
+    quota: CounterQuota
+    limits: RateLimits
+    cooldown: Cooldown
+    clients: Clients
+    # The types of counters: views and reactions.
+    types: tuple[str, ...]
+    background: Background
+
+    def change(self, change: PackedChange, client: Client, done: CountsCallback) -> None:
+        """Apply changes, all or none; `done` gets the new counts, in order.
+
+        Or it gets TooMany if the client makes too many changes or too many new counters, NoRoom if
+        there is no room for a new counter, StoreUnavailable. A client without a key has no limit.
+        """
+        key = client.key
+        if key and not self.limits.covers(key, change.size):
+            return self._pay(key, change.size, partial(self._paid, change, client, done))
+        if self.quota.is_full or key in self.limits.owing:
+            self.background.start(self._change_known(change, client, done))
+        else:
+            self.counters.send(change, done, client)
+
+    def _paid(
+        self,
+        change: PackedChange,
+        client: Client,
+        done: CountsCallback,
+        waits: list[int] | Exception,
+    ) -> None:
+        if isinstance(waits, Exception):
+            done(waits)
+        else:
+            self.background.start(self._change_known(change, client, done))
+
+    async def _change_known(
+        self, change: PackedChange, client: Client, done: CountsCallback
+    ) -> None:
+        """The same where new counters may be refused: Redis is asked first which these are."""
+        names = [name for name, _ in change.changes]
+        wait_ms = self.limits.wait_ms(client.key)
+        try:
+            if wait_ms and not await self.quota.are_known(names):
+                raise TooMany(wait_ms, "New pages are counted too fast from this address")
+            if not await self.quota.allows(names):
+                raise NoRoom()
+            self.counters.send(change, done, client)
+        except Exception as error:
+            done(error)
+
+    async def charge(self, address: str, tokens: int) -> None:
+        """Take tokens from an address that has a limit. Raises TooMany."""
+        key = self.limits.client_key(address)
+        if key and not self.limits.covers(key, tokens):
+            await awaited(partial(self._pay, key, tokens))
+
+    def _pay(self, key: str, tokens: int, done: CountsCallback) -> None:
+        """Take a client's tokens in Redis, when its allowance does not cover them.
+
+        Calls `done` with the result of the script, or with TooMany.
+        """
+        allowance = self.limits.changes
+        assert allowance is not None
+        owed = allowance.claim(key)
+
+        def spent(waits: list[int] | Exception) -> None:
+            is_paid = isinstance(waits, list) and not waits[0]
+            if owed:
+                allowance.settle(key, is_paid=is_paid)
+            done(TooMany(waits[0]) if isinstance(waits, list) and waits[0] else waits)
+
+        # Never more than a full bucket holds, since that could never be taken.
+        together = min(owed + tokens, max(tokens, allowance.rate.at_once))
+        self.cooldown.take_tokens(key, together, allowance.rate, spent)
+
+
+def lowers_views(changes: Sequence[tuple[str, str, int]]) -> bool:
+    """Do some of these (path, type, delta) changes need an administrator?"""
+    return any(type == VIEWS and delta < 0 for _, type, delta in changes)

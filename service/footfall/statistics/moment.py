@@ -1,0 +1,22 @@
+"""When a view is counted, as lua/counters/count.lua is told."""
+
+from hashlib import blake2b
+from typing import NamedTuple
+
+
+class Moment(NamedTuple):
+    """A day such as 20261123, and `packed` what the script is told of it. The month is kept for
+    `days_ms`, visitors' numbers for `day_ms`.
+
+    Visitors are numbered with what is salted; without it they are not told apart.
+    """
+
+    day: int
+    packed: bytes
+    days_ms: int
+    day_ms: int
+    salted: "blake2b | None" = None
+
+    @property
+    def month(self) -> int:
+        return self.day // 100

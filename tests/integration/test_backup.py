@@ -8,15 +8,19 @@ import itertools
 import tracemalloc
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import orjson
 import pytest
 
 from footfall.app import data_set
+from footfall.callbacks import awaited
+from footfall.domain.process import now_ms
 from footfall.driver.client import connect
 from footfall.driver.keys import digest
 from footfall.errors import Duplicate
@@ -26,7 +30,9 @@ from footfall.maintenance.archive import Damaged, Line, lines
 from footfall.maintenance.backup import pages
 from footfall.maintenance.restore import NotEmpty, verify
 from footfall.maintenance.unsent import unsent
-from footfall.model import Comment
+from footfall.model import Comment, Origin
+from footfall.statistics.calendar import Calendar
+from footfall.statistics.reports import Statistics
 from footfall.statistics.site_store import SiteNumbers
 from footfall.store import Mismatch, Store, deletions
 from footfall.store.codec import parse_body, root_of
@@ -136,6 +142,17 @@ async def test_when_pages_were_viewed_is_restored(make_site: Sites, target: Stor
     hours = (await target.site_views.shares()).hours
     assert sum(hours.values()) == sum(shares.hours.values()) + 1
     assert (await report(target))[-1].endswith(" 0 problems")
+
+
+async def test_sources_of_the_day_of_a_restore_add_up(store: Store, target: Store) -> None:
+    for each, views in ((store, 30), (target, 20)):
+        if each is target:
+            await restored(target, await taken(store))
+        change = each.counters.change([("/a", "time", views)], Origin("news.example"))
+        await awaited(partial(each.counters.send, change))
+    statistics = Statistics(target.views, target.site_views, Calendar(ZoneInfo("UTC")), now_ms, 25)
+    today = statistics.today()
+    assert await statistics.sources(today, today) == Counter({"news.example": 50})
 
 
 async def test_how_often_a_restored_site_was_viewed_is_known_at_once(

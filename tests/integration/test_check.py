@@ -1,11 +1,15 @@
 """`footfall check` is silent about what the service did, and names what somebody else did."""
 
 from datetime import UTC, datetime
+from functools import partial
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from footfall.app import data_set
 from footfall.maintenance.check import check
+from footfall.statistics.calendar import Calendar
+from footfall.statistics.moments import Moments
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.support.backups import report
@@ -59,7 +63,7 @@ async def test_days_that_do_not_add_up_are_named_and_repaired(busy: Site) -> Non
     await redis.hincrby(keys.days("/many", this_month()), 1, 7)
     await redis.delete(keys.days("/none", this_month()), keys.bots("/none", this_month()))
     expected = {
-        "views of '/few': 2 views have no day",
+        "views of '/few': 2 views without a day",
         "views of '/many': the days have 7 views too many",
         f"counters: {sums} has {known + 3} for views instead of {known + 5}",
     }
@@ -69,6 +73,43 @@ async def test_days_that_do_not_add_up_are_named_and_repaired(busy: Site) -> Non
     assert await busy.count("/few") == 6
     assert await busy.count("/none") == 4
     assert await problems(store) == []
+
+
+async def test_views_around_a_months_end_have_their_days_whichever_clock_is_ahead(
+    store: Store,
+) -> None:
+    """Two services whose clocks are eight seconds apart."""
+    begins = datetime.now(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    services = []
+    for seconds in (-4, 4):
+        clock = partial(int, (begins.timestamp() + seconds) * 1000)
+        moments = Moments(Calendar(ZoneInfo("UTC")), clock, 25)
+        service = Store(store.redis, prefix=store.keys.prefix, buckets=256, moment=moments)
+        await service.open()
+        services.append(service)
+    for behind in (0, 1, 0, 0, 1):
+        await services[behind].counters.add([("/a", "time", 1)])
+    assert await problems(services[0]) == []
+    # A view that was lost is found as before.
+    await store.redis.client.hincrby(store.keys.counts("time /a"), "time /a", 1)
+    found = await problems(services[0])
+    assert "views of '/a': 1 view without a day" in found
+
+
+async def test_views_of_a_time_without_statistics_are_no_problem(
+    make_site: Sites, store: Store
+) -> None:
+    site = await make_site()
+    await site.count("/a")
+    without = Store(store.redis, prefix=store.keys.prefix, buckets=store.keys.buckets)
+    await without.open()
+    await without.views_ever.doubt()
+    await without.counters.add([("/a", "time", 1)])
+    assert await site.count("/a") == 3
+    assert await problems(site.store) == []
+    # What the days have too many is none of that.
+    await store.redis.client.hincrby(store.keys.days("/a", this_month()), 1, 7)
+    assert await problems(site.store) == ["views of '/a': the days have 6 views too many"]
 
 
 async def test_counters_of_a_measurement_by_an_older_version_are_passed_over(

@@ -83,6 +83,9 @@ class Believed:
         for problem in list[str]():
             yield problem
 
+    async def undated_in(self) -> int:
+        return 0
+
 
 # What a restore makes again: the data set's id.
 ANEW = ("{site}:format",)

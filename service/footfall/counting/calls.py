@@ -106,12 +106,22 @@ class DatedCall(ChangeCall):
 
     def command(self, *, in_full: bool = False) -> Command:
         moment = self._moment = self._moment or self._clock()
+        day, missed = moment.day, self._visits.missed
         keys: list[bytes] = []
         args = [moment.packed]
         number = seen = 0
         for change, waiting in self._changes.items():
-            own = change.keys_on(moment.day)
+            own = change.keys_on(day)
             keys.append(own)
+            if change.is_one_view and len(waiting) == 1:
+                # As nearly always.
+                client = waiting[0][1]
+                if isinstance(client, Person) and (client.day != day or client.number in missed):
+                    self._visits.note(moment, [client.number] if client.renew(moment) else ())
+                args += (change.args, change.origin[0], client.noted)
+                seen += client.words
+                number += 1
+                continue
             noted, words = self._noted(change, waiting, moment)
             seen += words * change.size
             if change.is_rise:
@@ -125,7 +135,7 @@ class DatedCall(ChangeCall):
                 args.append(change.noted(1, change.origin[0] + NOBODY_SEEN) * more)
             number += change.size * (more + 1)
         self.size = number
-        first = next(iter(self._changes)).shares_on(moment.day)
+        first = next(iter(self._changes)).shares_on(day)
         return self._script.call(
             _KEYS_BEFORE + _KEYS_EACH * number,
             _ARGS_BEFORE + _ARGS_EACH * number + seen,
@@ -140,14 +150,6 @@ class DatedCall(ChangeCall):
         source, bot_of_page = change.origin
         if not change.is_view:
             return source + NOBODY_SEEN, 0
-        if len(waiting) == 1 and not bot_of_page:
-            # As nearly always.
-            client = waiting[0][1]
-            if isinstance(client, Person) and (
-                client.day != moment.day or client.number in self._visits.missed
-            ):
-                self._visits.note(moment, [client.number] if client.renew(moment) else ())
-            return source + client.noted, client.words
         people, bots = set[int](), list[bytes]()
         for _, client in waiting:
             if isinstance(client, Bot):

@@ -29,6 +29,7 @@ class PackedChange:
         "_parts",
         "args",
         "changes",
+        "is_one_view",
         "is_rise",
         "is_view",
         "keys",
@@ -60,6 +61,8 @@ class PackedChange:
         # Several of the same rise are made at once, and each still gets the count of its own.
         self.is_rise = self.size == 1 and changes[0][1] == 1
         self.is_view = any(name.startswith("time ") for name, _ in changes)
+        # And nothing says that it is by a bot, unless its client is one.
+        self.is_one_view = self.is_rise and self.is_view and not origin[1]
         self._each = packed if self.size > 1 else ()
         self._parts: list[tuple[list[int], PackedChange]] = []
         self._dated = 0, b""

@@ -2,7 +2,11 @@
 visitors and bots have had as many views?
 
 Looked at is the newest month of a page, if that is this one or the last: it begins with the count
-that there was, so the months before have no part in the sum.
+that there was, so the months before have no part in the sum. Around the end of a month a service
+whose clock is behind still counts in the one before: then the two months add up together.
+
+A service without statistics gives its views no day, and notes in which month it ran: in such a
+month views without a day are no problem.
 """
 
 import time
@@ -29,9 +33,12 @@ class ViewsCheck:
         self._data = data
         self._repair = repair
         self._months = _months_around(time.time())
+        # The last month in which views were counted that have no day.
+        self._undated_in = 0
 
     async def is_needed(self) -> bool:
         """Was anything kept lately? If not, no page has to be looked at."""
+        self._undated_in = await self._data.views_ever.undated_in()
         sizes = await self._sizes_of_site()
         return any(size or size is None for size in sizes.values())
 
@@ -70,8 +77,9 @@ class ViewsCheck:
                     yield f"views of {path!r}: they cannot be read"
                     continue
                 month = page.newest
-                if month and month.end != page.after:
-                    yield await self._told(path, month, page.after - month.end)
+                more = page.unexplained if month else 0
+                if month and (more < 0 or (more > 0 and self._undated_in < month.number)):
+                    yield await self._told(path, month, more)
                 for each in page.months.values():
                     for text in _impossible(each):
                         yield f"views of {path!r}: {text}"
@@ -85,7 +93,7 @@ class ViewsCheck:
             await self._data.views.undate(path, month.number, more)
             repaired = " (repaired)"
         views = number_of(abs(more), "view")
-        what = f"{views} have no day" if more > 0 else f"the days have {views} too many"
+        what = f"{views} without a day" if more > 0 else f"the days have {views} too many"
         return f"views of {path!r}: {what}{repaired}"
 
 

@@ -20,6 +20,8 @@ PAGES_A_TRIP = 50
 MAX_TRIES = 20
 # From the beginning of a month, as by the default of STATISTICS_MONTHS, for each 31 days.
 KEPT_MS = 26 * 31 * 86_400_000
+# Tomorrow, today and yesterday, since a site may be in another time zone.
+NOT_OVER = 3
 
 Line = dict[str, Any]
 Command = Sequence[object]
@@ -130,6 +132,9 @@ def _numbers_of_site(keys: Keys, site: Line) -> Iterator[Command]:
 def _day_of_site(keys: Keys, site: Line) -> Iterator[Command]:
     day = site["day"]
     yield from _kept(keys.sources(day), site["sources"], KEPT_MS)
+    if day in days_of_groups()[:NOT_OVER]:
+        # What is yet to come counts with it, in whichever share that is.
+        yield from _kept(keys.sources_in(0, day), site["sources"], HOURS_MS)
     if scores := [word for path, views in site["read"].items() for word in (views, path)]:
         yield "ZADD", keys.most_read(day), *scores
         if day:

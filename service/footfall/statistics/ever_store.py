@@ -8,6 +8,7 @@ adds the counters up.
 """
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from functools import partial
 
 from ..driver.client import RedisClient
@@ -17,6 +18,8 @@ from ..driver.scripts import Scripts
 from .numbered import number_or_0
 
 KNOWN = b"known"
+# A field of the data set's format.
+UNDATED_IN = "undated"
 
 
 class ViewsEver:
@@ -46,9 +49,19 @@ class ViewsEver:
             await self._redis.change(("SET", self._keys.ever, who, "NX"))
 
     async def doubt(self) -> None:
-        """Let nobody rely on the sums, as this process counts without keeping them."""
+        """Let nobody rely on the sums, as this process counts without keeping them; and note that
+        views of this month may have no day."""
         if await self.state() is not None:
             await self._redis.change(("DEL", self._keys.ever))
+        month = int(f"{datetime.now(UTC):%Y%m}")
+        if await self.undated_in() != month:
+            await self._redis.change(("HSET", self._keys.site("format"), UNDATED_IN, month))
+
+    async def undated_in(self) -> int:
+        """The last month, such as 202611, in which a service without statistics ran; 0 for none."""
+        key = self._keys.site("format")
+        (month,) = await self._redis.ask_masters(("HGET", key, UNDATED_IN))
+        return number_or_0(month)
 
     async def find(self, state: bytes) -> None:
         """Add up the counters of all groups, and vouch for the sums, unless another state comes

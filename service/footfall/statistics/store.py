@@ -35,9 +35,14 @@ class Month(NamedTuple):
     bots: Mapping[int, Counter[str]]
 
     @property
+    def growth(self) -> int:
+        """What was added to the count in it."""
+        return sum(self.days.values()) + self.undated
+
+    @property
     def end(self) -> int:
         """The count at its end."""
-        return self.base + sum(self.days.values()) + self.undated
+        return self.base + self.growth
 
 
 class PageViews(NamedTuple):
@@ -54,6 +59,18 @@ class PageViews(NamedTuple):
     @property
     def newest(self) -> Month | None:
         return self.months[max(self.months)] if self.months else None
+
+    @property
+    def unexplained(self) -> int:
+        """How many views its newest month lacks up to its count; less than 0 if it has too many.
+
+        The same together with the month before, if that explains more of them.
+        """
+        *earlier, newest = (self.months[each] for each in sorted(self.months))
+        alone = self.after - newest.end
+        if not earlier:
+            return alone
+        return min(alone, self.after - earlier[-1].end - newest.growth, key=abs)
 
 
 class Viewed(NamedTuple):

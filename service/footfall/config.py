@@ -405,7 +405,7 @@ class SiteSettings(OutboxSettings):
     )
     statistics_public: StatisticsPublic = env(
         "STATISTICS_PUBLIC",
-        "top",
+        "totals",
         one_of(*get_args(StatisticsPublic)),
         "What of the statistics is for everybody: totals; lists, too; all",
     )

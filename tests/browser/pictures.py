@@ -34,7 +34,8 @@ from .clients import CLIENTS
 from .visitor import Visitor, launched
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
-PATH = "/"
+# That of the demonstration page.
+PATH = "/.footfall-demo"
 SITE = "https://blog.example"
 READS = 18_402
 VOTES = (38, 12, 27, 4, 19)
@@ -235,7 +236,8 @@ def serving(redis: str, clock: Clock, blog: Blog) -> Iterator[str]:
         await store.create()
         await save_account(store, MARA)
         # Of years ago, so they are no views of today.
-        await store.counters.correct(PATH, "time", READS)
+        for type in ("time", "count"):
+            await store.counters.correct(PATH, type, READS)
         made = site_of(settings, store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of)
         clock.set(0)
         await made.statistics.begin()

@@ -74,6 +74,9 @@ class Demo:
         self.page.locator("#sort-order label", has_text=name).click()
 
 
+DEMO_PAGE = "/.footfall-demo"
+
+
 class Keeper:
     """An administrator, who makes the page of a service what it was before."""
 
@@ -91,12 +94,12 @@ class Keeper:
         return answer["data"]
 
     def clean(self) -> None:
-        page = self.ask("GET", "comment", params={"path": "/", "pageSize": 100})
+        page = self.ask("GET", "comment", params={"path": DEMO_PAGE, "pageSize": 100})
         if ids := [root["objectId"] for root in page["data"]]:
             self.ask("DELETE", "comment", json={"ids": ids})
-        (reads,) = self.ask("GET", "article", params={"path": "/"})
-        for _ in range(reads["time"]):
-            self.ask("POST", "article", json={"path": "/", "action": "desc"})
+        (reads,) = self.ask("GET", "article", params={"path": DEMO_PAGE, "type": "count"})
+        for _ in range(reads["count"]):
+            self.ask("POST", "article", json={"path": DEMO_PAGE, "type": "count", "action": "desc"})
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +132,7 @@ def busy_demo(service: Serving, visitor: Visitor) -> Demo:
 
 @pytest.fixture
 def write(served: Serving) -> Writer:
-    return Writer(served.url, "/")
+    return Writer(served.url, DEMO_PAGE)
 
 
 @pytest.mark.rare
@@ -145,6 +148,17 @@ def test_a_visit_is_counted_once_however_often_the_page_is_loaded(
     other.open()
     expect(other.reads).to_have_text("2")
     expect(other.page.locator("#read-label")).to_have_text("reads of this page")
+
+
+def test_who_opens_the_demonstration_reads_no_page_of_the_site(demo: Demo, keeper: Keeper) -> None:
+    def views() -> tuple[Any, Any]:
+        (front,) = keeper.ask("GET", "article", params={"path": "/"})
+        return front, keeper.ask("GET", "statistics/totals")["today"]["views"]
+
+    before = views()
+    demo.open()
+    expect(demo.reads).to_have_text("1")
+    assert views() == before
 
 
 def test_a_comment_appears_at_once_and_stays(demo: Demo) -> None:
@@ -232,7 +246,7 @@ def test_a_like_can_be_given_and_taken_back(
 def test_a_like_that_fails_says_so_where_it_was_given(start: Start, visitor: Visitor) -> None:
     served = start()
     demo = Demo(visitor, served.url)
-    Writer(served.url, "/")("likeable")
+    Writer(served.url, DEMO_PAGE)("likeable")
     demo.open()
     expect(demo.like("likeable")).to_have_text("0")
     served.stop()
@@ -374,7 +388,7 @@ def test_no_foreign_script_could_run(busy_demo: Demo) -> None:
 
 
 def test_nothing_sticks_out_on_a_phone(served: Serving, new_visitor: NewVisitor) -> None:
-    write = Writer(served.url, "/")
+    write = Writer(served.url, DEMO_PAGE)
     root = write(HARD_TO_SHOW, nick="N" * 100, link="https://example.com")
     write.reply(root, HARD_TO_SHOW, nick="A long name of many words " * 4)
     phone = new_visitor(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
@@ -402,7 +416,7 @@ def test_a_server_that_does_not_answer_is_asked_again_on_demand(
 ) -> None:
     served = start()
     demo = Demo(visitor, served.url)
-    Writer(served.url, "/")("there again")
+    Writer(served.url, DEMO_PAGE)("there again")
     demo.open()
     expect(demo.texts).to_have_text(["there again"])
     port = served.url.rpartition(":")[2]
@@ -431,7 +445,7 @@ def test_a_link_to_one_comment_leads_to_it(demo: Demo, write: Writer) -> None:
 def test_the_page_lists_what_the_site_was_read_for_this_week(
     start: Start, visitor: Visitor
 ) -> None:
-    service = start(STATISTICS="views", SITE_URL="https://blog.example")
+    service = start(STATISTICS="views", STATISTICS_PUBLIC="top", SITE_URL="https://blog.example")
     httpx.post(f"{service.url}/api/article", json={"path": "/a"})
     demo = Demo(visitor, service.url)
     demo.open()

@@ -98,12 +98,12 @@ async def test_the_demonstration_can_be_turned_off_and_the_snippets_stay(make_si
 @pytest.mark.parametrize(
     ("settings", "is_listed"),
     [
-        ({}, True),
+        ({}, False),
+        ({"STATISTICS_PUBLIC": "top"}, True),
         ({"STATISTICS_PUBLIC": "all"}, True),
-        ({"STATISTICS_PUBLIC": "totals"}, False),
-        ({"STATISTICS": "off"}, False),
+        ({"STATISTICS_PUBLIC": "top", "STATISTICS": "off"}, False),
         # Links would lead nowhere.
-        ({"SITE_URL": ""}, False),
+        ({"STATISTICS_PUBLIC": "top", "SITE_URL": ""}, False),
     ],
 )
 async def test_the_demonstration_lists_what_everybody_may_know(

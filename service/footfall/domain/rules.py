@@ -23,7 +23,7 @@ class AccountRules:
     registration: Registration = "open"
     setup_code: str = ""
     must_log_in: bool = False
-    statistics: StatisticsPublic = "top"
+    statistics: StatisticsPublic = "totals"
 
     def shows(self, level: StatisticsPublic) -> bool:
         """May everybody see as much of the statistics?"""

@@ -79,4 +79,5 @@ class KnownTotals:
         )
 
     async def _visitors_of(self, page: str) -> int:
-        return await self._statistics.visitors(page) if self._rules.shows("top") else 0
+        """Who asks knows the page: no list tells its path."""
+        return await self._statistics.visitors(page) if self._rules.shows("totals") else 0

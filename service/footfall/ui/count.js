@@ -55,6 +55,6 @@ const site = (name, of) => each(name, e =>
 	(totals = totals || ask('statistics/totals')).then(([t]) => put(e, of(t))))
 site('site-views', t => t?.views)
 site('site-comments', t => t?.comments)
-site('views-today', t => t?.today?.views)
+site('views-today', t => t?.today?.people ?? t?.today?.views)
 site('visitors-today', t => t?.today?.visitors)
 })(document).catch(() => {})

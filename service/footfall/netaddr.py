@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 Network = IPv4Network | IPv6Network
 T = TypeVar("T")
 
+# A /48 of IPv6 may do as much as so many homes, each of which has a /64.
+HOMES_IN_A_NETWORK = 32
 # The first bytes of an IPv4 address that a dual-stack socket shows as an IPv6 one.
 _MAPPED = bytes(10) + b"\xff\xff"
 

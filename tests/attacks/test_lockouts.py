@@ -342,6 +342,30 @@ async def test_new_counters_from_networks_of_ipv6(make_site: Sites) -> None:
     assert found[:30] + found[-1:] == [200] * 30 + [429]
 
 
+async def test_new_counters_in_one_request_of_each_network(make_site: Sites) -> None:
+    """Who: the same. What: fills COUNTER_LIMIT for good by one request from each of 65,536
+    addresses, none of which has ever owed anything. Instead: their /48 owes, and who comes with
+    another address of it learns so; others begin counters as before."""
+    site = await make_site(COUNTER_RATE="1000", NEW_COUNTER_RATE="0.01")
+
+    async def begun(address: str, n: int) -> int:
+        changes = [{"path": f"/{n}/{m}"} for m in range(200)]
+        forwarded = {"x-forwarded-for": address}
+        answer = await site.http.post("/api/article", json=changes, headers=forwarded)
+        await site.store.background.finished()
+        return answer.status_code
+
+    found = [await begun(f"2001:db8:8:{n:x}::1", n) for n in range(40)]
+    assert (found[0], found[-1]) == (200, 429)
+    # As many as thirty-two homes may at once, and what was on its way.
+    assert 30 <= found.count(200) <= 34
+    known = await site.http.post(
+        "/api/article", json={"path": "/0/0"}, headers={"x-forwarded-for": "2001:db8:8:ffff::1"}
+    )
+    assert known.json()["data"] == [{"time": 2}]
+    assert await begun("2001:db8:9::1", 100) == 200
+
+
 async def test_a_picture_of_a_log_in_by_another_service(make_site: Sites) -> None:
     """Who: the author of a comment on the service's own host. What: shows a picture whose address
     begins a log-in by another service, so that the one that its reader has begun ends nowhere.

@@ -18,14 +18,14 @@ class Line:
         async with self.queue.turn("first"):
             await self._may_go.wait()
 
-    async def ask(self, client: str, name: str = "") -> asyncio.Task[None]:
-        task = asyncio.create_task(self._take(client, name or client))
+    async def ask(self, client: str, name: str = "", cost: float = 1) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._take(client, name or client, cost))
         # It waits then.
         await asyncio.sleep(0)
         return task
 
-    async def _take(self, client: str, name: str) -> None:
-        async with self.queue.turn(client):
+    async def _take(self, client: str, name: str, cost: float) -> None:
+        async with self.queue.turn(client, cost):
             self.came.append(name)
             await asyncio.sleep(0)
 
@@ -39,6 +39,30 @@ async def test_each_client_that_waits_has_a_turn_before_one_has_two() -> None:
     line = Line()
     asked = [await line.ask(name[0], name) for name in ("a1", "a2", "a3", "b1", "b2", "c1")]
     assert await line.open(*asked) == ["a1", "b1", "c1", "a2", "b2", "a3"]
+
+
+async def test_what_is_short_waits_for_no_long_turns_of_others() -> None:
+    line = Line()
+    asked = [await line.ask(f"long {n}", cost=100) for n in range(32)]
+    asked += [await line.ask("short")]
+    assert (await line.open(*asked))[0] == "short"
+
+
+async def test_what_is_long_comes_however_many_short_turns_there_are() -> None:
+    """Two streams of clients, each of whom comes as the one before has had its turn."""
+    queue, came = FairQueue(), list[str]()
+
+    async def take(client: str, cost: float) -> None:
+        async with queue.turn(client, cost):
+            came.append(client)
+            await asyncio.sleep(0)
+
+    async def stream(name: str) -> None:
+        for n in range(200):
+            await take(f"{name} {n}", 1)
+
+    await asyncio.gather(stream("short"), stream("other"), take("long", 10))
+    assert 5 < came.index("long") < 60
 
 
 async def test_one_turn_is_taken_at_a_time() -> None:

@@ -1,9 +1,13 @@
 """How much one client, and all together, may have waiting."""
 
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
+from footfall.api.feeds import MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS
+from footfall.api.live import MAX_CLIENT_STREAMS, MAX_STREAMS
+from footfall.domain.renderer import Renderer
 from footfall.domain.shares import Client, Shares, client_of
 from footfall.errors import Busy, TooManyAtOnce
 from footfall.model import Account, Caller, Viewer
@@ -35,6 +39,43 @@ def test_what_is_done_leaves_nothing_behind() -> None:
         with pytest.raises(ZeroDivisionError), shares.room(by("guest", f"192.0.2.{n}"), 7):
             raise ZeroDivisionError
     assert (shares._taken, dict(shares._shares)) == (0, {})
+
+
+def test_a_network_of_ipv6_has_at_most_half_of_all_and_as_much_as_thirty_two_clients() -> None:
+    for shares, most in ((Shares(8, 1_000), 256), (Shares(8, 100), 50)):
+        let_in = 0
+        with ExitStack() as stack:
+            for n in range(65_536):
+                try:
+                    stack.enter_context(shares.room(by("", f"2001:db8:8:{n:x}::1"), 1))
+                except TooManyAtOnce:
+                    break
+                let_in += 1
+            assert let_in == most
+            stack.enter_context(shares.room(by("", "2001:db8:9::1"), 1))
+            stack.enter_context(shares.room(by("", "192.0.2.1"), 1))
+
+
+def test_the_table_of_bounds_says_what_a_client_and_a_network_may() -> None:
+    table = (Path(__file__).parents[2] / "docs/operations.md").read_text()
+    for what, shares in (
+        ("Characters of comments that wait, in a worker", Renderer().shares),
+        ("Feeds that wait, in a worker", Shares(MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS)),
+        (
+            "Pages that are watched (`/api/live`), in a worker",
+            Shares(MAX_CLIENT_STREAMS, MAX_STREAMS),
+        ),
+    ):
+        (cells,) = [line.split("|") for line in table.splitlines() if f"| {what} |" in line]
+        assert [cells[2].strip(), cells[3].split()[-1]] == [
+            f"{shares.each:,}",
+            f"{shares.of_network:,}",
+        ]
+
+
+def test_a_network_of_ipv6_takes_turns_as_one_client() -> None:
+    assert len({by("", f"2001:db8:8:{n:x}::1").turn for n in range(65_536)}) == 1
+    assert len({by("", f"192.0.2.{n}").turn for n in range(256)}) == 256
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ While it does, Redis is first asked whether the counters that it changes exist.
 import time
 
 from ..driver.script_calls import Rate
-from ..netaddr import Networks
+from ..netaddr import Networks, network_key
 
 # A full bucket holds the tokens of so many seconds.
 SAVED_SECONDS = 10
@@ -98,8 +98,8 @@ def _slot(client_key: str) -> int:
 class RateLimits:
     """An address may make `a_second` changes and `new_a_second` new counters; 0 means no limit.
 
-    `owing` has the clients that owe tokens for new counters, as far as this process knows, and
-    until when in seconds of the monotonic clock.
+    `owing` has the clients and the networks of IPv6 that owe tokens for new counters, as far as
+    this process knows, and until when in seconds of the monotonic clock.
     """
 
     def __init__(self, a_second: float, new_a_second: float, exempt: Networks) -> None:
@@ -123,7 +123,8 @@ class RateLimits:
         return self._exempt.limit_key_outside(address)
 
     def owes(self, client_key: str, wait_ms: int) -> None:
-        """Note that a client owes tokens for new counters for the next `wait_ms`; 0: for none."""
+        """Note that a client, or a /48, owes tokens for new counters for the next `wait_ms`; 0: for
+        none."""
         self.owing.pop(client_key, None)
         if wait_ms:
             if len(self.owing) >= MAX_KEPT_DEBTORS:
@@ -132,13 +133,16 @@ class RateLimits:
             self.owing[client_key] = time.monotonic() + wait_ms / 1000
 
     def wait_ms(self, client_key: str) -> int:
-        """How long a client still owes tokens; 0 if it owes none."""
-        until = self.owing.get(client_key)
+        """How long a client, or the /48 around it, still owes tokens; 0 if it owes none."""
+        return max(self._wait_ms(client_key), self._wait_ms(network_key(client_key)))
+
+    def _wait_ms(self, key: str) -> int:
+        until = self.owing.get(key)
         if until is None:
             return 0
         left = round((until - time.monotonic()) * 1000)
         if left <= 0:
-            del self.owing[client_key]
+            del self.owing[key]
         return max(0, left)
 
 

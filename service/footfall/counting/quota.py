@@ -17,7 +17,8 @@ from ..driver.client import RedisClient
 from ..driver.groups import of_all_groups
 from ..driver.keys import GROUPS, WEIGHTS, Keys, weight
 from ..driver.scripts import Scripts
-from ..store.cooldown import Cooldown
+from ..netaddr import network_key
+from ..store.cooldown import Cooldown, of_a_network
 from .clients import Client
 from .limits import RateLimits
 from .packed import PackedChange
@@ -180,3 +181,11 @@ class NewCounters:
                 limits.owes(key, waits[0])
 
         self._cooldown.owe(key, owed + new, allowance.rate, taken)
+        if network := network_key(key):
+            network_owes = partial(self._network_owes, limits, network)
+            self._cooldown.owe(network, owed + new, of_a_network(allowance.rate), network_owes)
+
+    @staticmethod
+    def _network_owes(limits: RateLimits, network: str, waits: list[int] | Exception) -> None:
+        if isinstance(waits, list):
+            limits.owes(network, waits[0])

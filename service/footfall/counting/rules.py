@@ -47,7 +47,7 @@ class Counting:
         key = client.key
         if key and not self.limits.covers(key, change.size):
             return self._pay(key, change.size, partial(self._paid, change, client, done))
-        if self.quota.is_full or key in self.limits.owing:
+        if self.quota.is_full or (self.limits.owing and self.limits.wait_ms(key)):
             self.background.start(self._change_known(change, client, done))
         else:
             self.counters.send(change, done, client)

@@ -1,12 +1,15 @@
-"""A queue that is served round robin: each client that waits gets one turn, then the next client.
+"""A queue in which clients share one worker fairly, by what their turns cost.
 
-However much one client asks for, another waits for one turn of each other client at most.
+However much one client asks for, another's short turn comes next: turns end in the order in which
+they would end if all clients that wait were served at the same time, each at the same pace (fair
+queueing, Demers, Keshav and Shenker 1989).
 """
 
 import asyncio
-from collections import deque
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from heapq import heappop, heappush
 
 
 class FairQueue:
@@ -14,25 +17,37 @@ class FairQueue:
 
     def __init__(self) -> None:
         self._is_taken = False
-        # Whose turn it is, or was last.
-        self._client = ""
-        # Client -> the turns that it waits for. The first client is the next one.
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        # The cost that each client would have been served by now.
+        self._served = 0.0
+        # Client -> when its last turn would end, by that measure, and how many it has here.
+        self._ends: dict[str, float] = {}
+        self._turns = Counter[str]()
+        # (when it would end, in which order they came, who waits for it)
+        self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._number = 0
 
     @asynccontextmanager
-    async def turn(self, client: str) -> AsyncIterator[None]:
-        if self._is_taken:
-            await self._wait(client)
-        else:
-            self._is_taken, self._client = True, client
+    async def turn(self, client: str, cost: float = 1) -> AsyncIterator[None]:
+        """`cost` in any unit, which is the same for all."""
+        end = max(self._served, self._ends.get(client, 0)) + cost
+        self._ends[client] = end
+        self._turns[client] += 1
         try:
-            yield
+            if self._is_taken:
+                await self._wait(end)
+            self._is_taken = True
+            try:
+                yield
+            finally:
+                self._served += cost / len(self._turns)
+                self._pass_on()
         finally:
-            self._pass_on()
+            self._leave(client)
 
-    async def _wait(self, client: str) -> None:
+    async def _wait(self, end: float) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(client, deque()).append(turn)
+        self._number += 1
+        heappush(self._waiting, (end, self._number, turn))
         try:
             await turn
         except asyncio.CancelledError:
@@ -43,16 +58,16 @@ class FairQueue:
 
     def _pass_on(self) -> None:
         """Give the turn away. It stays taken meanwhile, or a newcomer could be faster."""
-        # The client that had it is behind all who came meanwhile.
-        if self._client in self._waiting:
-            self._waiting[self._client] = self._waiting.pop(self._client)
         while self._waiting:
-            self._client = next(iter(self._waiting))
-            turns = self._waiting[self._client]
-            turn = turns.popleft()
-            if not turns:
-                del self._waiting[self._client]
+            _, _, turn = heappop(self._waiting)
             if not turn.done():
                 turn.set_result(None)
                 return
         self._is_taken = False
+
+    def _leave(self, client: str) -> None:
+        self._turns[client] -= 1
+        if not self._turns[client]:
+            del self._turns[client], self._ends[client]
+        if not self._turns:
+            self._served = 0

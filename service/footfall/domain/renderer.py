@@ -3,8 +3,8 @@
 There is one thread only, because Python runs one at a time, and each further one would slow the
 event loop down. With one, a view waits a few milliseconds while a comment of a second is rendered.
 
-Clients take turns, a text each, and each has a share of what may wait: one that sends many long
-texts at once waits for their own, and others for one of them at most.
+Clients take turns by the length of their texts, and each has a share of what may wait: one that
+sends many long texts at once waits for their own, and others for one of them at most.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class Renderer:
                 self._loaded_at = inf
             try:
                 work = partial(_make, text, ua, forbidden, pictures)
-                return await self.run(work, client)
+                return await self.run(work, client, len(text) + EACH_CHARACTERS)
             finally:
                 if is_first:
                     self._loaded_at = time.perf_counter()
@@ -74,12 +74,16 @@ class Renderer:
         """Of texts and user agents that nobody waits for."""
         made = list[RenderedText]()
         for piece in _pieces(texts):
-            made += await self.run(partial(_make_each, piece, pictures), BACKGROUND)
+            work = partial(_make_each, piece, pictures)
+            made += await self.run(work, BACKGROUND, PIECE_CHARACTERS)
         return made
 
-    async def run(self, work: Callable[[], T], client: Client) -> T:
-        """Do something that would hold the event loop up, when it is the client's turn."""
-        async with self._queue.turn(client.turn):
+    async def run(
+        self, work: Callable[[], T], client: Client, characters: int = PIECE_CHARACTERS
+    ) -> T:
+        """Do something that would hold the event loop up, for as long as so many characters would,
+        when it is the client's turn."""
+        async with self._queue.turn(client.turn, characters):
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def run_behind(self, work: Callable[[], T]) -> T:

@@ -1,7 +1,8 @@
 """Who counts as one client of what takes long, and how much of it each may have waiting.
 
 Where clients take turns (fair_queue.py), shares bound what waits: all of it, and each client's, so
-that one who asks for more than that is refused and others are not.
+that one who asks for more than that is refused and others are not. An IPv6 address stands for its
+/64, of which one line may have 65,536: their /48 takes turns as one client, and has a share, too.
 """
 
 from collections import Counter
@@ -11,17 +12,18 @@ from typing import NamedTuple
 
 from ..errors import Busy, TooManyAtOnce
 from ..model import Caller
-from ..netaddr import limit_key
+from ..netaddr import HOMES_IN_A_NETWORK, limit_key, network_key
 
 # When to come back, for whom something of theirs has to be done first.
 RETRY_MS = 1000
 
 
 class Client(NamedTuple):
-    """Who takes turns, and whose shares the work for them is of."""
+    """Who takes turns, whose shares the work for them is of, and in which network they are."""
 
     turn: str
     shares: tuple[str, ...]
+    network: str = ""
 
 
 # Whatever is done behind the requests: imports and mails take turns as one client.
@@ -31,17 +33,17 @@ BACKGROUND = Client("", ())
 def client_of(caller: Caller) -> Client:
     """All of an address take turns as one, however many accounts it has; and an account has one
     share, however many addresses it has. Administrators wait for no stranger at their address."""
-    account, address = caller.viewer.account, f"address {limit_key(caller.address)}"
-    if account is None:
-        return Client(address, (address,))
-    by_account = f"account {account.id}"
+    account, home = caller.viewer.account, limit_key(caller.address)
+    by_account = (f"account {account.id}",) if account else ()
     if caller.viewer.is_administrator:
-        return Client(by_account, (by_account,))
-    return Client(address, (address, by_account))
+        return Client("".join(by_account), by_account)
+    network = network_key(home)
+    return Client(f"address {network or home}", (f"address {home}", *by_account), network)
 
 
 class Shares:
-    """Room for `each` client and for all `together`, in whatever unit it is asked for.
+    """Room for `each` client and for all `together`, in whatever unit it is asked for. All of a
+    /48 have as much as HOMES_IN_A_NETWORK clients, and never more than half of it.
 
     What exceeds it is still let in if there is any room, so that nothing is too large.
     """
@@ -49,13 +51,17 @@ class Shares:
     def __init__(self, each: int, together: int) -> None:
         self.each = each
         self.together = together
+        self.of_network = min(HOMES_IN_A_NETWORK * each, max(each, together // 2))
         self._taken = 0
         self._shares = Counter[str]()
 
     @contextmanager
     def room(self, client: Client, size: int) -> Iterator[None]:
         """Taken during the block. Raises TooManyAtOnce if the client has no more, else Busy."""
-        if any(self._shares[each] >= self.each for each in client.shares):
+        network = client.network
+        if any(self._shares[each] >= self.each for each in client.shares) or (
+            network and self._shares[network] >= self.of_network
+        ):
             raise TooManyAtOnce(RETRY_MS)
         if self._taken >= self.together:
             raise Busy()
@@ -67,7 +73,7 @@ class Shares:
 
     def _take(self, client: Client, size: int) -> None:
         self._taken += size
-        for each in client.shares:
+        for each in (*client.shares, *filter(None, [client.network])):
             self._shares[each] += size
             if not self._shares[each]:
                 del self._shares[each]

@@ -16,12 +16,10 @@ from ..driver.keys import Keys
 from ..driver.script_calls import CountsCallback, Rate
 from ..driver.scripts import Scripts
 from ..errors import TooFast
-from ..netaddr import network_key
+from ..netaddr import HOMES_IN_A_NETWORK, network_key
 
 # A bucket so large that it never refuses: it lets an address owe any number of tokens.
 UNLIMITED_TOKENS = 1_000_000_000
-# A /48 may do as much as so many homes.
-HOMES_IN_A_NETWORK = 32
 
 # (key, rate)
 Bucket = tuple[str, Rate]
@@ -132,16 +130,13 @@ class Cooldown:
     def owe(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens for new counters, even more than there are: the address then owes them.
 
-        Passes [ms until it owes none] to `done`.
+        Passes [ms until it owes none] to `done`. An address, or a network by its name.
         """
-        buckets = [(self._keys.new_tokens(address), rate)]
-        if network := network_key(address):
-            buckets.append((self._keys.new_tokens(network), of_a_network(rate)))
-        for key, each in buckets:
-            unlimited = Rate(each.a_second, UNLIMITED_TOKENS)
-            self._batch.take_tokens(key, tokens, unlimited, _ignore)
-        # These are in the same script call, after the others.
-        self._take_all(buckets, 0, done)
+        unlimited = Rate(rate.a_second, UNLIMITED_TOKENS)
+        key = self._keys.new_tokens(address)
+        self._batch.take_tokens(key, tokens, unlimited, _ignore)
+        # This is in the same script call, after the other.
+        self._batch.take_tokens(key, 0, rate, done)
 
 
 def _ignore(waits: list[int] | Exception) -> None:

@@ -8,6 +8,7 @@ from footfall.errors import Duplicate, StoreUnavailable
 from footfall.store import undo as records
 from footfall.store.log import ModerationLog
 from footfall.store.moderation import Moderation
+from footfall.store.projections import UNDO_MS
 from tests.conftest import ADMIN, BOB, Site
 from tests.support.losing import catch_up, lost_replies
 
@@ -137,6 +138,24 @@ async def test_who_puts_back_and_ends_in_the_middle_leaves_it_to_others(site: Si
     assert 0 < left <= records.CLAIM_MS
     await undo_records.release(answer["undo"])
     await undone(site, answer)
+
+
+async def test_what_somebody_began_to_put_back_is_not_removed_when_its_minute_is_over(
+    site: Site,
+) -> None:
+    answer = await delete(site, await posted(site, "abc"))
+    assert await site.service.undo_records.claim(answer["undo"])
+    site.clock.now += 2 * UNDO_MS
+    await site.service.deletions.sweep_due(site.clock.now)
+    # It was cut off there, and somebody else goes on.
+    await site.service.undo_records.release(answer["undo"])
+    assert [*(await undone(site, answer)).values()] == ["done"] * 3
+    # What nobody has begun to put back is removed once that is over.
+    answer = await delete(site, await posted(site, "d"))
+    await site.store.redis.client.delete(site.store.keys.held_back)
+    site.clock.now += 2 * UNDO_MS
+    await site.service.deletions.sweep_due(site.clock.now)
+    assert [*(await undone(site, answer)).values()] == ["missing"]
 
 
 async def test_comments_that_were_changed_since_are_left_as_they_are(site: Site) -> None:

@@ -121,6 +121,9 @@ async def undo(site: Site, name: str, caller: Caller) -> tuple[str, BulkAction]:
     if not action.undo:
         raise Refused("This can not be undone any more")
 
+    # Those of its first steps would be gone before it is their turn.
+    await site.undo_records.hold(action.undo)
+
     async def steps() -> AsyncGenerator[bulk.BulkResult]:
         # The oldest comments first, since a reply needs its root.
         for each in reversed(action.undo):

@@ -158,6 +158,11 @@ class Keys:
         return self.site(f"read:{day}" if day else "read")
 
     @property
+    def held_back(self) -> str:
+        """Is something being put back, so that nothing is to be removed?"""
+        return self.site("undoing")
+
+    @property
     def ever(self) -> str:
         """Whether the sums of counters of views are right, or who asks
         (statistics/ever_store.py)."""

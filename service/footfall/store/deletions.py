@@ -91,15 +91,17 @@ class Deletions:
         return status_of(held) == "deleted"
 
     async def sweep_due(self, now_ms: int) -> None:
-        """Sweep the pages that wait for it. Raises StoreUnavailable."""
+        """Sweep the pages that wait for it; while something is put back (undo.py), nothing is
+        removed. Raises StoreUnavailable."""
         removals, totals = self._keys.site("removals"), self._keys.site("totals")
         due = ("ZRANGE", removals, "-inf", now_ms, "BYSCORE", "LIMIT", 0, MAX_PAGES)
-        (pages,) = await self._redis.ask_masters(due)
+        pages, held_back = await self._redis.ask_masters(due, ("GET", self._keys.held_back))
+        until_ms = 0 if held_back else now_ms - UNDO_MS
         for page in map(bytes.decode, pages):
             known, _ = await self._redis.change(
                 ("HGET", totals, page), ("ZADD", removals, "XX", now_ms + LEASE_MS, page)
             )
-            next_ms = await self.sweep(page, now_ms, now_ms - UNDO_MS)
+            next_ms = await self.sweep(page, now_ms, until_ms)
             keys = {"totals": totals, "removals": removals}
             await self._swept(**keys, page=page, known=known or b"", due=next_ms)
 
@@ -118,7 +120,8 @@ class Deletions:
             await self._go_on(self._hide, head + page, now_ms)
             if at <= until_ms:
                 await self._remove_all(page, head, until_ms)
-        await self._remove_orphans(page, until_ms)
+        if until_ms:
+            await self._remove_orphans(page, until_ms)
         (left,) = await self._redis.ask_masters(("ZRANGE", deleted, 0, 0, "WITHSCORES"))
         return next((round(at) + UNDO_MS for _, at in scored(left)), 0)
 

@@ -1,11 +1,12 @@
 """What can be put back for a minute: records of what moderators changed, by random names.
 
 A record stays until all of it was put back. Who does that claims it meanwhile, so that of two who
-ask at once one does; a claim ends by itself, since its process may end before it is done.
+ask at once one does; a claim ends by itself, since its process may end before it is done. Then
+somebody can go on for another minute, in which nothing is removed (deletions.py).
 """
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
@@ -36,7 +37,15 @@ class UndoRecords:
         is_mine, record = await self._redis.change(
             ("SET", self._claim(name), "", "NX", "PX", CLAIM_MS), ("GET", self._key(name))
         )
-        return record if is_mine else None
+        if not (is_mine and record):
+            return None
+        await self.hold([name])
+        return bytes(record)
+
+    async def hold(self, names: Sequence[str]) -> None:
+        """Keep these records for another UNDO_MS, and what they have been made of."""
+        longer = (("PEXPIRE", self._key(name), UNDO_MS) for name in names)
+        await self._redis.change(("SET", self._keys.held_back, 1, "PX", UNDO_MS), *longer)
 
     async def release(self, name: str) -> None:
         """Let somebody else claim it, who does the rest."""

@@ -148,6 +148,12 @@ class Refused(ServiceError, status=200, errno=1000):
     text = "Refused"
 
 
+class NotOver(Refused):
+    """Somebody does it right now."""
+
+    text = "This action is not over yet"
+
+
 class FieldTooLong(Refused):
     """`field` is the name of the parameter, `limit` is in characters."""
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import shutil
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -12,6 +14,7 @@ from footfall.driver.client import connect
 from footfall.driver.replies import OtherData
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
+from tests.conftest import ADMIN, Sites
 from tests.support.sentinels import Group, group
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
@@ -176,6 +179,40 @@ async def test_no_change_overtakes_the_check_of_a_new_connection(
     # Requests that were sent before the connection was known to be gone have another reason.
     assert OtherData in causes
     assert holds(server) == []
+
+
+async def test_what_was_deleted_comes_back_whole_though_redis_was_frozen_amid(
+    server: RealServer,
+) -> None:
+    store = Store(connect(server.url, timeout=0.3), prefix="t", buckets=256)
+    await store.create()
+    sites = Sites(store)
+    site = await sites()
+    ids = [(await site.post(f"{n}", url=f"/{n % 7}"))["objectId"] for n in range(60)]
+    deleted = (await site.send("DELETE", "/comment", {"ids": ids}, by=ADMIN))["data"]
+    assert await site.get("/comment", type="count") == 0
+    name, back, restore = deleted["undo"], 0, site.service.deletions.restore
+
+    async def frozen_amid(*words: Any) -> int | None:
+        nonlocal back
+        back += 1
+        if back == 20:
+            server.signal(signal.SIGSTOP)
+        return await restore(*words)
+
+    site.service.deletions.restore = frozen_amid  # type: ignore[method-assign, assignment]
+    answers = []
+    while name:
+        answer = await site.send("PUT", "/api/comment", {"undo": name}, by=ADMIN)
+        server.signal(signal.SIGCONT)
+        await asyncio.to_thread(wait_until, server.answers, "Redis to answer again")
+        answers.append(answer)
+        if answer["errno"] == 0:
+            name = answer["data"].get("undo")
+    assert "failed" in answers[0]["data"]["results"].values()
+    assert await site.get("/comment", type="count") == 60
+    await sites.close()
+    await store.redis.close()
 
 
 @pytest.fixture

@@ -91,6 +91,33 @@ async def test_threads_are_deleted_at_once_and_put_back_as_they_were(site: Site)
     assert (await site.send("POST", "/api/comment", draft))["errmsg"] == Duplicate.text
 
 
+async def test_a_decision_that_was_overtaken_changes_nothing_and_says_so(site: Site) -> None:
+    """Two moderators look at the same list, and the second one's is a minute old."""
+    ids = await posted(site, "abc")
+    await put(site, {"ids": ids, "status": "waiting"})
+    await put(site, {"ids": ids[:1], "status": "approved", "seen": ["waiting"]})
+    before = await everything(site)
+    stale = {"ids": ids[:2], "seen": ["waiting", "waiting"]}
+    answer = await put(site, {**stale, "status": "spam"})
+    assert answer["results"] == {ids[0]: "changed", ids[1]: "done"}
+    deleted = await site.send("DELETE", "/comment", stale, by=ADMIN)
+    assert deleted["data"]["results"] == {ids[0]: "changed", ids[1]: "changed"}
+    await undone(site, answer)
+    assert await everything(site) == before
+
+
+@pytest.mark.parametrize("seen", [["waiting"], "waiting", ["waiting", "gone"], [1, 2], {}])
+async def test_who_names_what_was_seen_names_it_for_each(site: Site, seen: object) -> None:
+    ids = await posted(site, "ab")
+    sent = {"ids": ids, "status": "spam", "seen": seen}
+    for method in ("PUT", "DELETE"):
+        answer = await site.send(method, "/api/comment", sent, by=ADMIN)
+        assert (answer["errno"], answer["errmsg"]) == (
+            1001,
+            {"seen": "seen need a status for each of ids"},
+        )
+
+
 async def test_an_undo_works_once(site: Site) -> None:
     answer = await delete(site, await posted(site, "a"))
     await undone(site, answer)
@@ -131,7 +158,8 @@ async def test_who_puts_back_and_ends_in_the_middle_leaves_it_to_others(site: Si
     answer = await delete(site, await posted(site, "a"))
     undo_records = site.service.undo_records
     assert await undo_records.claim(answer["undo"])
-    assert await undo_records.claim(answer["undo"]) is None
+    again = await site.send("PUT", "/api/comment", {"undo": answer["undo"]}, by=ADMIN)
+    assert again == {"errno": 1000, "errmsg": "This action is not over yet"}
     (left,) = await site.store.redis.ask(
         ("PTTL", site.store.keys.site(f"undoing:{answer['undo']}"))
     )

@@ -1,6 +1,6 @@
 """Changes of comments: likes by everybody, edits by authors, all else by administrators."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from orjson import Fragment
@@ -46,11 +46,12 @@ class Edit:
     fields: Values
     ids: tuple[str, ...] | None = None
     undo: str | None = None
+    seen: bulk.Seen = field(default_factory=dict)
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Edit":
-        like, name = found.get("like"), found.get("undo")
-        return cls(request.id, like, request.fields, _ids(request), name)
+        like, name, ids = found.get("like"), found.get("undo"), _ids(request)
+        return cls(request.id, like, request.fields, ids, name, _seen(request, ids))
 
 
 def _is_like(request: RawRequest) -> bool:
@@ -71,6 +72,12 @@ def _judge_ids(ids: object) -> None:
 
 
 _IDS = Texts("ids", "Comments", MAX_IDS, MAX_ID, _judge_ids)
+_SEEN = Given(
+    "seen",
+    "Of each of `ids`, the status that it was seen with; one that has another by now is left",
+    {"type": "array", "items": {"type": "string", "enum": [*STATUSES]}, "maxItems": MAX_IDS},
+    f"at most {MAX_IDS}",
+)
 _TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH)
 _OF_AUTHOR = (_TEXT,)
 _OF_MODERATOR = (
@@ -87,7 +94,7 @@ _UNDO = Fields(
 )
 EDIT = Shapes(
     (
-        Deferred(Edit.of, (_IDS, *_OF_MODERATOR), who=MODERATOR, when=_is_of_many),
+        Deferred(Edit.of, (_IDS, _SEEN, *_OF_MODERATOR), who=MODERATOR, when=_is_of_many),
         replace(_UNDO, who=MODERATOR, when=lambda request: "undo" in request.fields),
         Fields(
             Edit.of, (Flag("like", "Up or down by one"),), id=_ID_DOC, who=ANYBODY, when=_is_like
@@ -125,15 +132,25 @@ def _ids(request: RawRequest) -> tuple[str, ...] | None:
     return tuple(request.fields["ids"])
 
 
+def _seen(request: RawRequest, ids: tuple[str, ...] | None) -> bulk.Seen:
+    """Raises BadRequest."""
+    seen = request.fields.get("seen")
+    if seen is None or ids is None:
+        return bulk.ANY
+    if not isinstance(seen, list) or len(seen) != len(ids) or any(s not in STATUSES for s in seen):
+        raise BadRequest({"seen": "seen need a status for each of ids"})
+    return dict(zip(ids, seen, strict=True))
+
+
 async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> object:
-    fields = {name: value for name, value in parsed.fields.items() if name != "ids"}
+    fields = {name: value for name, value in parsed.fields.items() if name not in ("ids", "seen")}
     wanted = _wanted(fields, site, is_moderator=True)
     edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
     if edits:
         _require_one(ids, fields, edits)
         return (await bulk.edit(site, ids[0], wanted, caller))._asdict()
     outcome = await bulk.moderate(
-        site, ids, caller, status=wanted.status, is_pinned=wanted.is_pinned
+        site, ids, caller, status=wanted.status, is_pinned=wanted.is_pinned, seen=parsed.seen
     )
     return outcome._asdict()
 
@@ -186,20 +203,25 @@ class Delete:
 
     id: str
     ids: tuple[str, ...] | None
+    seen: bulk.Seen
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Delete":
-        return cls(request.id, found.get("ids"))
+        ids = found.get("ids")
+        return cls(request.id, ids, _seen(request, ids))
 
 
 DELETE = Shapes(
-    (Fields(Delete.of, (_IDS,), who=ADMINISTRATOR, when=_is_of_many), Fields(Delete.of, id=_ID_DOC))
+    (
+        Fields(Delete.of, (_IDS, _SEEN), who=ADMINISTRATOR, when=_is_of_many),
+        Fields(Delete.of, id=_ID_DOC),
+    )
 )
 
 
 async def delete(site: Site, parsed: Delete, caller: Caller) -> object:
     """Raises Unauthorized, Forbidden and Unavailable."""
     if parsed.ids is not None:
-        return (await bulk.delete(site, parsed.ids, caller))._asdict()
+        return (await bulk.delete(site, parsed.ids, caller, parsed.seen))._asdict()
     await moderation.delete(site, parsed.id, caller)
     return ""

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -26,6 +27,11 @@ MAX_AT_ONCE = 16
 
 # `failed`: Redis did not answer, so it may be done or not; `changed`: by somebody else since.
 Result = Literal["done", "unchanged", "missing", "changed", "failed"]
+
+
+# Comment -> the status that it was seen with, by who decides; what is missing here may have any.
+Seen = Mapping[str, Status]
+ANY: Seen = MappingProxyType({})
 
 
 class BulkResult(NamedTuple):
@@ -145,26 +151,26 @@ async def moderate(
     *,
     status: Status | None,
     is_pinned: bool | None = None,
-    only: Status | None = None,
+    seen: Seen = ANY,
 ) -> BulkResult:
-    """With `only` those that still have this status."""
+    """Those that still have the status that they were seen with."""
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
     shown = await site.comments.by_ids(known) if known else []
     found = {each.id: each for each in shown}
     results = await work.each(
-        list(found), lambda id: work.moderate(found[id], status, is_pinned, only)
+        list(found), lambda id: work.moderate(found[id], status, is_pinned, seen.get(id))
     )
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def delete(
-    site: Site, ids: Sequence[str], caller: Caller, *, only: Status | None = None
-) -> BulkResult:
-    """Each with its replies; with `only` those that still have this status."""
+async def delete(site: Site, ids: Sequence[str], caller: Caller, seen: Seen = ANY) -> BulkResult:
+    """Each with its replies, if it still has the status that it was seen with."""
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
     found = {each.id: each for each in await site.moderation.whole(known)}
     # The newest first, so that each is deleted by itself, and not with what it replies to.
-    results = await work.each(sorted(found, reverse=True), lambda id: work.delete(found[id], only))
+    results = await work.each(
+        sorted(found, reverse=True), lambda id: work.delete(found[id], seen.get(id))
+    )
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
@@ -178,7 +184,7 @@ async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> BulkResult:
 
 
 async def undo(site: Site, name: str, caller: Caller) -> BulkResult | None:
-    """Put back what a record holds; None if there is none, or no more, or somebody else does.
+    """Put back what a record holds; None if there is none, or no more. Raises NotOver.
 
     Where some of it failed, the record stays, and the result has its name: what was put back is
     found to be so the next time.

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from ..driver.replies import ErrorReply
-from ..errors import BadRequest, Refused, Unavailable
+from ..errors import BadRequest, NotOver, Refused, Unavailable
 from ..model import Caller, Status
 from ..store.ids import is_id
 from . import bulk, queue
@@ -95,9 +95,10 @@ async def begin(
         total, pieces = len(targets), _named(targets)
 
     async def one(ids: Sequence[str]) -> bulk.BulkResult:
+        seen = dict.fromkeys(ids, only) if only else bulk.ANY
         if deed == "deleted":
-            return await bulk.delete(site, ids, caller, only=only)
-        return await bulk.moderate(site, ids, caller, status=deed, only=only)
+            return await bulk.delete(site, ids, caller, seen)
+        return await bulk.moderate(site, ids, caller, status=deed, seen=seen)
 
     async def steps() -> AsyncGenerator[bulk.BulkResult]:
         async with aclosing(pieces):
@@ -117,7 +118,7 @@ async def undo(site: Site, name: str, caller: Caller) -> tuple[str, BulkAction]:
     """
     action = await look(site, name)
     if action.is_running:
-        raise Refused("This action is not over yet")
+        raise NotOver()
     if not action.undo:
         raise Refused("This can not be undone any more")
 
@@ -129,7 +130,7 @@ async def undo(site: Site, name: str, caller: Caller) -> tuple[str, BulkAction]:
         for each in reversed(action.undo):
             try:
                 result = await bulk.undo(site, each, caller)
-            except Unavailable:
+            except (Unavailable, NotOver):
                 result = bulk.BulkResult({}, each)
             if result:
                 yield result

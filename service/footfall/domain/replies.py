@@ -24,8 +24,8 @@ async def reply(
     draft = Draft(text, found[0].path, ua=ua, parent=id)
     stored, live = await publish(site, draft, caller, is_once=True)
     # What somebody else decides meanwhile stays.
-    only = found[0].status
-    return stored, live, await bulk.moderate(site, [id], caller, status="approved", only=only)
+    seen = {id: found[0].status}
+    return stored, live, await bulk.moderate(site, [id], caller, status="approved", seen=seen)
 
 
 async def preview(site: Site, text: str, caller: Caller) -> str:

@@ -30,7 +30,8 @@ export function progress(text, done, total) {
   place.classList.remove('is-error');
 }
 
-export const complain = (refusal) => tell(refusal.message, null, true);
+/** `again` undoes what this was, if it can be tried again. */
+export const complain = (refusal, again = null) => tell(refusal.message, again, true);
 
 /** Undo the last action, if it can be undone. */
 export function takeBack() {

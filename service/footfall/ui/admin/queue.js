@@ -197,9 +197,11 @@ async function decide(what, ids) {
   if (!isAdministrator) { await deleteOwn(ids[0]); return; }
   ids.forEach((id) => busy.add(id));
   try {
+    // Whoever decided meanwhile, in another tab or elsewhere, is not overruled by what is shown here.
+    const seen = ids.map((id) => list.rows.get(id).comment.status);
     const answer = what === 'delete'
-      ? await ask('DELETE', 'comment', { ids })
-      : await ask('PUT', 'comment', { ids, ...CHANGES[what] });
+      ? await ask('DELETE', 'comment', { ids, seen })
+      : await ask('PUT', 'comment', { ids, seen, ...CHANGES[what] });
     const { results } = answer;
     const done = ids.filter((id) => DONE.includes(results[id]));
     const left = ids.length - done.length;
@@ -278,7 +280,7 @@ async function undo(name, before, id) {
     }
     await settleFocus(true, id);
   } catch (refusal) {
-    complain(refusal);
+    complain(refusal, () => undo(name, before, id));
   }
 }
 

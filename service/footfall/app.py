@@ -233,9 +233,8 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
         partial(forwarded_address, trusted=process.trusted_proxies),
         tells_visitors=settings.statistics == "visitors",
     )
-    # Where nothing counts what is no view, its type is refused as Waline refuses unknown ones.
-    counts_no_views = settings.compat or settings.demo
-    types = settings.every_counter_type if counts_no_views else settings.counter_types
+    # Without another protocol a type that is unknown is refused as Waline does.
+    types = settings.every_counter_type if settings.compat else settings.counter_types
     return Counting(
         store.counters,
         store.counter_walk,

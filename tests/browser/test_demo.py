@@ -97,9 +97,9 @@ class Keeper:
         page = self.ask("GET", "comment", params={"path": DEMO_PAGE, "pageSize": 100})
         if ids := [root["objectId"] for root in page["data"]]:
             self.ask("DELETE", "comment", json={"ids": ids})
-        (reads,) = self.ask("GET", "article", params={"path": DEMO_PAGE, "type": "count"})
-        for _ in range(reads["count"]):
-            self.ask("POST", "article", json={"path": DEMO_PAGE, "type": "count", "action": "desc"})
+        (reads,) = self.ask("GET", "article", params={"path": DEMO_PAGE})
+        for _ in range(reads["time"]):
+            self.ask("POST", "article", json={"path": DEMO_PAGE, "action": "desc"})
 
 
 @pytest.fixture(scope="module")

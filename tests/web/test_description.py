@@ -43,7 +43,7 @@ async def test_every_operation_has_a_tag_that_the_description_names(make_site: S
 
 
 async def test_what_is_bounded_by_a_setting_has_its_bound(make_site: Sites) -> None:
-    site = await make_site(COMMENT_LENGTH="1000", COUNTER_TYPES="time,applause", DEMO="false")
+    site = await make_site(COMMENT_LENGTH="1000", COUNTER_TYPES="time,applause")
     paths = (await site.get("/openapi.json"))["paths"]
     bodies = paths["/api/comment"]["post"]["requestBody"]["content"]
     draft = bodies["application/json"]["schema"]["properties"]

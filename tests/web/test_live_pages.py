@@ -1,13 +1,15 @@
 """What watchers of pages are told, without HTTP."""
 
 from collections.abc import AsyncIterator, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
 
+from footfall.api.live import seen
 from footfall.domain import live
 from footfall.domain.live import LivePages
-from tests.conftest import Site
+from tests.conftest import ADMIN, Site, Sites
 
 ON = ("fake",)
 
@@ -20,7 +22,8 @@ async def pages(site: Site, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Li
         service.counting.counters,
         service.comments,
         service.process,
-        lambda path, views, version: b"%s %d" % (path.encode(), views),
+        partial(seen, service),
+        lambda path, views, comments: b"%s %d" % (path.encode(), views),
         lambda: bool(is_ending),
     )
     is_ending.append(True)
@@ -56,3 +59,41 @@ async def test_a_damaged_page_spoils_no_other(pages: LivePages, site: Site) -> N
     assert await anext(ben) == f"{other} 1".encode()
     await ann.aclose()
     await ben.aclose()
+
+
+async def test_watchers_learn_nothing_of_what_nobody_may_read(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither that a comment waits, nor when it came, nor that it was removed."""
+    monkeypatch.setattr(live, "PERIOD_SECONDS", 0.01)
+    site = await make_site(COMMENT_AUDIT="true")
+    service, is_ending = site.service, list[bool]()
+    pages = LivePages(
+        service.counting.counters,
+        service.comments,
+        service.process,
+        partial(seen, service),
+        lambda path, views, comments: b"%d %d" % (views, comments),
+        lambda: bool(is_ending),
+    )
+    watcher = pages.watch("/p")
+    told = [await anext(watcher)]
+    for then in ({"status": "approved"}, {"sticky": True}, {"status": "spam"}):
+        held = await site.post("held")
+        await site.count("/p")
+        told.append(await anext(watcher))
+        assert told[-1].split()[1] == told[-2].split()[1]
+        shown = await site.post(f"shown, {then}")
+        await site.send("PUT", f"/comment/{shown['objectId']}", {"status": "approved"}, by=ADMIN)
+        told.append(await anext(watcher))
+        await site.send("DELETE", f"/comment/{held['objectId']}", by=ADMIN)
+        await site.send("PUT", f"/comment/{shown['objectId']}", then, by=ADMIN)
+        if then != {"status": "approved"}:
+            told.append(await anext(watcher))
+        site.clock.now += 3_600_000
+    numbers = [int(each.split()[1]) for each in told]
+    # None is a time in ms.
+    assert max(numbers) < 2**48
+    is_ending.append(True)
+    await watcher.aclose()
+    await site.settled()

@@ -29,7 +29,7 @@ from ..http.params import (
     Form,
     RawRequest,
 )
-from ..http.response import Reply
+from ..http.response import Reply, tagged_by_body
 from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
@@ -144,11 +144,11 @@ async def first_page(site: Site, parsed: List) -> Reply:
 
 
 async def joined(site: Site, parsed: List) -> CachedAnswer:
-    """A page as the public sees it. Its ETag names the version that it was made of, and the salt,
-    which differs for each data set and each set of display options."""
+    """A page as the public sees it. Its ETag is of what it says: the version that it was made of
+    would tell when a comment came that waits."""
     found, data = await _listing(site, parsed, PUBLIC)
     body = parsed.dialect.content_envelope.body(data)
-    return CachedAnswer((found.version,), body, b'"%d-%b"' % (found.version, site.salt()))
+    return CachedAnswer((found.version,), *tagged_by_body(body))
 
 
 def kept_page(cache: PageCache, parsed: List, version: int) -> Reply | None:

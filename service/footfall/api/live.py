@@ -1,11 +1,14 @@
-"""GET /api/live?path=/a: the page's views, and the version of its comments, as Server-Sent Events.
+"""GET /api/live?path=/a: the page's views, and whether its comments have changed, as Server-Sent
+Events.
 
-Each event's data is `{"path": "/a", "time": 7, "comments": 3}`; the version is a number that rises
-with each change of the page's comments. For as long as a stream lasts it is a connection of its
-own, so there are only so many.
+Each event's data is `{"path": "/a", "time": 7, "comments": 3}`; `comments` is another number when
+everybody may read something else: a newest comment, a reply to it, or how many there are. For as
+long as a stream lasts it is a connection of its own, so there are only so many.
 """
 
 import asyncio
+from functools import partial
+from hashlib import blake2b
 
 import orjson
 from starlette.routing import BaseRoute, Route
@@ -19,7 +22,9 @@ from ..http.client import address_of, headers_of, is_allowed, is_own_page
 from ..http.params import MAX_PATH, MAX_URL, Form, parse_query
 from ..http.policy import Policy
 from ..http.response import NO_STORE, SHARED, Headers
-from ..model import Caller
+from ..model import ORDERS, Caller
+from .comments import List, common_page
+from .dialects import WALINE
 from .endpoint import failure, send_answer
 from .health import Health
 from .site import Page
@@ -27,6 +32,8 @@ from .site import Page
 PATH = "/api/live"
 # Streams of one address, and of all, in one worker.
 MAX_CLIENT_STREAMS, MAX_STREAMS = 8, 1_000
+# Roots that are looked at: as many as clients show at first.
+NEWEST = 10
 # When a browser comes back after a stream has ended.
 _BEGIN = b"retry: 3000\n\n"
 # A line that says nothing, so that proxies see that the connection is in use.
@@ -48,7 +55,12 @@ class Live:
         self._policy = policy
         self._shares = Shares(MAX_CLIENT_STREAMS, MAX_STREAMS)
         self._pages = LivePages(
-            site.counting.counters, site.comments, site.process, _event, lambda: health.is_draining
+            site.counting.counters,
+            site.comments,
+            site.process,
+            partial(seen, site),
+            _event,
+            lambda: health.is_draining,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,8 +125,16 @@ async def _send(send: Send, piece: bytes) -> None:
     await send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
-def _event(path: str, views: int, version: int) -> bytes:
-    return b"data: %b\n\n" % orjson.dumps({"path": path, "time": views, "comments": version})
+async def seen(site: Site, path: str, version: int) -> int:
+    """A number of the first part of a page's comments, as everybody may read it; exact in any
+    language."""
+    first = List(path, 1, NEWEST, ORDERS[0], WALINE)
+    body, _ = await common_page(site, first, version)
+    return int.from_bytes(blake2b(body, digest_size=6).digest())
+
+
+def _event(path: str, views: int, comments: int) -> bytes:
+    return b"data: %b\n\n" % orjson.dumps({"path": path, "time": views, "comments": comments})
 
 
 def live_routes(site: Site, policy: Policy, health: Health) -> list[BaseRoute]:

@@ -12,7 +12,7 @@ from ..callbacks import awaited
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.reads import PackedRead
-from ..model import NO_ORIGIN, Origin
+from ..model import NO_ORIGIN, NO_VIEWS, Origin
 from .batch import CounterBatcher
 from .packed import PackedChange, PackedNames
 
@@ -21,6 +21,14 @@ MAX_STEP_HASHES = 32
 MAX_STEP_FIELDS = 32
 # Hashes of one step of a search: with thirty million counters, some 200,000 of them.
 STEP_HASHES = 512
+
+
+# Whoever tries out the service has read no page of the site.
+DEMO_PAGE = "/.footfall-demo"
+
+
+def name_of(path: str, type: str) -> str:
+    return f"{NO_VIEWS if path == DEMO_PAGE and type == 'time' else type} {path}"
 
 
 class Counters:
@@ -46,7 +54,7 @@ class Counters:
     @staticmethod
     def names(paths: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
         """The counters of all types of the first path, then of the second, and so on."""
-        return tuple([f"{type} {path}" for path in paths for type in types])
+        return tuple([name_of(path, type) for path in paths for type in types])
 
     def reading(self, names: Sequence[str]) -> PackedRead:
         """What `fetch` takes."""
@@ -56,7 +64,7 @@ class Counters:
         self, changes: Sequence[tuple[str, str, int]], origin: Origin = NO_ORIGIN
     ) -> PackedChange:
         """What `send` takes, of (path, type, delta) each."""
-        named = [(f"{type} {path}", delta) for path, type, delta in changes]
+        named = [(name_of(path, type), delta) for path, type, delta in changes]
         return self._packed.change(named, origin)
 
     async def read(self, names: Sequence[str]) -> list[int]:

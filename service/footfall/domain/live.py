@@ -1,10 +1,13 @@
-"""Pages that somebody watches: their views, and the version of their comments, as both change.
+"""Pages that somebody watches: their views, and what everybody may read of their comments, as both
+change.
 
-However many watch a page, it is read once a second, together with all others that are watched.
+However many watch a page, it is read once a second, together with all others that are watched. Its
+version rises with comments that wait as well, and by the clock: it only says that there may be
+something new, and watchers are told nothing of it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
@@ -12,7 +15,7 @@ from ..callbacks import awaited
 from ..counting.rules import VIEWS
 from ..counting.store import Counters
 from ..driver.replies import ErrorReply
-from ..errors import StoreUnavailable
+from ..errors import Unavailable
 from ..store.comments import Comments
 from .process import Process
 
@@ -30,6 +33,9 @@ class _Page:
 
     def __init__(self) -> None:
         self.watchers = 0
+        # The version of its comments when they were looked at last, and what they were then.
+        self.version = -1
+        self.comments = 0
         self.shown: bytes | None = None
         self.changed = asyncio.Event()
 
@@ -42,19 +48,22 @@ class _Page:
 
 
 class LivePages:
-    """`show` makes what watchers are told, of a path, its views and its comments' version."""
+    """`seen` makes a number of what everybody may read of a page's comments, at least as new as a
+    version; `show` makes what watchers are told, of a path, its views and that number."""
 
     def __init__(
         self,
         counters: Counters,
         comments: Comments,
         process: Process,
+        seen: Callable[[str, int], Awaitable[int]],
         show: Callable[[str, int, int], bytes],
         is_ending: Callable[[], bool],
     ) -> None:
         self._counters = counters
         self._comments = comments
         self._start = process.background.start
+        self._seen = seen
         self._show = show
         self._is_ending = is_ending
         self._pages: dict[str, _Page] = {}
@@ -65,7 +74,7 @@ class LivePages:
         """What is shown of a page, whenever that changes, and STILL in between; it ends after a
         while, or with the service. Who reads it slowly misses what was in between.
 
-        Raises StoreUnavailable if the page cannot be read at first, ErrorReply if it is damaged.
+        Raises Unavailable if the page cannot be read at first, ErrorReply if it is damaged.
         """
         page = self._pages.setdefault(path, _Page())
         if not self._is_reading:
@@ -111,7 +120,7 @@ class LivePages:
             self._is_reading = False
 
     async def _read_again(self, path: str) -> None:
-        with suppress(StoreUnavailable, ErrorReply):
+        with suppress(Unavailable, ErrorReply):
             await self._read(path)
 
     async def _read(self, path: str) -> None:
@@ -119,5 +128,9 @@ class LivePages:
             self._counters.read([f"{VIEWS} {path}"]),
             awaited(partial(self._comments.fetch_version, path)),
         )
-        if page := self._pages.get(path):
-            page.show(self._show(path, count, version))
+        page = self._pages.get(path)
+        if page and page.version != version:
+            page.comments = await self._seen(path, version)
+            page.version = version
+        if page:
+            page.show(self._show(path, count, page.comments))

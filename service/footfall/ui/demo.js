@@ -6,7 +6,7 @@
 
 import { contentOf, linkTo, settle, spaced, tone, webAddress } from './comment_view.js';
 
-// A path that no page of a site has; a counter of the type `count` is no view of the site.
+// No page of a site has it, and its views are none of the site's.
 const PATH = '/.footfall-demo';
 const PAGE_SIZE = 10;
 const PATIENCE_MS = 20_000;
@@ -85,16 +85,16 @@ async function askWhoReads() {
 async function countVisit() {
   if (document.prerendering) await new Promise((go) => document.addEventListener('prerenderingchange', go, { once: true }));
   try {
-    const [{ count }] = await (isVisitCounted() ? ask(`article?path=${PATH}&type=count`) : countOnce());
-    part.readCount.textContent = number.format(count);
-    part.readLabel.textContent = count === 1 ? 'read of this page' : 'reads of this page';
+    const [{ time }] = await (isVisitCounted() ? ask(`article?path=${PATH}`) : countOnce());
+    part.readCount.textContent = number.format(time);
+    part.readLabel.textContent = time === 1 ? 'read of this page' : 'reads of this page';
   } catch {
     part.readLabel.textContent = 'reads: not known right now';
   }
 }
 
 async function countOnce() {
-  const counted = await ask('article', 'POST', { path: PATH, type: 'count', action: 'inc' });
+  const counted = await ask('article', 'POST', { path: PATH, type: 'time', action: 'inc' });
   write(sessionStorage, 'footfall-counted', true);
   return counted;
 }

@@ -7,7 +7,7 @@ import gzip
 import itertools
 import tracemalloc
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from io import BytesIO
@@ -34,6 +34,7 @@ from footfall.model import Comment, Origin
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.reports import Statistics
 from footfall.statistics.site_store import SiteNumbers
+from footfall.statistics.store import PageViews
 from footfall.store import Mismatch, Store, deletions
 from footfall.store.codec import parse_body, root_of
 from footfall.store.comments import Step
@@ -153,6 +154,27 @@ async def test_sources_of_the_day_of_a_restore_add_up(store: Store, target: Stor
     statistics = Statistics(target.views, target.site_views, Calendar(ZoneInfo("UTC")), now_ms, 25)
     today = statistics.today()
     assert await statistics.sources(today, today) == Counter({"news.example": 50})
+
+
+async def test_a_site_that_is_viewed_during_its_backup_was_never_viewed_more_today_than_ever(
+    store: Store, target: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(120):
+        await store.counters.add([(f"/{n}", "time", 1)])
+    of_pages = store.views.of_pages
+
+    async def viewed_meanwhile(paths: Sequence[str], months: Sequence[int]) -> list[PageViews]:
+        found = await of_pages(paths, months)
+        # Of these, and of those that were read before.
+        await store.counters.add([(f"/{n}", "time", 1) for n in range(120)])
+        return found
+
+    monkeypatch.setattr(store.views, "of_pages", viewed_meanwhile)
+    await restored(target, await taken(store))
+    ever = await target.views_ever.total()
+    today = sum((await target.site_views.shares()).hours.values())
+    assert ever is not None
+    assert 120 <= today <= ever
 
 
 async def test_how_often_a_restored_site_was_viewed_is_known_at_once(
@@ -473,6 +495,9 @@ async def test_comments_may_be_deleted_and_put_back_during_a_backup(
     there = await threads_of(target)
     assert there.items() <= threads.items()
     assert {*there.values()} <= {id for id, root in there.items() if id == root}
+    # What had to be read twice is one comment.
+    contents = verify(file, on_progress=silent)
+    assert f"{len(there) + len(contents.strays):,} comments" in str(contents.totals)
     assert {id for id in threads if threads[id] in stays} <= there.keys()
     assert before.isdisjoint(there.values())
 

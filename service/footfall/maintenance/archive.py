@@ -75,24 +75,38 @@ class Damaged(Exception):
     """The file is no backup, or is damaged."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Totals:
-    """How much a file contains. A comment that had to be read twice counts twice."""
+    """How much a file contains. In a file `comments` are its rows: a comment that had to be read
+    twice is two, and one when it is told.
+    """
 
     counters: int = 0
     pages: int = 0
     comments: int = 0
     accounts: int = 0
 
+    def __post_init__(self) -> None:
+        self._repeated = 0
+        # The lines of a page follow each other.
+        self._page, self._known = "", set[str]()
+
     def add(self, line: Line) -> None:
         self.counters += len(line.get("counters", ()))
         self.pages += line.get("end", False)
         self.comments += len(line.get("comments", ()))
         self.accounts += len(line.get("accounts", ()))
+        if "comments" in line:
+            if line["path"] != self._page:
+                self._page, self._known = line["path"], set()
+            ids = {row[0] for row in line["comments"]}
+            self._repeated += len(line["comments"]) - len(ids - self._known)
+            self._known |= ids
 
     def __str__(self) -> str:
+        comments = self.comments - self._repeated
         return (
-            f"{number_of(self.counters, 'counter')}, {number_of(self.comments, 'comment')} on "
+            f"{number_of(self.counters, 'counter')}, {number_of(comments, 'comment')} on "
             f"{number_of(self.pages, 'page')}, {number_of(self.accounts, 'account')}"
         )
 
@@ -129,17 +143,21 @@ def _proof(digest: blake2b) -> bytes:
 
 
 def lines(
-    file: BinaryIO, on_progress: OnShare | None = None, strays: set[str] | None = None
+    file: BinaryIO,
+    on_progress: OnShare | None = None,
+    strays: set[str] | None = None,
+    totals: Totals | None = None,
 ) -> Iterator[Line]:
     """The header, the content, and at last the totals, once the digest was checked.
 
     `file` is read from its beginning, unless it is a pipe; `on_progress` gets the share that was
-    read, and `strays` the ids of replies that are to be left out. Raises Damaged.
+    read, `strays` the ids of replies that are to be left out, and `totals`, which are empty, what
+    there is. Raises Damaged.
     """
     length = _rewound(file)
     digest = blake2b(digest_size=DIGEST_BYTES)
     last: Line | None = None
-    is_proved, totals = False, Totals()
+    is_proved, totals = False, totals or Totals()
     pages = _Pages(set() if strays is None else strays)
     number = 0
     for number, raw in enumerate(_unpacked(file), 1):

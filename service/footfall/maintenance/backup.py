@@ -69,15 +69,17 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
     is_seeded = data.format > 1
     hashes = list(keys.every_counts()) if is_seeded else await _buckets(data.redis, keys)
     months = await data.site_views.known_months() if is_seeded else []
+    if months:
+        # Before the pages' own: what is viewed meanwhile is in their counters, so the site's views
+        # of a day are never more than its views ever.
+        async for line in view_lines.lines_of_site(data, months):
+            yield line
     for first in range(0, len(hashes), KEYS_A_TRIP):
         on_progress("counters", first / len(hashes))
         part, seeded = hashes[first : first + KEYS_A_TRIP], keys if is_seeded else None
         async for counters in _counters(data.redis, part, seeded, complain):
             async for line in view_lines.lines_of_counters(data, counters, months):
                 yield line
-    if months:
-        async for line in view_lines.lines_of_site(data, months):
-            yield line
     names = await Pages.of(data)
     done, every = 0, iter(names)
     while group := list(islice(every, KEYS_A_TRIP)):

@@ -110,12 +110,12 @@ class Contents(NamedTuple):
 
 def verify(file: BinaryIO, *, on_progress: OnProgress) -> Contents:
     """Read a file to its end, and check each line as a restore does. Raises Damaged."""
-    strays = set[str]()
-    found = lines(file, lambda share: on_progress("reading the file", share), strays)
-    header = last = next(found)
-    for line in found:
-        last = line
-    return Contents(Totals(**last["totals"]), strays, header)
+    strays, totals = set[str](), Totals()
+    found = lines(file, lambda share: on_progress("reading the file", share), strays, totals)
+    header = next(found)
+    for _ in found:
+        pass
+    return Contents(totals, strays, header)
 
 
 def without(line: Line, strays: set[str]) -> Line:

@@ -138,11 +138,14 @@ async def test_when_pages_were_viewed_is_restored(make_site: Sites, target: Stor
     assert await target.views.of_pages(pages, months) == await views.of_pages(pages, months)
     assert (await report(target))[-1].endswith(" 0 problems")
     # The next view is one of the same day, and of the same hour.
+    file = await taken(site.store)
+    assert await differences(target, file) == []
     after = await Sites(target)("127.0.0.1")
     assert await after.count("/a") == 44
     hours = (await target.site_views.shares()).hours
     assert sum(hours.values()) == sum(shares.hours.values()) + 1
     assert (await report(target))[-1].endswith(" 0 problems")
+    assert "the site's views, visitors and bots differ" in await differences(target, file)
 
 
 async def test_sources_of_the_day_of_a_restore_add_up(store: Store, target: Store) -> None:

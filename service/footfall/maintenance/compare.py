@@ -4,7 +4,7 @@ Indexes are not compared, since check.py verifies them, nor are pages' versions,
 rise.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import BinaryIO
 
 from ..driver.keys import digest
@@ -56,27 +56,43 @@ async def compare(data: DataSet, file: BinaryIO, *, on_progress: OnProgress) -> 
 
 async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:
     """(name, difference) for everything in a line; the difference is "" if there is none."""
-    keys, ask = data.keys, data.redis.ask
+    parts = list[AsyncIterator[tuple[str, str]]]()
     if "counters" in line or "views" in line:
-        async for compared in _compared_counts(data, line):
+        parts.append(_compared_counts(data, line))
+    if "site_views" in line:
+        parts.append(view_lines.compared_of_site(data, line["site_views"]))
+    parts += (_compared_entries(data, kind, line[kind]) for kind in NAMES if line.get(kind))
+    if "unsubscribed" in line:
+        parts.append(_compared_unsubscribed(data, line["unsubscribed"]))
+    if "path" in line:
+        parts.append(_compared_page(data, line))
+    for part in parts:
+        async for compared in part:
             yield compared
-    elif kind := next((kind for kind in NAMES if line.get(kind)), ""):
-        what, wanted = NAMES[kind], line[kind]
-        key = {
-            "accounts": keys.accounts,
-            "credentials": keys.account("credentials"),
-            "bans": keys.site("bans"),
-        }[kind]
-        (found,) = await ask(("HMGET", key, *wanted))
-        for (id, body), there in zip(wanted.items(), found, strict=True):
-            yield f"{what} {id}", "" if there == body.encode() else "differs"
-    elif names := line.get("unsubscribed"):
-        (found,) = await ask(("SMISMEMBER", keys.site("unsubscribed"), *names))
+
+
+async def _compared_unsubscribed(
+    data: DataSet, names: Sequence[str]
+) -> AsyncIterator[tuple[str, str]]:
+    if names:
+        key = data.keys.site("unsubscribed")
+        (found,) = await data.redis.ask(("SMISMEMBER", key, *names))
         for name, is_there in zip(names, found, strict=True):
             yield f"unsubscribed {name}", "" if is_there else "is not there"
-    elif "path" in line:
-        async for compared in _compared_page(data, line):
-            yield compared
+
+
+async def _compared_entries(
+    data: DataSet, kind: str, wanted: Mapping[str, str]
+) -> AsyncIterator[tuple[str, str]]:
+    keys = data.keys
+    key = {
+        "accounts": keys.accounts,
+        "credentials": keys.account("credentials"),
+        "bans": keys.site("bans"),
+    }[kind]
+    (found,) = await data.redis.ask(("HMGET", key, *wanted))
+    for (id, body), there in zip(wanted.items(), found, strict=True):
+        yield f"{NAMES[kind]} {id}", "" if there == body.encode() else "differs"
 
 
 async def _compared_counts(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:

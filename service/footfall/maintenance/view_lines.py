@@ -3,6 +3,7 @@
 A page's count is read together with them: so they add up to it.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
@@ -70,17 +71,21 @@ async def lines_of_site(data: DataSet, months: Sequence[int]) -> AsyncIterator[L
     yield {
         "site_views": {"kept": kept.fields(), "shares": shares.fields(), "people": sorted(people)}
     }
-    for day in (100 * month + each for month in months for each in range(1, 32)):
-        (sources,) = await site.sources([day])
-        (read,) = await site.read([day])
-        if day in days_of_groups():
-            sources |= await site.shares_of_sources(day)
-            read |= await site.shares_of_read(day)
-        if sources or read:
-            yield {"site_views": {"day": day, "sources": sources, "read": read}}
-    (ever,) = await site.read([0])
-    if ever:
-        yield {"site_views": {"day": 0, "sources": {}, "read": ever}}
+    for day in (*(100 * month + each for month in months for each in range(1, 32)), 0):
+        found = await _of_day(data, day)
+        if found["sources"] or found["read"]:
+            yield {"site_views": found}
+
+
+async def _of_day(data: DataSet, day: int) -> Line:
+    """From where visitors came on a day, and which pages were read most; of day 0, ever."""
+    site = data.site_views
+    (sources,) = await site.sources([day]) if day else [Counter[str]()]
+    (read,) = await site.read([day])
+    if day in days_of_groups():
+        sources |= await site.shares_of_sources(day)
+        read |= await site.shares_of_read(day)
+    return {"day": day, "sources": sources, "read": read}
 
 
 def _packed(page: PageViews) -> Line:
@@ -161,6 +166,22 @@ def _left_ms(month: str) -> int:
 
 def _begun_ms(month: str) -> float:
     return datetime(int(month[:4]), int(month[4:]), 1, tzinfo=UTC).timestamp() * 1000
+
+
+async def compared_of_site(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:
+    """The same for the site's numbers in such a line."""
+    if "day" in line:
+        day, there = line["day"], await _of_day(data, line["day"])
+        for kind, name in (("sources", "sources"), ("read", "most read pages")):
+            wanted = +Counter[str](line[kind])
+            yield f"{name} of {day or 'ever'}", "" if wanted == +there[kind] else "differ"
+        return
+    # Whatever was kept since of what only shares had.
+    months = sorted({int(_month(field)) for field in line["kept"] | line["shares"]})
+    kept, shares = await data.site_views.kept(months), await data.site_views.shares()
+    found = Counter(kept.fields()) | Counter(shares.fields())
+    wanted = Counter(line["kept"]) | Counter(line["shares"])
+    yield "the site's views, visitors and bots", "" if found == wanted else "differ"
 
 
 async def compared(data: DataSet, pages: Mapping[str, Any]) -> AsyncIterator[tuple[str, str]]:

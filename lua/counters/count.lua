@@ -73,10 +73,27 @@ local function note_read(index, path, known, views)
   end
 end
 
+-- Those that have sent fewest make room: strangers can name any number of hosts, each of them once.
+local function drop_rarest()
+  local words, least, dropped = redis.call('HSCAN', sources, 0, 'COUNT', MOST_SOURCES)[2], math.huge, 0
+  for i = 1, #words, 2 do
+    if words[i] ~= '' then
+      least = math.min(least, tonumber(words[i + 1]) or 0)
+    end
+  end
+  for i = 1, #words, 2 do
+    if words[i] ~= '' and (tonumber(words[i + 1]) or 0) == least then
+      redis.call('HDEL', sources, words[i])
+      dropped = dropped + least
+    end
+  end
+  redis.pcall('HINCRBY', sources, '', dropped)
+end
+
 local function note_source(host, views)
   local is_new = redis.pcall('HEXISTS', sources, host) == 0
-  if is_new and redis.call('HLEN', sources) >= MOST_SOURCES then
-    host = ''
+  if is_new and redis.call('HLEN', sources) > MOST_SOURCES then
+    drop_rarest()
   end
   if redis.pcall('HINCRBY', sources, host, views) == views then
     redis.call('PEXPIRE', sources, hours_ms)

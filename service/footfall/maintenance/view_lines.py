@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
-from ..driver.keys import Keys
+from ..driver.keys import GROUPS, Keys
 from ..statistics.calendar import DAY_MS
 from ..statistics.moments import HOURS_MS
 from ..statistics.most_read import KEPT_DAYS
@@ -138,8 +138,10 @@ def _day_of_site(keys: Keys, site: Line) -> Iterator[Command]:
     day = site["day"]
     yield from _kept(keys.sources(day), site["sources"], KEPT_MS)
     if day in days_of_groups()[:NOT_OVER]:
-        # What is yet to come counts with it, in whichever share that is.
-        yield from _kept(keys.sources_in(0, day), site["sources"], HOURS_MS)
+        # What is yet to come counts with it. A share has room for so many.
+        ranked = [*site["sources"].items()]
+        for group in range(GROUPS):
+            yield from _kept(keys.sources_in(group, day), dict(ranked[group::GROUPS]), HOURS_MS)
     if scores := [word for path, views in site["read"].items() for word in (views, path)]:
         yield "ZADD", keys.most_read(day), *scores
         if day:

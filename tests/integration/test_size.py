@@ -218,5 +218,5 @@ def test_without_the_right_to_measure_memory_the_service_starts_and_does_not_say
         with serving(own / "s", REDIS_URL=url) as served:
             assert httpx.get(f"{served.url}/article?path=/a").json() == 1
             scraped = httpx.get(f"{served.url}/metrics")
-            assert (scraped.status_code, "footfall_counter" in scraped.text) == (200, False)
+            assert (scraped.status_code, "footfall_counters " in scraped.text) == (200, False)
             assert held(served) == ""

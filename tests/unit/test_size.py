@@ -54,3 +54,15 @@ async def test_what_began_before_two_readings_at_once_is_not_taken_off_twice() -
     assert not quota.is_full
     quota.began(1)
     assert quota.is_full
+
+
+async def test_the_owner_hears_of_the_limit_long_before_it_is_reached() -> None:
+    numbers, unused = SlowNumbers(), cast(Any, None)
+    numbers.is_known.set()
+    for limit, says in ((200, ""), (110, "82%"), (90, "100%"), (60, "150%")):
+        quota = CounterQuota(unused, unused, cast(CounterNumbers, numbers), limit)
+        assert quota.warning == ""
+        await quota.read()
+        assert says in quota.warning
+        assert bool(quota.warning) is bool(says)
+        assert ("are refused:" in quota.warning) is (limit <= 90)

@@ -233,6 +233,11 @@ class Figures(Collector):
             )
 
     def _stored(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(
+            "footfall_counter_limit_used_ratio",
+            "The share of COUNTER_LIMIT that counters take; 0 without a limit",
+            self._site.counting.quota.used,
+        )
         size = self._site.scale.reading
         if size is None:
             return

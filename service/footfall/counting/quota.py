@@ -18,11 +18,14 @@ from ..driver.groups import of_all_groups
 from ..driver.keys import GROUPS, WEIGHTS, Keys, weight
 from ..driver.scripts import Scripts
 from ..netaddr import network_key
+from ..plurals import number_of
 from ..store.cooldown import Cooldown, of_a_network
 from .clients import Client
 from .limits import RateLimits
 from .packed import PackedChange
 
+# From this share of the limit on, the owner is warned.
+ALMOST_FULL = 0.8
 # At the limit the numbers are read again at most that often.
 FULL_FRESH_SECONDS = 1.0
 
@@ -116,11 +119,26 @@ class CounterQuota:
         self._read_at = -math.inf
         # True if the quota may be used up, by what this process knows; `allows` makes sure.
         self.is_full = False
+        # The share of the limit that was used when it was read last, and by how many counters.
+        self.used = 0.0
+        self._number = 0
 
     def began(self, weight: int) -> None:
         """Note that this process has made new counters of this weight."""
         self._begun += weight
         self.is_full = self._limit > 0 and self._most <= self._begun
+
+    @property
+    def warning(self) -> str:
+        """What the owner should know long before the limit is reached; "" while there is room."""
+        if self.used < ALMOST_FULL:
+            return ""
+        what = "are refused" if self.used >= 1 else "will be refused when it is full"
+        return (
+            f"{number_of(self._number, 'counter')} take {self.used:.0%} of COUNTER_LIMIT, and new "
+            f"ones {what}: `footfall counters list` shows what they are, and `footfall counters "
+            "prune --below 2` removes those that were raised once"
+        )
 
     async def allows(self, names: Sequence[str]) -> bool:
         """Is there room for these counters, or do all exist already? Raises StoreUnavailable."""
@@ -146,6 +164,7 @@ class CounterQuota:
         begun = self._begun
         counted = await self._numbers.total()
         self._most = begun + self._limit - counted.weight
+        self.used, self._number = counted.weight / self._limit, counted.number
         self.began(0)
 
 

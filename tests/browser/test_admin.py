@@ -286,6 +286,23 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     assert visitor.alerts
 
 
+def test_pages_that_are_read_most_are_found_before_all_counters_are_gone_through(
+    owner: Owner, visitor: Visitor
+) -> None:
+    httpx.post(f"{owner.url}/api/article", json=[{"path": "/Known-at-once"}] * 9)
+    page = visitor.page
+    # As if there were thirty million of them.
+    page.route("**/counters?*", lambda route: None)
+    page.goto(f"{owner.url}/ui/counters")
+    page.get_by_role("searchbox").fill("known-at")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("row").filter(has_text="/Known-at-once")).to_contain_text("9")
+    page.get_by_role("searchbox").fill("something else")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    expect(page.get_by_text("No counter is like that")).to_be_hidden()
+
+
 @pytest.mark.rare
 def test_a_counter_is_corrected_and_the_other_pages_fit_a_phone(
     owner: Owner, visitor: Visitor

@@ -52,18 +52,29 @@ async function search(words, type) {
   if (mine === walk) idle();
 }
 
+/** The pages read most are known at once; all others come while the counters are gone through. */
 async function goThrough(mine, keyword, type) {
-  let found = [];
+  let found = type === 'time' || !type ? await mostRead(keyword) : [];
   let after = 0;
+  if (mine !== walk) return;
   progress.hidden = stop.hidden = false;
+  body.replaceChildren(...found.map(row));
   do {
     const part = await ask('GET', `counters?${query({ keyword, type, after })}`);
     if (mine !== walk) return;
-    found = [...found, ...part.data].sort((a, b) => b.count - a.count).slice(0, SHOWN);
+    const each = new Map([...found, ...part.data].map((counter) => [`${counter.type} ${counter.path}`, counter]));
+    found = [...each.values()].sort((a, b) => b.count - a.count).slice(0, SHOWN);
     progress.value = part.share;
     ({ after } = part);
-    show(found);
+    // That there is none is known at the end alone.
+    if (found.length || !after) show(found);
   } while (after);
+}
+
+async function mostRead(keyword) {
+  const { pages } = await ask('GET', `statistics/top?${query({ by: 'views', days: 0, count: SHOWN })}`).catch(() => ({ pages: [] }));
+  return pages.filter(({ path }) => path.toLowerCase().includes(keyword.toLowerCase()))
+    .map(({ path, views }) => ({ path, type: 'time', count: views }));
 }
 
 function idle() {

@@ -334,7 +334,7 @@ TODAY = {"views": 5, "people": 4, "visitors": 3}
 @pytest.mark.parametrize(
     ("answer", "texts"),
     [
-        ({"data": {"views": 70, "comments": 6, "today": TODAY}}, ["70", "6", "5", "3"]),
+        ({"data": {"views": 70, "comments": 6, "today": TODAY}}, ["70", "6", "4", "3"]),
         ({"data": {"views": 70, "comments": 6}}, ["70", "6", "c", "d"]),
         (
             {

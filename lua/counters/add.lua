@@ -1,8 +1,8 @@
 -- Change many counters in one step, none of them below zero.
 --
--- KEYS    counts...   hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
---                           and {c}:numbers, kind of such a hash -> how many counters the group has in those
--- ARGV    changes...  text  field and delta, in turn, one pair a change
+-- KEYS    counts...[2]   hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
+--                              and {c}:numbers, kind of such a hash -> how many counters the group has in those
+-- ARGV    changes...[2]  text  of each change in turn: field, delta
 -- RETURNS counts            the new values, in the order of the changes
 -- INCLUDE kind_of change
 -- COST    O(changes)

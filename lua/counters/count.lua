@@ -2,7 +2,7 @@
 --
 -- KEYS    site        hash  {c}:site, a share of the site: hour -> views, "b<day> <class>" -> views by bots
 --         sources     hash  {c}:sources:<day>, a share of them: host -> views that came from there
---         counts...   hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
+--         counts...[7]  hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
 --                           {c}:numbers, kind of such a hash -> how many counters the group has in those,
 --                           and views -> the sum of its counters of views; {c}:hours:<page>, hour -> views;
 --                           {c}:days:<page>:<month>, day -> views, v<day> -> visitors, with base, the count before
@@ -17,7 +17,7 @@
 --         hours_ms    int   for which hours, and what is kept of a day apart from its numbers, are kept
 --         days_ms     int   for which the month is kept
 --         day_ms      int   for which visitors' numbers are kept
---         changes...  text  of each change in turn: field, delta, the host from where its views came or "", how
+--         changes...[5]  text  of each change in turn: field, delta, the host from where its views came or "", how
 --                           many people there are and how many bots; people's numbers; bots' classes
 -- RETURNS counts            the new values, in the order of the changes
 -- INCLUDE kind_of change note_day sketch note_visitors
@@ -28,8 +28,8 @@ local site, sources, counts = KEYS[1], KEYS[2], KEYS
 local day, date, hour, oldest, hours_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local days_ms, day_ms, changes = ARGV[6], ARGV[7], ARGV
 
--- Keys before the first change, and arguments; how many keys a change has.
-local KEYS_BEFORE, ARGV_BEFORE, WIDTH = 2, 7, 7
+-- Before the first change, and of each.
+local KEYS_BEFORE, KEYS_EACH, ARGV_BEFORE, ARGV_EACH = 2, 7, 7, 5
 local MOST_HOURS = 200
 -- Visitors of a page and day that are known one by one.
 local MOST_VISITORS = 10000
@@ -106,11 +106,11 @@ local answers, total = {}, 0
 local last
 last = ARGV_BEFORE
 
-for i = 1, (#counts - KEYS_BEFORE) / WIDTH do
-  local at = KEYS_BEFORE + WIDTH * (i - 1)
+for i = 1, (#counts - KEYS_BEFORE) / KEYS_EACH do
+  local at = KEYS_BEFORE + KEYS_EACH * (i - 1)
   local name, delta, source = changes[last + 1], changes[last + 2], changes[last + 3]
   local people, bots = tonumber(changes[last + 4]), tonumber(changes[last + 5])
-  last = last + 5
+  last = last + ARGV_EACH
   local count, added = change(counts[at + 1], counts[at + 2], name, delta)
   answers[i] = count
   if added ~= 0 and string.sub(name, 1, 5) == 'time ' then

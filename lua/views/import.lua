@@ -3,7 +3,7 @@
 -- KEYS    files       hash  {c}:files:<month>  file -> how many of its lines were added to the pages of this group
 --         numbers     hash  {c}:numbers  kind of hash -> how many counters the group has in those, and views ->
 --                           the sum of its counters of views
---         pages...    hash  of each change in turn: {c}:days:<page>:<month>, as count.lua keeps it; those of the last
+--         pages...[5] hash  of each change in turn: {c}:days:<page>:<month>, as count.lua keeps it; those of the last
 --                           month and of this one; {c}:bots:<page>:<month>, "<day> <class>" -> views; and {c}:counts
 --                           or {c}:long, which has the page's counter
 -- ARGV    file        text  its digest
@@ -24,7 +24,7 @@ local files, numbers, pages = KEYS[1], KEYS[2], KEYS
 local file, before, after, kept_ms, counts, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
 
 -- Keys before the first change; how many keys a change has.
-local KEYS_BEFORE, WIDTH = 2, 5
+local KEYS_BEFORE, KEYS_EACH = 2, 5
 
 -- pcall here and below, because a damaged page must not stop the others.
 local function number_in(index, field)
@@ -73,8 +73,8 @@ local read = 5
 -- What was added to counters.
 local total = 0
 
-for i = 1, (#pages - KEYS_BEFORE) / WIDTH do
-  local at = KEYS_BEFORE + WIDTH * (i - 1)
+for i = 1, (#pages - KEYS_BEFORE) / KEYS_EACH do
+  local at = KEYS_BEFORE + KEYS_EACH * (i - 1)
   local days, last, current, bots, counter = pages[at + 1], pages[at + 2], pages[at + 3], pages[at + 4], pages[at + 5]
   local name, day, views = changes[read + 1], changes[read + 2], tonumber(changes[read + 3])
   local visitors, month_ms, classes = tonumber(changes[read + 4]), changes[read + 5], tonumber(changes[read + 6])

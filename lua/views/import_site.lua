@@ -6,7 +6,7 @@
 --         before      int   lines of it that were added before
 --         after       int   lines of it that are added then
 --         kept_ms     int   for which that is remembered
---         changes...  text  of each change in turn: what becomes of a number that is there (add, most, or add and,
+--         changes...[4] text of each change in turn: what becomes of a number that is there (add, most, or add and,
 --                           beyond MOST_SOURCES fields, to the rest: source), field, number, for how many ms the
 --                           hash is kept
 -- RETURNS OK                they are added
@@ -18,7 +18,7 @@ local files, sums = KEYS[1], KEYS
 local file, before, after, kept_ms, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
 
 -- Keys before the first change, and arguments; how many arguments a change has.
-local KEYS_BEFORE, ARGV_BEFORE, WIDTH = 1, 4, 4
+local KEYS_BEFORE, ARGV_BEFORE, ARGV_EACH = 1, 4, 4
 -- Hosts of a day; the rest has the name "".
 local MOST_SOURCES = 1000
 
@@ -46,7 +46,7 @@ local function set_most(index, field, number)
 end
 
 for i = 1, #sums - KEYS_BEFORE do
-  local sum, at = sums[KEYS_BEFORE + i], ARGV_BEFORE + WIDTH * (i - 1)
+  local sum, at = sums[KEYS_BEFORE + i], ARGV_BEFORE + ARGV_EACH * (i - 1)
   local how, field, number, sum_ms = changes[at + 1], changes[at + 2], changes[at + 3], changes[at + 4]
   if how == 'most' then
     set_most(sum, field, number)

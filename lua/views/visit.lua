@@ -1,6 +1,6 @@
 -- Note who has viewed the site on a day, whatever pages.
 --
--- KEYS    shares...   hash  of each visitor in turn: {c}:site, v<day> -> visitors; and {c}:visitors:<day>, a set of
+-- KEYS    shares...[2]  hash  of each visitor in turn: {c}:site, v<day> -> visitors; and {c}:visitors:<day>, a set of
 --                           their numbers, or a sketch of them
 -- ARGV    field       text  such as v20261123
 --         day_ms      int   for which visitors' numbers are kept
@@ -13,12 +13,12 @@
 local shares = KEYS
 local field, day_ms, visitors = ARGV[1], ARGV[2], ARGV
 
-local ARGV_BEFORE, WIDTH = 2, 2
+local ARGV_BEFORE, KEYS_EACH = 2, 2
 -- Visitors of a share that are known one by one: half a million of the site.
 local MOST_VISITORS = 2000
 
 for i = 1, #visitors - ARGV_BEFORE do
-  local at = WIDTH * (i - 1)
+  local at = KEYS_EACH * (i - 1)
   note_visitors(shares[at + 2], shares[at + 1], field, MOST_VISITORS, {visitors[ARGV_BEFORE + i]})
 end
 return 0

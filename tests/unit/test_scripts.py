@@ -48,6 +48,18 @@ def test_the_first_lines_bind_keys_and_arguments_to_the_headers_names(name: str)
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_script_counts_positions_as_its_header_does(name: str) -> None:
+    header, said = parse_header(SOURCES[name]), dict[str, int]()
+    for names, numbers in re.findall(r"^local ([A-Z_, ]+) = ([\d, ]+)$", code(name), re.MULTILINE):
+        said |= zip(names.split(", "), map(int, numbers.split(", ")), strict=True)
+    for kind, rows in (("KEYS", header.keys), ("ARGV", header.args)):
+        assert said.get(f"{kind}_BEFORE", len(rows) - 1) == len(rows) - 1
+        assert said.get(f"{kind}_EACH", rows[-1].width if rows else 1) == (
+            rows[-1].width if rows else 1
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_script_includes_what_it_calls_and_binds_what_that_uses(name: str) -> None:
     header, there = parse_header(SOURCES[name]), list[str]()
     bound = {(each.name, each.type) for each in (*header.keys, *header.args)}

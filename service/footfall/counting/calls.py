@@ -47,7 +47,7 @@ class ChangeCall(ScriptCall):
                 args.append(change.args * times)
                 number += change.size * times
         self.size = number
-        return self._script.call(2 * number, 2 * number, keys + args, in_full=in_full)
+        return self._script.call(number, keys + args, in_full=in_full)
 
     def answer(self, replies: list[Any]) -> None:
         place = 0
@@ -78,12 +78,6 @@ class ChangeCall(ScriptCall):
     def fail(self, error: Exception) -> None:
         for waiting in self._changes.values():
             _answer(waiting, error)
-
-
-# Of the keys and arguments of lua/counters/count.lua, those before the first change, and those of
-# each: of its arguments, without the visitors.
-_KEYS_BEFORE, _KEYS_EACH = 2, 7
-_ARGS_BEFORE, _ARGS_EACH = 7, 5
 
 
 class DatedCall(ChangeCall):
@@ -136,12 +130,7 @@ class DatedCall(ChangeCall):
             number += change.size * (more + 1)
         self.size = number
         first = next(iter(self._changes)).shares_on(day)
-        return self._script.call(
-            _KEYS_BEFORE + _KEYS_EACH * number,
-            _ARGS_BEFORE + _ARGS_EACH * number + seen,
-            [first, *keys, *args],
-            in_full=in_full,
-        )
+        return self._script.call(number, [first, *keys, *args], more=seen, in_full=in_full)
 
     def _noted(
         self, change: PackedChange, waiting: Sequence[tuple[CountsCallback, Client]], moment: Moment

@@ -58,7 +58,7 @@ class TokenCall(ScriptCall):
         now = pack_word(time.time_ns() // 1000)
         words = [pack_word(bucket) for bucket, _, _, _ in self._takings]
         words += [now + pack_word(tokens) + rate.packed for _, tokens, rate, _ in self._takings]
-        return self._script.call(self.size, 4 * self.size, words, in_full=in_full)
+        return self._script.call(self.size, words, in_full=in_full)
 
     def answer(self, replies: list[Any]) -> None:
         for (_, _, _, done), wait in zip(self._takings, replies, strict=True):

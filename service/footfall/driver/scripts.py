@@ -26,17 +26,20 @@ INCLUDES = "includes/"
 MAX_KEPT_NUMBERS = 1_024
 
 _SECTION = re.compile(r"-- (KEYS|ARGV|RETURNS|INCLUDE|FLAGS|COST)\s+(.*)")
+_LIST = re.compile(r"([^.]*)(\.\.\.)?(?:\[(\d+)\])?")
 REQUIRED = frozenset({"KEYS", "RETURNS", "COST"})
 _TYPES = {"KEYS": {"string", "hash", "zset", "stream"}, "ARGV": {"int", "text", "flag", "json"}}
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One row of a header. If its name ends in dots, which only the last may, it takes a list."""
+    """One row of a header. If its name ends in dots, which only the last may, it takes a list; a
+    number behind them is how many words each of the list has."""
 
     name: str
     type: str
     is_list: bool
+    width: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,8 @@ def _parameters(kind: str, rows: Iterable[str]) -> Iterator[Parameter]:
         name, type_, *_ = row.split()
         if type_ not in _TYPES[kind]:
             raise ValueError(f"{kind} {name} has the unknown type {type_!r}")
-        yield Parameter(name.removesuffix("..."), type_, name.endswith("..."))
+        name, is_list, width = _LIST.fullmatch(name).groups()
+        yield Parameter(name, type_, bool(is_list), int(width or 1))
 
 
 class Script:
@@ -96,6 +100,8 @@ class Script:
         self._by_digest = _head("EVALSHA", self.digest)
         self._in_full = _head("EVAL", source)
         self._names = {each.name for each in (*self.header.keys, *self.header.args)}
+        # How many stand before the lists, and how many each of a list has.
+        self._keys, self._args = _layout(self.header.keys), _layout(self.header.args)
 
     async def __call__(self, **values: Any) -> Any:
         """The script's reply. Raises StoreUnavailable, ErrorReply; TypeError for a wrong name."""
@@ -121,22 +127,22 @@ class Script:
         if values.keys() != self._names:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
         keys, args = _packed(self.header.keys, values), _packed(self.header.args, values)
-        return await self._run(send, len(keys), len(args), keys + args)
+        return await self._run(send, partial(self._call, len(keys), len(args), keys + args))
 
-    async def packed(self, keys: int, args: int, words: Sequence[bytes]) -> Any:
-        """The same of so many keys and arguments, in packed words; see `call`."""
+    async def packed(self, number: int, words: Sequence[bytes]) -> Any:
+        """The script's reply, of packed words; see `call`."""
         send = partial(self._redis.send, sender=self._sender())
-        return await self._run(send, keys, args, words)
+        return await self._run(send, partial(self.call, number, words))
 
-    async def _run(self, send: Send, keys: int, args: int, words: Sequence[bytes]) -> Any:
+    async def _run(self, send: Send, call: Callable[..., Command]) -> Any:
         try:
-            return await send(self.call(keys, args, words))
+            return await send(call())
         except ErrorReply as error:
             if not is_unknown_script(error):
                 raise
         # Redis was restarted or got SCRIPT FLUSH. It has not run the script, so this call is the
         # first.
-        return await send(self.call(keys, args, words, in_full=True))
+        return await send(call(in_full=True))
 
     def _sender(self) -> CommandSender:
         if "no-writes" in self.header.flags:
@@ -144,12 +150,21 @@ class Script:
         return self._redis.prompt if "no-promise" in self.header.flags else self._redis.changes
 
     def call(
+        self, number: int, words: Sequence[bytes], *, more: int = 0, in_full: bool = False
+    ) -> Command:
+        """A call whose lists have so many entries, and `more` arguments besides.
+
+        The words are packed, and one may have several. It is an EVALSHA, or `in_full` an EVAL with
+        the source.
+        """
+        keys_before, keys_each = self._keys
+        args_before, args_each = self._args
+        keys, args = keys_before + keys_each * number, args_before + args_each * number + more
+        return self._call(keys, args, words, in_full=in_full)
+
+    def _call(
         self, keys: int, args: int, words: Sequence[bytes], *, in_full: bool = False
     ) -> Command:
-        """A call with so many keys and arguments, of packed words; a word may have several of them.
-
-        It is an EVALSHA, or `in_full` an EVAL with the source.
-        """
         head = self._in_full if in_full else self._by_digest
         return b"*%d\r\n%b%b%b" % (3 + keys + args, head, _number(keys), b"".join(words))
 
@@ -161,6 +176,11 @@ def _number(number: int) -> bytes:
 
 def _head(command: str, script: str) -> bytes:
     return pack_word(command) + pack_word(script)
+
+
+def _layout(parameters: Sequence[Parameter]) -> tuple[int, int]:
+    width = parameters[-1].width if parameters and parameters[-1].is_list else 0
+    return len(parameters) - bool(width), width
 
 
 def _packed(parameters: Iterable[Parameter], values: dict[str, Any]) -> list[bytes]:

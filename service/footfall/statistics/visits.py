@@ -21,7 +21,6 @@ MAX_KNOWN = 65_536
 MAX_VISITS_A_CALL = 500
 # How long visitors are gathered for a call.
 PAUSE_SECONDS = 0.02
-_KEYS_EACH = 2
 
 
 class Visits:
@@ -80,7 +79,7 @@ class Visits:
             words = [self._share(shares, number % GROUPS, moment.day) for number in some]
             words += map(pack_word, (f"v{moment.day}", moment.day_ms, *some))
             try:
-                await self._visit.packed(_KEYS_EACH * len(some), 2 + len(some), words)
+                await self._visit.packed(len(some), words)
             except (StoreUnavailable, ErrorReply):
                 # Connections log outages. Of who comes again on that day is told again.
                 self._known.difference_update(some)

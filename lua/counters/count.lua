@@ -4,7 +4,8 @@
 --         sources     hash  {c}:sources:<day>, a share of them: host -> views that came from there
 --         counts...[7]  hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
 --                           {c}:numbers, kind of such a hash -> how many counters the group has in those,
---                           and views -> the sum of its counters of views; {c}:hours:<page>, hour -> views;
+--                           and views -> the sum of its counters of views; {c}:hours:<page>, hour -> views,
+--                           "<hour> <class>" -> those by bots;
 --                           {c}:days:<page>:<month>, day -> views, v<day> -> visitors, with base, the count before
 --                           that, and undated, what else was added to the count;
 --                           {c}:bots:<page>:<month>, "<day> <class>" -> views;
@@ -30,7 +31,8 @@ local days_ms, day_ms, changes = ARGV[6], ARGV[7], ARGV
 
 -- Before the first change, and of each.
 local KEYS_BEFORE, KEYS_EACH, ARGV_BEFORE, ARGV_EACH = 2, 7, 7, 5
-local MOST_HOURS = 200
+-- Of 72 hours, with each class of bots in all of them, at the end of the hour after.
+local MOST_HOURS = 1300
 -- Visitors of a page and day that are known one by one.
 local MOST_VISITORS = 10000
 -- Of the pages that a group has viewed on a day, when there are more than the first, the second stay.
@@ -43,8 +45,8 @@ local function note_hour(index, views)
     -- One step reads a small hash whole.
     local words = redis.call('HSCAN', index, 0, 'COUNT', MOST_HOURS)[2]
     for i = 1, #words, 2 do
-      -- What is no hour was damaged.
-      if (tonumber(words[i]) or 0) < tonumber(oldest) then
+      -- What begins with no hour was damaged.
+      if (tonumber(string.match(words[i], '^%d+')) or 0) < tonumber(oldest) then
         redis.call('HDEL', index, words[i])
       end
     end
@@ -128,6 +130,7 @@ for i = 1, (#counts - KEYS_BEFORE) / KEYS_EACH do
         if redis.pcall('HINCRBY', counts[at + 5], day .. ' ' .. changes[j], 1) == 1 then
           redis.call('PEXPIRE', counts[at + 5], days_ms)
         end
+        redis.pcall('HINCRBY', counts[at + 3], hour .. ' ' .. changes[j], 1)
         redis.pcall('HINCRBY', site, 'b' .. date .. ' ' .. changes[j], 1)
       end
       -- Bots come from nowhere.

@@ -371,7 +371,7 @@ PERSON = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/2010010
 @pytest.mark.parametrize(
     ("kept", "texts"),
     [
-        ("visitors", ["3", "1", "3", "1"]),
+        ("visitors", ["3", "1", "2", "1"]),
         ("views", ["3", "1", "3", "d"]),
         ("off", ["a", "1", "c", "d"]),
     ],

@@ -185,6 +185,7 @@ async def test_bots_hours_and_every_other_counter_move_with_the_views(
     assert await move(site, source, target, "admin")
     assert await today(site, target) == Day(6, 1, {"seo": 3})
     assert await site.views.hours(target) == {hour: 6}
+    assert await site.views.in_hours([target], [hour], frozenset()) == [[(6, 3)]]
     names = [f"{type} {path}" for path in (source, target) for type in ("reaction0", "reaction8")]
     assert await site.counting.counters.read([*names, f"{NO_VIEWS} {target}"]) == [0, 0, 3, 3, 3]
     assert await today(site, "") == whole

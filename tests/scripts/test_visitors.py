@@ -24,6 +24,7 @@ from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks
 from footfall.statistics import sources
+from footfall.statistics.agents import CLASSES
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Day, Statistics
@@ -68,7 +69,9 @@ async def telling(store: Store, clock: Clock, salts: Salts) -> Store:
 @pytest.fixture
 def statistics(telling: Store, clock: Clock, salts: Salts) -> Statistics:
     calendar = Calendar(ZoneInfo("Europe/Berlin"))
-    return Statistics(telling.views, telling.site_views, calendar, clock, 25, salts=salts)
+    return Statistics(
+        telling.views, telling.site_views, calendar, clock, 25, salts=salts, kept="visitors"
+    )
 
 
 def in_another_group(keys: Keys, path: str) -> str:
@@ -137,6 +140,44 @@ async def test_bots_are_counted_by_class_and_are_no_visitors(
     await view(telling, "/a", [person(2)], Origin(bot="webdriver"))
     for path in ("/a", None):
         assert await today(statistics, path) == Day(4, 1, {"seo": 2, "webdriver": 1})
+
+
+async def test_lists_of_most_read_pages_are_of_what_people_read(
+    telling: Store, statistics: Statistics, clock: Clock
+) -> None:
+    await view(telling, "/a", [person(1), person(2), BOT])
+    await view(telling, "/b", [person(3), *[BOT] * 9])
+    await view(telling, "/crawled", [BOT] * 5)
+    # Now each hour and each day has its own.
+    clock.now += 2 * HOUR_MS
+    await view(telling, "/a", [person(1), BOT])
+    for by, days in (("views", 1), ("views", 7), ("rising", 1)):
+        pages = await statistics.most_read.top(by, days, 10)
+        assert [each[:3] for each in pages] == [("/a", 5, 3), ("/b", 10, 1)], (by, days)
+    assert await statistics.most_read.series(["/b"], 2) == [[0, 1]]
+    await statistics.count_as_people("seo", is_people=True)
+    for by, days in (("views", 1), ("views", 7), ("rising", 1)):
+        pages = await statistics.most_read.top(by, days, 10)
+        by_path = {path: people for path, _, people, *_ in pages}
+        assert by_path == {"/b": 10, "/a": 5, "/crawled": 5}, (by, days)
+
+
+async def test_views_by_bots_are_in_a_list_of_days_without_visitors(
+    telling: Store, clock: Clock
+) -> None:
+    calendar = Calendar(ZoneInfo("Europe/Berlin"))
+    views = Statistics(telling.views, telling.site_views, calendar, clock, 25, kept="views")
+    await view(telling, "/a", [BOT, BOT])
+    assert [each[:3] for each in await views.top("views", 7, 10)] == [("/a", 2, None)]
+
+
+async def test_bots_of_an_hour_are_kept_as_long_as_the_hour(telling: Store, clock: Clock) -> None:
+    bots = [Bot("", pack_word(name)) for name in CLASSES]
+    for _ in range(80):
+        await view(telling, "/a", bots)
+        clock.now += HOUR_MS
+    kept = await telling.redis.ask_masters(("HLEN", telling.keys.hours("/a")))
+    assert kept == [73 * (1 + len(CLASSES))]
 
 
 async def test_reactions_have_no_visitors(telling: Store, statistics: Statistics) -> None:

@@ -105,7 +105,7 @@ def _ranked(pages: Sequence[RankedPage] | None, asked: Asked) -> list[RankedRow]
         RankedRow(
             shown(page.path),
             asked.link_to_page(page.path),
-            page.views,
+            page.read,
             spark_line(days, _in_words(days, asked.words)),
         )
         for page, days in pages

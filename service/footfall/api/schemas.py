@@ -315,7 +315,11 @@ TOP = AnswerSchema(
     _object(
         by=TEXT,
         days=NUMBER,
-        pages=_list(_object(path=TEXT, views=NUMBER, visitors=NUMBER, comments=NUMBER)),
+        pages=_list(
+            _object(
+                path=TEXT, views=NUMBER, people=_or_null(NUMBER), visitors=NUMBER, comments=NUMBER
+            )
+        ),
     )
 )
 TOTALS = AnswerSchema(

@@ -37,7 +37,7 @@ FAILED_ENTRIES = 5
 
 
 class RankedPage(NamedTuple):
-    """A page, and its views on each of the last LINE_DAYS."""
+    """A page, and its views by people on each of the last LINE_DAYS."""
 
     page: TopPage
     days: Sequence[int]
@@ -138,8 +138,7 @@ async def _readable(part: Awaitable[T | None]) -> T | None:
 
 async def _ranked(statistics: Statistics, by: str, days: int) -> list[RankedPage]:
     pages = await statistics.top(by, days, RANKED_PAGES)
-    found = await statistics.most_read.series([page.path for page in pages], LINE_DAYS)
-    lines = ([day.views for day in each] for each in found)
+    lines = await statistics.most_read.series([page.path for page in pages], LINE_DAYS)
     return [RankedPage(*each) for each in zip(pages, lines, strict=True)]
 
 

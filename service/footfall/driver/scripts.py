@@ -26,7 +26,6 @@ INCLUDES = "includes/"
 MAX_KEPT_NUMBERS = 1_024
 
 _SECTION = re.compile(r"-- (KEYS|ARGV|RETURNS|INCLUDE|FLAGS|COST)\s+(.*)")
-_LIST = re.compile(r"([^.]*)(\.\.\.)?(?:\[(\d+)\])?")
 REQUIRED = frozenset({"KEYS", "RETURNS", "COST"})
 _TYPES = {"KEYS": {"string", "hash", "zset", "stream"}, "ARGV": {"int", "text", "flag", "json"}}
 
@@ -83,8 +82,8 @@ def _parameters(kind: str, rows: Iterable[str]) -> Iterator[Parameter]:
         name, type_, *_ = row.split()
         if type_ not in _TYPES[kind]:
             raise ValueError(f"{kind} {name} has the unknown type {type_!r}")
-        name, is_list, width = _LIST.fullmatch(name).groups()
-        yield Parameter(name, type_, bool(is_list), int(width or 1))
+        name, dots, width = name.partition("...")
+        yield Parameter(name, type_, bool(dots), int(width.strip("[]") or 1))
 
 
 class Script:

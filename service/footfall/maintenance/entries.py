@@ -15,7 +15,7 @@ _STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
 _UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
 # Of a page's views: a month, an hour, and what a month has.
 _MONTH = re.compile("20[0-9]{2}(0[1-9]|1[0-2])")
-_HOUR = re.compile("20[0-9]{8}")
+_HOUR = re.compile("20[0-9]{8}( [^ ]+)?")
 _FIELD = re.compile("v?([1-9]|[12][0-9]|3[01])|base|undated")
 _BOT = re.compile("([1-9]|[12][0-9]|3[01]) [^ ]+")
 # Of the site: what it has of hours and of days; hosts and paths.

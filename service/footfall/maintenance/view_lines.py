@@ -91,8 +91,7 @@ async def _of_day(data: DataSet, day: int) -> Line:
 def _packed(page: PageViews) -> Line:
     months = {str(month): _fields(each) for month, each in page.months.items()}
     bots = {str(month): _by_class(each) for month, each in page.months.items() if each.bots}
-    hours = {str(hour): views for hour, views in page.hours.items()}
-    return {"months": months, "bots": bots, "hours": hours}
+    return {"months": months, "bots": bots, "hours": page.hours}
 
 
 def _fields(month: Month) -> dict[str, int]:

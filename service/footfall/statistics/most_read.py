@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
 from .moments import KEPT_HOURS, hour_number
 from .site_store import SiteViews
-from .store import Viewed, Views
+from .store import Views
 
 MAX_CANDIDATES = 200
 MAX_PAGES = 100
@@ -28,13 +28,20 @@ NOW_HOURS, USUAL_HOURS = 6, 48
 
 
 class TopPage(NamedTuple):
-    """A page in a list: its views in the period, its visitors where that is of whole days, and the
-    comments written in it where pages are asked for by these."""
+    """A page in a list: its views in the period, and those by people, None where that is not told;
+    its visitors where that is of whole days, and the comments written in it where pages are asked
+    for by these."""
 
     path: str
     views: int
+    people: int | None = None
     visitors: int = 0
     comments: int = 0
+
+    @property
+    def read(self) -> int:
+        """By what lists are ordered that are for people, as all but those of ever are."""
+        return self.views if self.people is None else self.people
 
 
 class MostRead:
@@ -42,8 +49,16 @@ class MostRead:
     ErrorReply where what is damaged is not one page's or one list's."""
 
     def __init__(
-        self, views: Views, site: SiteViews, calendar: Calendar, clock: Callable[[], int]
+        self,
+        views: Views,
+        site: SiteViews,
+        calendar: Calendar,
+        clock: Callable[[], int],
+        *,
+        tells_people: bool,
     ) -> None:
+        """`tells_people` if bots are told apart."""
+        self._tells_people = tells_people
         self._views = views
         self._site = site
         self._calendar = calendar
@@ -61,14 +76,19 @@ class MostRead:
         if by == "views" and days == 1:
             return await self._of_last_day(count)
         asked = self._days(days or max(PERIODS))
-        paths = await self._candidates(asked)
-        found = await self._views.on_days(paths, asked)
-        pages = [
-            TopPage(path, sum(day.views for day in each), sum(day.visitors for day in each))
+        pages = await self._on_days(await self._candidates(asked), asked)
+        scores = [page.visitors if by == "visitors" else page.read for page in pages]
+        return _first(pages, scores, count)
+
+    async def _on_days(self, paths: Sequence[str], days: Sequence[int]) -> list[TopPage]:
+        found = await self._views.on_days(paths, days, await self._site.people())
+        return [
+            self._page(path, *map(sum, zip(*each, strict=True)))
             for path, each in zip(paths, found, strict=True)
         ]
-        scores = [page.visitors if by == "visitors" else page.views for page in pages]
-        return _first(pages, scores, count)
+
+    def _page(self, path: str, views: int, people: int, visitors: int = 0) -> TopPage:
+        return TopPage(path, views, people if self._tells_people else None, visitors)
 
     async def _ever(self, count: int) -> list[TopPage]:
         paths = await self._candidates([0, *self._days(1)])
@@ -78,34 +98,45 @@ class MostRead:
     async def _of_last_day(self, count: int) -> list[TopPage]:
         """Of 24 hours, whatever days they are of."""
         paths = await self._candidates(self._days(2))
-        found = await self._views.in_hours(paths, self._hours(24))
-        today = await self._views.on_days(paths, self._days(1))
+        found = await self._in_hours(paths, 24)
+        today = await self._on_days(paths, self._days(1))
         pages = [
-            TopPage(path, sum(hours), day.visitors)
-            for path, hours, (day,) in zip(paths, found, today, strict=True)
+            self._page(page.path, sum(views), sum(people), page.visitors)
+            for page, (views, people) in zip(today, found, strict=True)
         ]
-        return _first(pages, [page.views for page in pages], count)
+        return _first(pages, [page.read for page in pages], count)
 
     async def _rising(self, count: int) -> list[TopPage]:
         """Pages that are viewed more now than they usually are."""
         paths = await self._candidates(self._days(3))
-        found = await self._views.in_hours(paths, self._hours(KEPT_HOURS))
-        pages = [TopPage(path, sum(hours[:24])) for path, hours in zip(paths, found, strict=True)]
-        return _first(pages, list(map(rise, found)), count)
+        found = await self._in_hours(paths, KEPT_HOURS)
+        pages = [
+            self._page(path, sum(views[:24]), sum(people[:24]))
+            for path, (views, people) in zip(paths, found, strict=True)
+        ]
+        return _first(pages, [rise(people) for _, people in found], count)
+
+    async def _in_hours(
+        self, paths: Sequence[str], hours: int
+    ) -> list[tuple[Sequence[int], Sequence[int]]]:
+        """Of each page, its views in each of the last hours, and those by people."""
+        found = await self._views.in_hours(paths, self._hours(hours), await self._site.people())
+        return [([n for n, _ in each], [n for _, n in each]) for each in found]
 
     async def _commented(self, days: int, count: int) -> list[TopPage]:
         since_ms = self._clock() - days * DAY_MS if days else 0
         comments = Counter(await self._site.commented(since_ms)).most_common(count)
         paths = [path for path, _ in comments]
-        found = await self._views.on_days(paths, self._days(days or max(PERIODS)))
+        pages = await self._on_days(paths, self._days(days or max(PERIODS)))
         return [
-            TopPage(path, sum(d.views for d in each), sum(d.visitors for d in each), number)
-            for (path, number), each in zip(comments, found, strict=True)
+            page._replace(comments=number)
+            for (_, number), page in zip(comments, pages, strict=True)
         ]
 
-    async def series(self, paths: Sequence[str], days: int) -> list[list[Viewed]]:
-        """Of each page, the last so many days, the oldest first."""
-        return await self._views.on_days(paths, self._days(days)[::-1])
+    async def series(self, paths: Sequence[str], days: int) -> list[list[int]]:
+        """The views of each page by people on the last so many days, the oldest first."""
+        found = await self._views.on_days(paths, self._days(days)[::-1], await self._site.people())
+        return [[day.people for day in each] for each in found]
 
     async def _candidates(self, days: Sequence[int]) -> list[str]:
         found = dict(zip(days, await self._site.read(days), strict=True))

@@ -50,6 +50,10 @@ def by_number(fields: Mapping[bytes, bytes], mark: bytes = b"") -> dict[int, int
     }
 
 
+def by_name(fields: Mapping[bytes, bytes]) -> dict[str, int]:
+    return {name.decode(errors="replace"): int(n) for name, n in fields.items() if is_number(n)}
+
+
 def number_or_0(word: bytes | None) -> int:
     try:
         return int(word or 0)

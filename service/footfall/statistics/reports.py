@@ -32,7 +32,7 @@ from .most_read import MAX_PAGES, MostRead, TopPage
 from .salts import Salts
 from .site_store import SiteNumbers, SiteViews, most_of
 from .sources import host_name, source_of
-from .store import Views
+from .store import Views, people_of
 
 # The longest month.
 DAYS_OF_MONTH = 31
@@ -95,7 +95,7 @@ class Report(NamedTuple):
 
     def people_of(self, day: Day) -> int:
         """The views of a day that are by people."""
-        return day.views - sum(n for name, n in day.bots.items() if name not in self.as_people)
+        return people_of(day.views, day.bots, self.as_people)
 
 
 class Statistics:
@@ -128,7 +128,9 @@ class Statistics:
         self.own_hosts = own
         self._salts = salts
         self._minute = MinuteCache(clock)
-        self.most_read = MostRead(views, site_views, calendar, clock)
+        self.most_read = MostRead(
+            views, site_views, calendar, clock, tells_people=self.keeps_visitors
+        )
         # The hour up to which this process has kept the site's.
         self._kept_until = 0
 

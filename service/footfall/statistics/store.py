@@ -14,7 +14,7 @@ from ..driver.keys import Keys
 from ..driver.replies import failure
 from ..driver.scripts import Scripts
 from .moment import Moment
-from .numbered import STEP_FIELDS, by_number, fields_of, hashes, is_number, number_or_0
+from .numbered import STEP_FIELDS, by_name, by_number, fields_of, hashes, is_number, number_or_0
 
 # As many as may be kept, the current one, and one that has begun in another time zone.
 MOST_MONTHS = 122
@@ -51,7 +51,7 @@ class PageViews(NamedTuple):
 
     before: int
     months: Mapping[int, Month]
-    hours: Mapping[int, int]
+    hours: Mapping[str, int]
     after: int
     # A key of its has something else, and counts as empty.
     is_damaged: bool
@@ -74,9 +74,10 @@ class PageViews(NamedTuple):
 
 
 class Viewed(NamedTuple):
-    """How often a page was viewed on a day, and by how many people."""
+    """How often a page was viewed on a day, how often not by bots, and by how many people."""
 
     views: int
+    people: int
     visitors: int
 
 
@@ -113,31 +114,32 @@ class Views:
         rows = (replies[at : at + width] for at in range(0, len(replies), width))
         return [_page_of(months, row) for row in rows]
 
-    async def on_days(self, paths: Sequence[str], days: Sequence[int]) -> list[list[Viewed]]:
-        """Of each page, what is known of each of these days, such as 20261123."""
-        months = defaultdict[int, list[int]](list)
-        for day in days:
-            months[day // 100].append(day % 100)
-        words = {
-            m: [f"{mark}{day}" for day in on for mark in ("", "v")] for m, on in months.items()
-        }
-        asked = [(path, month) for path in paths for month in months]
-        replies = await self._redis.ask_each(
-            *(("HMGET", self._keys.days(path, m), *words[m]) for path, m in asked)
-        )
-        found = [
-            reply or [None] * len(words[month])
-            for (_, month), reply in zip(asked, replies, strict=True)
-        ]
-        width = len(months)
+    async def on_days(
+        self, paths: Sequence[str], days: Sequence[int], as_people: frozenset[str] = frozenset()
+    ) -> list[list[Viewed]]:
+        """Of each page, what is known of each of these days, such as 20261123; these classes of
+        bots count as people."""
+        months = list(dict.fromkeys(day // 100 for day in days))
+        keys = [key for path in paths for month in months for key in self._month_keys(path, month)]
+        found = await hashes(self._redis, keys, spares=True)
+        width = 2 * len(months)
         rows = (found[at : at + width] for at in range(0, len(found), width))
-        return [_viewed([word for reply in row for word in reply]) for row in rows]
+        return [
+            _on_days(
+                {m: month_of(m, *row[2 * i : 2 * i + 2]) for i, m in enumerate(months)},
+                days,
+                as_people,
+            )
+            for row in rows
+        ]
 
-    async def in_hours(self, paths: Sequence[str], hours: Sequence[int]) -> list[list[int]]:
-        """Of each page, its views in each of these hours, such as 2026112316."""
-        commands = (("HMGET", self._keys.hours(path), *hours) for path in paths)
-        rows = await self._redis.ask_each(*commands)
-        return [list(map(number_or_0, row or [None] * len(hours))) for row in rows]
+    async def in_hours(
+        self, paths: Sequence[str], hours: Sequence[int], as_people: frozenset[str]
+    ) -> list[list[tuple[int, int]]]:
+        """Of each page, its views in each of these hours, such as 2026112316, and those by
+        people."""
+        found = await hashes(self._redis, [*map(self._keys.hours, paths)], spares=True)
+        return [_in_hours(fields, hours, as_people) for fields in found]
 
     async def counts(self, paths: Sequence[str]) -> list[int]:
         """How often each page was viewed ever."""
@@ -244,7 +246,7 @@ def _page_of(months: Sequence[int], row: Sequence[Any]) -> PageViews:
     return PageViews(
         number_or_0(before),
         {month: month_of(month, fields, bots) for month, fields, bots in pairs if fields},
-        by_number(found[-1]),
+        by_name(found[-1]),
         number_or_0(after),
         None in scanned,
     )
@@ -257,9 +259,31 @@ def month_of(month: int, fields: Mapping[bytes, bytes], bots: Mapping[bytes, byt
     )
 
 
-def _viewed(words: Sequence[bytes | None]) -> list[Viewed]:
-    numbers = list(map(number_or_0, words))
-    return list(map(Viewed, numbers[::2], numbers[1::2]))
+def people_of(views: int, bots: Mapping[str, int], as_people: frozenset[str]) -> int:
+    """The views that are by people."""
+    return views - sum(number for name, number in bots.items() if name not in as_people)
+
+
+def _on_days(
+    months: Mapping[int, Month], days: Sequence[int], as_people: frozenset[str]
+) -> list[Viewed]:
+    found = list[Viewed]()
+    for day in days:
+        month, at = months[day // 100], day % 100
+        views = month.days.get(at, 0)
+        people = people_of(views, month.bots.get(at, {}), as_people)
+        found.append(Viewed(views, people, month.visitors.get(at, 0)))
+    return found
+
+
+def _in_hours(
+    fields: Mapping[bytes, bytes], hours: Sequence[int], as_people: frozenset[str]
+) -> list[tuple[int, int]]:
+    views, bots = by_number(fields), by_class(fields.items())
+    return [
+        (views.get(hour, 0), people_of(views.get(hour, 0), bots.get(hour, {}), as_people))
+        for hour in hours
+    ]
 
 
 def by_class(fields: Iterable[tuple[bytes, bytes]]) -> dict[int, Counter[str]]:

@@ -16,7 +16,7 @@ from ..driver.client import RedisClient
 from ..driver.keys import Keys, digest
 from ..driver.scripts import Scripts
 from ..model import Comment
-from ..statistics.numbered import by_number, hashes, number_or_0
+from ..statistics.numbered import by_name, hashes, number_or_0
 from ..statistics.store import UNDATED, Month, days_of_groups, every_month, month_of
 from . import codec
 from .comments import CHANGED
@@ -66,7 +66,7 @@ class TakenCounters(NamedTuple):
     counts: Mapping[str, int]
     months: Mapping[int, Month]
     months_ms: Mapping[int, int]
-    hours: Mapping[int, int]
+    hours: Mapping[str, int]
     hours_ms: int
     visitors: Sequence[Visitors]
 
@@ -188,7 +188,7 @@ class Moves:
             {name.decode(): number_or_0(n) for name, n in counts.items() if b" " in name},
             months,
             {month: max(ms, 1) for month, ms in zip(months, months_ms, strict=True)},
-            by_number(hours),
+            by_name(hours),
             max(hours_ms, 1),
             [each async for each in self._visitors(source)],
         )

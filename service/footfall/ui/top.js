@@ -13,11 +13,12 @@ d.querySelectorAll('[data-footfall-top]').forEach(list => fill(list).catch(() =>
 // Whatever fails on the way leaves the list with the words that the site gave it.
 async function fill(list) {
 	const { footfallTop: days, footfallCount: count, footfallBy: by, footfallSite: site } = list.dataset
+	const shown = by == 'visitors' || by == 'comments' ? by : 'people'
 	const query = new URLSearchParams({ by: by || 'views', days: days || 7, count: count || 10 })
 	const answer = await (await fetch(new URL('api/statistics/top?' + query, src))).json()
 	const base = new URL(site || '/', location)
 	const items = answer.data.pages.filter(({ path }) => isWithin(base, path) && isListed(path))
-		.map(page => item(page, base, page[by] ?? page.views))
+		.map(page => item(page, base, page[shown] ?? page.views))
 	if (items[0]) list.replaceChildren(...items)
 }
 

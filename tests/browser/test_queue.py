@@ -113,6 +113,29 @@ def test_an_undo_puts_a_comment_back_where_it_was(desk: Desk) -> None:
     expect(page.get_by_role("button", name="1 new comment")).to_be_visible()
 
 
+def test_what_can_be_undone_is_there_after_a_reload_the_earlier_actions_too(desk: Desk) -> None:
+    for n in range(3):
+        desk.write(f"words {n}")
+    desk.open()
+    page = desk.page
+    desk.rows().nth(2).get_by_role("button", name="Spam").click()
+    expect(desk.rows()).to_have_count(2)
+    desk.rows().nth(0).get_by_role("button", name="Delete").click()
+    expect(desk.rows()).to_have_count(1)
+    page.reload()
+    expect(desk.rows()).to_have_count(1)
+    page.get_by_text("Earlier, 1 to undo").click()
+    page.get_by_role("button", name="Undo: 1 marked as spam").click()
+    expect(desk.rows()).to_have_count(2)
+    page.get_by_text("Earlier, 1 to undo").click()
+    page.get_by_role("button", name="Undo: 1 deleted").click()
+    expect(desk.rows()).to_have_count(3)
+    assert desk.texts() == [f"words {n}" for n in reversed(range(3))]
+    page.reload()
+    expect(desk.rows()).to_have_count(3)
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+
+
 @pytest.mark.rare
 def test_a_decision_takes_the_focus_from_nobody_who_is_elsewhere_by_then(desk: Desk) -> None:
     for n in range(4):

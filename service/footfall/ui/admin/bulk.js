@@ -17,18 +17,20 @@ export async function carryOut(what, fields, settled) {
     const { name, done, isCut, canUndo } = action;
     const left = UNDO_MS - (performance.now() - began);
     tell(`${say(`done.${what}`, { count: done })}${notDone(action)}${isCut ? ` ${say('isCut')}` : ''}`,
-      canUndo && left > 0 ? () => undo(name, settled) : null, false, left);
+      canUndo && left > 0 ? way(name, settled, left) : null);
     await settled(action);
   } catch (refusal) {
     complain(refusal);
   }
 }
 
-async function undo(name, settled) {
+const way = (name, settled, ms) => ({ kind: 'bulk', name, ms, how: () => undo(name, settled) });
+
+export async function undo(name, settled) {
   try {
     const action = await toTheEnd(await ask('PUT', 'queue/bulk', { name }));
     // The server knows what is left, and does only that.
-    tell(`${say('undone')}${notDone(action)}`, action.canUndo || action.isCut ? () => undo(name, settled) : null, action.left > 0);
+    tell(`${say('undone')}${notDone(action)}`, action.canUndo || action.isCut ? way(name, settled) : null, action.left > 0);
     await settled(action, true);
   } catch (refusal) {
     complain(refusal);

@@ -52,6 +52,7 @@ function showTop(account, isAdministrator) {
 async function logOut() {
   try {
     await ask('DELETE', 'token');
+    sessionStorage.clear();
     location.replace('login');
   } catch (refusal) {
     complain(refusal);

@@ -4,11 +4,11 @@
  * that no longer matches leaves the list, and the next one gets the focus.
  */
 
-import { carryOut } from './bulk.js';
+import { carryOut, undo as undoAll } from './bulk.js';
 import { card } from './comment.js';
 import { make, button } from './dom.js';
 import { GroupList } from './groups.js';
-import { complain, takeBack, tell } from './notice.js';
+import { complain, recall, takeBack, tell } from './notice.js';
 import { isOurs, press } from './queue_keys.js';
 import { CommentList } from './queue_list.js';
 import { build } from './queue_parts.js';
@@ -44,6 +44,7 @@ export async function open(main, person) {
   groups = new GroupList(part.groups, { decide: decideGroups, choose: () => { isAll = false; showChosen(); }, leave });
   document.addEventListener('keydown', pressed);
   await list.load(wanted);
+  if (isAdministrator) recall({ comment: (name) => undo(name, [], ''), bulk: (name) => undoAll(name, load) });
 }
 
 const row = (comment) => card(comment, { account, isAdministrator, isChosen: chosen.has(comment.objectId), decide, choose, save, reply });
@@ -208,7 +209,7 @@ async function decide(what, ids) {
     ids.forEach((id) => choose(id, false));
     const before = settleList(what, ids, results);
     const text = say(`done.${what}`, { count: done.length }) + (left ? ` ${say('notDone', { count: left })}` : '');
-    tell(text, answer.undo ? () => undo(answer.undo, before, ids[0]) : null);
+    tell(text, way(answer.undo, before, ids[0]));
   } catch (refusal) {
     complain(refusal);
   } finally {
@@ -268,19 +269,22 @@ async function deleteOwn(id) {
   }
 }
 
+const way = (name, before, id) => (name ? { kind: 'comment', name, how: () => undo(name, before, id) } : null);
+
 /** Take an action back; `before` are the comments that it changed, as they were. */
 async function undo(name, before, id) {
   try {
     const { results, undo: rest } = await ask('PUT', 'comment', { undo: name });
     const left = Object.values(results).filter((result) => !DONE.includes(result)).length;
     tell(say('undone') + (left ? ` ${say('notDone', { count: left })}` : ''),
-      rest ? () => undo(name, before, id) : null, left > 0);
+      way(rest, before, id), left > 0);
     for (const comment of before) {
       if (DONE.includes(results[comment.objectId])) list.put(comment);
     }
+    if (!before.length) await load();
     await settleFocus(true, id);
   } catch (refusal) {
-    complain(refusal, () => undo(name, before, id));
+    complain(refusal, way(name, before, id));
   }
 }
 
@@ -290,7 +294,7 @@ async function save(id, fields) {
     if (isAdministrator) {
       const answer = await ask('PUT', 'comment', { ids: [id], ...fields });
       const isDone = DONE.includes(answer.results[id]);
-      tell(say(isDone ? 'saved' : 'notDone', { count: 1 }), answer.undo ? () => undo(answer.undo, [before], id) : null);
+      tell(say(isDone ? 'saved' : 'notDone', { count: 1 }), way(answer.undo, [before], id));
       await refresh([id]);
     } else {
       list.put(await ask('PUT', `comment/${id}`, fields));
@@ -310,7 +314,7 @@ async function reply(id, text) {
     place?.replaceChildren();
     if (place) place.dataset.shows = '';
     const before = settleList('approve', [id], results);
-    tell(say(DONE.includes(results[id]) ? 'replied' : 'repliedOnly'), async () => {
+    const takeBackReply = async () => {
       try {
         await ask('DELETE', 'comment', { ids: [objectId] });
       } catch (refusal) {
@@ -320,7 +324,8 @@ async function reply(id, text) {
       list.remove([objectId]);
       if (name) await undo(name, before, id);
       else tell(say('undone'));
-    });
+    };
+    tell(say(DONE.includes(results[id]) ? 'replied' : 'repliedOnly'), { how: takeBackReply });
   } catch (refusal) {
     complain(refusal);
   }

@@ -9,6 +9,8 @@ from footfall.domain import account_mails, attempts, log_ins
 from footfall.domain.registration import new_account
 from footfall.driver.script_calls import Rate
 from footfall.model import Account, Credentials, Role
+from footfall.notify import account_mail
+from footfall.notify.account_mail import Letter
 from footfall.notify.notification import Failed
 from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, Browser
@@ -236,6 +238,33 @@ async def test_whether_a_mail_has_an_account_by_its_lost_password(
         assert await forget(site, mail) == DONE
     is_looked_up.set()
     assert [to for to, _ in await mailed(site, mails)] == [OWNER["email"]]
+
+
+@pytest.mark.parametrize("kind", ["redis"])
+async def test_whether_a_mail_has_an_account_by_how_busy_the_service_is(
+    site: Site, mails: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: somebody with a list of mails. What: says of each that its password is lost, and sees
+    how long everything else takes meanwhile. Instead: the same is done for each, but that the mail
+    server gets no mail for an address without account."""
+    stats, asked, made = site.store.redis.stats, list[str](), list[str]()
+    monkeypatch.setattr(stats, "answered", lambda _, command: asked.append(stats.name(command)))
+    message_of = account_mail.message_of
+
+    def noted(letter: Letter, **values: Any) -> Any:
+        made.append(letter.kind)
+        return message_of(letter, **values)
+
+    monkeypatch.setattr(account_mails, "message_of", noted)
+    done = list[tuple[int, int]]()
+    for mail in (OWNER["email"], "nobody@example.com"):
+        asked.clear()
+        made.clear()
+        assert await forget(site, mail) == DONE
+        await mailed(site, mails)
+        done.append((len(asked), len(made)))
+    assert done[0] == done[1]
+    assert all(done[0]), done
 
 
 async def test_a_link_to_a_host_that_the_request_names(site: Site, mails: MailServer) -> None:

@@ -8,6 +8,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from email.message import EmailMessage
 
 from ..driver.background import Background
 from ..driver.replies import ErrorReply
@@ -111,7 +112,10 @@ class AccountMails:
         try:
             letter = await prepare()
             if letter and self._sender:
-                await self._try(self._sender, letter)
+                if letter.is_sent:
+                    await self._try(self._sender, letter)
+                else:
+                    _made(self._sender, letter)
         except (StoreUnavailable, ErrorReply) as error:
             log.warning("a mail about an account was not sent, as Redis does not answer: %s", error)
         finally:
@@ -139,11 +143,16 @@ class AccountMails:
                 return
 
 
-async def _send(sender: Sender, letter: Letter, key: str) -> None:
+def _made(sender: Sender, letter: Letter) -> EmailMessage:
     """Raises Failed."""
-    message = message_of(
+    return message_of(
         letter, server_url=sender.server_url, site_name=sender.site_name, site_url=sender.site_url
     )
+
+
+async def _send(sender: Sender, letter: Letter, key: str) -> None:
+    """Raises Failed."""
+    message = _made(sender, letter)
     try:
         async with asyncio.timeout(ATTEMPT_SECONDS):
             await sender.smtp.send(message, key)

@@ -25,6 +25,8 @@ from .site import Site
 # Of a link that a command prints, and of one that is mailed on request.
 LINK_SECONDS = 24 * 3600
 MAILED_SECONDS = 3600
+# In the place of an id, of which nobody learns the link.
+NO_ACCOUNT = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +103,17 @@ async def forgotten(site: Site, mail: str, caller: Caller) -> None:
 
 
 async def _reset(site: Site, mail: str, language: str) -> Letter | None:
+    """The same is done where nothing is sent: else how busy the service is would tell."""
     stored = await site.accounts.by_mail(mail)
-    if stored is None or stored.account.role == "banned":
-        return None
+    is_sent = stored is not None and stored.account.role != "banned"
+    id = stored.id if stored else NO_ACCOUNT
+    # To the mail as the account has it: the request may have spelled it otherwise.
+    to = stored.account.mail if stored else mail
     with suppress(Banned):
         await site.bans.require_none(Caller(), mail)
         if not await site.account_mails.wait_ms("reset", mail):
-            token = await new_link(site.accounts, stored.id, "reset", lasts_seconds=MAILED_SECONDS)
-            # To the mail as the account has it: the request may have spelled it otherwise.
-            return Letter("reset", stored.account.mail, language, f"/ui/forgot#{token}")
+            token = await new_link(site.accounts, id, "reset", lasts_seconds=MAILED_SECONDS)
+            return Letter("reset", to, language, f"/ui/forgot#{token}", is_sent=is_sent)
     return None
 
 

@@ -29,13 +29,14 @@ Kind = Literal["register", "reset", "mail", "moved"]
 @dataclass(frozen=True, slots=True)
 class Letter:
     """A mail to one address. `language` is one, or a list, as browsers name them; `link` is behind
-    the address of this service."""
+    the address of this service. If it is not `is_sent`, it is only made."""
 
     kind: Kind
     to: str
     language: str
     link: str = ""
     nick: str = ""
+    is_sent: bool = True
 
 
 def message_of(letter: Letter, *, server_url: str, site_name: str, site_url: str) -> EmailMessage:

@@ -286,17 +286,11 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     assert visitor.alerts
 
 
-def test_pages_that_are_read_most_are_found_before_all_counters_are_gone_through(
-    owner: Owner, visitor: Visitor
-) -> None:
-    httpx.post(f"{owner.url}/api/article", json=[{"path": "/Known-at-once"}] * 9)
+def test_that_no_counter_is_found_is_said_at_the_end_alone(owner: Owner, visitor: Visitor) -> None:
     page = visitor.page
     # As if there were thirty million of them.
     page.route("**/counters?*", lambda route: None)
     page.goto(f"{owner.url}/ui/counters")
-    page.get_by_role("searchbox").fill("known-at")
-    page.get_by_role("button", name="Find").click()
-    expect(page.get_by_role("row").filter(has_text="/Known-at-once")).to_contain_text("9")
     page.get_by_role("searchbox").fill("something else")
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_role("progressbar")).to_be_visible()

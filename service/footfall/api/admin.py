@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..counting import search as counter_search
+from ..counting.rules import VIEWS
 from ..domain.process import Process
 from ..domain.site import Site
 from ..errors import StoreUnavailable
@@ -57,11 +58,21 @@ async def counters(site: Site, parsed: Search, caller: Caller) -> object:
             site.counting.counters, site.counting.types, parsed.path
         )
         return {"path": parsed.path, "counts": counts}
+    known = {} if parsed.first else await _read_most(site)
     part = await counter_search.search(
-        site.counting.walk, words=parsed.words, type=parsed.type, first=parsed.first
+        site.counting.walk, words=parsed.words, type=parsed.type, first=parsed.first, known=known
     )
     found = [{"count": count, "type": type, "path": path} for count, type, path in part.found]
     return {"data": found, "matching": part.matching, "after": part.next, "share": part.share}
+
+
+async def _read_most(site: Site) -> dict[str, int]:
+    """Counters of which most views are looked for, known before all are gone through."""
+    if not site.statistics.is_on:
+        return {}
+    counters = site.counting.counters
+    names = counters.names(await site.statistics.most_read.listed(), [VIEWS])
+    return dict(zip(names, await counters.read(names), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from ..model import Caller
 from ..store.log import ModerationLog
-from .store import STEP_HASHES, Counters, CounterWalk
+from .store import Counters, CounterWalk
 
 # Of one step of a search.
 MAX_FOUND = 50
+NOTHING: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +27,34 @@ class SearchStep:
 
 
 async def search(
-    walk: CounterWalk, *, words: str = "", type: str = "", first: int = 0
+    walk: CounterWalk,
+    *,
+    words: str = "",
+    type: str = "",
+    first: int = 0,
+    known: Mapping[str, int] = NOTHING,
 ) -> SearchStep:
-    """One step through all counters, from this place on."""
+    """One step through all counters, from this place on. Those that are `known` are found by the
+    first step, wherever they are."""
     sought = words.casefold()
-    counts = await walk.step(first)
-    matching = list[tuple[int, str, str]]()
-    for name, count in counts.items():
-        kind, _, path = name.partition(" ")
-        if (not type or kind == type) and sought in path.casefold():
-            matching.append((count, kind, path))
-    after, all = first + STEP_HASHES, walk.hashes
-    is_end = after >= all
-    found = heapq.nlargest(MAX_FOUND, matching)
-    return SearchStep(found, len(matching), 0 if is_end else after, 1.0 if is_end else after / all)
+
+    def matching(counts: Mapping[str, int]) -> set[tuple[int, str, str]]:
+        found = set[tuple[int, str, str]]()
+        for name, count in counts.items():
+            kind, _, path = name.partition(" ")
+            if (not type or kind == type) and sought in path.casefold():
+                found.add((count, kind, path))
+        return found
+
+    counts, next = await walk.step(first)
+    there, is_end = matching(counts), next >= walk.hashes
+    found = there if first else there | matching(known)
+    return SearchStep(
+        heapq.nlargest(MAX_FOUND, found),
+        len(there),
+        0 if is_end else next,
+        1.0 if is_end else next / walk.hashes,
+    )
 
 
 async def of_path(counters: Counters, types: Sequence[str], path: str) -> Mapping[str, int]:

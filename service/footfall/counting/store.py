@@ -19,8 +19,8 @@ from .packed import PackedChange, PackedNames
 # A step of a walk reads so many hashes, and so many fields of a large one: 8 MB at worst.
 MAX_STEP_HASHES = 32
 MAX_STEP_FIELDS = 32
-# Hashes of one step of a search: with thirty million counters, some 200,000 of them.
-STEP_HASHES = 512
+# Of one step of a search: so many hashes, of which most have nothing on a small site, or counters.
+STEP_HASHES, STEP_COUNTERS = 16_384, 20_000
 
 
 # Whoever tries out the service has read no page of the site.
@@ -98,18 +98,22 @@ class CounterWalk:
         """How many there may be; a walk has come to its end there."""
         return self._keys.hashes
 
-    async def step(self, first: int) -> Mapping[str, int]:
-        """The counts by name in STEP_HASHES hashes from this one on, without damaged ones.
+    async def step(self, first: int) -> tuple[Mapping[str, int], int]:
+        """The counts by name in the hashes from this one on, without damaged ones; and the place of
+        the hash behind them.
 
         Raises StoreUnavailable.
         """
-        places = range(first, min(first + STEP_HASHES, self.hashes))
         found: dict[str, int] = {}
-        async for _, counts in walked(self._redis, map(self._keys.hash_at, places)):
-            for field, count in counts.items():
-                if count.isdigit():
-                    found[field.decode(errors="replace")] = int(count)
-        return found
+        next, end = first, min(first + STEP_HASHES, self.hashes)
+        while next < end and len(found) < STEP_COUNTERS:
+            places = range(next, min(next + MAX_STEP_HASHES, end))
+            async for _, counts in walked(self._redis, map(self._keys.hash_at, places)):
+                for field, count in counts.items():
+                    if count.isdigit():
+                        found[field.decode(errors="replace")] = int(count)
+            next = places.stop
+        return found, next
 
 
 async def walked(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
 from .moments import KEPT_HOURS, hour_number
-from .site_store import SiteViews
+from .site_store import MAX_LISTED, SiteViews
 from .store import Views
 
 MAX_CANDIDATES = 200
@@ -138,7 +138,11 @@ class MostRead:
         found = await self._views.on_days(paths, self._days(days)[::-1], await self._site.people())
         return [[day.people for day in each] for each in found]
 
-    async def _candidates(self, days: Sequence[int]) -> list[str]:
+    async def listed(self) -> list[str]:
+        """All that were viewed most ever, or are today."""
+        return await self._candidates([0, *self._days(1)], MAX_LISTED)
+
+    async def _candidates(self, days: Sequence[int], most: int = MAX_CANDIDATES) -> list[str]:
         found = dict(zip(days, await self._site.read(days), strict=True))
         for day in self._days(2):
             if day in found:
@@ -147,7 +151,7 @@ class MostRead:
         for pages in found.values():
             # To add counters would copy what is there, for each day.
             total.update(pages)
-        return [path for path, _ in total.most_common(MAX_CANDIDATES)]
+        return [path for path, _ in total.most_common(most)]
 
     def _days(self, number: int) -> list[int]:
         """The last so many days, today first."""

@@ -1,7 +1,7 @@
 /* The page of counters: one page's, the highest of all, and corrections.
  *
- * There is no index of them by number, so the highest are found by reading all, some at a time; the page
- * shows its progress.
+ * The pages read most are known at once. There is no index of the others by number, so they are found by
+ * reading all, some at a time; the page shows its progress.
  */
 
 import { make, button, field } from './dom.js';
@@ -52,13 +52,11 @@ async function search(words, type) {
   if (mine === walk) idle();
 }
 
-/** The pages read most are known at once; all others come while the counters are gone through. */
 async function goThrough(mine, keyword, type) {
-  let found = type === 'time' || !type ? await mostRead(keyword) : [];
+  let found = [];
   let after = 0;
-  if (mine !== walk) return;
   progress.hidden = stop.hidden = false;
-  body.replaceChildren(...found.map(row));
+  body.replaceChildren();
   do {
     const part = await ask('GET', `counters?${query({ keyword, type, after })}`);
     if (mine !== walk) return;
@@ -69,12 +67,6 @@ async function goThrough(mine, keyword, type) {
     // That there is none is known at the end alone.
     if (found.length || !after) show(found);
   } while (after);
-}
-
-async function mostRead(keyword) {
-  const { pages } = await ask('GET', `statistics/top?${query({ by: 'views', days: 0, count: SHOWN })}`).catch(() => ({ pages: [] }));
-  return pages.filter(({ path }) => path.toLowerCase().includes(keyword.toLowerCase()))
-    .map(({ path, views }) => ({ path, type: 'time', count: views }));
 }
 
 function idle() {

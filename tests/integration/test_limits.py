@@ -39,7 +39,7 @@ def both(
             # Each has its own prefix; a directory's name has as many as needed.
             "KEY_PREFIX": f"l{name[-8:]}",
             "COUNTER_RATE": "0.01",
-            "COUNTER_LIMIT": "3",
+            "COUNTER_LIMIT": "21",
         }
         with (
             serving(Path(name) / "a", **settings) as first,

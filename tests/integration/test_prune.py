@@ -95,7 +95,7 @@ def test_commands_say_if_nothing_matches(own: Path, data_set: dict[str, str]) ->
 def test_after_a_removal_new_counters_are_accepted_again(
     own: Path, data_set: dict[str, str]
 ) -> None:
-    with serving(own / "f", COUNTER_LIMIT="3", **data_set) as served:
+    with serving(own / "f", COUNTER_LIMIT="21", **data_set) as served:
         for n in range(3):
             assert httpx.post(f"{served.url}/article", json={"path": f"/{n}"}).json() == 1
         full = httpx.post(f"{served.url}/article", json={"path": "/new"}).json()

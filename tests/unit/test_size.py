@@ -45,14 +45,26 @@ class SlowNumbers:
 async def test_what_began_before_two_readings_at_once_is_not_taken_off_twice() -> None:
     numbers, unused = SlowNumbers(), cast(Any, None)
     quota = CounterQuota(unused, unused, cast(CounterNumbers, numbers), 100)
-    quota.began(90)
+    quota.began([f"time /{n}" for n in range(90)])
     readings = [asyncio.create_task(quota.read()) for _ in range(2)]
     await asyncio.sleep(0)
     numbers.is_known.set()
     await asyncio.gather(*readings)
-    quota.began(9)
+    quota.began([f"time /{n}" for n in range(9)])
     assert not quota.is_full
-    quota.began(1)
+    quota.began(["time /new"])
+    assert quota.is_full
+
+
+async def test_with_statistics_a_counter_takes_seven_units() -> None:
+    numbers, unused = SlowNumbers(), cast(Any, None)
+    numbers.is_known.set()
+    quota = CounterQuota(unused, unused, cast(CounterNumbers, numbers), 700, is_dated=True)
+    await quota.read()
+    assert quota.used == 0.9
+    quota.began([f"time /{n}" for n in range(9)])
+    assert not quota.is_full
+    quota.began(["time /new"])
     assert quota.is_full
 
 

@@ -24,6 +24,9 @@ from .clients import Client
 from .limits import RateLimits
 from .packed import PackedChange
 
+# What statistics take of a page's counter besides, as for all that is kept of its views: half a
+# kilobyte for three days, and then less and less of it for each month in which it is viewed.
+DATED_WEIGHT = 6
 # From this share of the limit on, the owner is warned.
 ALMOST_FULL = 0.8
 # At the limit the numbers are read again at most that often.
@@ -108,7 +111,17 @@ class CounterQuota:
     may have used up the rest.
     """
 
-    def __init__(self, redis: RedisClient, keys: Keys, numbers: CounterNumbers, limit: int) -> None:
+    def __init__(
+        self,
+        redis: RedisClient,
+        keys: Keys,
+        numbers: CounterNumbers,
+        limit: int,
+        *,
+        is_dated: bool = False,
+    ) -> None:
+        """`is_dated` if there are statistics of counters' pages."""
+        self._each = DATED_WEIGHT if is_dated else 0
         self._redis = redis
         self._keys = keys
         self._numbers = numbers
@@ -123,9 +136,9 @@ class CounterQuota:
         self.used = 0.0
         self._number = 0
 
-    def began(self, weight: int) -> None:
-        """Note that this process has made new counters of this weight."""
-        self._begun += weight
+    def began(self, names: Sequence[str]) -> None:
+        """Note that this process has made new counters."""
+        self._begun += sum(map(weight, names)) + self._each * len(names)
         self.is_full = self._limit > 0 and self._most <= self._begun
 
     @property
@@ -163,9 +176,10 @@ class CounterQuota:
         # Before the numbers: counters that begin meanwhile may count twice, but none is missed.
         begun = self._begun
         counted = await self._numbers.total()
-        self._most = begun + self._limit - counted.weight
-        self.used, self._number = counted.weight / self._limit, counted.number
-        self.began(0)
+        taken = counted.weight + self._each * counted.number
+        self._most = begun + self._limit - taken
+        self.used, self._number = taken / self._limit, counted.number
+        self.began(())
 
 
 class NewCounters:
@@ -183,7 +197,7 @@ class NewCounters:
         # A count of 1 after +1 means a new counter, since a count of 0 is not stored.
         names = [name for (name, delta), count in each if count == 1 and delta == 1]
         if names:
-            self._quota.began(sum(map(weight, names)))
+            self._quota.began(names)
         if names and client.key and self.limits:
             self._charge(self.limits, client.key, len(names))
 

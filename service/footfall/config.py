@@ -232,9 +232,8 @@ class SiteSettings(OutboxSettings):
         "COUNTER_LIMIT",
         "10000000",
         limit(10**12),
-        "What all counters may take, in units of 100 bytes: one each, six more with statistics, and "
-        "more for long paths; "
-        "when it is reached, new counters are refused. 0: no limit",
+        "What all counters may take, in units of 100 bytes: one each, six more with statistics, "
+        "and more for long paths; when it is reached, new counters are refused. 0: no limit",
     )
     site_pv_start: int = env(
         "SITE_PV_START",

@@ -26,11 +26,14 @@ class MailServer:
     answer: str = "250 taken"
     password: str = ""
     came: list[tuple[str, EmailMessage]] = field(default_factory=list)
+    # The bytes of each, as they came.
+    raw: list[bytes] = field(default_factory=list)
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
         if self.answer.startswith("250"):
             mail = message_from_bytes(envelope.content, policy=policy.default)
             assert isinstance(mail, EmailMessage)
+            self.raw += [envelope.content for _ in envelope.rcpt_tos]
             self.came += [(to, mail) for to in envelope.rcpt_tos]
         return self.answer
 

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from email.errors import MessageError
-from email.headerregistry import Address
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
+from email.policy import SMTP, Policy
 from email.utils import formatdate
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
@@ -136,6 +137,19 @@ def _trusting() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
+class _Links(UnstructuredHeader, BaseHeader):
+    """A header of links, which are folded between them and never encoded (RFC 2369, section 2), as
+    the library does with any long word. Mail programs look for them as they stand."""
+
+    def fold(self, *, policy: Policy) -> str:
+        return f"{self.name}:{policy.linesep} {self}{policy.linesep}"
+
+
+_registry = HeaderRegistry()
+_registry.map_to_type("list-unsubscribe", _Links)
+MAIL = SMTP.clone(header_factory=_registry)
+
+
 def address_of(text: str, name: str = "") -> Address:
     """Raises ValueError for what is no mail address: the library raises all sorts of errors."""
     try:
@@ -157,7 +171,7 @@ class MailWords:
         return await self.behind(partial(self._message, to, notification))
 
     def _message(self, to: str, notification: Notification) -> EmailMessage:
-        message = EmailMessage()
+        message = EmailMessage(MAIL)
         try:
             message["To"] = address_of(to)
             message["Subject"] = self.subject(notification)

@@ -11,6 +11,8 @@ import httpx
 import pytest
 import uvicorn
 
+from footfall.api.compat.abacus import SETTING
+from footfall.domain.live import SILENT_SECONDS
 from footfall.model import PROTOCOLS
 from tests.support.requirements import program
 from tests.support.serving import serving
@@ -62,6 +64,41 @@ def test_clients_reach_what_they_ask_for(url: str) -> None:
     assert httpx.get(f"{url}/api/comment?path=/a").json()["data"]["count"] == 0
     for name in ("count.js", "top.js"):
         assert "footfall" in httpx.get(f"{url}/{name}").text.lower()
+
+
+def test_all_that_the_service_speaks_and_hands_out_leads_to_it(url: str, kind: str) -> None:
+    base = url if kind == "proxy" else f"{url}/footfall"
+    described = httpx.get(f"{base}/openapi.json").json()["paths"]
+    # Waline's older clients have an address of their own; what sets counters is only refused.
+    elsewhere = tuple(f"/{name}" for name in SETTING) + tuple(
+        path.removeprefix("/api") for path in described if path.startswith("/api/")
+    )
+    paths = [path for path in described if not path.startswith(elsewhere)]
+    assert len(paths) > 50
+    for path in (*paths, "/unsubscribe?token=x", "/ui/login", "/api/comment/rss", "/api/live"):
+        filled = re.sub(r"\{\w+\}", "x", path)
+        with httpx.stream("GET", url + filled, timeout=10) as answer:
+            assert "x-content-type-options" in answer.headers, filled
+
+
+def test_a_folder_without_its_slash_is_on_the_same_host(url: str, kind: str) -> None:
+    if kind == "sidecar":
+        assert httpx.get(f"{url}/footfall").headers["location"] == "/footfall/"
+
+
+def test_a_quiet_stream_is_no_silence_to_nginx(kind: str) -> None:
+    timeouts = re.findall(r"(?:read|send)_timeout (\d+)s;", CONFIGURATIONS[kind]())
+    assert timeouts
+    assert min(map(int, timeouts)) > 2 * SILENT_SECONDS
+
+
+@pytest.mark.rare
+def test_a_quiet_stream_is_not_cut(url: str) -> None:
+    """Not for three of its heartbeats, which would end it twice with half of that patience."""
+    with httpx.stream("GET", f"{url}/api/live?path=/quiet", timeout=60) as stream:
+        came = iter(stream.iter_raw())
+        assert next(came).startswith(b"retry:")
+        assert {next(came) for _ in range(3)} == {b":\n\n"}
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,20 @@
 import asyncio
 import contextlib
 import http.client
+import json
 import os
 import signal
 import socket
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
 import pytest
 
+from footfall.cli import probe
+from footfall.config import Settings
 from tests.conftest import Site, server_of
 from tests.support.proxy import Proxy
 from tests.support.servers import RealServer, program_of, running, wait_until
@@ -33,6 +38,51 @@ async def test_answers_about_health_are_not_cached(site: Site) -> None:
         assert "access-control-allow-origin" not in response.headers
         assert (await site.http.head(path)).content == b""
         assert (await site.http.post(path)).status_code == 405
+
+
+def test_a_probe_loads_nothing_but_itself(own: Path) -> None:
+    with serving(own / "s") as served:
+        command = [sys.executable, "-X", "importtime", "-m", "footfall", "health", "--ready"]
+        environ = {**served.environ, "PORT": served.url.rpartition(":")[2]}
+        asked = subprocess.run(
+            command, env=environ, capture_output=True, text=True, timeout=60, cwd=own
+        )
+    assert asked.returncode == 0
+    assert json.loads(asked.stdout)["status"] == "ready"
+    loaded = {line.rpartition("|")[2].strip() for line in asked.stderr.splitlines()}
+    assert {"footfall.cli.probe", "_socket"} <= loaded
+    assert loaded.isdisjoint({"click", "json", "socket", "http.client", "footfall.config"})
+
+
+@pytest.mark.parametrize(
+    ("environ", "words", "is_probe"),
+    [
+        ({}, ["health"], True),
+        ({"PORT": "", "UDS": "/run/x"}, ["health", "--ready"], True),
+        ({"UDS": "false"}, ["health"], False),
+        ({"PORT": "80\u00b2"}, ["health"], False),
+        ({"PORT_FILE": "/dev/null"}, ["health"], False),
+        ({}, ["health", "--seconds", "1"], False),
+        ({}, ["serve"], False),
+    ],
+)
+def test_what_a_probe_does_not_know_the_whole_command_does(
+    environ: dict[str, str],
+    words: list[str],
+    is_probe: bool,
+    own: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(own)
+    monkeypatch.setattr(os, "environ", environ)
+    assert probe.is_probe(words) is is_probe
+    (own / ".env").write_text("PORT=1\n")
+    assert not probe.is_probe(words)
+
+
+def test_a_probe_and_the_settings_agree() -> None:
+    defaults = {each.metadata["env"]: each.metadata["default"] for each in Settings.settings()}
+    assert probe.DEFAULTS.items() <= defaults.items()
 
 
 async def test_a_redis_that_has_forgotten_the_scripts_is_given_them_again(

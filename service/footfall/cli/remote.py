@@ -11,6 +11,7 @@ import click
 
 from .commands import Command
 from .console import progress, settings_of_environment
+from .probe import SECONDS, NoAnswer, ask
 
 # Options of both bench and verify.
 _seconds = click.option(
@@ -177,14 +178,12 @@ def _finish(report: LoadTestReport, file: Path | None) -> NoReturn:
 
 @click.command(cls=Command)
 @click.option("--ready", is_flag=True, help="Also whether Redis answers and changes are safe.")
-@click.option("--seconds", default=2.0, type=click.FloatRange(0.1, 60), help="To wait at most.")
+@click.option("--seconds", default=SECONDS, type=click.FloatRange(0.1, 60), help="To wait at most.")
 def health(ready: bool, seconds: float) -> None:
     """Ask the service that these settings start how it is: for probes of containers, also at UDS.
 
     Exit 0 if it is alive, or with --ready, if it takes requests.
     """
-    from .probe import NoAnswer, ask
-
     settings = settings_of_environment()
     path = "/readyz" if ready else "/livez"
     try:

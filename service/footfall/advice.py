@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 from .config import Settings
-from .environment import SUFFIX
+from .environment import SUFFIX, is_service_link
 from .patterns import Patterns
 from .unsupported_settings import OTHERS, PROTECTING, unknown
 
@@ -25,6 +25,12 @@ _LINK = re.compile(r".*_(SERVICE_(HOST|PORT.*)|PORT(_\d+_(TCP|UDP).*)?)")
 def advice(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
     """A line for each warning."""
     yield from _misspelt(environ)
+    for name, *_ in settings.table({}):
+        if is_service_link(name, environ.get(name, "")):
+            yield (
+                f"{name} is what Kubernetes says of a Service of that name, no setting, and does "
+                "nothing: enableServiceLinks: false in the pod leaves it out"
+            )
     if names := unknown(environ):
         yield f"these settings of the reference do nothing here: {', '.join(names)}"
     yield from _overruled(settings, environ)

@@ -18,6 +18,8 @@ from .unsupported_settings import refusals
 
 MAX_FILE_BYTES = 64 * 1024
 SUFFIX = "_FILE"
+# UTF-8, also with the mark that editors of Windows begin a file with.
+ENCODING = "utf-8-sig"
 
 
 class BadSettings(ValueError):
@@ -51,7 +53,7 @@ class GivenTexts:
         # An empty one in a .env stands beside a file.
         if (file := self.env_files.get(name)) and name not in self.files:
             try:
-                return dotenv_values(file, interpolate=False).get(name) or text
+                return dotenv_values(file, interpolate=False, encoding=ENCODING).get(name) or text
             except (OSError, UnicodeDecodeError) as error:
                 raise ValueError(f"{name}: {file} cannot be read: {error}") from None
         file = self.files.get(name)
@@ -104,7 +106,7 @@ class FromEnvironment:
             if text is None:
                 continue
             try:
-                values[each.name] = meta["parse"](text)
+                values[each.name] = _parsed(meta, text)
             except ValueError as error:
                 is_hidden = meta["secret"] or meta["env"] in given.files
                 wrong.append(f"{meta['env']}={'***' if is_hidden else repr(text)}: {error}")
@@ -124,17 +126,27 @@ class FromEnvironment:
         pairs = ((each, getattr(self, each.name)) for each in self.settings())
         return self.table(
             {
-                each.metadata["env"]: _text(value)
+                each.metadata["env"]: _text(value) or "false"
                 for each, value in pairs
                 if value != getattr(unset, each.name)
             }
         )
 
 
+def _parsed(meta: Mapping[str, Any], text: str) -> Any:
+    """What may be left out is switched off by `false`, too."""
+    try:
+        return meta["parse"](text)
+    except ValueError:
+        if text.strip().lower() in ("false", "none") and not meta["default"]:
+            return meta["parse"]("")
+        raise
+
+
 def _row(each: "Field[Any]", environ: Mapping[str, str]) -> tuple[str, str, str, str]:
     meta = each.metadata
     assert each.default is MISSING
-    value = environ.get(meta["env"], meta["default"])
+    value = environ.get(meta["env"], "").strip() or meta["default"]
     if file := environ.get(f"{meta['env']}{SUFFIX}", "").strip():
         value = f"(from {file})"
     elif meta["secret"] and value:
@@ -158,12 +170,19 @@ def _text(value: object) -> str:
     return str(value)
 
 
+def is_service_link(name: str, text: str) -> bool:
+    """Is it a variable that Kubernetes and Docker add for a service, such as SMTP_PORT for one that
+    is called smtp?"""
+    return name.endswith("_PORT") and text.startswith(("tcp://", "udp://", "sctp://"))
+
+
 def given(environ: Mapping[str, str], names: Iterable[str]) -> GivenTexts:
     """What the environment says about the settings of these names."""
     texts, files, wrong = dict[str, str](), dict[str, str](), list[str]()
     for name in names:
-        if name in environ:
-            texts[name] = environ[name]
+        # An empty one is none, as where a template has nothing to fill in.
+        if (text := environ.get(name, "")).strip() and not is_service_link(name, text):
+            texts[name] = text
         file = environ.get(f"{name}{SUFFIX}", "").strip()
         if file and texts.get(name):
             wrong.append(f"{name} and {name}{SUFFIX} are both set: leave out one of them")
@@ -190,7 +209,7 @@ def text_of(file: str) -> str:
     if len(read) > MAX_FILE_BYTES:
         raise ValueError(f"this file has more than {MAX_FILE_BYTES // 1024} KiB")
     try:
-        text = read.decode().removesuffix("\n").removesuffix("\r")
+        text = read.decode(ENCODING).removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         raise ValueError("this file is not UTF-8") from None
     if not text:

@@ -6,6 +6,8 @@ import os
 import re
 import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,8 @@ from redis.exceptions import RedisError
 
 from footfall.config import Settings
 from footfall.driver import private_server
-from tests.support.servers import program_of, wait_until
+from tests.support.requirements import program
+from tests.support.servers import free_port, program_of, wait_until
 from tests.support.serving import Serving, serving
 from tests.support.workers import children_of, workers
 
@@ -56,6 +59,31 @@ def is_alive(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return status != "Z"
+
+
+@pytest.mark.parametrize("is_loading", [True, False])
+def test_the_first_process_of_a_container_ends_before_it_has_begun(
+    own: Path, is_loading: bool
+) -> None:
+    """Such a process has no signals but those that it handles."""
+    inside = [program("bwrap"), "--unshare-pid", "--as-pid-1", "--dev-bind", "/", "/"]
+    served = Serving(own / "s", REDIS_URL=f"redis://127.0.0.1:{free_port()}", REDIS_WAIT="60")
+    with subprocess.Popen(
+        [*inside, "--proc", "/proc", sys.executable, "-m", "footfall", "serve"],
+        env=served.environ,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as outer:
+        children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children")
+        wait_until(children.read_text, "the process")
+        first = Path("/proc") / children.read_text().split()[0]
+        handled = re.compile(r"SigCgt:\s+[0-9a-f]+([4-7c-f])[0-9a-f]{3}$", re.MULTILINE)
+        wait_until(lambda: handled.search((first / "status").read_text()), "its handler")
+        if not is_loading:
+            assert outer.stderr
+            assert any("waiting for it" in line for line in outer.stderr)
+        os.kill(int(first.name), signal.SIGTERM)
+        assert outer.wait(60) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

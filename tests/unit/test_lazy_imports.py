@@ -7,8 +7,7 @@ import sys
 
 from tests.support.serving import SOURCES
 
-# What a probe, which runs every few seconds, could do without.
-SERVING = {"redis", "starlette", "uvicorn", "uvloop", "asyncio", "orjson"}
+# What counting can do without.
 UNNEEDED = {
     *("httpx2", "authlib", "joserfc"),
     *("markdown_it", "nh3", "pygments", "emoji", "latex2mathml", "linkify_it", "ua_parser"),
@@ -19,12 +18,6 @@ UNNEEDED = {
 
 def test_a_service_starts_without_what_comments_and_accounts_need() -> None:
     assert imported("import footfall.cli.serve", UNNEEDED) == set()
-
-
-def test_a_probe_imports_next_to_nothing() -> None:
-    asked = "from footfall.cli.main import main; main(['health', '--seconds', '0.1'], 'footfall')"
-    program = f"try:\n {asked}\nexcept SystemExit: pass"
-    assert imported(program, SERVING | UNNEEDED) == set()
 
 
 def imported(program: str, suspects: set[str]) -> set[str]:

@@ -25,7 +25,13 @@ def test_every_setting_can_come_from_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "text"),
-    [(b"a b", "a b"), (b"a\n", "a"), (b"a\r\n", "a"), (b" a\n\n", " a\n"), ("é".encode(), "é")],
+    [
+        (b"a b", "a b"),
+        (b"a\n", "a"),
+        (b"a\r\n", "a"),
+        (b" a\n\n", " a\n"),
+        ("\ufeffé".encode(), "é"),
+    ],
 )
 def test_only_the_end_of_its_last_line_is_left_out(
     tmp_path: Path, content: bytes, text: str

@@ -14,7 +14,7 @@ import click
 from dotenv import dotenv_values
 
 from ..config import BadSettings, Settings
-from ..environment import SUFFIX, given
+from ..environment import ENCODING, SUFFIX, given
 from ..model import OnProgress
 from ..values import is_off, level
 
@@ -105,7 +105,7 @@ def _data() -> Path | None:
 
 def _variables_in(file: Path) -> dict[str, str]:
     try:
-        lines = dotenv_values(file, interpolate=False)
+        lines = dotenv_values(file, interpolate=False, encoding=ENCODING)
     except UnicodeDecodeError as error:
         raise click.ClickException(f"the file {file} is not UTF-8: {error}") from error
     found = {name: value for name, value in lines.items() if value is not None}

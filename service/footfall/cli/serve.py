@@ -16,7 +16,7 @@ from ..config import Settings
 from ..environment import GivenTexts
 from ..server import descriptors
 from ..server.answering import Mode
-from ..server.run import serve_alone, serve_as_worker, serve_many
+from ..server.run import serve_alone, serve_as_worker, serve_many, stoppable
 from ..telemetry import logs
 from .commands import Logged
 from .console import environ, settings_of_environment
@@ -69,8 +69,8 @@ def serve(
     with errors_as_messages():
         if as_worker:
             own = create_metrics(settings.compat, mmap.mmap(metrics, 0), row)
-            uvloop.run(serve_as_worker(settings, own, inherited, mode))
+            uvloop.run(stoppable(serve_as_worker(settings, own, inherited, mode)))
         elif workers > 1:
-            uvloop.run(serve_many(settings, workers, mode))
+            uvloop.run(stoppable(serve_many(settings, workers, mode)))
         else:
-            uvloop.run(serve_alone(settings, mode))
+            uvloop.run(stoppable(serve_alone(settings, mode)))

@@ -159,7 +159,8 @@ class Script:
         keys_before, keys_each = self._keys
         args_before, args_each = self._args
         keys, args = keys_before + keys_each * number, args_before + args_each * number + more
-        return self._call(keys, args, words, in_full=in_full)
+        head = self._in_full if in_full else self._by_digest
+        return b"*%d\r\n%b%b%b" % (3 + keys + args, head, _number(keys), b"".join(words))
 
     def _call(
         self, keys: int, args: int, words: Sequence[bytes], *, in_full: bool = False

@@ -43,6 +43,16 @@ DRAIN_MARGIN_SECONDS = 0.2
 GC_THRESHOLDS = (50_000, 20, 50)
 
 
+async def stoppable(serving: Coroutine[None, None, None]) -> None:
+    """Ends with a SIGTERM that comes before the service answers, such as while it waits for Redis;
+    after that it handles signals itself."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await serving
+
+
 async def serve_alone(settings: Settings, mode: Mode) -> None:
     """One process that does everything. Raises CannotStart, Unsafe, Mismatch, StoreUnavailable."""
     with bound(settings) as listener:

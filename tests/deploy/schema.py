@@ -32,7 +32,8 @@ ADDRESS = TEXT | {"pattern": "^(https?://.+|false|none)?$"}
 def number(form: str, least: float, most: float, *, may_be_off: bool = False) -> Schema:
     """A number, or the same as a text, of which only the form is known."""
     digits = f"[0-9]{{1,{len(str(most))}}}" if form == "integer" else "[0-9.]+"
-    pattern = f"^({digits}|false|none)?$" if may_be_off else f"^{digits}$"
+    # What is empty is not set.
+    pattern = f"^({digits}{'|false|none' if may_be_off else ''})?$"
     bounds = {"type": form, "minimum": least, "maximum": most}
     return {"anyOf": [bounds, TEXT | {"pattern": pattern}]}
 
@@ -45,9 +46,8 @@ FORMS: dict[Any, Schema] = {
     values.timeout: number("number", values.MIN_TIMEOUT_SECONDS, values.MAX_SECONDS),
     values.rate: number("number", 0, values.MAX_RATE, may_be_off=True),
     values.buckets: number("integer", values.MIN_BUCKETS, values.MAX_BUCKETS),
-    values.filled: TEXT | {"pattern": "\\S"},
-    values.prefix: TEXT | {"pattern": "^[A-Za-z0-9_.-]{1,32}$"},
-    values.durability: TEXT | {"pattern": "^(memory|everysec|fsync|replica:[1-9])?$"},
+    values.prefix: TEXT | {"pattern": "^[A-Za-z0-9_.-]{0,32}$"},
+    values.durability: TEXT | {"pattern": "^(memory|everysec|fsync|replica:[1-9]|false|none)?$"},
     values.login: {"enum": ["", "0", "enable", "disable", "force", "false", "none"]},
     values.web_address: ADDRESS,
     values.proxy_address: ADDRESS,
@@ -63,7 +63,8 @@ def schema_of(setting: "Field[Any]") -> Schema:
         case partial(func=values.up_to, args=(most,)):
             return number("integer", 0, most, may_be_off=True)
         case partial(func=values.chosen, args=(choices,)):
-            return {"enum": list(choices)}
+            off = ["false", "none"] if {"off", "none"} & {*choices} else []
+            return {"enum": [*dict.fromkeys([*choices, "", *off])]}
     return FORMS.get(parse, TEXT)
 
 

@@ -9,7 +9,7 @@ from dockerfile_parse import DockerfileParser
 from jsonschema import ValidationError, validate
 
 from footfall import __version__
-from footfall.config import Settings
+from footfall.config import BadSettings, Settings
 from footfall.driver.private_server import STOP_SECONDS
 from footfall.server.answering import GRACE_SECONDS
 
@@ -65,7 +65,16 @@ def test_the_chart_takes_what_the_service_takes() -> None:
     types = get_type_hints(Settings)
     for setting in KNOWN:
         found = schema.schema_of(setting)
-        for text in (setting.metadata["default"], "0", "1", "true", "a word", "", "https://a.net"):
+        for text in (
+            setting.metadata["default"],
+            "0",
+            "1",
+            "true",
+            "false",
+            "a word",
+            "",
+            "https://a.net",
+        ):
             if is_taken(setting, text):
                 validate(text, found)
         if setting.metadata["env"] not in schema.TAKEN and types[setting.name] in (int, float):
@@ -75,8 +84,8 @@ def test_the_chart_takes_what_the_service_takes() -> None:
 
 def is_taken(setting: "Field[Any]", text: str) -> bool:
     try:
-        setting.metadata["parse"](text)
-    except ValueError:
+        Settings.from_env({setting.metadata["env"]: text})
+    except BadSettings:
         return False
     return True
 

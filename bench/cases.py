@@ -154,6 +154,13 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
     return {
         **_accounts(),
         **_outbox(),
+        "site/try": lambda n: (
+            {
+                name: f"tried:{name}"
+                for name in ("hash", "members", "entries", "text", "numbers", "sketch")
+            }
+            | {"kept_ms": 1}
+        ),
         "counters/add, 1 change": add(1),
         "counters/add, 64 changes": add(64),
         "counters/remove, 1 counter": lambda n: {

@@ -74,8 +74,8 @@ def test_a_service_starts_and_counts_without_a_command_that_it_can_do_without(
         ("TIME", UNSEEN),
         ("SCRIPT", "Error: Redis refuses what it is asked: ERR unknown command 'SCRIPT'"),
         ("EVALSHA", "Error: Redis refuses what it is asked: ERR unknown command 'EVALSHA'"),
-        ("HSETNX", "Error: Redis refuses what it is asked: ERR unknown command 'HSETNX'"),
-        ("HLEN", "Error: Redis refuses what it is asked: ERR Unknown "),
+        ("HSETNX", "Error: Redis refuses this service +hsetnx: "),
+        ("HLEN", "Error: Redis refuses this service +hlen: "),
     ],
 )
 def test_a_start_without_a_command_that_is_needed_ends_in_a_sentence(

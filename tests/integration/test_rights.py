@@ -13,11 +13,12 @@ from redis import Redis
 from footfall.callbacks import awaited
 from footfall.counting.clients import Person
 from footfall.driver.client import connect
+from footfall.driver.scripts import files
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
 from footfall.statistics.salts import Salts
 from footfall.store import Store
-from tests.support.servers import PASSWORD, RealServer, program_of, rights, running
+from tests.support.servers import PASSWORD, RealServer, program_of, rights, running, wait_until
 from tests.support.serving import Serving, serving
 
 ROOT = Path(__file__).parents[2]
@@ -68,12 +69,67 @@ def test_another_prefix_is_refused_at_the_start(server: RealServer, own: Path) -
     served = Serving(own / "s", REDIS_URL=server.url, KEY_PREFIX="other")
     code, output = served.ask("serve")
     assert (code, output.count("\n"), "Traceback" in output) == (1, 1, False), output
-    assert "what its user must be allowed is in docs/operations.md" in output
+    assert output.startswith("Error: Redis refuses this service '~other:*': docs/operations.md")
     with server.admin() as admin:
         admin.acl_log_reset()
 
 
 @pytest.mark.rare
+@pytest.mark.parametrize(
+    ("taken", "given", "said"),
+    [
+        (["-hincrby", "-sadd"], ["+hincrby", "+sadd"], "+hincrby +sadd"),
+        (["resetkeys", "~x:*"], ["resetkeys", "~ff:*"], "'~ff:*'"),
+    ],
+)
+def test_a_right_that_is_taken_is_named_and_makes_it_unready_until_it_is_given_again(
+    server: RealServer, own: Path, taken: list[str], given: list[str], said: str
+) -> None:
+    words = f"Redis refuses this service {said}: docs/operations.md says what its user must be"
+
+    def unready() -> bool:
+        # What a reader meets makes it look.
+        httpx.post(f"{served.url}/api/article", json={"path": "/a"})
+        answer = httpx.get(f"{served.url}/readyz")
+        return answer.status_code == 503 and words in str(answer.json()["reasons"])
+
+    with serving(own / "s", REDIS_URL=server.url) as served, server.admin() as admin:
+        admin.execute_command("ACL", "SETUSER", "footfall", *taken)
+        wait_until(unready, "the missing right")
+        admin.execute_command("ACL", "SETUSER", "footfall", *given)
+        wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 200, "the right")
+        assert httpx.post(f"{served.url}/article", json={"path": "/b"}).json() == 1
+        admin.acl_log_reset()
+
+
+@pytest.mark.parametrize(
+    ("taken", "is_needed"), [("xadd", True), ("hset", True), ("sadd", False), ("rename", False)]
+)
+def test_a_right_that_is_missing_at_the_start_is_named(
+    server: RealServer, own: Path, taken: str, is_needed: bool
+) -> None:
+    with server.admin() as admin:
+        admin.execute_command("ACL", "SETUSER", "footfall", f"-{taken}")
+        words = f"Redis refuses this service +{taken}: docs/operations.md says what its user must"
+        if is_needed:
+            code, output = Serving(own / "s", REDIS_URL=server.url).ask("serve")
+            assert (code, output.count(words), output.count("\n")) == (1, 1, 1)
+        else:
+            with serving(own / "s", REDIS_URL=server.url) as served:
+                assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+                assert httpx.get(f"{served.url}/readyz").status_code == 200
+                assert (served.output + served.stop()[1]).count(words) == 1
+        admin.acl_log_reset()
+
+
+def test_all_that_scripts_call_is_tried() -> None:
+    def called(text: str) -> set[str]:
+        return set(re.findall(r"(?:redis\.p?call|try)\('([A-Z]+)'", text))
+
+    every = set[str]().union(*map(called, files().values()))
+    assert called(files()["site/try"]) == every - {"INFO"}
+
+
 def test_the_rule_allows_no_command_that_is_not_used() -> None:
     used = "".join(path.read_text() for path in (ROOT / "lua").rglob("*.lua"))
     used += "".join(path.read_text() for path in (ROOT / "service/footfall").rglob("*.py"))

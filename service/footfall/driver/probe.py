@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import StoreUnavailable
 from .client import RedisClient
 from .cluster import SLOTS, Cluster, slot_of_key
-from .connection import Command, pack
+from .connection import Command, pack, pack_word
 from .replies import ErrorReply
 from .scripts import Scripts
 from .server_state import PROBE
@@ -22,6 +22,13 @@ from .server_state import PROBE
 PROBE_SECONDS = 1.5
 # How much longer to wait until scripts are loaded that a server has lost.
 LOAD_SECONDS = 0.1
+# For which a key of a trial is kept whose removal is refused.
+TRIED_MS = 60_000
+# Without these no view is counted, or no comment stored.
+NEEDED = frozenset(
+    {"+hget", "+hset", "+hsetnx", "+hdel", "+hexists", "+hlen", "+hincrby", "+get", "+set", "+del"}
+    | {"+zadd", "+zrem", "+zscore", "+xadd", "+xrange", "+xdel", "+pexpire"}
+)
 
 
 class Probe:
@@ -55,6 +62,41 @@ class Probe:
                 async with asyncio.timeout_at(deadline + LOAD_SECONDS):
                     await self._scripts.load()
         return {name: isinstance(each, list) for name, each in found.items()}
+
+    async def refused(self) -> dict[str, list[str]]:
+        """What each server that takes writes does not let this user do, in the words of ACL: such
+        as +hincrby, or the pattern of keys.
+
+        It tries all of it, as rights are given and taken at any time. Raises StoreUnavailable.
+        """
+        redis, try_ = self._redis, self._scripts["site/try"]
+        senders = await redis.masters(anew=False)
+        asked = {
+            name: (sender, [try_.call(0, self._tried(name), in_full=True)])
+            for name, sender in senders.items()
+        }
+        found = await redis.each(asked, redis.deadline())
+        return {
+            name: self._refusals(each) for name, each in found.items() if isinstance(each, list)
+        }
+
+    def _refusals(self, replies: list[Any]) -> list[str]:
+        (reply,) = replies
+        if isinstance(reply, ErrorReply):
+            # Anything but its keys hurts in other ways, and is known by them.
+            is_of_keys = reply.is_refusal and "key" in str(reply)
+            return [f"'~{self._key_of(0).partition(':')[0]}:*'"] if is_of_keys else []
+        pairs = zip(reply[::2], reply[1::2], strict=True)
+        return [
+            f"+{command.decode().lower()}"
+            for command, error in pairs
+            if ErrorReply(error.decode()).is_refusal
+        ]
+
+    def _tried(self, name: str) -> list[bytes]:
+        key = self._key(name)
+        kinds = ("hash", "members", "entries", "text", "numbers", "sketch")
+        return [*(pack_word(f"{key}:{kind}") for kind in kinds), pack_word(TRIED_MS)]
 
     async def _change(self) -> None:
         """The same by the connections for changes that wait until they are durable."""

@@ -19,10 +19,10 @@ from ..plurals import number_of
 from ..telemetry.metrics import FINDINGS
 from . import disk
 from .client import RedisClient
-from .probe import PROBE_SECONDS, Probe
+from .probe import NEEDED, PROBE_SECONDS, Probe
 from .replies import ErrorReply, failure
 from .roles import roles
-from .server_state import ADVICE, AWAY, TROUBLES, WRONG_KIND, Trouble
+from .server_state import ADVICE, AWAY, REFUSED, TROUBLES, WRONG_KIND, Trouble
 
 log = logging.getLogger(__name__)
 
@@ -118,13 +118,13 @@ class Safety:
 
     def _servers(self) -> dict[str, dict[str, Problem]]:
         stats = self._redis.stats
-        return {
-            name: {
-                **self._found.get(name, {}),
-                **{code: _problem(each) for code, each in stats.server(name).look().items()},
-            }
-            for name in self._redis.names()
-        }
+        servers = dict[str, dict[str, Problem]]()
+        for name in self._redis.names():
+            known = self._found.get(name, {})
+            met = {code: _problem(each) for code, each in stats.server(name).look().items()}
+            # What was tried knows all that is refused, and how much that hurts.
+            servers[name] = {**known, **met, **{c: known[c] for c in (REFUSED,) if c in known}}
+        return servers
 
     async def check(self, *, logs: bool = True) -> None:
         """Check all servers; with `logs`, log new problems. Raises StoreUnavailable."""
@@ -135,6 +135,10 @@ class Safety:
             else:
                 problems = [*find(facts, self.durability, time.time())]
             found[name] = {each.code: each for each in problems}
+        for name, rights in (await self.probe.refused()).items():
+            if rights:
+                problem = _lacking(rights)
+                found.setdefault(name, {})[problem.code] = problem
         if self._redis.wait:
             # Every DurableSender reads again how its server flushes.
             self._redis.wait.checks += 1
@@ -205,7 +209,10 @@ class Safety:
         and each worker knows what one of them has met.
         """
         self.publish()
-        was_hurt, self._is_hurt = self._is_hurt, bool(self._redis.stats.metrics.hurt.total)
+        servers = map(self._redis.stats.server, self._redis.names())
+        is_refused = any(REFUSED in each.troubles for each in servers)
+        was_hurt = self._is_hurt
+        self._is_hurt = is_refused or bool(self._redis.stats.metrics.hurt.total)
         # Once more when it has ended, as the last check may have found what is over now.
         if not self._is_hurt and not was_hurt:
             return
@@ -246,6 +253,12 @@ class Safety:
         if failed and not facts:
             raise failed
         return facts
+
+
+def _lacking(rights: list[str]) -> Problem:
+    text = f"Redis refuses this service {' '.join(rights)}: {ADVICE}"
+    is_fatal = not NEEDED.isdisjoint(rights) or any(each.startswith("'~") for each in rights)
+    return Problem(REFUSED, text, is_fatal=is_fatal)
 
 
 def _problem(trouble: Trouble) -> Problem:

@@ -28,6 +28,10 @@ from .replies import ErrorReply, deliver, of_client, unavailable
 log = logging.getLogger(__name__)
 
 SLOTS = 16384
+NAMELESS = (
+    "ERR the nodes of the Cluster name no hosts: CONFIG SET cluster-announce-hostname on each, or "
+    "cluster-preferred-endpoint-type ip"
+)
 # How often a command is redirected before its error is returned.
 MAX_REDIRECTIONS = 5
 # How long to wait after TRYAGAIN: while a slot moves, a script's keys may be on two nodes.
@@ -62,6 +66,23 @@ class _Pending:
         self.missing -= 1
         if not self.missing:
             deliver(self.done, self.replies)
+
+
+class _Asked(ClusterNode):
+    """A node that is asked for the map of slots. What the map leaves out is of this node, which
+    redis-py would call None."""
+
+    __slots__ = ()
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        reply = await super().execute_command(*args, **options)
+        if args[0] == "CLUSTER SLOTS":
+            for node in (node for row in reply for node in row[2:]):
+                # By cluster-preferred-endpoint-type unknown-endpoint: the host that was asked.
+                node[0] = node[0] or self.host
+                if node[0] in (b"?", "?"):
+                    raise ResponseError(NAMELESS)
+        return reply
 
 
 class Cluster:
@@ -233,7 +254,7 @@ class Cluster:
         pending.redirections += 1
         slot, address = int(words[0]), words[1]
         host, _, port = address.rpartition(":")
-        there = f"{host or name.rpartition(':')[0]}:{port}"
+        there = f"{name.rpartition(':')[0] if host in ('', '?') else host}:{port}"
         if kind == "MOVED":
             self._moved[slot] = there
             self._learn_soon()
@@ -279,6 +300,9 @@ class Cluster:
             self._learn()
 
     async def _learn_now(self) -> None:
+        for node in self._nodes.startup_nodes.values():
+            # redis-py makes them anew of what it finds, and takes no class for that.
+            node.__class__ = _Asked
         try:
             # Not the client's: it also asks one node for its commands, which may be away.
             await self._nodes.initialize()

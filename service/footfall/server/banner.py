@@ -51,7 +51,8 @@ def _where(settings: Settings, safety: Safety) -> str:
         if settings.redis_url
         else str(settings.data_dir.absolute())
     )
-    if any(each.is_fatal for each in safety.problems.values()):
+    # An outage that has passed, or may, tells nothing of that.
+    if any(each.is_fatal and not each.is_outage for each in safety.problems.values()):
         return f"{place}, and not certain to be kept: see the errors before this"
     promise = _PROMISES.get(
         durability.level,

@@ -10,9 +10,10 @@ import httpx
 import pytest
 
 from footfall.counting.limits import ALLOWANCE_TOKENS, MIN_BURST_CHANGES, NEW_BURST_COUNTERS
+from footfall.counting.unknown_proxies import MANY
 from tests.conftest import EVERYWHERE, server_of
 from tests.support.clusters import RealCluster
-from tests.support.servers import RealServer, wait_until
+from tests.support.servers import RealServer, free_port, wait_until
 from tests.support.serving import Serving, serving
 
 ON = EVERYWHERE
@@ -129,3 +130,19 @@ async def test_new_counters_take_tokens_at_all_services(both: list[Serving]) -> 
         assert more[200] <= 4
         known = [await count(n, "/0") for n in range(10)]
         assert known == [200] * 10
+
+
+def test_a_proxy_that_is_not_trusted_is_named(own: Path) -> None:
+    environ = {"TRUSTED_PROXIES": "192.0.2.1", "NEW_COUNTER_RATE": "0.001"}
+    environ["PORT"] = str(free_port())
+    with serving(own / "s", **environ) as served, httpx.Client() as proxy:
+        for n in range(NEW_BURST_COUNTERS + 2 * MANY):
+            headers = {"X-Forwarded-For": f"198.51.100.{n % 250}"}
+            proxy.post(f"{served.url}/api/article", json={"path": f"/{n}"}, headers=headers)
+        (warning,) = (
+            each
+            for each in httpx.get(f"{served.url}/readyz").json()["warnings"]
+            if "TRUSTED_PROXIES" in each
+        )
+        assert "come from 127.0.0.1, and were refused" in warning
+        assert warning in served.ask("doctor")[1]

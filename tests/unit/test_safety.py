@@ -7,8 +7,9 @@ from typing import Any, cast
 import pytest
 
 from footfall.driver.data_set_id import DataSetIds
+from footfall.driver.facts import find
 from footfall.driver.replies import error_reply
-from footfall.driver.safety import Safety, find
+from footfall.driver.safety import Safety
 from footfall.driver.stats import CommandStats
 from footfall.model import FSYNC, MEMORY, Durability
 from footfall.telemetry.metrics import FINDINGS, Metrics

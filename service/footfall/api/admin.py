@@ -170,7 +170,7 @@ async def state(site: Site, parsed: None, caller: Caller) -> object:
     problems = [each.text for each in site.process.safety.problems.values()]
     if trouble and trouble not in problems:
         problems.insert(0, trouble)
-    problems += filter(None, [site.counting.quota.warning])
+    problems += site.warnings
     await site.scale.refresh(WAIT_SECONDS)
     metrics = site.process.metrics
     return {

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from ..counting.clients import Client, Clients
 from ..domain.site import Site
+from ..errors import TooMany
 from ..http.client import Headers, is_proxy
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
@@ -49,6 +50,7 @@ class FastCycle:
 
     __slots__ = (
         "_client",
+        "_forwarded",
         "_id",
         "_known",
         "_making",
@@ -90,6 +92,8 @@ class FastCycle:
             purpose = get(b"sec-purpose") or get(b"purpose", b"")
             client = self._peer, forwarded, get(b"user-agent", b""), purpose
             self._client = self.clients[client]
+        if not self._may_forward:
+            self._forwarded = headers.get(b"x-forwarded-for", b"")
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
         self.since = self.connection.since
@@ -142,6 +146,8 @@ class FastCycle:
 
     def _failed(self, error: BaseException) -> Response:
         self.site.process.metrics.refused.add(type(error).__name__)
+        if isinstance(error, TooMany) and not self._may_forward and self._forwarded:
+            self.site.counting.unknown_proxies.refused(self._peer, self._forwarded)
         with named_request(self._id):
             return self.request.operation.refuse(error, self.request.language)
 

@@ -64,12 +64,12 @@ class Health:
             each for each in problems if each.is_outage or (each.is_fatal and self._is_strict)
         )
         reasons += (each.text for each in blocks if each.text != trouble)
-        almost_full = [*filter(None, [self._site.counting.quota.warning])]
+        noticed = self._site.warnings
         minor = [each.text for each in problems if each.text not in reasons]
         return 503 if reasons else 200, outbox | {
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,
-            "warnings": minor + vacancy + warnings + almost_full,
+            "warnings": minor + vacancy + warnings + noticed,
             "durability": str(self._site.process.safety.durability),
             "redis_ms": took_ms,
         }

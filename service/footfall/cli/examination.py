@@ -17,9 +17,10 @@ from ..app import account_rules_of, open_process, open_store
 from ..config import Settings
 from ..domain.authors import iso
 from ..domain.process import Process
+from ..driver.facts import Facts
 from ..driver.private_server import url_of
 from ..driver.replies import ErrorReply, sentence
-from ..driver.safety import Facts, Safety
+from ..driver.safety import Safety
 from ..driver.url import advised
 from ..errors import StoreUnavailable
 from ..maintenance.check import Line, Problem

@@ -6,7 +6,7 @@ The rule is written in callbacks, since busy sites count thousands of views a se
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from ..callbacks import awaited
@@ -19,6 +19,7 @@ from .limits import RateLimits
 from .packed import PackedChange
 from .quota import CounterNumbers, CounterQuota
 from .store import Counters, CounterWalk
+from .unknown_proxies import UnknownProxies
 
 VIEWS = "time"
 
@@ -37,6 +38,7 @@ class Counting:
     # The types of counters: views and reactions.
     types: tuple[str, ...]
     background: Background
+    unknown_proxies: UnknownProxies = field(default_factory=UnknownProxies)
 
     def change(self, change: PackedChange, client: Client, done: CountsCallback) -> None:
         """Apply changes, all or none; `done` gets the new counts, in order.

@@ -117,3 +117,8 @@ class Site:
     page_cache: PageCache = field(default_factory=PageCache)
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What this worker has noticed that its owner should know."""
+        return [*filter(None, [self.counting.quota.warning, self.counting.unknown_proxies.warning])]

@@ -19,19 +19,15 @@ from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import AbstractConnection
 from redis.cluster import PRIMARY, REPLICA
-from redis.exceptions import RedisClusterException, ResponseError
 
 from ..errors import StoreUnavailable
+from .cluster_map import read_map
 from .connection import Command, CommandSender, Done, pack
-from .replies import ErrorReply, deliver, of_client, unavailable
+from .replies import ErrorReply, deliver, unavailable
 
 log = logging.getLogger(__name__)
 
 SLOTS = 16384
-NAMELESS = (
-    "ERR the nodes of the Cluster name no hosts: CONFIG SET cluster-announce-hostname on each, or "
-    "cluster-preferred-endpoint-type ip"
-)
 # How often a command is redirected before its error is returned.
 MAX_REDIRECTIONS = 5
 # How long to wait after TRYAGAIN: while a slot moves, a script's keys may be on two nodes.
@@ -66,23 +62,6 @@ class _Pending:
         self.missing -= 1
         if not self.missing:
             deliver(self.done, self.replies)
-
-
-class _Asked(ClusterNode):
-    """A node that is asked for the map of slots. What the map leaves out is of this node, which
-    redis-py would call None."""
-
-    __slots__ = ()
-
-    async def execute_command(self, *args: Any, **options: Any) -> Any:
-        reply = await super().execute_command(*args, **options)
-        if args[0] == "CLUSTER SLOTS":
-            for node in (node for row in reply for node in row[2:]):
-                # By cluster-preferred-endpoint-type unknown-endpoint: the host that was asked.
-                node[0] = node[0] or self.host
-                if node[0] in (b"?", "?"):
-                    raise ResponseError(NAMELESS)
-        return reply
 
 
 class Cluster:
@@ -300,14 +279,7 @@ class Cluster:
             self._learn()
 
     async def _learn_now(self) -> None:
-        for node in self._nodes.startup_nodes.values():
-            # redis-py makes them anew of what it finds, and takes no class for that.
-            node.__class__ = _Asked
-        try:
-            # Not the client's: it also asks one node for its commands, which may be away.
-            await self._nodes.initialize()
-        except RedisClusterException as error:
-            raise _reason(error) from error
+        await read_map(self._nodes)
         self._moved.clear()
         self._is_lost = False
         gone = self._senders.keys() - self._nodes.nodes_cache.keys()
@@ -327,15 +299,6 @@ class Cluster:
 
 def _in_logs(node: str) -> str:
     return f"Redis at {node}"
-
-
-def _reason(error: BaseException) -> BaseException:
-    """The error reply that redis-py's error hides: for it each is one of a server that is no
-    Cluster."""
-    found: BaseException | None = error
-    while found and not isinstance(found, ResponseError):
-        found = found.__cause__ or found.__context__
-    return of_client(found) if isinstance(found, ResponseError) else error
 
 
 async def _may_read(connection: Any) -> None:

@@ -19,7 +19,7 @@ LOOK_SECONDS = 1
 
 async def keep_watching(site: Site) -> None:
     stats = site.process.redis.stats
-    noted = ""
+    noted = set[str]()
     outage = stats.outage("Redis could not be checked", "Redis can be checked again")
     while True:
         # At random, so that not all workers ask at the same time; nothing is kept secret by it.
@@ -30,10 +30,11 @@ async def keep_watching(site: Site) -> None:
             # numbers, is in all of them within hours. First, as it also mends one that is damaged.
             await site.counting.numbers.recount_one()
             await site.counting.quota.read()
-            warning = site.counting.quota.warning
-            if warning and not noted:
-                log.warning("%s", warning)
-            noted = warning
+            # The numbers before it change.
+            now = {warning.partition(": ")[2]: warning for warning in site.warnings}
+            for advice in now.keys() - noted:
+                log.warning("%s", now[advice])
+            noted = {*now}
             await refresh.resume(site)
             await banning.tidy(site)
             outage.ends()

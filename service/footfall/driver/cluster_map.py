@@ -1,0 +1,51 @@
+"""Reads which node of a Cluster has which slot, by redis-py."""
+
+from typing import Any
+
+from redis.asyncio.cluster import ClusterNode, NodesManager
+from redis.exceptions import RedisClusterException, ResponseError
+
+from .replies import of_client
+
+NAMELESS = (
+    "ERR the nodes of the Cluster name no hosts: CONFIG SET cluster-announce-hostname on each, or "
+    "cluster-preferred-endpoint-type ip"
+)
+
+
+async def read_map(nodes: NodesManager) -> None:
+    """Read it into `nodes`, which keep what they have if that fails. Raises what is wrong."""
+    for node in nodes.startup_nodes.values():
+        # redis-py makes them anew of what it finds, and takes no class for that.
+        node.__class__ = _Asked
+    try:
+        # Not the client's: it also asks one node for its commands, which may be away.
+        await nodes.initialize()
+    except RedisClusterException as error:
+        raise _reason(error) from error
+
+
+class _Asked(ClusterNode):
+    """A node that is asked for the map of slots. What the map leaves out is of this node, which
+    redis-py would call None."""
+
+    __slots__ = ()
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        reply = await super().execute_command(*args, **options)
+        if args[0] == "CLUSTER SLOTS":
+            for node in (node for row in reply for node in row[2:]):
+                # By cluster-preferred-endpoint-type unknown-endpoint: the host that was asked.
+                node[0] = node[0] or self.host
+                if node[0] in (b"?", "?"):
+                    raise ResponseError(NAMELESS)
+        return reply
+
+
+def _reason(error: BaseException) -> BaseException:
+    """The error reply that redis-py's error hides: for it each is one of a server that is no
+    Cluster."""
+    found: BaseException | None = error
+    while found and not isinstance(found, ResponseError):
+        found = found.__cause__ or found.__context__
+    return of_client(found) if isinstance(found, ResponseError) else error

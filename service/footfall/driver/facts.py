@@ -1,0 +1,110 @@
+"""What a server says of itself, and what of that endangers its data."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..model import Durability
+from ..plurals import number_of
+from .replies import ErrorReply, failure
+from .server_state import ADVICE
+
+FULL_MEMORY_SHARE = 0.8
+# Comments are ordered by services' clocks, so these should agree.
+MAX_CLOCK_DIFFERENCE_SECONDS = 10
+# Redis's first release with WAITAOF; Valkey reports the release that it was forked from.
+FIRST_RELEASE_WITH_WAITAOF = (7, 2)
+
+# The fields of INFO, with `time` and `appendfsync`.
+Facts = Mapping[str, str]
+
+
+class Problem(NamedTuple):
+    """Something wrong with Redis.
+
+    With one that `is_fatal` it keeps no change, or may lose some: GUARD decides what follows. With
+    one that `is_outage` it answers nobody, whatever GUARD says. Any other is a warning.
+    """
+
+    code: str
+    text: str
+    is_fatal: bool = True
+    is_outage: bool = False
+
+
+def facts_of(info: Any, time: Any, config: Any) -> Facts | None:
+    """The facts in the replies to INFO, TIME and CONFIG GET; None if INFO or TIME is refused.
+
+    Raises any other error reply, and that a password is missing.
+    """
+    for reply in (info, time, config):
+        if isinstance(reply, ErrorReply) and (not reply.is_refusal or reply.code == "NOAUTH"):
+            raise failure(reply)
+    if isinstance(info, ErrorReply) or isinstance(time, ErrorReply):
+        return None
+    facts = {**_parse(info), "time": time[0].decode()}
+    if config and not isinstance(config, ErrorReply):
+        facts["appendfsync"] = config[1].decode()
+    return facts
+
+
+def _parse(info: bytes) -> dict[str, str]:
+    lines = (line.partition(":") for line in info.decode().splitlines())
+    return {name: value for name, _, value in lines}
+
+
+def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Problem]:
+    """The problems of a server, for this level; `now` is our time in seconds since the epoch."""
+    if facts is None:
+        yield Problem(
+            "unseen", f"Redis does not say how it is set up, by +info and +time: {ADVICE}"
+        )
+        return
+    policy = facts.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        text = f"Redis throws data away when it is full, by maxmemory-policy {policy}"
+        yield Problem("evicts", f"{text}: CONFIG SET maxmemory-policy noeviction")
+    if facts.get("role") == "slave":
+        master = f"{facts.get('master_host')}:{facts.get('master_port')}"
+        yield Problem("replica", f"this is a replica, which takes no changes: name {master}")
+    replicas = int(facts.get("connected_slaves", 0))
+    if replicas < durability.replicas:
+        text = f"DURABILITY={durability} needs {number_of(durability.replicas, 'replica')}"
+        yield Problem("alone", f"{text}, and Redis has {replicas}: let more follow it")
+    # While a server loads its file, it says that it has none.
+    if durability.level != "memory" and facts.get("loading", "0") == "0":
+        yield from _find_in_file(facts, durability)
+    used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
+    if most and used > FULL_MEMORY_SHARE * most:
+        text = f"Redis uses {used / most:.0%} of its memory and refuses changes at 100%"
+        yield Problem("memory_low", f"{text}: {_more_memory(2 * used, facts)}", is_fatal=False)
+    ahead = int(facts["time"]) - int(now)
+    if abs(ahead) > MAX_CLOCK_DIFFERENCE_SECONDS:
+        text = f"the clock of Redis is {abs(ahead)} s {'ahead of' if ahead > 0 else 'behind'} ours"
+        yield Problem("clock", f"{text}: set both by NTP", is_fatal=False)
+
+
+def _more_memory(wanted: int, facts: Facts) -> str:
+    command = f"CONFIG SET maxmemory {wanted}"
+    there = int(facts.get("total_system_memory", wanted))
+    if wanted <= there:
+        return command
+    return f"its machine has {there} bytes and wants more, then {command}"
+
+
+def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
+    if facts.get("aof_enabled") != "1":
+        text = f"Redis has no append-only file, which DURABILITY={durability} needs"
+        yield Problem("no_file", f"{text}: CONFIG SET appendonly yes, or set DURABILITY=memory")
+        return
+    if facts.get("aof_last_write_status", "ok") != "ok":
+        text = "Redis cannot write its append-only file"
+        yield Problem("file_fails", f"{text}: make room on its disk, and see its log")
+    if facts.get("aof_last_bgrewrite_status", "ok") != "ok":
+        text = "Redis could not write its append-only file anew, so that it grows without end"
+        advice = "make room for a second one on its disk, let it have the memory, then BGREWRITEAOF"
+        yield Problem("rewrite_fails", f"{text}: {advice}", is_fatal=False)
+    release = tuple(int(part) for part in facts.get("redis_version", "0").split(".")[:2])
+    is_waited_for = durability.level == "fsync" and facts.get("appendfsync") != "always"
+    if is_waited_for and release < FIRST_RELEASE_WITH_WAITAOF:
+        text = "DURABILITY=fsync needs appendfsync always, or Redis 7.2 to be asked to wait"
+        yield Problem("no_wait", f"{text}: CONFIG SET appendfsync always")

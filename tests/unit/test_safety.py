@@ -45,6 +45,14 @@ def test_a_sound_server_passes_at_every_level() -> None:
         (Durability("replica", 1), {"aof_enabled": "0"}, "no_file", "DURABILITY=replica:1"),
         (EVERYSEC, {"aof_last_write_status": "err"}, "file_fails", "room on its disk"),
         (EVERYSEC, {"aof_last_bgrewrite_status": "err"}, "rewrite_fails", "BGREWRITEAOF"),
+        (EVERYSEC, {"appendfsync": "no"}, "no_flush", "CONFIG SET appendfsync everysec"),
+        (FSYNC, {"appendfsync": "no"}, "no_flush", "DURABILITY=fsync promises more"),
+        (
+            EVERYSEC,
+            {"no-appendfsync-on-rewrite": "yes"},
+            "rewrite_unflushed",
+            "CONFIG SET no-appendfsync-on-rewrite no",
+        ),
         (FSYNC, {"redis_version": "7.0.15"}, "no_wait", "CONFIG SET appendfsync always"),
         (MEMORY, {"used_memory": "81"}, "memory_low", "81%"),
         (MEMORY, {"time": str(NOW - 11)}, "clock", "11 s behind"),
@@ -58,7 +66,9 @@ def test_a_problem_is_named_with_the_command_that_fixes_it(
     assert finding.code == code
     assert mend in finding.text
     assert finding.code in FINDINGS
-    assert finding.is_fatal == (code not in ("memory_low", "clock", "rewrite_fails"))
+    assert finding.is_fatal == (
+        code not in ("memory_low", "clock", "rewrite_fails", "rewrite_unflushed")
+    )
 
 
 def test_a_file_is_not_required_at_the_lowest_level() -> None:

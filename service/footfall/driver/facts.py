@@ -14,7 +14,7 @@ MAX_CLOCK_DIFFERENCE_SECONDS = 10
 # Redis's first release with WAITAOF; Valkey reports the release that it was forked from.
 FIRST_RELEASE_WITH_WAITAOF = (7, 2)
 
-# The fields of INFO, with `time` and `appendfsync`.
+# The fields of INFO, with `time`, and how its file is flushed.
 Facts = Mapping[str, str]
 
 
@@ -43,7 +43,8 @@ def facts_of(info: Any, time: Any, config: Any) -> Facts | None:
         return None
     facts = {**_parse(info), "time": time[0].decode()}
     if config and not isinstance(config, ErrorReply):
-        facts["appendfsync"] = config[1].decode()
+        words = [word.decode() for word in config]
+        facts |= zip(words[::2], words[1::2], strict=True)
     return facts
 
 
@@ -103,6 +104,15 @@ def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
         text = "Redis could not write its append-only file anew, so that it grows without end"
         advice = "make room for a second one on its disk, let it have the memory, then BGREWRITEAOF"
         yield Problem("rewrite_fails", f"{text}: {advice}", is_fatal=False)
+    if facts.get("appendfsync") == "no":
+        text = (
+            f"Redis leaves it to the system when its file is on disk, and DURABILITY={durability}"
+        )
+        yield Problem("no_flush", f"{text} promises more: CONFIG SET appendfsync everysec")
+    elif facts.get("no-appendfsync-on-rewrite") == "yes":
+        text = "while Redis writes its append-only file anew, it leaves to the system when it is on"
+        advice = "CONFIG SET no-appendfsync-on-rewrite no"
+        yield Problem("rewrite_unflushed", f"{text} disk: {advice}", is_fatal=False)
     release = tuple(int(part) for part in facts.get("redis_version", "0").split(".")[:2])
     is_waited_for = durability.level == "fsync" and facts.get("appendfsync") != "always"
     if is_waited_for and release < FIRST_RELEASE_WITH_WAITAOF:

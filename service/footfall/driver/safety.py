@@ -219,7 +219,7 @@ class Safety:
 
         Raises StoreUnavailable if none answers.
         """
-        commands = (("INFO",), ("TIME",), ("CONFIG", "GET", "appendfsync"))
+        commands = (("INFO",), ("TIME",), ("CONFIG", "GET", "*appendfsync*"))
         facts: dict[str, Facts | None] = {}
         failed: StoreUnavailable | None = None
         for name, replies in (await self._redis.every_server(*commands, may_refuse=True)).items():

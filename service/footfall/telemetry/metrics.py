@@ -24,6 +24,8 @@ FINDINGS = (
     "evicts",
     "no_file",
     "no_wait",
+    "no_flush",
+    "rewrite_unflushed",
     "clock",
     "other_data",
     "away",

@@ -100,6 +100,38 @@ def test_a_stopped_service_leaves_nothing_running_and_finds_its_data_again(
         assert traces(served.url) == (1, ["hello"])
 
 
+@pytest.mark.parametrize("loss", ["empty", "gone"])
+def test_a_data_set_whose_files_are_lost_is_no_new_site(
+    directory: Path, environ: dict[str, str], loss: str
+) -> None:
+    """Which would belong to whoever comes first."""
+    with serving(directory, **environ) as served:
+        data = Path(served.environ["DATA_DIR"])
+        with Redis(unix_socket_path=str(data / "redis.sock")) as client:
+            client.bgrewriteaof()
+            wait_until(
+                lambda: (
+                    not client.info("persistence")["aof_rewrite_in_progress"]
+                    and not client.info("persistence")["aof_rewrite_scheduled"]
+                ),
+                "the file to be written anew",
+            )
+        served.stop()
+        # As small as a data set can be.
+        served.start()
+        served.stop()
+        for file in [*data.glob("appendonlydir/*.[ar][od][fb]"), *data.glob("appendonly.aof")]:
+            file.write_bytes(b"") if loss == "empty" else file.unlink()
+        for command in ("serve", "doctor"):
+            code, output = served.ask(command)
+            assert (code, "data-set says that there is a data set" in output) == (1, True), output
+        (data / "data-set").unlink()
+        for file in data.glob("appendonlydir/*"):
+            file.unlink()
+        served.start()
+        assert httpx.get(f"{served.url}/article?path=/a").json() == 0
+
+
 def test_everything_acknowledged_survives_a_kill_of_everything(
     directory: Path, environ: dict[str, str]
 ) -> None:

@@ -17,6 +17,7 @@ from ..app import account_rules_of, open_process, open_store
 from ..config import Settings
 from ..domain.authors import iso
 from ..domain.process import Process
+from ..driver import private_aof
 from ..driver.facts import Facts
 from ..driver.private_server import url_of
 from ..driver.replies import ErrorReply, sentence
@@ -60,7 +61,9 @@ async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
     try:
         data.append(Line(described(settings)))
         if not (settings.redis_url or (settings.data_dir / "redis.sock").exists()):
-            return [Line("no service runs on DATA_DIR, so its private server does not")], data
+            no_server = Line("no service runs on DATA_DIR, so its private server does not")
+            flaw = private_aof.flaw(settings.data_dir.absolute())
+            return [no_server, *([Problem(flaw)] if flaw else [])], data
         async with asyncio.timeout(REDIS_SECONDS), _opened(settings) as (process, store):
             servers += await _servers(process.safety)
             data += await _data(settings, store)

@@ -13,6 +13,10 @@ DIRECTORY, OLDER_FILE = "appendonlydir", "appendonly.aof"
 MANIFEST = "appendonly.aof.manifest"
 # The files of a server that has stored nothing yet are smaller.
 MIN_DATA_BYTES = 1024
+# A server that has nothing begins with less.
+EMPTY_BYTES = 128
+# Beside them, from the first data set on.
+MARKER = "data-set"
 # What a server says when it has cut a file off; before 7.0 it names none.
 _CUT_OFF = re.compile(r"Truncating the AOF (?:(\S+) )?at offset (\d+)")
 
@@ -42,9 +46,25 @@ def cut_off(before: Mapping[str, int], said: str) -> Iterator[str]:
             )
 
 
+def mark(data_dir: Path) -> None:
+    """Note that there is a data set, so that empty files are not taken for a new site, which would
+    belong to whoever comes first."""
+    (data_dir / MARKER).touch()
+
+
+def _base_bytes(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.glob("*.rdb"))
+
+
 def flaw(data_dir: Path) -> str:
     """Why no server may be started on it, in a sentence; "" if one may."""
-    directory = data_dir / DIRECTORY
+    directory, marker = data_dir / DIRECTORY, data_dir / MARKER
+    if marker.exists() and sum(sizes(data_dir).values()) + _base_bytes(directory) < EMPTY_BYTES:
+        return (
+            f"{marker} says that there is a data set, and its files are empty or gone, as after a "
+            "crash of the machine: look for them, or restore a backup into another DATA_DIR; to "
+            "begin anew here, remove it"
+        )
     if (directory / MANIFEST).exists() or (data_dir / OLDER_FILE).exists():
         return ""
     files = [path for path in directory.glob("appendonly.aof.*") if path.is_file()]

@@ -6,6 +6,7 @@ import logging
 from ..app import account_rules_of
 from ..config import Settings
 from ..domain.process import Process
+from ..driver import private_aof
 from ..driver.loading import Loading
 from ..driver.replies import ErrorReply, sentence
 from ..driver.safety import Safety
@@ -61,6 +62,8 @@ async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bo
         is_new = await store.create()
     else:
         await store.open()
+    if creates and not settings.redis_url:
+        private_aof.mark(settings.data_dir)
     try:
         if is_new:
             # There are no counters, but any group tells whether this user may count them.

@@ -7,22 +7,55 @@ import sys
 from .cli import probe
 
 
-def _end(number: int, frame: object) -> None:
-    # At once, since nothing has begun; an exception might be lost in what Python does just then.
-    os._exit(0)
-
-
 def main() -> None:
     words = sys.argv[1:]
     if probe.is_probe(words):
         raise SystemExit(probe.probe(words))
-    if words[:1] == ["serve"]:
+    _open_standard_files()
+    try:
+        os.getcwd()
+    except OSError as error:
+        sys.stderr.write(f"Error: the directory in which this is called: {error.strerror}\n")
+        raise SystemExit(1) from None
+    is_service = words[:1] == ["serve"]
+    if is_service:
         # Before anything else: the first process of a container that handles no signal has none,
         # and until the service answers it may wait for Redis.
         signal.signal(signal.SIGTERM, _end)
     from .cli.main import main as command
 
-    command(prog_name="footfall")
+    try:
+        command(prog_name="footfall")
+    finally:
+        if is_service:
+            _give_up_what_nobody_takes()
+
+
+def _end(number: int, frame: object) -> None:
+    # At once, since nothing has begun; an exception might be lost in what Python does just then.
+    os._exit(0)
+
+
+def _open_standard_files() -> None:
+    """Whoever starts a service may have closed them; the next files would take their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # It gets the lowest number that is free.
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
+def _give_up_what_nobody_takes() -> None:
+    """Words that the end of a full disk keeps back are no reason to fail: a clean stop is one."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 if __name__ == "__main__":

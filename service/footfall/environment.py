@@ -20,6 +20,8 @@ MAX_FILE_BYTES = 64 * 1024
 SUFFIX = "_FILE"
 # UTF-8, also with the mark that editors of Windows begin a file with.
 ENCODING = "utf-8-sig"
+# In the reference server, too, whose env file can be used as it is.
+OFF_IF_EMPTY = {"IPQPS"}
 
 
 class BadSettings(ValueError):
@@ -180,8 +182,11 @@ def given(environ: Mapping[str, str], names: Iterable[str]) -> GivenTexts:
     """What the environment says about the settings of these names."""
     texts, files, wrong = dict[str, str](), dict[str, str](), list[str]()
     for name in names:
+        text = environ.get(name, "")
         # An empty one is none, as where a template has nothing to fill in.
-        if (text := environ.get(name, "")).strip() and not is_service_link(name, text):
+        if (text.strip() or name in environ.keys() & OFF_IF_EMPTY) and not (
+            is_service_link(name, text)
+        ):
             texts[name] = text
         file = environ.get(f"{name}{SUFFIX}", "").strip()
         if file and texts.get(name):

@@ -27,7 +27,7 @@ def test_a_wheel_runs_away_from_its_checkout(tmp_path: Path) -> None:
     assert {str(path.relative_to(ROOT / "service")) for path in pages} <= names
     assert "footfall/py.typed" in names
     (metadata,) = (tmp_path / "site").glob("*.dist-info/entry_points.txt")
-    assert "footfall = footfall.cli.main:main" in metadata.read_text()
+    assert "footfall = footfall.__main__:main" in metadata.read_text()
 
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path / "site")}
     program = "from footfall.driver.scripts import *; print(PACKAGED.is_dir(), len(files()))"

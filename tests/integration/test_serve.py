@@ -100,6 +100,51 @@ def test_a_stopped_service_leaves_nothing_running_and_finds_its_data_again(
         assert traces(served.url) == (1, ["hello"])
 
 
+@pytest.mark.parametrize(
+    "files", [">&-", "<&-", "2>&-", ">&- 2>&- <&-", ">/dev/full", ">/dev/full 2>&1"]
+)
+def test_without_standard_files_a_service_runs_and_stops_cleanly(own: Path, files: str) -> None:
+    served = Serving(own / "s", PORT=str(free_port()))
+    url = f"http://127.0.0.1:{served.environ['PORT']}/livez"
+
+    def is_alive() -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(url).status_code == 200
+        return False
+
+    with in_a_shell(served, f"exec {files}") as process:
+        wait_until(is_alive, "the service")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    ("begin", "sentence"),
+    [
+        ("ulimit -n 10", "Error: `ulimit -n` is 10, and a service needs 64 at least"),
+        ("cd gone; rmdir ../gone", "Error: the directory in which this is called: No such file"),
+    ],
+)
+def test_what_a_service_cannot_begin_with_is_a_sentence(
+    own: Path, begin: str, sentence: str
+) -> None:
+    (own / "gone").mkdir()
+    with in_a_shell(Serving(own / "s"), f"cd {own}; {begin}") as process:
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.count("\n"), said.startswith(sentence)) == (1, 1, True), said
+
+
+def in_a_shell(served: Serving, begin: str) -> subprocess.Popen[str]:
+    command = f"{begin}; exec {sys.executable} -m footfall serve"
+    return subprocess.Popen(
+        [program("bash"), "-c", command],
+        env=served.environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 @pytest.mark.parametrize("loss", ["empty", "gone"])
 def test_a_data_set_whose_files_are_lost_is_no_new_site(
     directory: Path, environ: dict[str, str], loss: str

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from footfall.counting import limits as rate_limit
-from footfall.counting.quota import FULL_FRESH_SECONDS
+from footfall.counting.quota import DATED_WEIGHT, FULL_FRESH_SECONDS
 from tests.conftest import Site, Sites
 
 STRANGER = "203.0.113.9"
@@ -101,7 +101,7 @@ async def test_a_proxys_visitors_take_tokens_and_the_proxy_takes_none(make_site:
 
 async def test_at_the_limit_old_counters_are_counted_and_new_ones_refused(site: Site) -> None:
     room = site.store.quota
-    room._limit = 3
+    room._limit = 3 * (1 + DATED_WEIGHT)
     await room.read()
     assert await site.send("POST", "/article", [{"path": "/a"}, {"path": "/b"}]) == [1, 1]
     assert await site.count("/a", type="reaction0") == 1

@@ -56,6 +56,11 @@ def serve(
         logs.begin(settings.log_format, settings.log_level)
     else:
         settings = settings_of_environment()
+        if (limit := descriptors.limit()) < descriptors.LEAST:
+            raise click.ClickException(
+                f"`ulimit -n` is {limit}, and a service needs {descriptors.LEAST} at least: "
+                f"{descriptors.HOW_TO_RAISE_IT}"
+            )
         too_few = descriptors.advice(settings.max_connections)
         for line in chain(advice(settings, environ()), too_few):
             log.warning("%s", line)

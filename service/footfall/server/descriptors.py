@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 # For Redis, files, mails and whatever else is not a client's; half of a limit that is very low.
 RESERVED = 64
+# A private Redis starts with no fewer, and so does Python's event loop.
+LEAST = 64
 # More are of no use, and `ulimit -n` may be unlimited.
 MOST = 1 << 21
 # Between two lines about it.

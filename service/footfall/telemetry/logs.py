@@ -125,6 +125,8 @@ def begin(form: str, level: str = "warning") -> None:
     logging.basicConfig(handlers=[handler], level=max(least, logging.WARNING), force=True)
     logging.getLogger("footfall").setLevel(least)
     logging.captureWarnings(True)
+    # What cannot be written is lost, without a traceback for each line.
+    logging.raiseExceptions = False
     _banner.handlers, _banner.propagate = [banner], False
     _banner.setLevel(logging.INFO)
     threading.excepthook = _thread_failed

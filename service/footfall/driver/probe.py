@@ -6,6 +6,7 @@ learnt is noted where the reply arrives (server_state.py).
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -14,7 +15,7 @@ from ..errors import StoreUnavailable
 from .client import RedisClient
 from .cluster import SLOTS, Cluster, slot_of_key
 from .connection import Command, pack, pack_word
-from .replies import ErrorReply
+from .replies import ErrorReply, is_unknown_script
 from .scripts import Scripts
 from .server_state import PROBE
 
@@ -24,6 +25,8 @@ PROBE_SECONDS = 1.5
 LOAD_SECONDS = 0.1
 # For which a key of a trial is kept whose removal is refused.
 TRIED_MS = 60_000
+# Redis says it in two ways.
+_OF_KEYS = re.compile("access (a|one of the) key")
 # Without these no view is counted, or no comment stored.
 NEEDED = frozenset(
     {"+hget", "+hset", "+hsetnx", "+hdel", "+hexists", "+hlen", "+hincrby", "+get", "+set", "+del"}
@@ -69,13 +72,17 @@ class Probe:
 
         It tries all of it, as rights are given and taken at any time. Raises StoreUnavailable.
         """
-        redis, try_ = self._redis, self._scripts["site/try"]
+        redis, script = self._redis, self._scripts["site/try"]
         senders = await redis.masters(anew=False)
         asked = {
-            name: (sender, [try_.call(0, self._tried(name), in_full=True)])
-            for name, sender in senders.items()
+            name: (sender, [script.call(0, self._tried(name))]) for name, sender in senders.items()
         }
         found = await redis.each(asked, redis.deadline())
+        if any(isinstance(each, list) and is_unknown_script(each[0]) for each in found.values()):
+            # It is the start. Whoever may load no scripts is told that soon.
+            with suppress(StoreUnavailable, ErrorReply):
+                await self._scripts.load()
+            found = await redis.each(asked, redis.deadline())
         return {
             name: self._refusals(each) for name, each in found.items() if isinstance(each, list)
         }
@@ -84,14 +91,11 @@ class Probe:
         (reply,) = replies
         if isinstance(reply, ErrorReply):
             # Anything but its keys hurts in other ways, and is known by them.
-            is_of_keys = reply.is_refusal and "key" in str(reply)
+            is_of_keys = reply.is_refusal and _OF_KEYS.search(str(reply)) is not None
             return [f"'~{self._key_of(0).partition(':')[0]}:*'"] if is_of_keys else []
         pairs = zip(reply[::2], reply[1::2], strict=True)
-        return [
-            f"+{command.decode().lower()}"
-            for command, error in pairs
-            if ErrorReply(error.decode()).is_refusal
-        ]
+        refused = [name for name, error in pairs if ErrorReply(error.decode()).is_refusal]
+        return [f"+{name.decode().lower()}" for name in dict.fromkeys(refused)]
 
     def _tried(self, name: str) -> list[bytes]:
         key = self._key(name)

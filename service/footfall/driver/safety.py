@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 # How long /readyz waits for Redis: it answers within two seconds.
 READY_SECONDS = 1.7
 # What requests meet, and what passes by itself once its cause is gone.
-PASSING = TROUBLES | {"replica", "alone", "file_fails"}
+PASSING = TROUBLES | {"replica", "alone", "file_fails", "rights"}
 
 # A name for it among the servers' names.
 ON_DISK = "the disk"
@@ -95,13 +95,13 @@ class Safety:
 
     def _servers(self) -> dict[str, dict[str, Problem]]:
         stats = self._redis.stats
-        servers = dict[str, dict[str, Problem]]()
-        for name in self._redis.names():
-            known = self._found.get(name, {})
-            met = {code: _problem(each) for code, each in stats.server(name).look().items()}
-            # What was tried knows all that is refused, and how much that hurts.
-            servers[name] = {**known, **met, **{c: known[c] for c in (REFUSED,) if c in known}}
-        return servers
+        return {
+            name: {
+                **self._found.get(name, {}),
+                **{code: _problem(each) for code, each in stats.server(name).look().items()},
+            }
+            for name in self._redis.names()
+        }
 
     async def check(self, *, logs: bool = True) -> None:
         """Check all servers; with `logs`, log new problems. Raises StoreUnavailable."""
@@ -235,7 +235,7 @@ class Safety:
 def _lacking(rights: list[str]) -> Problem:
     text = f"Redis refuses this service {' '.join(rights)}: {ADVICE}"
     is_fatal = not NEEDED.isdisjoint(rights) or any(each.startswith("'~") for each in rights)
-    return Problem(REFUSED, text, is_fatal=is_fatal)
+    return Problem("rights", text, is_fatal=is_fatal)
 
 
 def _problem(trouble: Trouble) -> Problem:

@@ -41,6 +41,7 @@ FINDINGS = (
     "busy",
     "cluster_down",
     "refused",
+    "rights",
     "rewrite_fails",
     "memory_low",
     "disk_full",

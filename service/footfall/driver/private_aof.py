@@ -6,6 +6,7 @@ the list of its files is missing, it begins anew and overwrites them.
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 # The names from Redis 7.0 on, and before.
@@ -48,8 +49,9 @@ def cut_off(before: Mapping[str, int], said: str) -> Iterator[str]:
 
 def mark(data_dir: Path) -> None:
     """Note that there is a data set, so that empty files are not taken for a new site, which would
-    belong to whoever comes first."""
-    (data_dir / MARKER).touch()
+    belong to whoever comes first. A disk that is full just now is noted another time."""
+    with suppress(OSError):
+        (data_dir / MARKER).touch()
 
 
 def _base_bytes(directory: Path) -> int:

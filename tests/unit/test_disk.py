@@ -42,7 +42,9 @@ HERE = Path("/data")
         (10 * GIB, 100 * GIB, None),
         (10 * GIB - 1, 100 * GIB, "disk_low"),
         (GIB, 5 * GIB, None),
-        (GIB - 1, 2 * GIB, "disk_low"),
+        (GIB - 1, 5 * GIB, "disk_low"),
+        (GIB // 4, GIB, None),
+        (GIB // 4 - 1, GIB, "disk_low"),
         (1 << 20, 2 * GIB, "disk_low"),
         ((1 << 20) - 1, 2 * GIB, "disk_full"),
         # Some file systems do not say.

@@ -76,7 +76,8 @@ def find(directory: Path) -> Finding | None:
         free, total = free_bytes(directory)
     except OSError:
         return None
-    if total and (free < LOW_BYTES or free < LOW_SHARE * total):
+    # A small volume is no warning from its first day on.
+    if total and free < max(LOW_SHARE * total, min(LOW_BYTES, total // 4)):
         text = f"{room(directory)}, {free / total:.0%} of its disk: make room before it is full"
         return "disk_low", text, False
     return None

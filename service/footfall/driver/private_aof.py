@@ -51,7 +51,9 @@ def mark(data_dir: Path) -> None:
     """Note that there is a data set, so that empty files are not taken for a new site, which would
     belong to whoever comes first. A disk that is full just now is noted another time."""
     with suppress(OSError):
-        (data_dir / MARKER).touch(mode=0o600)
+        marker = data_dir / MARKER
+        marker.touch()
+        marker.chmod(0o600)
 
 
 def _base_bytes(directory: Path) -> int:

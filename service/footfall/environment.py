@@ -184,9 +184,8 @@ def given(environ: Mapping[str, str], names: Iterable[str]) -> GivenTexts:
     for name in names:
         text = environ.get(name, "")
         # An empty one is none, as where a template has nothing to fill in.
-        if (text.strip() or name in environ.keys() & OFF_IF_EMPTY) and not (
-            is_service_link(name, text)
-        ):
+        is_set = bool(text.strip()) or (name in OFF_IF_EMPTY and name in environ)
+        if is_set and not is_service_link(name, text):
             texts[name] = text
         file = environ.get(f"{name}{SUFFIX}", "").strip()
         if file and texts.get(name):

@@ -13,6 +13,7 @@ from footfall.notify import account_mail
 from footfall.notify.account_mail import Letter
 from footfall.notify.notification import Failed
 from tests.conftest import Site, Sites
+from tests.support.backups import report
 from tests.support.logging_in import HERE, Browser
 from tests.support.logging_in import settings as by_others
 from tests.support.mailing import link_in, mailed, settings_of, text_of, token_in
@@ -240,6 +241,16 @@ async def test_whether_a_mail_has_an_account_by_its_lost_password(
     assert [to for to, _ in await mailed(site, mails)] == [OWNER["email"]]
 
 
+async def test_a_lost_password_of_what_no_mail_can_be_sent_to(
+    site: Site, mails: MailServer
+) -> None:
+    """Who: a stranger. What: names an address that is one, and that mails by SMTP cannot have.
+    Instead: nothing comes of it, and no error in the log either, which would be one for each."""
+    assert await forget(site, "\u7528\u6237@example.com") == DONE
+    # It raises what has failed behind the requests.
+    assert await mailed(site, mails) == []
+
+
 @pytest.mark.parametrize("kind", ["redis"])
 async def test_whether_a_mail_has_an_account_by_how_busy_the_service_is(
     site: Site, mails: MailServer, monkeypatch: pytest.MonkeyPatch
@@ -265,6 +276,7 @@ async def test_whether_a_mail_has_an_account_by_how_busy_the_service_is(
         done.append((len(asked), len(made)))
     assert done[0] == done[1]
     assert all(done[0]), done
+    assert len(await report(site.store)) == 1, "the link of nobody is a problem"
 
 
 async def test_a_link_to_a_host_that_the_request_names(site: Site, mails: MailServer) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from redis import Redis
 
 from footfall.cli import examination
 from footfall.config import Settings
@@ -29,6 +30,12 @@ def _disk_with_room(monkeypatch: pytest.MonkeyPatch) -> None:
 def doctor(environ: dict[str, str], *words: str) -> tuple[int, str]:
     done = invoke("doctor", *words, environ={"MAX_CONNECTIONS": "100", **environ})
     return done.exit_code, done.output
+
+
+def stored_changes(served: Serving) -> int:
+    """How many keys were changed since the start."""
+    with Redis(unix_socket_path=f"{served.environ['DATA_DIR']}/redis.sock") as client:
+        return int(client.info("persistence")["rdb_changes_since_last_save"])
 
 
 def wrong(environ: dict[str, str]) -> list[str]:
@@ -53,7 +60,9 @@ def test_a_healthy_service_is_examined_and_nobody_is_told(
         served.ask("accounts", "add", "a@example.com", "--administrator")
         served.ask("backup", str(own / "backup.gz"))
         httpx.post(f"{served.url}/api/article", json={"path": "/a"})
+        before = stored_changes(served)
         code, output = doctor(environ)
+        assert stored_changes(served) == before, "it changes something"
     assert code == 0, output
     for said in (
         "  KEY_PREFIX ff in DATA_DIR",

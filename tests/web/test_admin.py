@@ -82,6 +82,8 @@ async def test_the_pages_read_most_are_found_by_the_first_step(
         part = (await asked(site, "GET", f"counters?keyword={words}&type="))["data"]
         assert len(part["data"]) == number
         assert part["after"] == 1
+    await site.store.counters.correct("/post/19", "time", -1)
+    assert (await asked(site, "GET", "counters?keyword=post/19"))["data"]["data"] == []
 
 
 async def test_a_step_ends_where_many_counters_have_been_read(

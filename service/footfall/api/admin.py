@@ -72,7 +72,9 @@ async def _read_most(site: Site) -> dict[str, int]:
         return {}
     counters = site.counting.counters
     names = counters.names(await site.statistics.most_read.listed(), [VIEWS])
-    return dict(zip(names, await counters.read(names), strict=True))
+    counts = zip(names, await counters.read(names), strict=True)
+    # One that was removed may be in a list still.
+    return {name: count for name, count in counts if count}
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ async def _opened(settings: Settings) -> AsyncIterator[tuple[Process, Store]]:
 
 async def _servers(safety: Safety) -> list[Line]:
     lines = [Line(_server(facts)) for facts in (await safety.facts()).values()]
-    await safety.check(logs=False)
+    await safety.check(logs=False, tries=False)
     return [*lines, *(Problem(each.text) for each in safety.problems.values())]
 
 

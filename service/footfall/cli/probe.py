@@ -13,7 +13,7 @@ SECONDS = 2.0
 # What the service answers with is far shorter.
 MAX_BYTES = 1 << 20
 # Addresses that mean all of the machine's -> one that can be connected to. Nothing is bound here.
-_ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1", "localhost": "127.0.0.1"}  # noqa: S104
+_ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
 # As config.py has them, which would load too much.
 DEFAULTS = {"HOST": "127.0.0.1", "PORT": "8360", "UDS": ""}
 
@@ -28,6 +28,7 @@ def ask(host: str, port: int, uds: str, path: str, seconds: float) -> tuple[int,
     `seconds` are for each step. Raises NoAnswer.
     """
     host = _ANY.get(host, host)
+    # As the service binds it: a name is one of an IPv4 address.
     family = AF_UNIX if uds else AF_INET6 if ":" in host else AF_INET
     connection = socket(family)
     try:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from email.message import EmailMessage
 
@@ -115,7 +116,8 @@ class AccountMails:
                 if letter.is_sent:
                     await self._try(self._sender, letter)
                 else:
-                    _made(self._sender, letter)
+                    with suppress(Failed):
+                        _made(self._sender, letter)
         except (StoreUnavailable, ErrorReply) as error:
             log.warning("a mail about an account was not sent, as Redis does not answer: %s", error)
         finally:

@@ -81,7 +81,7 @@ class Probe:
         if any(isinstance(each, list) and is_unknown_script(each[0]) for each in found.values()):
             # It is the start. Whoever may load no scripts is told that soon.
             with suppress(StoreUnavailable, ErrorReply):
-                await self._scripts.load()
+                await redis.every_server(("SCRIPT", "LOAD", script.source))
             found = await redis.each(asked, redis.deadline())
         return {
             name: self._refusals(each) for name, each in found.items() if isinstance(each, list)

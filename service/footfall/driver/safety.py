@@ -104,8 +104,8 @@ class Safety:
         }
 
     async def check(self, *, logs: bool = True, tries: bool = True) -> None:
-        """Check all servers; with `logs`, log new problems; with `tries`, change keys that nobody has to
-        find out what is refused. Raises StoreUnavailable."""
+        """Check all servers; with `logs`, log new problems; with `tries`, find out what is refused,
+        by changes of keys that nobody has. Raises StoreUnavailable."""
         found = {ON_DISK: self._on_disk()}
         for name, facts in (await self.facts()).items():
             if facts and facts.get("cluster_enabled") == "1" and not self._redis.is_cluster:

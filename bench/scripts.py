@@ -1,36 +1,27 @@
 """What each Lua script, each encoder and each construct of a comment costs by itself.
 
-    python -m bench.scripts [--write FILE | --against FILE | --add FILE]
+    python -m bench.scripts [--write FILE | --against FILE]
 
-A script's cost is Redis's own: `used_cpu` of the server and `usec_per_call` of EVALSHA, over calls
-one after the other. An encoder's cost is CPU time, the least of several runs, and instructions if
-the machine lets `perf stat` count them. A construct's are the microseconds and the bytes of HTML
-for a byte of its most expensive comment.
+A script's cost is the commands that it calls and Redis's own times: `used_cpu` of the server and
+`usec_per_call` of EVALSHA, over calls one after the other. An encoder's is the functions that it
+calls and CPU time, the least of several runs. A construct's are the functions called, the
+microseconds and the bytes of HTML for a byte of its most expensive comment.
 
---against compares with stored figures, and fails if one is far above them and above what most
-figures of its kind have become, so that a slower machine is no failure. Instructions decide if both
-sides have them, since they do not depend on how busy the machine is. Bytes of HTML may not grow.
-
---add stores what a file has no figures of yet, as if that had been measured with the others:
-divided by what most figures of its kind have become. Others stay as they are.
+--against compares what is counted with stored figures and fails if something has grown. Times are
+for people to read: on a busy machine they say little.
 """
 
 import argparse
 import asyncio
 import json
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
 from itertools import islice
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from redis import Redis
@@ -54,11 +45,9 @@ from .scenarios import REPLIES
 
 CALLS = 2_000
 LOOPS = 2_000
-# A figure may be so many times the stored one, besides the general rise of its kind: this catches
-# blunders, not trends.
-BAND = {"redis_us": 2.5, "cpu_us": 2.5, "us_a_byte": 2.5, "instructions": 1.15, "bytes_a_byte": 1.0}
-# Figures that are the same on every machine.
-COUNTED = {"instructions", "bytes_a_byte"}
+# What is the same on every machine, and how many times the stored figure it may be. Versions of
+# Python and libraries differ by a few calls.
+COUNTED = {"commands": 1.05, "calls": 1.15, "calls_a_byte": 1.15, "bytes_a_byte": 1.0}
 TRIES = 3
 
 # name -> what -> figure
@@ -67,7 +56,7 @@ Figures = dict[str, dict[str, float]]
 # Scripts, called as Redis gets them, by the names in their headers, without the service's own code.
 
 
-def _scripts(redis: "Redis") -> tuple[dict[str, dict[str, float]], dict[str, str]]:
+def _scripts(redis: "Redis") -> tuple[Figures, dict[str, str]]:
     """(figures by case, why others have none by script)"""
     found, left = {"(an empty script)": _cost(redis, "return 1", iter([((), ())] * CALLS))}, {}
     texts = sources()
@@ -105,17 +94,24 @@ def _cost(
     sha = redis.script_load(text)
     prepared = list(islice(calls, CALLS))
     # The least of a few pieces, since others on the machine can only add.
-    least = float("inf")
+    least, commands = float("inf"), 0
     before = redis.info("cpu")
     for piece in range(TRIES):
         redis.config_resetstat()
         for keys, words in prepared[piece::TRIES]:
             redis.evalsha(sha, len(keys), *keys, *words)
-        stats = redis.info("commandstats")["cmdstat_evalsha"]
-        least = min(least, stats["usec"] / stats["calls"])
+        stats = redis.info("commandstats")
+        called = stats.pop("cmdstat_evalsha")
+        least = min(least, called["usec"] / called["calls"])
+        # CONFIG RESETSTAT counts itself.
+        commands += sum(each["calls"] for each in stats.values()) - 1
     after = redis.info("cpu")
     cpu = sum(after[kind] - before[kind] for kind in ("used_cpu_user", "used_cpu_sys"))
-    return {"redis_us": round(least, 2), "with_socket_us": round(cpu * 1e6 / CALLS, 1)}
+    return {
+        "commands": round(commands / CALLS, 2),
+        "redis_us": round(least, 2),
+        "with_socket_us": round(cpu * 1e6 / CALLS, 1),
+    }
 
 
 # Encoders.
@@ -163,14 +159,11 @@ def _found(comments: Sequence[Comment], stored: Sequence[bytes]) -> PageReply:
     return PageReply(b"1", len(comments), len(replies), 0, ids, stored, replies, [], [], [])
 
 
-def _encoders() -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for name, call in encoders().items():
-        found[name] = {"cpu_us": round(_least(call), 3)}
-        instructions = _instructions(name)
-        if instructions is not None:
-            found[name]["instructions"] = instructions
-    return found
+def _encoders() -> Figures:
+    return {
+        name: {"calls": constructs.calls(call), "cpu_us": round(_least(call), 3)}
+        for name, call in encoders().items()
+    }
 
 
 def _least(call: Callable[[], object], times: int = 7) -> float:
@@ -183,36 +176,10 @@ def _least(call: Callable[[], object], times: int = 7) -> float:
     return best
 
 
-def _instructions(name: str) -> int | None:
-    """Instructions of one call: the difference between a process with many and one with none."""
-    often, never = _counted(name, LOOPS), _counted(name, 0)
-    return None if often is None or never is None else max(round((often - never) / LOOPS), 0)
-
-
-def _counted(name: str, loops: int) -> int | None:
-    if not _can_count():
-        return None
-    encode = [sys.executable, "-m", "bench.scripts", "--encode", name, "--loops", str(loops)]
-    return _instructions_of(encode)
-
-
-@cache
-def _can_count() -> bool:
-    """Is there a perf that may count on this machine? It is tried once."""
-    return bool(shutil.which("perf")) and _instructions_of(["true"]) is not None
-
-
-def _instructions_of(program: Sequence[str]) -> int | None:
-    command = ["perf", "stat", "-x,", "-e", "instructions:u", *program]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    found = re.search(r"^(\d+),[^,]*,instructions", done.stderr, re.MULTILINE)
-    return int(found[1]) if found else None
-
-
 # The command.
 
 
-def measure() -> tuple[dict[str, dict[str, float]], dict[str, str]]:
+def measure() -> tuple[Figures, dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="ffb") as name, ExitStack() as stack:
         environment = Environment(Path(name), Cores.choose())
         _, socket = stack.enter_context(redis_server(environment, environment.directory("scripts")))
@@ -221,53 +188,16 @@ def measure() -> tuple[dict[str, dict[str, float]], dict[str, str]]:
     return found | _encoders() | constructs.figures(), left
 
 
-def worse(now: dict[str, dict[str, float]], stored: dict[str, dict[str, float]]) -> list[str]:
-    """A line for each figure that is beyond its band."""
-    lines = []
-    for what, band in BAND.items():
-        ratios = {
-            name: figures[what] / stored[name][what]
-            for name, figures in sorted(now.items())
-            if what in figures
-            and stored.get(name, {}).get(what)
-            and not (what == "cpu_us" and {"instructions"} <= figures.keys() & stored[name].keys())
-        }
-        allowed = band
-        if ratios and what not in COUNTED:
-            allowed *= max(median(ratios.values()), 1.0)
-        lines += [
-            f"{name}: {what} is {ratio:.2f} times the stored {stored[name][what]:g}; "
-            f"allowed is {allowed:.2f} times"
-            for name, ratio in ratios.items()
-            if ratio > allowed
-        ]
-    return lines
-
-
-def added(now: Figures, stored: Figures) -> Figures:
-    """The stored figures, and those of what is new on the scale of these."""
-    scales = {what: _rise(now, stored, what) for what in BAND}
-    scales["with_socket_us"] = _rise(now, stored, "with_socket_us")
-    fresh = {
-        name: {what: float(f"{value / scales[what]:.4g}") for what, value in figures.items()}
-        for name, figures in now.items()
-        if name not in stored
-    }
-    every = stored | fresh
-    # In the order in which they are measured; what is measured no more comes last.
-    return {name: every[name] for name in (*now, *stored)}
-
-
-def _rise(now: Figures, stored: Figures, what: str) -> float:
-    """What most of these figures have become; nothing for what is the same on every machine."""
-    if what in COUNTED:
-        return 1.0
-    ratios = [
-        now[name][what] / stored[name][what]
-        for name in now.keys() & stored.keys()
-        if what in now[name] and stored[name].get(what)
+def worse(now: Figures, stored: Figures) -> list[str]:
+    """A line for each counted figure that is above the stored one."""
+    return [
+        f"{name}: {what} is {figures[what]:g}; stored is {stored[name][what]:g}"
+        for name, figures in sorted(now.items())
+        for what, band in COUNTED.items()
+        if what in figures
+        and what in stored.get(name, {})
+        and figures[what] > stored[name][what] * band
     ]
-    return median(ratios) if ratios else 1.0
 
 
 async def main(words: Sequence[str]) -> int:
@@ -275,30 +205,17 @@ async def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench.scripts")
     parser.add_argument("--write", type=Path, help="store the figures in this file")
     parser.add_argument("--against", type=Path, help="compare with figures stored in this file")
-    parser.add_argument("--add", type=Path, help="store what is new beside the others in this file")
-    parser.add_argument("--encode", help=argparse.SUPPRESS)
-    parser.add_argument("--loops", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args(words)
-    if options.encode:
-        call = encoders()[options.encode]
-        for _ in range(options.loops):
-            call()
-        return 0
     found, left = measure()
     for name, figures in found.items():
         print(f"{name:42}", "  ".join(f"{what} {value:g}" for what, value in figures.items()))
     for script, reason in left.items():
         print(f"not measured: {script}: {reason}")
-    if not any("instructions" in figures for figures in found.values()):
-        print("instructions: this machine does not let perf count them")
     if options.write:
         options.write.write_text(lines(found) + "\n")
-    if options.add:
-        every = added(found, json.loads(options.add.read_text()))
-        options.add.write_text(lines(every) + "\n")
     if options.against:
         far = worse(found, json.loads(options.against.read_text()))
-        print("\n".join(far) or "nothing is far above the stored figures")
+        print("\n".join(far) or "nothing has grown")
         return 1 if far else 0
     return 0
 

@@ -155,6 +155,15 @@ def change_password(scene: Scene) -> None:
         client.acl_log_reset()
 
 
+@fault("a right taken", "ACL SETUSER footfall -hincrby, until it is back", EXTERNAL)
+def take_right(scene: Scene) -> None:
+    with scene.external.admin() as client:
+        client.execute_command("ACL", "SETUSER", "footfall", "-hincrby")
+        time.sleep(scene.seconds)
+        client.execute_command("ACL", "SETUSER", "footfall", "+hincrby")
+        client.acl_log_reset()
+
+
 # Several servers. A master that has failed is missed after a second, and then one is elected; the
 # other is a replica again when it has copied everything. Before that nothing can be acknowledged.
 
@@ -209,6 +218,16 @@ def move_slots(scene: Scene) -> None:
     ours = (keys.page(digest(PAGES[0]), "bodies"), keys.site("total"))
     for slot in (scene.counting_slot, *(slot_of(pack("GET", key)) for key in ours)):
         scene.nodes.move(slot)
+
+
+@fault(
+    "slots move, and no node names hosts",
+    "the same with cluster-preferred-endpoint-type unknown-endpoint",
+    CLUSTER,
+)
+def move_slots_of_nodes_without_hosts(scene: Scene) -> None:
+    with scene.nodes.saying("unknown-endpoint"):
+        move_slots(scene)
 
 
 @fault("a node forgets its scripts", "SCRIPT FLUSH in a loop, on the node that counts", CLUSTER)

@@ -6,6 +6,8 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
+from footfall.driver.keys import WEIGHT_UNIT_BYTES
+
 from .files import CHART, DEPLOY, MANIFESTS, containers, documents, footfall_in
 from .tools import helm, judged
 
@@ -131,6 +133,17 @@ def test_the_sidecar_and_its_nginx_use_the_same_socket() -> None:
     # Both must be in the group that owns the directory, and so the socket.
     assert environ["UDS_MODE"] == "660"
     assert pod(objects)["securityContext"]["fsGroup"]
+
+
+def test_the_sidecar_has_room_for_all_counters_twice_and_for_itself() -> None:
+    """Else the kernel would kill it before COUNTER_LIMIT refuses new counters."""
+    objects = documents((DEPLOY / "kubernetes" / "sidecar.yaml").read_text())
+    footfall = footfall_in(pod(objects))
+    environ = {each["name"]: each["value"] for each in footfall["env"]}
+    counter_bytes = int(environ["COUNTER_LIMIT"]) * WEIGHT_UNIT_BYTES
+    limit_bytes = int(footfall["resources"]["limits"]["memory"].removesuffix("Mi")) << 20
+    itself_bytes = int(footfall["resources"]["requests"]["memory"].removesuffix("Mi")) << 20
+    assert limit_bytes > 2 * counter_bytes + itself_bytes
 
 
 def test_helm_lint_has_nothing_to_say() -> None:

@@ -504,21 +504,10 @@ def calls_of(cluster: RealCluster, node: int, name: str) -> int:
     return int(stats.get(f"cmdstat_{name}", {"calls": 0})["calls"])
 
 
-@contextlib.contextmanager
-def saying(own: RealCluster, what: str) -> Iterator[None]:
-    """The nodes say this of their hosts."""
-    name = "cluster-preferred-endpoint-type"
-    for node in range(len(own.ports)):
-        own.ask(node, "CONFIG", "SET", name, what)
-    yield
-    for node in range(len(own.ports)):
-        own.ask(node, "CONFIG", "SET", name, "ip")
-
-
 async def test_nodes_that_say_no_host_are_at_the_one_that_was_asked(
     own: RealCluster, open_store: Open
 ) -> None:
-    with saying(own, "unknown-endpoint"):
+    with own.saying("unknown-endpoint"):
         store = await open_store()
         changes = [(f"/{n}", "time", 1) for n in range(50)]
         assert await store.counters.add(changes) == [1] * 50
@@ -531,7 +520,7 @@ async def test_a_map_without_hosts_takes_the_place_of_none_that_worked(
     store = await open_store()
     changes = [(f"/{n}", "time", 1) for n in range(50)]
     assert await store.counters.add(changes) == [1] * 50
-    with saying(own, "hostname"):
+    with own.saying("hostname"):
         with pytest.raises(StoreUnavailable) as found:
             await store.redis.masters()
         assert "cluster-announce-hostname" in str(found.value.__cause__)

@@ -8,6 +8,7 @@ import asyncio
 import http.client
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 from footfall.callbacks import fulfil
 from footfall.driver.client import connect
+from footfall.driver.facts import find
 from footfall.driver.keys import digest
 from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
@@ -252,6 +254,21 @@ async def test_later_problems_are_logged_and_so_is_their_end(
     first, second = (record.getMessage() for record in caplog.records)
     assert "maxmemory-policy allkeys-lru" in first
     assert second == f"mended: {first}"
+    await store.redis.close()
+
+
+async def test_a_server_tells_how_long_it_waited_for_its_disk(pair: list[RealServer]) -> None:
+    master, _ = pair
+    settings_of(master, appendfsync="always", latency_monitor_threshold="1")
+    store = store_on(master, FSYNC)
+    async with asyncio.timeout(60):
+        facts = None
+        while not facts or "flush_ms" not in facts:
+            with master.admin() as client:
+                client.set("large", bytes(1_000_000))
+            (facts,) = (await safety_of(store).facts()).values()
+    (problem,) = find(facts, FSYNC, time.time(), timeout=0.0005)
+    assert problem.code == "disk_slow"
     await store.redis.close()
 
 

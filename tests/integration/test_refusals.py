@@ -130,7 +130,7 @@ def allowed() -> list[str]:
 
 # Rights without which the service works: it does not say how much is stored, and waits for the file
 # if it cannot ask about it.
-SPARED = {"memory|usage", "dbsize", "scan", "hrandfield", "config|get", "wait"}
+SPARED = {"memory|usage", "dbsize", "scan", "hrandfield", "config|get", "latency|latest", "wait"}
 
 
 @pytest.mark.rare

@@ -10,7 +10,15 @@ from pathlib import Path
 
 import httpx
 import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
+from footfall.api.fast_cycle import protocol_of
+from footfall.asgi import policy_of
+from footfall.config import Settings
+from footfall.http.connection import USED_CONNECTION_GRACE_SECONDS
+from tests.conftest import Site
 from tests.support.servers import wait_until
 from tests.support.serving import SOURCES, Serving, serving
 from tests.support.workers import workers
@@ -67,6 +75,36 @@ async def test_no_accepted_client_is_dropped_when_a_busy_service_stops(
                 await asyncio.sleep(0.01)
             code, _ = await asyncio.to_thread(served.stop)
         assert (code, seen["cut"], seen["refused"]) == (0, 0, CLIENTS)
+
+
+async def test_a_connection_ends_soon_after_its_last_stream_however_long_clients_keep_it(
+    site: Site,
+) -> None:
+    end = asyncio.Event()
+
+    async def stream(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"on", "more_body": True})
+        await end.wait()
+        await send({"type": "http.response.body", "body": b""})
+
+    config = uvicorn.Config(stream, timeout_keep_alive=3_600, log_config=None, ws="none")
+    config.load()
+    kind = protocol_of(site.service, policy_of(Settings.from_env({})), is_fast=False)
+    protocol = kind(config=config, server_state=ServerState(), app_state={})
+    here, there = socket.socketpair()
+    await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, there)
+    reader, writer = await asyncio.open_connection(sock=here)
+    with contextlib.closing(writer):
+        writer.write(REQUEST.replace(b"connection: close\r\n", b""))
+        async with asyncio.timeout(60):
+            await reader.readuntil(b"on")
+            protocol.shutdown()
+            # Longer than an idle connection is waited for.
+            await asyncio.sleep(2 * USED_CONNECTION_GRACE_SECONDS)
+            assert not protocol.transport.is_closing()
+            end.set()
+            await reader.read()
 
 
 def connected(served: Serving) -> socket.socket:

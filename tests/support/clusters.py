@@ -28,6 +28,19 @@ class RealCluster:
         with self.nodes[node].admin() as admin:
             return admin.execute_command(*command)
 
+    @contextlib.contextmanager
+    def saying(self, what: str) -> Iterator[None]:
+        """During the block the nodes name this of their hosts: ip, hostname or unknown-endpoint."""
+        try:
+            self._name(what)
+            yield
+        finally:
+            self._name("ip")
+
+    def _name(self, what: str) -> None:
+        for node in range(len(self.nodes)):
+            self.ask(node, "CONFIG", "SET", "cluster-preferred-endpoint-type", what)
+
     def is_whole(self) -> bool:
         """Do all running nodes report that every slot is served and replicas are connected?"""
         alive = [i for i, node in enumerate(self.nodes) if node.answers()]

@@ -31,8 +31,8 @@ SOUND = {
 
 def test_a_sound_server_passes_at_every_level() -> None:
     for level in (MEMORY, EVERYSEC, FSYNC, Durability("replica", 1)):
-        assert list(find(SOUND, level, NOW)) == []
-    assert list(find({"time": str(NOW)}, MEMORY, NOW)) == []
+        assert list(find(SOUND, level, NOW, 1.5)) == []
+    assert list(find({"time": str(NOW)}, MEMORY, NOW, 1.5)) == []
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,7 @@ def test_a_sound_server_passes_at_every_level() -> None:
             "CONFIG SET no-appendfsync-on-rewrite no",
         ),
         (FSYNC, {"redis_version": "7.0.15"}, "no_wait", "CONFIG SET appendfsync always"),
+        (FSYNC, {"flush_at": str(NOW - 9), "flush_ms": "1501"}, "disk_slow", "1.501 s for its"),
         (MEMORY, {"used_memory": "81"}, "memory_low", "81%"),
         (MEMORY, {"time": str(NOW - 11)}, "clock", "11 s behind"),
         (MEMORY, {"time": str(NOW + 11)}, "clock", "11 s ahead"),
@@ -62,22 +63,22 @@ def test_a_sound_server_passes_at_every_level() -> None:
 def test_a_problem_is_named_with_the_command_that_fixes_it(
     level: Durability, facts: dict[str, str], code: str, mend: str
 ) -> None:
-    (finding,) = find({**SOUND, **facts}, level, NOW)
+    (finding,) = find({**SOUND, **facts}, level, NOW, 1.5)
     assert finding.code == code
     assert mend in finding.text
     assert finding.code in FINDINGS
     assert finding.is_fatal == (
-        code not in ("memory_low", "clock", "rewrite_fails", "rewrite_unflushed")
+        code not in ("memory_low", "clock", "disk_slow", "rewrite_fails", "rewrite_unflushed")
     )
 
 
 def test_a_file_is_not_required_at_the_lowest_level() -> None:
-    assert list(find({**SOUND, "aof_enabled": "0"}, MEMORY, NOW)) == []
+    assert list(find({**SOUND, "aof_enabled": "0"}, MEMORY, NOW, 1.5)) == []
 
 
 def test_a_server_that_loads_its_file_is_not_said_to_have_none() -> None:
     loading = {**SOUND, "aof_enabled": "0", "loading": "1"}
-    assert list(find(loading, EVERYSEC, NOW)) == []
+    assert list(find(loading, EVERYSEC, NOW, 1.5)) == []
 
 
 @pytest.mark.parametrize(
@@ -90,17 +91,23 @@ def test_a_server_that_loads_its_file_is_not_said_to_have_none() -> None:
     ],
 )
 def test_the_advice_on_memory_counts_what_is_used(facts: dict[str, str], advice: str) -> None:
-    (finding,) = find({**SOUND, "used_memory": "81", **facts}, MEMORY, NOW)
+    (finding,) = find({**SOUND, "used_memory": "81", **facts}, MEMORY, NOW, 1.5)
     assert re.search(advice, finding.text)
 
 
 def test_an_old_server_that_always_flushes_needs_no_wait() -> None:
     facts = {**SOUND, "redis_version": "6.2.0", "appendfsync": "always"}
-    assert list(find(facts, FSYNC, NOW)) == []
+    assert list(find(facts, FSYNC, NOW, 1.5)) == []
+
+
+@pytest.mark.parametrize("met", [{"flush_ms": "1500"}, {"flush_at": str(NOW - 300)}])
+def test_a_flush_that_was_fast_enough_or_long_ago_is_no_problem(met: dict[str, str]) -> None:
+    flush = {"flush_at": str(NOW), "flush_ms": "9000", **met}
+    assert list(find({**SOUND, **flush}, FSYNC, NOW, 1.5)) == []
 
 
 def test_a_server_that_does_not_say_is_not_trusted() -> None:
-    (finding,) = find(None, MEMORY, NOW)
+    (finding,) = find(None, MEMORY, NOW, 1.5)
     assert finding.code == "unseen"
     assert "+info" in finding.text
 

@@ -14,7 +14,11 @@ MAX_CLOCK_DIFFERENCE_SECONDS = 10
 # Redis's first release with WAITAOF; Valkey reports the release that it was forked from.
 FIRST_RELEASE_WITH_WAITAOF = (7, 2)
 
-# The fields of INFO, with `time`, and how its file is flushed.
+# How long a slow flush of Redis's file is a problem: the service checks every minute.
+RECENT_SECONDS = 150
+
+# The fields of INFO, with `time`, how its file is flushed, and by LATENCY when its last slow write
+# or flush was and how many ms it took.
 Facts = Mapping[str, str]
 
 
@@ -31,8 +35,9 @@ class Problem(NamedTuple):
     is_outage: bool = False
 
 
-def facts_of(info: Any, time: Any, config: Any) -> Facts | None:
-    """The facts in the replies to INFO, TIME and CONFIG GET; None if INFO or TIME is refused.
+def facts_of(info: Any, time: Any, config: Any, latency: Any) -> Facts | None:
+    """The facts in the replies to INFO, TIME, CONFIG GET and LATENCY LATEST; None if INFO or TIME
+    is refused.
 
     Raises any other error reply, and that a password is missing.
     """
@@ -45,6 +50,12 @@ def facts_of(info: Any, time: Any, config: Any) -> Facts | None:
     if config and not isinstance(config, ErrorReply):
         words = [word.decode() for word in config]
         facts |= zip(words[::2], words[1::2], strict=True)
+    # A server whose latency-monitor-threshold is 0 tells of none, and few users may ask.
+    if not isinstance(latency, ErrorReply):
+        file = [(at, ms) for name, at, ms, *_ in latency if name.startswith(b"aof-")]
+        if file:
+            at, ms = max(file)
+            facts |= {"flush_at": str(at), "flush_ms": str(ms)}
     return facts
 
 
@@ -53,8 +64,11 @@ def _parse(info: bytes) -> dict[str, str]:
     return {name: value for name, _, value in lines}
 
 
-def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Problem]:
-    """The problems of a server, for this level; `now` is our time in seconds since the epoch."""
+def find(
+    facts: Facts | None, durability: Durability, now: float, timeout: float
+) -> Iterator[Problem]:
+    """The problems of a server, for this level; `now` is our time in seconds since the epoch, and
+    `timeout` how many seconds a command may take."""
     if facts is None:
         yield Problem(
             "unseen", f"Redis does not say how it is set up, by +info and +time: {ADVICE}"
@@ -74,6 +88,11 @@ def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Pr
     # While a server loads its file, it says that it has none.
     if durability.level != "memory" and facts.get("loading", "0") == "0":
         yield from _find_in_file(facts, durability)
+    seconds = int(facts.get("flush_ms", 0)) / 1000
+    if seconds > timeout and int(facts["time"]) - int(facts["flush_at"]) < RECENT_SECONDS:
+        text = f"Redis waited {seconds:g} s for its disk, and REDIS_TIMEOUT is {timeout:g} s"
+        advice = "give it a faster disk, or raise REDIS_TIMEOUT"
+        yield Problem("disk_slow", f"{text}, so that requests failed: {advice}", is_fatal=False)
     used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
     if most and used > FULL_MEMORY_SHARE * most:
         text = f"Redis uses {used / most:.0%} of its memory and refuses changes at 100%"

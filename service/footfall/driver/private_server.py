@@ -57,6 +57,7 @@ save ""
 appendonly yes
 appendfsync {appendfsync}
 maxmemory-policy noeviction
+latency-monitor-threshold 100
 """
 
 

@@ -111,7 +111,7 @@ class Safety:
             if facts and facts.get("cluster_enabled") == "1" and not self._redis.is_cluster:
                 problems = [_problem(WRONG_KIND)]
             else:
-                problems = [*find(facts, self.durability, time.time())]
+                problems = [*find(facts, self.durability, time.time(), self._redis.timeout)]
             found[name] = {each.code: each for each in problems}
         for name, rights in (await self.probe.refused() if tries else {}).items():
             if rights:
@@ -220,7 +220,8 @@ class Safety:
 
         Raises StoreUnavailable if none answers.
         """
-        commands = (("INFO",), ("TIME",), ("CONFIG", "GET", "*appendfsync*"))
+        settings = ("CONFIG", "GET", "*appendfsync*")
+        commands = (("INFO",), ("TIME",), settings, ("LATENCY", "LATEST"))
         facts: dict[str, Facts | None] = {}
         failed: StoreUnavailable | None = None
         for name, replies in (await self._redis.every_server(*commands, may_refuse=True)).items():

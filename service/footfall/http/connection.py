@@ -196,12 +196,12 @@ class Connection(HttpToolsProtocol):
         self.loop.call_later(grace, self._close_if_silent)
 
     def _close_if_silent(self) -> None:
-        if self.transport.is_closing() or not self.is_done:
-            # A request is being answered; close_soon closes the connection after that.
+        if self.transport.is_closing():
             return
-        if _is_readable(self.transport):
-            # The event loop runs timers before it reads sockets, so the request comes next.
-            self.loop.call_later(0.01, self._close_if_silent)
+        if not self.is_done or _is_readable(self.transport):
+            # A stream ends, or a request comes next: the event loop runs timers before it reads
+            # sockets.
+            self.loop.call_later(0.05, self._close_if_silent)
         else:
             self.transport.close()
 

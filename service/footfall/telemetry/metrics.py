@@ -46,6 +46,7 @@ FINDINGS = (
     "memory_low",
     "disk_full",
     "disk_low",
+    "disk_slow",
 )
 # Upper bounds of histograms. A request takes the least of SECONDS; clients give up at the greatest.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)

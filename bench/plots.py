@@ -47,54 +47,6 @@ def _pyplot() -> Any:
     return plt
 
 
-def draw_scale(results: dict[str, Any], directory: Path) -> list[Path]:
-    """Draw what `bench.capacity.scale` found: batches as one node fills up, counters by bucket
-    size."""
-    plt = _pyplot()
-    if plt is None:
-        return []
-    return [
-        _batches(plt, results["loads"], directory / "scale-batches.png"),
-        _fills(plt, results["measured"]["fills"], directory / "scale-buckets.png"),
-    ]
-
-
-def _batches(plt: Any, loads: list[dict[str, Any]], file: Path) -> Path:
-    figure, three = plt.subplots(1, 3, figsize=(9, 3.2), sharex=True)
-    for axes, title, values in (
-        (three[0], "node, share of its time busy", [row["nodes_busy"][0] for row in loads]),
-        (three[1], "node, µs a request", [row["node_us"] for row in loads]),
-        (three[2], "p99, ms", [row["p99_us"] / 1000 for row in loads]),
-    ):
-        axes.plot([row["rate"] / 1000 for row in loads], values, marker="o", color=COLOURS[OURS])
-        axes.set_ylim(bottom=0)
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel("thousand requests a second")
-    return _save(plt, figure, file)
-
-
-def _fills(plt: Any, fills: list[dict[str, Any]], file: Path) -> Path:
-    figure, pair = plt.subplots(1, 2, figsize=(9, 3.4), sharex=True)
-    for axes, what, title in (
-        (pair[0], "bytes", "bytes a counter"),
-        (pair[1], "add_us", "Redis, CPU µs an increment, 64 at once"),
-    ):
-        for limit in sorted({row["limit"] for row in fills}):
-            points = [row for row in fills if row["limit"] == limit]
-            axes.plot(
-                [p["fill"] for p in points],
-                [p[what] for p in points],
-                marker="o",
-                label=f"hash-max-listpack-entries {limit}",
-            )
-        axes.set_xscale("log")
-        axes.set_ylim(bottom=0)
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel("counters a bucket")
-    pair[0].legend(frameon=False, fontsize=8)
-    return _save(plt, figure, file)
-
-
 def _throughput(plt: Any, results: Results, file: Path) -> Path | None:
     bars = []
     for scenario in WORK:

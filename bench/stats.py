@@ -6,7 +6,6 @@ had the same conditions, two medians over an hour did not.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
 from statistics import median
 
 from footfall.loadtest.histogram import rank
@@ -46,13 +45,3 @@ def percentile(values: Sequence[float], share: float) -> float:
     if not values:
         raise ValueError("no values, no percentile")
     return sorted(values)[rank(len(values), share)]
-
-
-def between(points: Iterable[tuple[float, float]], at: float) -> float:
-    """The value at `at`, interpolated between its neighbours by the logarithm; nothing beyond the
-    last."""
-    known = sorted(points)
-    for (low, below), (high, above) in zip(known, known[1:], strict=False):
-        if low <= at <= high:
-            return below + (above - below) * log(at / low) / log(high / low)
-    raise ValueError(f"{at} is beyond what was measured")

@@ -2,7 +2,7 @@
 
 `/count?p=/a` counts a view, as a picture or as a beacon, and answers a GIF of one pixel; why one
 was refused is in the header X-Goatcounter. `/counter/<page>.json` tells the number as text, which
-its clients expect, and `.svg`, `.html` and `.png` show it; the page TOTAL is the whole site.
+its clients expect, and `.svg` and `.html` show it; the page TOTAL is the whole site.
 Events, which are no views of pages, are answered and dropped.
 """
 
@@ -31,7 +31,7 @@ from ..fields import Fields, Found, PagePath, Text
 from ..prefixes import Prefix
 from ..schemas import AnswerSchema
 from ..who import ANYBODY
-from .images import GIF, PIXEL, PNG, SVG, Look, badge, number_as_png
+from .images import GIF, PIXEL, SVG, Look, badge
 from .refusals import NOT_FOUND, dialect_of, error_schema, in_json, status_of
 
 HTML = b"text/html; charset=utf-8"
@@ -209,10 +209,6 @@ def _as_svg(views: int, visitors: int | None) -> Reply:
     return tagged_by_body(badge(Look("views"), str(views)))
 
 
-def _as_png(views: int, visitors: int | None) -> Reply:
-    return tagged_by_body(number_as_png(views))
-
-
 def _as_html(views: int, visitors: int | None) -> Reply:
     page = b'<!doctype html><html lang="en"><meta charset="utf-8"><title>Views</title><p>Views: %d'
     return tagged_by_body(page % views)
@@ -256,7 +252,7 @@ def _reading(ending: str, show: Shown, answer: AnswerSchema) -> Row:
         ANYBODY,
         answer,
         partial(told, show),
-        is_picture=ending in ("svg", "png"),
+        is_picture=ending == "svg",
         fast=partial(ever, show),
         prefixes=COUNTER,
     )
@@ -271,5 +267,4 @@ ROWS = (
     _reading("json", _as_json, _NUMBERS_ANSWER),
     _reading("svg", _as_svg, AnswerSchema({"type": "string"}, type=SVG)),
     _reading("html", _as_html, AnswerSchema({"type": "string"}, type=HTML)),
-    _reading("png", _as_png, AnswerSchema({"type": "string"}, type=PNG)),
 )

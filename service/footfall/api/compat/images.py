@@ -1,12 +1,10 @@
-"""The pictures in which other counters answer: a badge as SVG, a number as PNG, a GIF of one pixel.
+"""The pictures in which other counters answer: a badge as SVG, a GIF of one pixel.
 
 What a badge says may be a stranger's. It is shown as text and as nothing more: without control
 characters and those that turn the direction of writing, escaped, and in a width of its own.
 """
 
 import html
-import struct
-import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from string import printable
@@ -15,7 +13,6 @@ from unicodedata import category, combining, east_asian_width
 
 SVG = b"image/svg+xml"
 GIF = b"image/gif"
-PNG = b"image/png"
 
 # One transparent pixel.
 PIXEL = bytes.fromhex(
@@ -190,40 +187,3 @@ def _text(text: str, middle: float, width: int, style: Style) -> str:
         f'<text x="{middle:g}" y="{baseline}" textLength="{length}" lengthAdjust="{adjust}">'
         f"{html.escape(text)}</text>"
     )
-
-
-# Digits of three by five dots, a row each, its dots as bits of an octal digit.
-DIGITS = (
-    *("75557", "26227", "71747", "71717", "55711"),
-    *("74717", "74757", "71111", "75757", "75717"),
-)
-DOT_PIXELS = 4
-# GoatCounter's picture has 200 by 80 pixels, and pages show it in that size.
-LEAST_DOTS, LINES_OF_DOTS = 50, 20
-
-
-def number_as_png(number: int) -> bytes:
-    """A number in black on white, in the middle."""
-    shown = [DIGITS[int(digit)] for digit in str(number)]
-    rows = ["0".join(f"{int(digit[row]):03b}" for digit in shown) for row in range(5)]
-    across = max(LEAST_DOTS, len(rows[0]) + 2)
-    above = (LINES_OF_DOTS - len(rows)) // 2
-    below = LINES_OF_DOTS - len(rows) - above
-    dots = [row.center(across, "0") for row in (*[""] * above, *rows, *[""] * below)]
-    width, height = DOT_PIXELS * across, DOT_PIXELS * len(dots)
-    lines = b"".join(_line(row) * DOT_PIXELS for row in dots)
-    # One bit a pixel, in shades of grey.
-    head = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
-    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
-
-
-def _line(dots: str) -> bytes:
-    """A line of pixels, unfiltered: a white one is a 1."""
-    bits = "".join(("0" if dot == "1" else "1") * DOT_PIXELS for dot in dots)
-    bits += "1" * (-len(bits) % 8)
-    return b"\0" + int(bits, 2).to_bytes(len(bits) // 8)
-
-
-def _chunk(name: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))

@@ -1,1 +1,0 @@
-"""What fleets of this service would carry: docs/scaling.md and bench/scaling.md."""

@@ -287,8 +287,8 @@ class Site:
     async def kept_up(self) -> None:
         """Wait for that, and do what a service does every few seconds."""
         await self.settled()
-        await self.service.journal.catch_up()
-        await self.service.deletions.sweep_due(self.clock())
+        await self.service.comments.journal.catch_up()
+        await self.service.comments.deletions.sweep_due(self.clock())
 
     async def texts(self, **params: Any) -> list[str]:
         """The sources of the roots on a page of /p."""

@@ -19,7 +19,7 @@ from footfall.driver.script_calls import CountsCallback
 from footfall.model import Origin
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
-from footfall.statistics.reports import Statistics
+from footfall.statistics.reports import Reports
 from footfall.statistics.visitors import salted
 from footfall.store import Store
 
@@ -51,7 +51,7 @@ class Past:
         self._calendar = Calendar(settings.timezone)
         months = settings.statistics_months
         views = store.views, store.site_views
-        self.statistics = Statistics(*views, self._calendar, clock, months, kept="visitors")
+        self.statistics = Reports(*views, self._calendar, clock, months, kept="visitors")
 
     def at(self, when: datetime) -> None:
         self._clock.now_ms = int(when.replace(tzinfo=UTC).timestamp()) * 1000

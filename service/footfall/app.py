@@ -25,7 +25,7 @@ from .domain.process import About, Process, now_ms, nowhere
 from .domain.recipients import Recipients
 from .domain.rules import AccountRules, Rules
 from .domain.sessions import Sessions
-from .domain.site import Site
+from .domain.site import Accounts, Comments, Data, Notifications, Site, Statistics
 from .driver.client import connect
 from .driver.keys import Keys, digest
 from .driver.private_server import CannotStart, private_server, url_of
@@ -51,7 +51,7 @@ from .render.region import open_regions
 from .render.view import DisplayOptions
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments
-from .statistics.reports import Statistics
+from .statistics.reports import Reports
 from .statistics.salts import Salts
 from .statistics.sources import host_name
 from .statistics.totals import KnownTotals
@@ -184,45 +184,81 @@ def create_site(
     viewer_of: Callable[[str], Awaitable[Viewer]] | None = None,
 ) -> Site:
     """`viewer_of` is who else may say whose token it is."""
-    clock = process.clock
-    sessions = _sessions_of(settings, store, clock)
-    statistics = _statistics_of(settings, store, clock)
-    views_ever = ViewsEver(store.views_ever, clock, is_on=settings.statistics != "off")
-    account_rules = account_rules_of(settings)
-    return _of_nouns(store)(
+    accounts = _accounts_of(settings, process, store, viewer_of)
+    return Site(
         process=process,
+        settings=settings,
         counting=_counting_of(settings, process, store),
-        recipients=_recipients_of(settings, store, clock),
-        account_mails=_account_mails_of(settings, store, process.metrics),
-        test_notifications=partial(_try_out, settings),
-        captcha=_captcha_of(settings, store),
-        bans=KnownBans(store.bans, clock, process.trusted_proxies, process.background),
+        statistics=_statistics_of(settings, process.clock, store, accounts.rules),
+        comments=_comments_of(settings, store),
+        accounts=accounts,
+        notifications=_notifications_of(settings, process.clock, store),
+        pages=PageNames(settings.paths, lambda: store.decodes_paths),
+        data=Data(
+            store.scale,
+            store.waiting,
+            store.backups,
+            _export_of(store, process.clock),
+            cache(partial(_importer_of, store)),
+        ),
+    )
+
+
+def _comments_of(settings: SiteSettings, store: Store) -> Comments:
+    return Comments(
+        store=store.comments,
+        moderation=store.moderation,
+        deletions=store.deletions,
+        moves=store.moves,
+        journal=store.journal,
+        undo_records=store.undo_records,
+        bulk_actions=store.bulk_actions,
+        recent=store.recent,
+        index=store.site,
+        log=store.log,
+        cooldown=store.cooldown,
         rules=_rules_of(settings),
         display=_display_of(settings),
         pictures=Pictures(settings.image_proxy, not settings.disable_images),
-        page_of=PageNames(settings.paths, lambda: store.decodes_paths),
-        compat=settings.compat,
-        leancloud_app_id=settings.leancloud_app_id,
-        leancloud_app_key=settings.leancloud_app_key,
         salt=_salt_of(settings, store),
-        sessions=sessions,
-        devices=Devices(store.accounts, clock),
-        viewer_of=viewer_of or sessions.viewer,
-        account_rules=account_rules,
-        statistics=statistics,
-        views_ever=views_ever,
-        totals=KnownTotals(
-            views_ever,
-            statistics,
-            account_rules,
-            clock,
-            (settings.site_pv_start, settings.site_uv_start),
-        ),
-        site_name=settings.site_name or "Footfall",
-        providers=_providers_of(settings),
-        export=_export_of(store, clock),
-        importer=cache(partial(_importer_of, store)),
     )
+
+
+def _accounts_of(
+    settings: SiteSettings,
+    process: Process,
+    store: Store,
+    viewer_of: Callable[[str], Awaitable[Viewer]] | None,
+) -> Accounts:
+    lasts_ms = settings.session_days * DAY_MS
+    sessions = Sessions(store.accounts, process.clock, lasts_ms=lasts_ms, key=settings.jwt_token)
+    return Accounts(
+        store.accounts,
+        account_rules_of(settings),
+        KnownBans(store.bans, process.clock, process.trusted_proxies, process.background),
+        sessions,
+        Devices(store.accounts, process.clock),
+        _account_mails_of(settings, store, process.metrics),
+        _captcha_of(settings, store),
+        store.cooldown,
+        _providers_of(settings),
+        viewer_of or sessions.viewer,
+    )
+
+
+def _notifications_of(
+    settings: SiteSettings, clock: Callable[[], int], store: Store
+) -> Notifications:
+    recipients = Recipients(
+        store.unsubscribed,
+        store.cooldown,
+        store.accounts,
+        clock,
+        an_hour=settings.mail_rate,
+        owner_an_hour=settings.owner_mail_rate,
+        address=settings.server_url,
+    )
+    return Notifications(store.outbox, recipients, store.unsubscribed, partial(_try_out, settings))
 
 
 def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Counting:
@@ -248,8 +284,10 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
     )
 
 
-def _statistics_of(settings: SiteSettings, store: Store, clock: Callable[[], int]) -> Statistics:
-    return Statistics(
+def _statistics_of(
+    settings: SiteSettings, clock: Callable[[], int], store: Store, rules: AccountRules
+) -> Statistics:
+    reports = Reports(
         store.views,
         store.site_views,
         Calendar(settings.timezone),
@@ -259,6 +297,10 @@ def _statistics_of(settings: SiteSettings, store: Store, clock: Callable[[], int
         store.moment.salts if isinstance(store.moment, Moments) else None,
         kept=settings.statistics,
     )
+    views_ever = ViewsEver(store.views_ever, clock, is_on=settings.statistics != "off")
+    before = settings.site_pv_start, settings.site_uv_start
+    totals = KnownTotals(views_ever, reports, rules, clock, before)
+    return Statistics(reports, store.views, views_ever, totals)
 
 
 def own_hosts(settings: SiteSettings) -> frozenset[str]:
@@ -308,31 +350,6 @@ def _providers_of(settings: SiteSettings) -> Providers:
     )
 
 
-def _of_nouns(store: Store) -> Callable[..., Site]:
-    """What makes a service of the nouns in this store and of all else that it needs."""
-    return partial(
-        Site,
-        comments=store.comments,
-        moderation=store.moderation,
-        deletions=store.deletions,
-        moves=store.moves,
-        journal=store.journal,
-        undo_records=store.undo_records,
-        bulk_actions=store.bulk_actions,
-        recent=store.recent,
-        site_index=store.site,
-        accounts=store.accounts,
-        log=store.log,
-        unsubscribed=store.unsubscribed,
-        views=store.views,
-        backups=store.backups,
-        outbox=store.outbox,
-        cooldown=store.cooldown,
-        scale=store.scale,
-        waiting=store.waiting,
-    )
-
-
 def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
     """The worker behind the requests, with a channel for each that the settings name.
 
@@ -340,7 +357,10 @@ def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
     """
     try:
         channels = channels_of(
-            settings, site.site_name, site.recipients, site.process.renderer.run_behind
+            settings,
+            site.settings.title,
+            site.notifications.recipients,
+            site.process.renderer.run_behind,
         )
         spam_checkers = spam_checkers_of(settings)
     except ValueError as error:
@@ -352,23 +372,11 @@ async def _try_out(settings: SiteSettings, site: Site, to: str) -> dict[str, str
     return await notification_test.tell(site, create_delivery(settings, site), to)
 
 
-def _recipients_of(settings: SiteSettings, store: Store, clock: Callable[[], int]) -> Recipients:
-    return Recipients(
-        store.unsubscribed,
-        store.cooldown,
-        store.accounts,
-        clock,
-        an_hour=settings.mail_rate,
-        owner_an_hour=settings.owner_mail_rate,
-        address=settings.server_url,
-    )
-
-
 def _account_mails_of(settings: SiteSettings, store: Store, metrics: Metrics) -> AccountMails:
     """Mails lead to SERVER_URL alone: a Host that a request names may be anybody's."""
     sender = None
     if settings.has_mail and settings.server_url:
-        name = settings.site_name or "Footfall"
+        name = settings.title
         try:
             smtp = smtp_of(settings, name)
         except ValueError as error:
@@ -406,11 +414,6 @@ def _salt_of(settings: SiteSettings, store: Store) -> Callable[[], bytes]:
     )
     options = digest(repr(shown))[:4].encode()
     return lambda: store.data_set_id + options
-
-
-def _sessions_of(settings: SiteSettings, store: Store, clock: Callable[[], int]) -> Sessions:
-    lasts_ms = settings.session_days * DAY_MS
-    return Sessions(store.accounts, clock, lasts_ms=lasts_ms, key=settings.jwt_token)
 
 
 def account_rules_of(settings: SiteSettings) -> AccountRules:

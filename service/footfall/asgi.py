@@ -56,7 +56,7 @@ def health_of(settings: Settings, site: Site) -> Health:
 def _most_read(settings: Settings, site: Site) -> str:
     """The attribute by which a list shows what is read most, if there is a site for its links to
     lead to and everybody may know."""
-    is_known = settings.statistics != "off" and site.account_rules.shows("top")
+    is_known = settings.statistics != "off" and site.accounts.rules.shows("top")
     return "data-footfall-top" if settings.site_url and is_known else ""
 
 
@@ -66,7 +66,7 @@ def create_app(
     """The ASGI application. It neither opens nor closes the service's store."""
     policy = policy_of(settings)
     values = {
-        "site_name": settings.site_name or "Footfall",
+        "site_name": settings.title,
         "site_url": settings.site_url,
         "forum_url": settings.forum_url,
         "login": settings.login,
@@ -81,12 +81,12 @@ def create_app(
             *feed_routes(site, policy, values),
             *live_routes(site, policy, health),
             *routes.api_routes(site, policy),
-            *page_routes(policy, values, site.compat),
+            *page_routes(policy, values, site.settings.compat),
             *account_routes(policy, values, site),
             *health_routes(health),
             metrics_route(site, __version__),
             description_route(site, __version__),
-            *unsubscribe_routes(site.recipients),
+            *unsubscribe_routes(site.notifications.recipients),
         ],
         redirect_slashes=False,
         default=NoPage(site, values, not_found),

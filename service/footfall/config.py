@@ -169,6 +169,10 @@ class SiteSettings(OutboxSettings):
     """What belongs to one site."""
 
     @property
+    def title(self) -> str:
+        return self.site_name or "Footfall"
+
+    @property
     def every_counter_type(self) -> tuple[str, ...]:
         """With that of what is no page, which other protocols count."""
         return tuple(dict.fromkeys((*self.counter_types, NO_VIEWS)))

@@ -87,7 +87,8 @@ class PageNames:
         self._rules = [RULES[name] for name in RULES if name in rules]
         self._decodes = decodes
 
-    def __call__(self, path: str) -> str:
+    def of(self, path: str) -> str:
+        """The path by which a page is counted."""
         if ("%" in path or "?" in path) and self._decodes():
             path = without_tracking(decode_uri(path))
         for rule in self._rules:

@@ -209,7 +209,7 @@ async def test_a_password_that_is_guessed_first(site: Site) -> None:
     id = (await log_in(site, GUEST))["data"]["objectId"]
     token = (await log_in(site, GUEST))["data"]["token"]
     proof = {"current_password": GUEST["password"]}
-    link = await new_link(site.service.accounts, id)
+    link = await new_link(site.service.accounts.store, id)
     for weak in ("1234567", "iloveyou", "Password1", "guest@example.com", "GUEST@EXAMPLE.COM"):
         for method, path, body, by in (
             ("POST", "/api/user", GUEST, ""),
@@ -219,11 +219,11 @@ async def test_a_password_that_is_guessed_first(site: Site) -> None:
             answer = await site.send(method, path, {**body, "password": weak}, by=by)
             assert answer["errno"] == 1001, (path, weak)
             assert answer["errmsg"].keys() == {"password"}, (path, weak)
-    old = await site.service.accounts.by_id(id)
+    old = await site.service.accounts.store.by_id(id)
     assert old is not None
     mails = GUEST["email"], GUEST["email"]
     known = Credentials(passwords._hash("abc"))
-    await site.service.accounts.change(old, (old.account, known), mails=mails, revokes=False)
+    await site.service.accounts.store.change(old, (old.account, known), mails=mails, revokes=False)
     assert (await log_in(site, GUEST, password="abc"))["errno"] == 0
 
 

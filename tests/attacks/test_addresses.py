@@ -355,7 +355,7 @@ async def test_a_mail_server_that_hangs(
         await is_over.wait()
         raise Failed("it never came", is_final=True)
 
-    sender: Any = site.service.account_mails
+    sender: Any = site.service.accounts.mails
     monkeypatch.setattr(type(sender._sender.smtp), "send", hang)
     monkeypatch.setattr(account_mails, "MAX_MAILS", 3)
     answers = [await forget(site, f"{n}@example.com") for n in range(2)]

@@ -91,8 +91,10 @@ async def test_a_form_that_acts_as_its_reader(site: Site, page: OwnPage) -> None
             assert answer.status_code == 403, (forged, path)
             assert "set-cookie" not in answer.headers
     assert (await page("GET", "token"))["data"]["email"] == OWNER["email"]
-    today = site.service.statistics.today()
-    assert (await site.service.statistics.report(None, today, today)).as_people == frozenset()
+    today = site.service.statistics.reports.today()
+    assert (
+        await site.service.statistics.reports.report(None, today, today)
+    ).as_people == frozenset()
 
 
 async def test_a_script_that_asks_before(page: OwnPage) -> None:

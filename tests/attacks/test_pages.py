@@ -179,7 +179,7 @@ async def test_a_hundred_big_pages_at_once(
     )
     assert {answer.status_code for answer in answers} == {200}
     assert most == pages_module.MAX_PAGES_AT_ONCE
-    assert site.service.page_cache.bytes <= pages_module.MAX_CACHE_BYTES
+    assert site.service.comments.page_cache.bytes <= pages_module.MAX_CACHE_BYTES
 
 
 async def test_one_page_that_would_push_all_others_out(
@@ -188,14 +188,14 @@ async def test_one_page_that_would_push_all_others_out(
     """Who: somebody who wants every reader's page to be made again. What: asks again and again for
     a page that fills the cache. Instead: a page that would fill a quarter of it is never cached."""
     monkeypatch.setattr(pages_module, "MAX_CACHE_BYTES", 300_000)
-    object.__setattr__(site.service, "page_cache", PageCache(300_000))
+    object.__setattr__(site.service.comments, "page_cache", PageCache(300_000))
     await site.page("/other")
-    kept = site.service.page_cache.bytes
+    kept = site.service.comments.page_cache.bytes
     for _ in range(8):
         await flood.post(flood.comment("x" * 20_000))
     for _ in range(3):
         assert len((await site.page())["data"]) == 8
-    assert site.service.page_cache.bytes == kept
+    assert site.service.comments.page_cache.bytes == kept
 
 
 async def test_the_newest_comments_all_enormous(site: Site, flood: Flood) -> None:

@@ -23,7 +23,7 @@ async def test_a_comment_made_to_be_slow_is_searched_in_a_moment(
     expression almost finds, which takes a backtracking engine from a quarter of a second to for
     ever. Instead: the search takes linear time."""
     site = await make_site(FORBIDDEN_WORDS=SLOW)
-    forbidden = site.service.rules.forbidden
+    forbidden = site.service.comments.rules.forbidden
     assert forbidden is not None
     assert not forbidden.search(text)
     assert (await site.post(text))["status"] == "approved"

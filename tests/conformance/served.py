@@ -76,7 +76,7 @@ class Runner:
         self.requests = app.targets
         try:
             self._do(store.create())
-            self._do(service.providers.names(STEP_SECONDS))
+            self._do(service.accounts.providers.names(STEP_SECONDS))
             with self._serving(app) as url, contextlib.closing(Server(url)) as server:
                 return list(Replay(scenario, server).run())
         finally:

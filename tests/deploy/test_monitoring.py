@@ -39,7 +39,7 @@ Labels = Mapping[str, Mapping[str, set[str]]]
 async def labels(site: Site, monkeypatch: pytest.MonkeyPatch) -> Labels:
     """Metric -> label -> its values, of all that one scrape tells."""
     # With a channel, there are metrics of the outbox.
-    monkeypatch.setattr(site.service.outbox, "is_on", True)
+    monkeypatch.setattr(site.service.notifications.outbox, "is_on", True)
     found: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for family in text_string_to_metric_families((await site.http.get("/metrics")).text):
         for sample in family.samples:

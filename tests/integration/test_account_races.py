@@ -137,7 +137,7 @@ async def test_a_link_that_is_followed_many_times_at_once_sets_one_password(
 ) -> None:
     site = make_site.without_accounts()
     owner = await owner_of(site)
-    token = await new_link(site.service.accounts, owner["objectId"])
+    token = await new_link(site.service.accounts.store, owner["objectId"])
     answers = await asyncio.gather(
         *(
             site.send("PUT", "/api/user/password", {"token": token, "password": f"password {n}"})

@@ -32,7 +32,7 @@ from footfall.maintenance.restore import NotEmpty, verify
 from footfall.maintenance.unsent import unsent
 from footfall.model import Comment, Origin
 from footfall.statistics.calendar import Calendar
-from footfall.statistics.reports import Statistics
+from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
 from footfall.statistics.store import PageViews
 from footfall.store import Mismatch, Store, deletions
@@ -154,7 +154,7 @@ async def test_sources_of_the_day_of_a_restore_add_up(store: Store, target: Stor
             await restored(target, await taken(store))
         change = each.counters.change([("/a", "time", views)], Origin("news.example"))
         await awaited(partial(each.counters.send, change))
-    statistics = Statistics(target.views, target.site_views, Calendar(ZoneInfo("UTC")), now_ms, 25)
+    statistics = Reports(target.views, target.site_views, Calendar(ZoneInfo("UTC")), now_ms, 25)
     today = statistics.today()
     assert await statistics.sources(today, today) == Counter({"news.example": 50})
 

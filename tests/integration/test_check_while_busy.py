@@ -72,8 +72,8 @@ async def play(site: Site, seed: int, is_over: asyncio.Event) -> None:
 async def sweep(site: Site, is_over: asyncio.Event) -> None:
     """As if the time to undo was over at once."""
     while not is_over.is_set():
-        await site.service.journal.catch_up()
-        await site.service.deletions.sweep_due(site.clock() + LONG_MS)
+        await site.service.comments.journal.catch_up()
+        await site.service.comments.deletions.sweep_due(site.clock() + LONG_MS)
         await asyncio.sleep(0)
 
 

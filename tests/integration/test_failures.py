@@ -303,7 +303,7 @@ async def test_a_comment_is_stored_though_the_site_cannot_follow(
         await site.settled()
     assert (await site.page())["count"] == 1
     assert await site.get("/comment", type="recent") == []
-    await catch_up(site.service.journal, monkeypatch)
+    await catch_up(site.service.comments.journal, monkeypatch)
     assert [each["objectId"] for each in await site.get("/comment", type="recent")] == [
         posted["objectId"]
     ]
@@ -328,7 +328,7 @@ async def test_the_site_follows_a_comment_whose_reply_was_lost_if_it_was_stored(
         with lost_replies(monkeypatch, "comments/publish", is_done=is_done):
             draft = {"comment": text, "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
             assert (await site.send("POST", "/api/comment", draft))["errno"] == 503
-    await catch_up(site.service.journal, monkeypatch)
+    await catch_up(site.service.comments.journal, monkeypatch)
     recent = await site.get("/comment", type="recent")
     assert [each["orig"] for each in recent] == ["stored", "hello"]
     assert await report(store) == ["2 pages, 2 approved comments, 0 held, 0 counters, 0 problems"]

@@ -118,7 +118,7 @@ ALL = (
                 request("GET", target)
                 for target in (
                     *("/count?p=/a&r=https%3A%2F%2Fnews.example%2F&rnd=1x", "/count?p=/a&e=true"),
-                    *("/counter//a/b%20c.json", "/counter/%2Fa.svg", "/counter/a.png"),
+                    *("/counter//a/b%20c.json", "/counter/%2Fa.svg"),
                     *("/hit/site/key", "/hit/site/key?callback=f", "/hit/site/key?img"),
                     *("/hit/site/key/shield", "/get/site/none", "/info/site/key"),
                     *("/badge/%E4%BD%A0.svg?label=%3Cb%3E", "/badge/a.svg?count=false"),

@@ -154,7 +154,7 @@ async def test_whatever_happens_to_it_readiness_is_no_error(
     async def fail() -> bool:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(site.service.accounts, "lacks_administrator", fail)
+    monkeypatch.setattr(site.service.accounts.store, "lacks_administrator", fail)
     answer = await site.http.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["reasons"] == ["the service cannot tell: its log says why"]

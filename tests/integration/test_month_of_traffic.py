@@ -21,7 +21,7 @@ from footfall.driver.script_calls import CountsCallback
 from footfall.model import NO_ORIGIN, Origin
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
 from footfall.statistics.moments import Moments
-from footfall.statistics.reports import Statistics
+from footfall.statistics.reports import Reports
 from footfall.statistics.salts import Salts
 from footfall.store import Store
 from tests.conftest import Sites, server_of
@@ -75,7 +75,7 @@ async def truth(store: Store) -> Truth:
     keys = store.keys
     telling = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
     await telling.open()
-    statistics = Statistics(telling.views, telling.site_views, calendar, clock, 25, salts=salts)
+    statistics = Reports(telling.views, telling.site_views, calendar, clock, 25, salts=salts)
     truth = Truth()
     for number in range(DAYS):
         await salts.keep_up(telling.site_views)

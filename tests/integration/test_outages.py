@@ -191,7 +191,7 @@ async def test_what_was_deleted_comes_back_whole_though_redis_was_frozen_amid(
     ids = [(await site.post(f"{n}", url=f"/{n % 7}"))["objectId"] for n in range(60)]
     deleted = (await site.send("DELETE", "/comment", {"ids": ids}, by=ADMIN))["data"]
     assert await site.get("/comment", type="count") == 0
-    name, back, restore = deleted["undo"], 0, site.service.deletions.restore
+    name, back, restore = deleted["undo"], 0, site.service.comments.deletions.restore
 
     async def frozen_amid(*words: Any) -> int | None:
         nonlocal back
@@ -200,7 +200,7 @@ async def test_what_was_deleted_comes_back_whole_though_redis_was_frozen_amid(
             server.signal(signal.SIGSTOP)
         return await restore(*words)
 
-    site.service.deletions.restore = frozen_amid  # type: ignore[method-assign, assignment]
+    site.service.comments.deletions.restore = frozen_amid  # type: ignore[method-assign, assignment]
     answers = []
     while name:
         answer = await site.send("PUT", "/api/comment", {"undo": name}, by=ADMIN)

@@ -13,7 +13,7 @@ import pytest
 from footfall.driver.client import connect
 from footfall.errors import Duplicate
 from footfall.store import Store
-from footfall.store.comments import Comments
+from footfall.store.comments import CommentStore
 from tests.conftest import ADMIN, BOB, REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
 from tests.support.serving import serving
@@ -138,9 +138,9 @@ async def test_a_comment_whose_reply_redis_lost_is_answered_when_it_is_sent_agai
         site = await sites(IPQPS=window)
         # One request gets its reply, so that Redis has the scripts and later ones run at once.
         await (await sites("192.0.2.1", IPQPS=window)).post("before", url="/q")
-        publish = Comments.publish
+        publish = CommentStore.publish
 
-        async def losing(self: Comments, *words: Any) -> Any:
+        async def losing(self: CommentStore, *words: Any) -> Any:
             proxy.is_swallowing = True
             try:
                 return await publish(self, *words)
@@ -148,7 +148,7 @@ async def test_a_comment_whose_reply_redis_lost_is_answered_when_it_is_sent_agai
                 proxy.is_swallowing = False
 
         with monkeypatch.context() as patched:
-            patched.setattr(Comments, "publish", losing)
+            patched.setattr(CommentStore, "publish", losing)
             assert (await post(site))["errno"] == 503
         answer = await post(site)
         assert answer["errno"] == 0

@@ -278,7 +278,7 @@ async def test_bans_and_known_authors_cost_a_comment_no_trip(
     for n in range(300):
         ban = Ban(f"198.51.{n // 256}.{n % 256}")
         await site.store.bans.change(ban.value, None, ban, n)
-    await site.service.bans.refresh()
+    await site.service.accounts.bans.refresh()
     # Check, store, follow, cut the journal; an account is also noted on the page.
     banned = [await post(3), await post(4, by=BOB), await cost("PUT", target, like)]
     assert (free, banned) == ([4, 5, 1], [4, 5, 1])

@@ -73,7 +73,7 @@ class Accounts(SiteMachine):
     def begin(self, id: str) -> str:
         stored = self.run(self.site.store.accounts.by_id(id))
         # By another service, and a moment ago: that proves whose account it is.
-        begun = self.site.service.sessions.begin(stored, stored.credentials, by="github")
+        begun = self.site.service.accounts.sessions.begin(stored, stored.credentials, by="github")
         token: str = self.run(begun)
         return token
 

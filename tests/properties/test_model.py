@@ -363,7 +363,7 @@ class Comments(SiteMachine):
     @invariant()
     def the_ranking_is_what_the_comments_say(self) -> None:
         if hasattr(self, "site"):
-            found = self.run(self.site.service.site_index.ranking(50))
+            found = self.run(self.site.service.comments.index.ranking(50))
             assert {author: (number, id) for author, number, id in found} == self.model.ranking()
 
     @invariant()

@@ -91,8 +91,8 @@ def _send(site: Site, change: PackedChange, client: Client, done: CountsCallback
 
 async def at_ends(site: Site, path: str) -> list[int]:
     """The count of a page at the end of each month, as the months of its views tell it."""
-    months = await site.views.months(path, MONTHS)
-    (now,) = await site.views.counts([path])
+    months = await site.statistics.views.months(path, MONTHS)
+    (now,) = await site.statistics.views.counts([path])
     if not months:
         return [now] * len(MONTHS)
     first = months[min(months)].base
@@ -134,8 +134,11 @@ async def test_the_count_at_the_end_of_each_month_is_that_of_both_pages(
     wanted = [sum(pair) for pair in each]
     assert await move(site, source, target, "admin")
     assert await at_ends(site, target) == wanted
-    assert await site.views.counts([source, target]) == [0, sum(map(sum, of_source + of_target))]
-    assert await site.views.months(source, MONTHS) == {}
+    assert await site.statistics.views.counts([source, target]) == [
+        0,
+        sum(map(sum, of_source + of_target)),
+    ]
+    assert await site.statistics.views.months(source, MONTHS) == {}
     assert await problems(store) == []
 
 
@@ -167,8 +170,8 @@ async def test_who_has_viewed_both_pages_is_one_visitor(
 
 
 async def today(site: Site, path: str) -> Day:
-    day = site.statistics.today()
-    (found,) = (await site.statistics.report(path, day, day)).days.values()
+    day = site.statistics.reports.today()
+    (found,) = (await site.statistics.reports.report(path, day, day)).days.values()
     return found
 
 
@@ -180,12 +183,12 @@ async def test_bots_hours_and_every_other_counter_move_with_the_views(
         await view(site, path, [BOT, person(1)] * times)
         for type in ("reaction0", "reaction8", NO_VIEWS):
             await view(site, path, [NOBODY] * times, type)
-    (hour,) = await site.views.hours(source)
+    (hour,) = await site.statistics.views.hours(source)
     whole = await today(site, "")
     assert await move(site, source, target, "admin")
     assert await today(site, target) == Day(6, 1, {"seo": 3})
-    assert await site.views.hours(target) == {hour: 6}
-    assert await site.views.in_hours([target], [hour], frozenset()) == [[(6, 3)]]
+    assert await site.statistics.views.hours(target) == {hour: 6}
+    assert await site.statistics.views.in_hours([target], [hour], frozenset()) == [[(6, 3)]]
     names = [f"{type} {path}" for path in (source, target) for type in ("reaction0", "reaction8")]
     assert await site.counting.counters.read([*names, f"{NO_VIEWS} {target}"]) == [0, 0, 3, 3, 3]
     assert await today(site, "") == whole
@@ -196,10 +199,10 @@ async def test_a_moved_page_is_among_the_most_viewed_under_its_new_name(site: Si
     source, target = new_pages()
     await view(site, source, [person(1), person(2), person(3)])
     await view(site, target, [person(3)])
-    await site.statistics.keep_up()
+    await site.statistics.reports.keep_up()
     assert await move(site, source, target, "admin")
     for by, days in (("views", 0), ("views", 1), ("views", 7), ("visitors", 7)):
-        found = await site.statistics.top(by, days, 10)
+        found = await site.statistics.reports.top(by, days, 10)
         number = 4 if by == "views" else 3
         assert [(page.path, getattr(page, by)) for page in found] == [(target, number)], (by, days)
 
@@ -227,6 +230,6 @@ async def test_views_that_come_during_and_after_the_move_stay_where_they_are_cou
         assert await move(site, target, source, "admin")
     is_over.set()
     await viewing
-    assert sum(await site.views.counts([source, target])) == accepted.total()
+    assert sum(await site.statistics.views.counts([source, target])) == accepted.total()
     assert sum([(await today(site, each)).views for each in (source, target)]) == accepted.total()
     assert await problems(store) == []

@@ -12,7 +12,7 @@ from footfall.callbacks import awaited
 from footfall.maintenance.prune import CounterFilter, find, remove
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
-from footfall.statistics.reports import Statistics
+from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
 from footfall.statistics.store import every_month
 from footfall.store import Store
@@ -199,19 +199,17 @@ async def test_a_removed_counter_leaves_nothing(dated: Store, clock: Clock) -> N
 
 
 @pytest.fixture
-def statistics(dated: Store, clock: Clock) -> Statistics:
-    return Statistics(dated.views, dated.site_views, Calendar(ZoneInfo("Europe/Berlin")), clock, 25)
+def statistics(dated: Store, clock: Clock) -> Reports:
+    return Reports(dated.views, dated.site_views, Calendar(ZoneInfo("Europe/Berlin")), clock, 25)
 
 
-async def days_of(
-    statistics: Statistics, path: str | None, first: int, last: int
-) -> dict[int, int]:
+async def days_of(statistics: Reports, path: str | None, first: int, last: int) -> dict[int, int]:
     report = await statistics.report(path, first, last)
     return {at: day.views for at, day in report.days.items()}
 
 
 async def test_the_days_of_the_site_outlive_the_hours_of_its_parts(
-    dated: Store, clock: Clock, statistics: Statistics
+    dated: Store, clock: Clock, statistics: Reports
 ) -> None:
     for _ in range(6):
         await view(dated, "/a", "/b", "/b")
@@ -228,12 +226,12 @@ async def test_the_days_of_the_site_outlive_the_hours_of_its_parts(
 
 
 async def test_services_that_keep_an_hour_at_once_lose_nothing_of_it(
-    dated: Store, clock: Clock, statistics: Statistics
+    dated: Store, clock: Clock, statistics: Reports
 ) -> None:
     await view(dated, *(f"/{n}" for n in range(50)))
     clock.now += 4 * DAY_MS
     others = [
-        Statistics(dated.views, dated.site_views, statistics.calendar, clock, 25) for _ in range(5)
+        Reports(dated.views, dated.site_views, statistics.calendar, clock, 25) for _ in range(5)
     ]
     await asyncio.gather(*(each.keep_up() for each in others))
     assert await site_hours(dated) == {}
@@ -244,7 +242,7 @@ async def test_services_that_keep_an_hour_at_once_lose_nothing_of_it(
 
 
 async def test_the_days_of_a_page_are_told_with_those_without_a_view(
-    dated: Store, clock: Clock, statistics: Statistics
+    dated: Store, clock: Clock, statistics: Reports
 ) -> None:
     await view(dated, "/a")
     clock.now += 8 * DAY_MS
@@ -256,7 +254,7 @@ async def test_the_days_of_a_page_are_told_with_those_without_a_view(
 
 @pytest.mark.parametrize("field", ["text", "20261199", "9" * 5000])
 async def test_fields_that_are_no_hours_or_days_stop_nothing(
-    dated: Store, statistics: Statistics, field: str
+    dated: Store, statistics: Reports, field: str
 ) -> None:
     group = int(dated.keys.hours("/a").partition("c:")[2][:2], 16)
     hashes = dated.keys.hours("/a"), dated.keys.days("/a", 202611), dated.keys.share(group)

@@ -27,7 +27,7 @@ from footfall.statistics import sources
 from footfall.statistics.agents import CLASSES
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.moments import Moments
-from footfall.statistics.reports import Day, Statistics
+from footfall.statistics.reports import Day, Reports
 from footfall.statistics.salts import Salts
 from footfall.store import Store
 from tests.conftest import EVERYWHERE
@@ -67,9 +67,9 @@ async def telling(store: Store, clock: Clock, salts: Salts) -> Store:
 
 
 @pytest.fixture
-def statistics(telling: Store, clock: Clock, salts: Salts) -> Statistics:
+def statistics(telling: Store, clock: Clock, salts: Salts) -> Reports:
     calendar = Calendar(ZoneInfo("Europe/Berlin"))
-    return Statistics(
+    return Reports(
         telling.views, telling.site_views, calendar, clock, 25, salts=salts, kept="visitors"
     )
 
@@ -98,7 +98,7 @@ def _send(store: Store, change: PackedChange, client: Client, done: CountsCallba
     store.counters.send(change, done, client)
 
 
-async def today(statistics: Statistics, path: str | None) -> Day:
+async def today(statistics: Reports, path: str | None) -> Day:
     at = statistics.today()
     (day,) = (await statistics.report(path, at, at)).days.values()
     return day
@@ -106,7 +106,7 @@ async def today(statistics: Statistics, path: str | None) -> Day:
 
 @pytest.mark.parametrize("kind", EVERYWHERE)
 async def test_a_visitor_counts_once_on_each_page_and_once_on_the_site(
-    telling: Store, statistics: Statistics
+    telling: Store, statistics: Reports
 ) -> None:
     ann, ben = person(1), person(2)
     await view(telling, "/a", [ann, ben, ann])
@@ -118,7 +118,7 @@ async def test_a_visitor_counts_once_on_each_page_and_once_on_the_site(
 
 
 async def test_services_that_see_the_same_visitor_count_one(
-    telling: Store, statistics: Statistics
+    telling: Store, statistics: Reports
 ) -> None:
     keys = telling.keys
     other = Store(telling.redis, prefix=keys.prefix, buckets=keys.buckets, moment=telling.moment)
@@ -128,13 +128,13 @@ async def test_services_that_see_the_same_visitor_count_one(
     assert await today(statistics, None) == Day(2, 1, {})
 
 
-async def test_a_view_without_a_visitor_is_a_view(telling: Store, statistics: Statistics) -> None:
+async def test_a_view_without_a_visitor_is_a_view(telling: Store, statistics: Reports) -> None:
     await view(telling, "/a", [NOBODY, person(1), NOBODY])
     assert await today(statistics, "/a") == Day(3, 1, {})
 
 
 async def test_bots_are_counted_by_class_and_are_no_visitors(
-    telling: Store, statistics: Statistics
+    telling: Store, statistics: Reports
 ) -> None:
     await view(telling, "/a", [BOT, person(1), BOT])
     await view(telling, "/a", [person(2)], Origin(bot="webdriver"))
@@ -143,7 +143,7 @@ async def test_bots_are_counted_by_class_and_are_no_visitors(
 
 
 async def test_lists_of_most_read_pages_are_of_what_people_read(
-    telling: Store, statistics: Statistics, clock: Clock
+    telling: Store, statistics: Reports, clock: Clock
 ) -> None:
     await view(telling, "/a", [person(1), person(2), BOT])
     await view(telling, "/b", [person(3), *[BOT] * 9])
@@ -166,7 +166,7 @@ async def test_views_by_bots_are_in_a_list_of_days_without_visitors(
     telling: Store, clock: Clock
 ) -> None:
     calendar = Calendar(ZoneInfo("Europe/Berlin"))
-    views = Statistics(telling.views, telling.site_views, calendar, clock, 25, kept="views")
+    views = Reports(telling.views, telling.site_views, calendar, clock, 25, kept="views")
     await view(telling, "/a", [BOT, BOT])
     assert [each[:3] for each in await views.top("views", 7, 10)] == [("/a", 2, None)]
 
@@ -180,7 +180,7 @@ async def test_bots_of_an_hour_are_kept_as_long_as_the_hour(telling: Store, cloc
     assert kept == [73 * (1 + len(CLASSES))]
 
 
-async def test_reactions_have_no_visitors(telling: Store, statistics: Statistics) -> None:
+async def test_reactions_have_no_visitors(telling: Store, statistics: Reports) -> None:
     change = telling.counters.change([("/a", "reaction0", 1)])
     await awaited(partial(_send, telling, change, person(1)))
     await telling.background.finished()
@@ -189,7 +189,7 @@ async def test_reactions_have_no_visitors(telling: Store, statistics: Statistics
 
 
 async def test_several_pages_in_one_request_have_the_visitor_each(
-    telling: Store, statistics: Statistics
+    telling: Store, statistics: Reports
 ) -> None:
     change = telling.counters.change([("/a", "time", 1), ("/b", "time", 1), ("/a", "time", 1)])
     sent = (awaited(partial(_send, telling, change, each)) for each in (person(1), person(2), BOT))
@@ -201,7 +201,7 @@ async def test_several_pages_in_one_request_have_the_visitor_each(
 
 
 async def test_beyond_the_most_visitors_are_estimated_and_it_is_said(
-    telling: Store, statistics: Statistics
+    telling: Store, statistics: Reports
 ) -> None:
     for first in range(0, 11_000, 1_000):
         await view(telling, "/a", map(person, range(first, first + 1_000)))
@@ -222,7 +222,7 @@ async def test_beyond_the_most_visitors_are_estimated_and_it_is_said(
 
 @pytest.mark.parametrize("kind", ["valkey"])
 async def test_who_was_not_noted_for_the_site_is_when_they_come_again(
-    telling: Store, statistics: Statistics, monkeypatch: pytest.MonkeyPatch
+    telling: Store, statistics: Reports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch = telling.counters.send.__self__  # type: ignore[attr-defined]
     visits, ann, ben = batch._dating.visits, person(1), person(2)
@@ -240,7 +240,7 @@ async def test_who_was_not_noted_for_the_site_is_when_they_come_again(
 
 
 async def test_visitors_of_a_day_that_was_restored_become_no_fewer(
-    telling: Store, statistics: Statistics
+    telling: Store, statistics: Reports
 ) -> None:
     await view(telling, "/a", [NOBODY])
     days = telling.keys.days("/a", 202611)
@@ -255,7 +255,7 @@ async def test_visitors_of_a_day_that_was_restored_become_no_fewer(
 
 
 async def test_tomorrow_nobody_is_known_any_more(
-    telling: Store, statistics: Statistics, clock: Clock, salts: Salts
+    telling: Store, statistics: Reports, clock: Clock, salts: Salts
 ) -> None:
     ann = person(1)
     await view(telling, "/a", [ann])
@@ -319,7 +319,7 @@ async def test_services_agree_on_a_salt(telling: Store, clock: Clock, salts: Sal
 
 
 async def test_without_a_salt_views_count_and_visitors_do_not(
-    telling: Store, statistics: Statistics, salts: Salts
+    telling: Store, statistics: Reports, salts: Salts
 ) -> None:
     salts.clear()
     await view(telling, "/a", [person(1), BOT])
@@ -328,7 +328,7 @@ async def test_without_a_salt_views_count_and_visitors_do_not(
 
 @pytest.mark.parametrize("damaged", ["visitors", "days", "bots", "read", "site"])
 async def test_damaged_statistics_stop_no_view(
-    telling: Store, statistics: Statistics, damaged: str
+    telling: Store, statistics: Reports, damaged: str
 ) -> None:
     keys = telling.keys
     group = int(keys.hours("/a").partition("c:")[2][:2], 16)
@@ -346,7 +346,7 @@ async def test_damaged_statistics_stop_no_view(
 
 @pytest.mark.parametrize("damaged", ["days", "hours", "counts", "read", "read of the site"])
 async def test_a_damaged_key_hides_only_its_own_page_from_lists(
-    telling: Store, statistics: Statistics, damaged: str
+    telling: Store, statistics: Reports, damaged: str
 ) -> None:
     keys = telling.keys
     other = in_another_group(keys, "/a")
@@ -366,7 +366,7 @@ async def test_a_damaged_key_hides_only_its_own_page_from_lists(
 
 @pytest.mark.parametrize("score", ["inf", "-inf"])
 async def test_a_score_that_is_no_number_of_views_is_left_out(
-    telling: Store, statistics: Statistics, score: str
+    telling: Store, statistics: Reports, score: str
 ) -> None:
     await view(telling, "/b", [person(1)])
     for key in (telling.keys.read_beside("/a", TODAY), telling.keys.most_read(TODAY)):
@@ -376,7 +376,7 @@ async def test_a_score_that_is_no_number_of_views_is_left_out(
 
 
 async def test_a_damaged_share_hides_only_its_own_numbers(
-    telling: Store, statistics: Statistics
+    telling: Store, statistics: Reports
 ) -> None:
     keys = telling.keys
     await view(telling, "/a", [NOBODY], Origin("a.example"))
@@ -391,7 +391,7 @@ async def test_a_damaged_share_hides_only_its_own_numbers(
 
 @pytest.mark.parametrize("damaged", ["views", "sources", "read", "share"])
 async def test_damage_stops_nothing_else_that_is_kept(
-    telling: Store, statistics: Statistics, clock: Clock, damaged: str
+    telling: Store, statistics: Reports, clock: Clock, damaged: str
 ) -> None:
     keys = telling.keys
     await view(telling, "/a", [NOBODY], Origin("a.example"))
@@ -423,7 +423,7 @@ async def test_a_clock_that_is_far_off_costs_no_view(store: Store, now: int) -> 
     await far_off.open()
     await salts.keep_up(far_off.site_views)
     await view(far_off, "/a", [person(1)])
-    told = Statistics(far_off.views, far_off.site_views, calendar, clock, 120, salts=salts)
+    told = Reports(far_off.views, far_off.site_views, calendar, clock, 120, salts=salts)
     day = told.today()
     assert (await told.report("/a", day, day)).days == {day: Day(1, 1, {})}
     assert [page.path for page in await told.top("views", 30, 10)] == ["/a"]
@@ -431,7 +431,7 @@ async def test_a_clock_that_is_far_off_costs_no_view(store: Store, now: int) -> 
 
 
 async def test_a_clock_that_is_put_back_stops_no_hour_from_being_kept(
-    telling: Store, statistics: Statistics, clock: Clock
+    telling: Store, statistics: Reports, clock: Clock
 ) -> None:
     clock.now += 1000 * DAY_MS
     await statistics.keep_up()
@@ -444,7 +444,7 @@ async def test_a_clock_that_is_put_back_stops_no_hour_from_being_kept(
 
 @pytest.mark.parametrize("salt", [b"", b"short", b"x" * 65])
 async def test_a_damaged_salt_costs_no_view(
-    telling: Store, statistics: Statistics, salts: Salts, salt: bytes
+    telling: Store, statistics: Reports, salts: Salts, salt: bytes
 ) -> None:
     salts.clear()
     await telling.redis.change(("SET", telling.keys.visitor_salt(TODAY), salt))
@@ -454,7 +454,7 @@ async def test_a_damaged_salt_costs_no_view(
 
 
 async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
-    statistics: Statistics, telling: Store, clock: Clock, salts: Salts
+    statistics: Reports, telling: Store, clock: Clock, salts: Salts
 ) -> None:
     limits = RateLimits(0, 0, Networks(()))
     clients = Clients(limits, lambda peer, _: peer, tells_visitors=True)
@@ -468,7 +468,7 @@ async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
     assert (len(clients), salts) == (0, {})
 
 
-async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Statistics) -> None:
+async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Reports) -> None:
     for n in range(350):
         await view(telling, "/a", [NOBODY, NOBODY], Origin(f"{n}.example"))
     found = await statistics.sources(TODAY, TODAY)
@@ -478,7 +478,7 @@ async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Statis
 
 
 async def test_made_up_sources_push_out_none_that_come_again(
-    telling: Store, statistics: Statistics
+    telling: Store, statistics: Reports
 ) -> None:
     """Who: a stranger who names another host with each view. What: fills the list, so that nobody
     learns where readers come from. Instead: whoever has sent fewest makes room."""
@@ -496,7 +496,7 @@ async def test_made_up_sources_push_out_none_that_come_again(
 
 @pytest.mark.rare
 async def test_a_year_of_sources_that_a_stranger_made_up_takes_no_longer_than_a_moment(
-    telling: Store, statistics: Statistics, monkeypatch: pytest.MonkeyPatch
+    telling: Store, statistics: Reports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def made_up(days: Sequence[int]) -> list[Counter[str]]:
         return [Counter({f"{n}.{day}.example": 1 for n in range(1_000)}) for day in days]
@@ -508,7 +508,7 @@ async def test_a_year_of_sources_that_a_stranger_made_up_takes_no_longer_than_a_
 
 
 async def test_of_too_many_equal_sources_the_same_are_kept_again(
-    telling: Store, statistics: Statistics
+    telling: Store, statistics: Reports
 ) -> None:
     hosts = [f"{n}.example" for n in range(1_500)]
     for order in (hosts, hosts[::-1]):
@@ -519,7 +519,7 @@ async def test_of_too_many_equal_sources_the_same_are_kept_again(
 
 @pytest.mark.parametrize("referrer", ["中" * 253, "例え.example", "\udcff", "x" * 2_000])
 async def test_a_referrer_that_no_browser_sends_is_none(
-    statistics: Statistics, referrer: str, monkeypatch: pytest.MonkeyPatch
+    statistics: Reports, referrer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # To encode one would take as long as hundreds of views.
     monkeypatch.setattr(sources, "_punycode", None)
@@ -527,7 +527,7 @@ async def test_a_referrer_that_no_browser_sends_is_none(
 
 
 async def test_a_page_whose_statistics_are_erased_keeps_its_counter(
-    telling: Store, statistics: Statistics, clock: Clock, salts: Salts
+    telling: Store, statistics: Reports, clock: Clock, salts: Salts
 ) -> None:
     # Numbers of visitors are only looked for on the last days.
     clock.now = now_ms()
@@ -551,7 +551,7 @@ async def test_a_page_whose_statistics_are_erased_keeps_its_counter(
 )
 async def test_more_visitors_or_bots_than_views_are_reported(
     telling: Store,
-    statistics: Statistics,
+    statistics: Reports,
     clock: Clock,
     salts: Salts,
     field: str,
@@ -570,7 +570,7 @@ async def test_more_visitors_or_bots_than_views_are_reported(
 
 @pytest.mark.parametrize("damaged", ["days", "hours", "bots", "share", "site"])
 async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
-    telling: Store, statistics: Statistics, clock: Clock, salts: Salts, damaged: str
+    telling: Store, statistics: Reports, clock: Clock, salts: Salts, damaged: str
 ) -> None:
     # Only the last months are looked at.
     clock.now = now_ms()
@@ -592,7 +592,7 @@ async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
 
 
 async def test_sources_of_a_day_outlive_a_day_without_a_service(
-    telling: Store, statistics: Statistics, clock: Clock
+    telling: Store, statistics: Reports, clock: Clock
 ) -> None:
     await view(telling, "/a", [NOBODY], Origin("search.example"))
     clock.now += 2 * DAY_MS

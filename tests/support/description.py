@@ -77,8 +77,8 @@ _made = list[tuple[object, Collection[str], Described]]()
 def description_of(site: Site) -> Described:
     """The description of the operations that there are, made of the first site that has them."""
     for table, compat, made in _made:
-        if table is routes.TABLE and compat == site.compat:
+        if table is routes.TABLE and compat == site.settings.compat:
             return made
     made = Described(json.loads(json.dumps(described(site, "0"))))
-    _made.append((routes.TABLE, site.compat, made))
+    _made.append((routes.TABLE, site.settings.compat, made))
     return made

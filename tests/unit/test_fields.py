@@ -15,7 +15,7 @@ from footfall.http.params import RawRequest
 from footfall.pages import PageNames
 
 SITE: Any = SimpleNamespace(
-    counting=SimpleNamespace(types=("time", "reaction0")), page_of=PageNames()
+    counting=SimpleNamespace(types=("time", "reaction0")), pages=PageNames()
 )
 
 

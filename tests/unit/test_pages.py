@@ -55,7 +55,7 @@ def test_a_path_is_decoded_as_ecmascript_does_and_a_broken_one_stays(text: str) 
     ],
 )
 def test_rules_make_one_page_of_several_addresses(rules: str, names: list[str]) -> None:
-    found = {PageNames(rules.split())(name) for name in names}
+    found = {PageNames(rules.split()).of(name) for name in names}
     assert len(found) == (1 if rules else len(names))
 
 
@@ -64,15 +64,15 @@ def test_rules_make_one_page_of_several_addresses(rules: str, names: list[str]) 
     "text", ["", "/", "//", "a", "site-pv", "/index", "/aindex.html", "/a/index.html5", "?", "#/a"]
 )
 def test_what_a_rule_does_not_mean_stays(rule: str, text: str) -> None:
-    found = PageNames([rule])(text)
+    found = PageNames([rule]).of(text)
     assert found == text or (rule, text, found) == ("host", "//", "/")
 
 
 def test_a_name_made_once_stays_as_it_is() -> None:
-    names = PageNames([*RULES])
+    names = PageNames([*RULES]).of
     for text in ("/a//", "https://ff.example//a/index.html", "/index.html", "/a/index.html/"):
         assert names(names(text)) == names(text), text
 
 
 def test_an_older_data_set_keeps_what_clients_wrote() -> None:
-    assert PageNames((), lambda: False)("/%E4%BD%A0") == "/%E4%BD%A0"
+    assert PageNames((), lambda: False).of("/%E4%BD%A0") == "/%E4%BD%A0"

@@ -122,7 +122,7 @@ def test_addresses_are_confirmed_where_mails_can_be_sent_and_lead_somewhere(
     make_site: Sites, environ: dict[str, str], are_sent: bool, confirms: bool
 ) -> None:
     settings = Settings.from_env({"SENDER_EMAIL": "site@example.com", **environ})
-    mails = site_of(settings, make_site.store).account_mails
+    mails = site_of(settings, make_site.store).accounts.mails
     assert (mails.are_sent, mails.confirms) == (are_sent, confirms)
 
 
@@ -446,7 +446,7 @@ async def test_a_link_by_command_and_a_mailed_one_do_not_end_each_other_before_t
 ) -> None:
     stored = await site.store.accounts.by_mail(MARA["email"])
     assert stored is not None
-    made = await new_link(site.service.accounts, stored.id)
+    made = await new_link(site.service.accounts.store, stored.id)
     token = await forgets(site, mails, MARA["email"])
     assert await set_password(site, made, "mara's other") == DONE
     assert await set_password(site, token, "mara's third") == EXPIRED

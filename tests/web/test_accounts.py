@@ -517,7 +517,7 @@ async def test_an_imported_password_works_and_is_renewed(people: People, scheme:
 
 async def test_a_link_sets_a_password_once(people: People) -> None:
     tom = (await people.who(people.tom))["objectId"]
-    token = await new_link(people.site.service.accounts, tom)
+    token = await new_link(people.site.service.accounts.store, tom)
     change = {"token": token, "password": "set by link"}
     assert (await people.site.send("PUT", "/api/user/password", change))["errno"] == 0
     assert await people.who(people.tom) == {}

@@ -253,7 +253,6 @@ async def test_a_site_may_count_a_whole_address_as_its_path(make_site: Sites) ->
         "/ghpvc/?username=ann",
         "/hit/site/key/shield",
         "/counter/a.svg",
-        "/counter/a.png",
     ],
 )
 async def test_a_readme_may_show_a_picture_and_another_site_may_not(

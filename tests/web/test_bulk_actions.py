@@ -61,7 +61,7 @@ async def test_an_undo_goes_on_where_redis_went_away(
 ) -> None:
     ids = await posted(site, "abcdefghi")
     name = (await begin(site, do="deleted", newest=ids[-1]))["name"]
-    records = site.service.undo_records
+    records = site.service.comments.undo_records
     claim, asked_for = records.claim, []
 
     async def away(record: str) -> bytes | None:
@@ -152,14 +152,14 @@ async def test_it_is_seen_to_have_stopped_where_redis_went_away(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = await posted(site, "abcdefg")
-    look = type(site.service.site_index).listed
+    look = type(site.service.comments.index).listed
 
     async def gone(self: Any, *words: Any, **named: Any) -> Any:
         if named.get("behind") == ids[3]:
             raise StoreUnavailable()
         return await look(self, *words, **named)
 
-    monkeypatch.setattr(type(site.service.site_index), "listed", gone)
+    monkeypatch.setattr(type(site.service.comments.index), "listed", gone)
     action = await begin(site, do="spam", newest=ids[-1])
     assert (action["done"], action["isRunning"], action["canUndo"]) == (4, False, True)
 
@@ -169,7 +169,7 @@ async def test_one_whose_process_has_ended_is_not_running(
 ) -> None:
     name = "0" * 16
     action = bulk_actions.BulkAction(10, done=3, at_ms=site.clock())
-    await site.service.bulk_actions.note(name, asdict(action))
+    await site.service.comments.bulk_actions.note(name, asdict(action))
     assert (await asked(site, "GET", f"queue/bulk?name={name}"))["data"]["isRunning"] is True
     site.clock.now += bulk_actions.STOPPED_MS
     assert (await asked(site, "GET", f"queue/bulk?name={name}"))["data"]["isRunning"] is False
@@ -219,6 +219,6 @@ async def test_its_fields_are_validated(site: Site, fields: dict[str, Any], wron
 async def test_the_log_names_who_did_it(site: Site) -> None:
     ids = await posted(site, "ab")
     await begin(site, do="spam", newest=ids[-1])
-    entries = await site.service.log.newest(5)
+    entries = await site.service.comments.log.newest(5)
     assert {each.fields["by"] for each in entries} == {ADMIN.id}
     assert {each.fields["id"] for each in entries} == set(ids)

@@ -183,7 +183,7 @@ async def test_what_is_not_kept_or_not_for_everybody_is_no_number_of_the_site(
         return {first: Day(2, 1, {}), last: Day(1, 1, {"seo": 1})}
 
     monkeypatch.setattr("footfall.statistics.ever_store.ViewsEver.total", total)
-    monkeypatch.setattr("footfall.statistics.reports.Statistics._days", days)
+    monkeypatch.setattr("footfall.statistics.reports.Reports._days", days)
     site = await make_site(COMPAT="busuanzi", **settings)
     await site.count("/a/")
     answer = (await soxft(site, f"{BLOG}/a/")).json()["data"]
@@ -206,7 +206,7 @@ async def test_the_sites_numbers_are_asked_for_once_a_minute(
         return 5 if path else 50
 
     monkeypatch.setattr("footfall.statistics.views_ever.ViewsEver.total", total)
-    monkeypatch.setattr("footfall.statistics.reports.Statistics.visitors", visitors)
+    monkeypatch.setattr("footfall.statistics.reports.Reports.visitors", visitors)
     first = (await soxft(site, f"{BLOG}/a/")).json()["data"]
     assert first == {"site_pv": 70, "site_uv": 50, "page_pv": 1, "page_uv": 5}
     assert asked == {"total", "site", "/a/"}
@@ -231,7 +231,7 @@ async def test_no_page_has_more_than_its_site(
     async def visitors(self: Any, path: str | None) -> int:
         return 2 if path else 1
 
-    monkeypatch.setattr("footfall.statistics.reports.Statistics.visitors", visitors)
+    monkeypatch.setattr("footfall.statistics.reports.Reports.visitors", visitors)
     answer = (await soxft(site, f"{BLOG}/a/")).json()["data"]
     assert answer == {"site_pv": 1, "site_uv": 2, "page_pv": 1, "page_uv": 2}
 

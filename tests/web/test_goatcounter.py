@@ -106,7 +106,7 @@ async def test_the_host_that_led_there_and_bots_are_known(make_site: Sites) -> N
     await hit(site, p="/a", r="news.example", b=0)
     await hit(site, "POST", p="/a", b=153)
     await site.settled()
-    statistics = site.service.statistics
+    statistics = site.service.statistics.reports
     today = statistics.today()
     assert (await statistics.report("/a", today, today)).bots == {"webdriver": 1}
     found = await statistics.sources(today, today)
@@ -187,7 +187,7 @@ async def counted(make_site: Sites) -> Site:
 
 @pytest.mark.parametrize("start", ["week", "month", "year", "2026-01-01", "today", ""])
 async def test_a_period_is_of_the_statistics(counted: Site, start: str) -> None:
-    today = date_of(counted.service.statistics.today()).isoformat()
+    today = date_of(counted.service.statistics.reports.today()).isoformat()
     query = f"?start={today if start == 'today' else start}&end={today}"
     assert await number(counted, "a", query) == told("2")
     assert await number(counted, "TOTAL", query) == told("3")
@@ -225,9 +225,9 @@ async def test_the_whole_site_is_all_its_counters(counted: Site) -> None:
     assert (unknown.status_code, unknown.headers["retry-after"]) == (503, "1")
     counted.clock.now += 60_000
     for _ in range(2):
-        await counted.service.views_ever.keep_up()
+        await counted.service.statistics.views_ever.keep_up()
         counted.clock.now += 20_000
-    await counted.service.views_ever.keep_up()
+    await counted.service.statistics.views_ever.keep_up()
     assert await number(counted, "TOTAL") == told("3")
 
 

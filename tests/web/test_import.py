@@ -87,19 +87,19 @@ async def test_walines_archive_is_imported_with_everything_in_it(site: Site) -> 
         "author",
     )
     assert (ann["children"][0]["browser"], ann["children"][1]["like"]) == ("Firefox91.0", 1)
-    assert await site.service.site_index.held() == (1, 1)
+    assert await site.service.comments.index.held() == (1, 1)
     paths = {"path": "/hello/,/日本/", "type": "time,reaction0"}
     assert (await site.get("/api/article", **paths))["data"] == [
         {"time": 120, "reaction0": 4},
         {"time": 7, "reaction0": 0},
     ]
-    found = await site.service.accounts.by_mail(canonical("ann@example.com"))
+    found = await site.service.accounts.store.by_mail(canonical("ann@example.com"))
     assert found
     assert found.credentials.totp == "JBSWY3DPEHPK3PXP"
     assert found.credentials.password.startswith("$2a$08$")
     assert report.numbers["accounts", "stored"] == 3
     # Levels and the ranking count the authors.
-    assert await site.service.site_index.tallies([found.id]) == {found.id: 1}
+    assert await site.service.comments.index.tallies([found.id]) == {found.id: 1}
 
 
 async def test_a_version_rises_so_that_readers_see_it_at_once(site: Site, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_a_version_rises_so_that_readers_see_it_at_once(site: Site, tmp_pa
     assert before.headers["etag"] != after.headers["etag"]
     assert after.json()["data"]["count"] == 2
     # No version of a page comes twice, so an import's is at least the time.
-    assert await site.service.comments.version("/p") > 1_700_000_000_000
+    assert await site.service.comments.store.version("/p") > 1_700_000_000_000
 
 
 async def test_threads_stay_whole_whatever_is_wrong_with_their_rows(
@@ -319,7 +319,7 @@ async def test_hashes_of_passwords_are_kept_if_log_ins_support_them(
         site, written(tmp_path, *rows, late, {"table": "Users", "email": "none"}), lines=lines
     )
     for id in hashes:
-        found = await site.service.accounts.by_mail(f"{id}@example.com")
+        found = await site.service.accounts.store.by_mail(f"{id}@example.com")
         assert found is not None
         assert found.credentials.password == (hashes[id] if id in "12" else "")
     assert set(why(lines)) == {"3", "4", "5", "6", "none"}
@@ -334,10 +334,10 @@ async def test_an_import_is_followed_whatever_becomes_of_its_process(
         await imported(site, path)
         await site.settled()
     assert (await problems(site.store)) != []
-    await site.service.journal.follow_all()
+    await site.service.comments.journal.follow_all()
     assert (await problems(site.store)) == []
     await imported(site, path)
-    (ranked,) = await site.service.site_index.ranking(10)
+    (ranked,) = await site.service.comments.index.ranking(10)
     assert ranked[1] == 5
 
 

@@ -20,7 +20,7 @@ async def pages(site: Site, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Li
     service, is_ending = site.service, list[bool]()
     yield LivePages(
         service.counting.counters,
-        service.comments,
+        service.comments.store,
         service.process,
         partial(seen, service),
         lambda path, views, comments: b"%s %d" % (path.encode(), views),
@@ -70,7 +70,7 @@ async def test_watchers_learn_nothing_of_what_nobody_may_read(
     service, is_ending = site.service, list[bool]()
     pages = LivePages(
         service.counting.counters,
-        service.comments,
+        service.comments.store,
         service.process,
         partial(seen, service),
         lambda path, views, comments: b"%d %d" % (views, comments),

@@ -20,7 +20,7 @@ from footfall.domain import log_ins
 from footfall.errors import Denied, StoreUnavailable
 from footfall.server.descriptors import Shortage
 from footfall.server.server import TICK_SECONDS, Server
-from footfall.store.accounts import Accounts
+from footfall.store.accounts import AccountStore
 from footfall.store.size import Kind, Scale, Size
 from footfall.telemetry.logs import request_id
 from tests.conftest import ADMIN, Site, Sites
@@ -71,8 +71,8 @@ async def test_a_scrape_has_what_is_stored_and_how_the_service_is_doing(site: Si
     assert values["footfall_counter_bytes"] == 46.5
     assert values["footfall_comments"] == 3_127
     assert values["footfall_comment_bytes"] == 812
-    assert values["footfall_kept_pages_bytes"] == site.service.page_cache.bytes
-    assert site.service.page_cache.bytes > 0
+    assert values["footfall_kept_pages_bytes"] == site.service.comments.page_cache.bytes
+    assert site.service.comments.page_cache.bytes > 0
     requests = {name: n for name, n in values.items() if "requests_total" in name and n}
     assert requests == {
         'footfall_requests_total{route="comment_post",status="200"}': 1,
@@ -124,10 +124,10 @@ async def test_a_line_has_the_id_of_its_own_request(site: Site) -> None:
 async def test_an_error_that_a_page_does_not_expect_is_answered_and_counted(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(accounts: Accounts) -> bool:
+    async def fail(accounts: AccountStore) -> bool:
         raise StoreUnavailable()
 
-    monkeypatch.setattr(Accounts, "lacks_administrator", fail)
+    monkeypatch.setattr(AccountStore, "lacks_administrator", fail)
     assert (await site.http.get("/ui/register")).status_code == 503
     values = await scrape(site)
     assert values['footfall_requests_total{route="page",status="503"}'] == 1
@@ -146,8 +146,8 @@ async def test_what_waits_for_people_and_the_last_backup_are_known(site: Site) -
     for text, status in {"a": "approved", "b": "waiting", "c": "waiting", "d": "spam"}.items():
         id = (await site.post(text))["objectId"]
         await site.send("PUT", f"/api/comment/{id}", {"status": status}, by=ADMIN)
-    await site.service.backups.succeeded(1_700_000_000_500, 4_096)
-    await site.service.backups.failed(1_700_000_001_500, "no room")
+    await site.service.data.backups.succeeded(1_700_000_000_500, 4_096)
+    await site.service.data.backups.failed(1_700_000_001_500, "no room")
     values = await scrape(site)
     assert values["footfall_comments_waiting"] == 2
     assert values["footfall_comments_spam"] == 1
@@ -232,7 +232,7 @@ async def test_the_documents_list_every_metric(
     site = await make_site()
     site.service.process.safety.data_dir = tmp_path
     # With a channel, there are metrics of the outbox.
-    monkeypatch.setattr(site.service.outbox, "is_on", True)
+    monkeypatch.setattr(site.service.notifications.outbox, "is_on", True)
     text = (await site.http.get("/metrics")).text
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     helps = re.findall(r"^# HELP (\w+) (.*)$", text, re.MULTILINE)

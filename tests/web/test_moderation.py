@@ -345,7 +345,7 @@ async def test_a_change_whose_reply_was_lost_is_followed_if_it_was_done(
         wanted = send.pop(what)
         send.popitem()[1].close()
         assert (await wanted)["errno"] == 503
-    await catch_up(site.service.journal, monkeypatch)
+    await catch_up(site.service.comments.journal, monkeypatch)
     assert await site.get("/comment", type="count") == (0 if is_done else 1)
     assert len(await site.get("/comment", type="recent")) == (0 if is_done else 1)
 
@@ -358,5 +358,5 @@ async def test_a_change_is_followed_although_the_site_could_not_be_told(
         assert (await delete(site, id, by=ADMIN))["errno"] == 0
         await site.settled()
     assert await site.get("/comment", type="count") == 1
-    await catch_up(site.service.journal, monkeypatch)
+    await catch_up(site.service.comments.journal, monkeypatch)
     assert await site.get("/comment", type="count") == 0

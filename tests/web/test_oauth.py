@@ -325,7 +325,7 @@ async def test_a_service_that_does_not_answer_delays_nothing_else(
 async def test_a_list_of_services_is_fetched_again(
     site: Site, other: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    providers: Any = site.service.providers
+    providers: Any = site.service.accounts.providers
     assert await providers.names(5) == ("oidc", "github")
     await providers.names(5)
     assert other.asked.count("/") == 1
@@ -368,7 +368,7 @@ async def test_the_log_in_page_hands_log_ins_to_pages_of_configured_sites(
     site: Site, query: str, referer: str, opener: str, is_offered: bool
 ) -> None:
     headers = {"referer": referer} if referer else {}
-    await site.service.providers.names(5)
+    await site.service.accounts.providers.names(5)
     page = (await site.http.get(f"/ui/login{query}", headers=headers)).text
     assert f'data-opener="{opener}"' in page
     services = '{"oidc":"OpenID Connect","github":"GitHub"}' if is_offered else "{}"

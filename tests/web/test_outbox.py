@@ -95,10 +95,10 @@ async def test_events_that_a_crash_has_left_on_a_page_are_found(
         await telling.post("one")
         await deliver(telling, channel)
     assert channel.heard == []
-    await telling.service.journal.follow_all()
+    await telling.service.comments.journal.follow_all()
     await deliver(telling, channel)
     assert channel.heard == [("one", "", "approved")]
-    assert [page async for page in telling.service.journal.pages()] == []
+    assert [page async for page in telling.service.comments.journal.pages()] == []
 
 
 async def test_an_event_that_is_followed_twice_is_told_once(
@@ -109,8 +109,8 @@ async def test_an_event_that_is_followed_twice_is_told_once(
     with lost_replies(monkeypatch, "journal/cut", is_done=False):
         await telling.post("one")
         await telling.settled()
-    assert [page async for page in telling.service.journal.pages()] == [digest("/p")]
-    await telling.service.journal.follow_all()
+    assert [page async for page in telling.service.comments.journal.pages()] == [digest("/p")]
+    await telling.service.comments.journal.follow_all()
     await deliver(telling, channel)
     assert channel.heard == [("one", "", "approved")]
 
@@ -129,7 +129,7 @@ async def test_what_is_no_entry_keeps_no_other_from_being_followed(
     await deliver(telling, channel)
     assert [source for source, _, _ in channel.heard] == ["one", "two"]
     assert await telling.get("/comment", type="count") == 2
-    assert [page async for page in telling.service.journal.pages()] == []
+    assert [page async for page in telling.service.comments.journal.pages()] == []
 
 
 async def test_a_task_that_a_crash_has_left_is_taken_over(

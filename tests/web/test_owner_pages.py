@@ -204,7 +204,7 @@ async def with_bots(make_site: Sites) -> Site:
     """A site with a hundred views today, 40 of them by bots, as it is kept of days."""
     site = await make_site(STATISTICS="visitors")
     site.clock.now = now_ms()
-    today = site.service.statistics.today()
+    today = site.service.statistics.reports.today()
     key = site.store.keys.site_views(today // 100)
     words = (f"{today}00", 100, f"v{today}", 7)
     bots = (f"b{today} ai-crawler", 30, f"b{today} <b>\u202e", 10)
@@ -230,7 +230,7 @@ async def top_of(site: Site, monkeypatch: pytest.MonkeyPatch, paths: tuple[str, 
     async def top(by: str, days: int, count: int) -> list[TopPage]:
         return [TopPage(path, 1, 0, 0) for path in paths]
 
-    monkeypatch.setattr(site.service.statistics, "top", top)
+    monkeypatch.setattr(site.service.statistics.reports, "top", top)
 
 
 async def test_a_pages_name_is_text_and_nothing_else(
@@ -306,7 +306,7 @@ async def test_a_redis_that_is_away_is_told_in_words(
     async def away(*_: Any) -> Any:
         raise StoreUnavailable()
 
-    monkeypatch.setattr(site.service.statistics, "report", away)
+    monkeypatch.setattr(site.service.statistics.reports, "report", away)
     for path in ("/ui/?lng=de", "/ui/statistics?lng=de&path=/a"):
         answer = await opened(site, path)
         assert answer.status_code == 503
@@ -348,7 +348,7 @@ class Asked:
 
     def __init__(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls = list[tuple[str, bool]]()
-        monkeypatch.setattr(site.service.statistics, "count_as_people", self)
+        monkeypatch.setattr(site.service.statistics.reports, "count_as_people", self)
 
     async def __call__(self, name: str, *, is_people: bool) -> None:
         self.calls.append((name, is_people))
@@ -399,7 +399,7 @@ async def test_a_change_that_redis_did_not_take_is_told_in_words(
     async def away(*_: Any, **__: Any) -> Any:
         raise StoreUnavailable()
 
-    monkeypatch.setattr(site.service.statistics, "count_as_people", away)
+    monkeypatch.setattr(site.service.statistics.reports, "count_as_people", away)
     answer = await sent(site, {"class": "seo", "as": "people"})
     assert answer.status_code == 503
     assert "The server does not answer" in words_in(answer)

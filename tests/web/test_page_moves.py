@@ -142,7 +142,7 @@ async def test_a_mover_may_end_at_any_step_and_somebody_goes_on(
         assert (await shown(site, target))[0] == before[0] + 1, what
         assert await site.get("/article", path=target) == 5, what
         assert await problems(site) == [], what
-        assert await site.service.moves.under_way() == [], what
+        assert await site.service.comments.moves.under_way() == [], what
     assert number > 20
 
 
@@ -197,7 +197,9 @@ async def test_what_is_deleted_stays_with_what_is_below_it_and_can_come_back(sit
     assert await move(site.service, source, target, ADMIN.id)
     assert await all_texts(site, source) == []
     assert await all_texts(site, target) == [other["orig"]]
-    restored = await site.service.deletions.restore(first["objectId"], site.clock(), SWEEPER)
+    restored = await site.service.comments.deletions.restore(
+        first["objectId"], site.clock(), SWEEPER
+    )
     assert restored is not None
     await site.settled()
     (thread,) = (await site.page(source))["data"]
@@ -213,7 +215,7 @@ async def test_a_reply_waits_while_its_thread_may_come_back_on_the_other_page(
         first = await site.post("First", url=source)
         await site.reply(first, "A reply", url=source)
         moved = first["objectId"].replace(digest(source), digest(target))
-        publish = site.service.comments.publish
+        publish = site.service.comments.store.publish
 
         async def publish_and_delete(comment: Comment, *args: Any, **values: Any) -> None:
             """A moderator deletes the thread as soon as it is there."""
@@ -222,15 +224,15 @@ async def test_a_reply_waits_while_its_thread_may_come_back_on_the_other_page(
                 await site.send("DELETE", f"/api/comment/{comment.id}", by=ADMIN)
 
         with monkeypatch.context() as patched:
-            patched.setattr(site.service.comments, "publish", publish_and_delete)
+            patched.setattr(site.service.comments.store, "publish", publish_and_delete)
             assert not await move(site.service, source, target, ADMIN.id)
         if comes_back:
-            await site.service.deletions.restore(moved, site.clock(), SWEEPER)
+            await site.service.comments.deletions.restore(moved, site.clock(), SWEEPER)
         site.clock.now += 2 * LEFT_MS
         await site.kept_up()
         await carry_on(site.service)
         await site.settled()
-        assert await site.service.moves.under_way() == []
+        assert await site.service.comments.moves.under_way() == []
         threads = (await site.page(target))["data"]
         assert [len(each["children"]) for each in threads] == [1] * comes_back
         assert await problems(site) == []
@@ -252,10 +254,10 @@ async def test_the_text_leads_to_the_comments_of_the_new_page(site: Site) -> Non
 async def test_who_wants_no_mails_of_a_thread_gets_none_at_its_new_place(site: Site) -> None:
     source, target = new_pages()
     first = await site.post("First", url=source)
-    await site.service.unsubscribed.add("somebody", first["objectId"])
+    await site.service.notifications.unsubscribed.add("somebody", first["objectId"])
     assert await move(site.service, source, target, ADMIN.id)
     (thread,) = (await site.page(target))["data"]
-    assert await site.service.unsubscribed.has(["somebody"], thread["objectId"])
+    assert await site.service.notifications.unsubscribed.has(["somebody"], thread["objectId"])
 
 
 async def test_an_owner_sees_what_would_move_and_moves_it(site: Site) -> None:
@@ -275,7 +277,7 @@ async def test_an_owner_sees_what_would_move_and_moves_it(site: Site) -> None:
 
 async def test_a_page_that_moves_is_not_moved_elsewhere(site: Site) -> None:
     source, target = new_pages()
-    await site.service.moves.begin(MoveNote(source, target, ADMIN.id, site.clock()))
+    await site.service.comments.moves.begin(MoveNote(source, target, ADMIN.id, site.clock()))
     wanted = {"path": source, "to": "/elsewhere", "meant": True}
     answer = await asked(site, "POST", "pages/move", wanted)
     assert "One of these pages is being moved" in repr(answer)

@@ -62,7 +62,7 @@ async def test_a_reply_that_is_lost_halfway_approves_nothing(
         assert (await reply(site, id))["errno"] != 0
     assert await statuses(site) == {"root": "waiting"}
     with monkeypatch.context() as patch:
-        patch.setattr(type(site.service.moderation), "moderate", gone)
+        patch.setattr(type(site.service.comments.moderation), "moderate", gone)
         assert (await reply(site, id))["data"]["results"] == {id: "failed"}
     assert await statuses(site) == {"root": "waiting", "Thank you!": "approved"}
     assert (await reply(site, id))["data"]["results"] == {id: "done"}

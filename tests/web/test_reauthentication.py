@@ -174,7 +174,7 @@ async def test_an_account_without_a_password_has_logged_in_a_moment_ago(site: Si
     stored = await site.store.accounts.by_mail(TOM["email"])
     assert stored is not None
     for by, errno in (("password", 1000), ("github", 0)):
-        token = await site.service.sessions.begin(stored, known, by=by, caller=Caller())
+        token = await site.service.accounts.sessions.begin(stored, known, by=by, caller=Caller())
         tom = Person(site, TOM, token)
         assert (await tom.sessions())["proof"] == "log-in"
         answer = await tom.put({"email": TOM["email"].upper()})

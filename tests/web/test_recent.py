@@ -119,4 +119,4 @@ async def test_the_cache_of_the_newest_comments_is_bounded(site: Site) -> None:
     for count in range(-5, 60):
         for path in ("/api/comment", "/comment"):
             await site.get(path, type="recent", count=count)
-    assert len(site.service.recent_ids) == 100
+    assert len(site.service.comments.recent_ids) == 100

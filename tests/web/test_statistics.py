@@ -26,7 +26,7 @@ async def asked(site: Site, **params: Any) -> Any:
 
 
 def today(site: Site) -> str:
-    return date_of(site.service.statistics.today()).isoformat()
+    return date_of(site.service.statistics.reports.today()).isoformat()
 
 
 async def test_a_page_is_told_by_days(viewed: Site) -> None:
@@ -114,11 +114,11 @@ async def test_views_ever_are_all_that_is_in_counters(viewed: Site) -> None:
 
 async def test_views_ever_are_null_until_they_are_known(viewed: Site, make_site: Sites) -> None:
     without = await make_site(STATISTICS="off")
-    await without.service.views_ever.keep_up()
+    await without.service.statistics.views_ever.keep_up()
     assert (await totals(viewed))["views"] is None
     assert (await totals(without))["views"] is None
     for _ in range(3):
-        await viewed.service.views_ever.keep_up()
+        await viewed.service.statistics.views_ever.keep_up()
         viewed.clock.now += MINUTE_MS
     assert (await totals(viewed))["views"] == 4
     assert (await totals(without))["views"] is None

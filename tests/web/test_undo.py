@@ -132,7 +132,7 @@ async def test_what_could_not_be_put_back_is_put_back_the_next_time(
     """Redis was frozen for a moment, and did what it was asked, or not."""
     ids = await posted(site, "abc")
     answer = await delete(site, ids)
-    deletions = site.service.deletions
+    deletions = site.service.comments.deletions
     restore = deletions.restore
 
     async def frozen(id: str, *words: Any) -> Any:
@@ -156,7 +156,7 @@ async def test_what_could_not_be_put_back_is_put_back_the_next_time(
 
 async def test_who_puts_back_and_ends_in_the_middle_leaves_it_to_others(site: Site) -> None:
     answer = await delete(site, await posted(site, "a"))
-    undo_records = site.service.undo_records
+    undo_records = site.service.comments.undo_records
     assert await undo_records.claim(answer["undo"])
     again = await site.send("PUT", "/api/comment", {"undo": answer["undo"]}, by=ADMIN)
     assert again == {"errno": 1000, "errmsg": "This action is not over yet"}
@@ -172,17 +172,17 @@ async def test_what_somebody_began_to_put_back_is_not_removed_when_its_minute_is
     site: Site,
 ) -> None:
     answer = await delete(site, await posted(site, "abc"))
-    assert await site.service.undo_records.claim(answer["undo"])
+    assert await site.service.comments.undo_records.claim(answer["undo"])
     site.clock.now += 2 * UNDO_MS
-    await site.service.deletions.sweep_due(site.clock.now)
+    await site.service.comments.deletions.sweep_due(site.clock.now)
     # It was cut off there, and somebody else goes on.
-    await site.service.undo_records.release(answer["undo"])
+    await site.service.comments.undo_records.release(answer["undo"])
     assert [*(await undone(site, answer)).values()] == ["done"] * 3
     # What nobody has begun to put back is removed once that is over.
     answer = await delete(site, await posted(site, "d"))
     await site.store.redis.client.delete(site.store.keys.held_back)
     site.clock.now += 2 * UNDO_MS
-    await site.service.deletions.sweep_due(site.clock.now)
+    await site.service.comments.deletions.sweep_due(site.clock.now)
     assert [*(await undone(site, answer)).values()] == ["missing"]
 
 
@@ -304,7 +304,7 @@ async def test_a_moderation_is_logged_once_whose_reply_was_lost(
             await site.settled()
     # A retry, to which nothing is left to do.
     assert (await put(site, {"ids": [id], "status": "spam"}))["results"] == {id: "unchanged"}
-    await catch_up(site.service.journal, monkeypatch)
+    await catch_up(site.service.comments.journal, monkeypatch)
     (entry,) = await log_of(site).newest(10)
     assert (entry.fields["by"], entry.fields["now"]) == ("admin", "spam")
 

@@ -67,11 +67,11 @@ class Template:
         self._template = (PAGES / name).read_text()
         self._rules: Headers = PRIVATE
         if "{{captcha}}" in self._template:
-            self._rules = captcha_page.permitting(PRIVATE, site.captcha)
+            self._rules = captcha_page.permitting(PRIVATE, site.accounts.captcha)
         self._policy = policy
         self._values = values
         self._site = site
-        self._providers = site.providers
+        self._providers = site.accounts.providers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         rest = without_token(scope["query_string"])
@@ -85,11 +85,11 @@ class Template:
         back = str(query.get("redirect", ""))
         values = {
             **self._values,
-            "captcha": captcha_page.described(self._site.captcha),
+            "captcha": captcha_page.described(self._site.accounts.captcha),
             **opener.values,
             "return": back if opener.origin and origin_of(back) == opener.origin else "",
             "vacant": "true" if await self._is_vacant() else "",
-            "mails": "true" if self._site.account_mails.are_sent else "",
+            "mails": "true" if self._site.accounts.mails.are_sent else "",
             "services": await self._services(opener.origin or opener.refused),
         }
         body = filled(self._template, values)
@@ -99,8 +99,8 @@ class Template:
         """Would somebody who registers here now be the administrator?"""
         if "{{vacant}}" not in self._template:
             return False
-        is_open = self._site.account_rules.registration != "closed"
-        return is_open and await self._site.accounts.lacks_administrator()
+        is_open = self._site.accounts.rules.registration != "closed"
+        return is_open and await self._site.accounts.store.lacks_administrator()
 
     async def _services(self, opener: str) -> str:
         """By whom one may log in here, and what they are called, in JSON.

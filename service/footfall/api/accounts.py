@@ -74,7 +74,7 @@ def _applicant(found: Found, request: RawRequest, site: Site) -> Applicant:
         password=found["password"],
         link=safe_link(found["url"]),
         setup_code=found["setup_code"],
-        proof=Proof(captcha_token(found, site.captcha), found["work"]),
+        proof=Proof(captcha_token(found, site.accounts.captcha), found["work"]),
     )
 
 
@@ -99,7 +99,7 @@ async def register(site: Site, applicant: Applicant, caller: Caller) -> object:
 
 
 async def challenge(site: Site, _: None, caller: Caller) -> object:
-    return await site.captcha.challenge()
+    return await site.accounts.captcha.challenge()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Edit:
             removes_second_factor=found["2fa"] == "",
             # Which services there are, the settings say.
             forgotten=frozenset(
-                name for name in site.providers.known() if request.fields.get(name) == ""
+                name for name in site.accounts.providers.known() if request.fields.get(name) == ""
             ),
         )
         label = found["label"] and safe_nick(found["label"])
@@ -194,7 +194,7 @@ async def ban(site: Site, id: str, caller: Caller) -> object:
     assert account is not None
     if id == account.id:
         raise Denied()
-    stored = await site.accounts.by_id(id)
+    stored = await site.accounts.store.by_id(id)
     if stored is None:
         raise Denied()
     if stored.account.role == "unverified":
@@ -233,16 +233,16 @@ async def list_(site: Site, parsed: List, caller: Caller) -> object:
     if not caller.viewer.is_administrator:
         return await _ranking(site, parsed)
     if parsed.mail:
-        stored = await site.accounts.by_mail(canonical(parsed.mail))
-        return _row(site.display, stored.account) if stored else ""
+        stored = await site.accounts.store.by_mail(canonical(parsed.mail))
+        return _row(site.comments.display, stored.account) if stored else ""
     size = parsed.size or DEFAULT_SIZE
     first = (parsed.page - 1) * size
-    total, found = await site.accounts.listed(first, size, is_newest_first=True)
+    total, found = await site.accounts.store.listed(first, size, is_newest_first=True)
     return {
         "page": parsed.page,
         "totalPages": -(-total // size),
         "pageSize": size,
-        "data": [_row(site.display, account) for account in found],
+        "data": [_row(site.comments.display, account) for account in found],
     }
 
 
@@ -258,11 +258,15 @@ async def _ranking(site: Site, parsed: List) -> list[dict[str, object]]:
     if size > MAX_RANKED:
         raise BadRequest({"pageSize": "pageSize need an integer under your options"})
     numbers, comments, live = await ranking(site, size)
-    faces = map(orjson.loads, View(PUBLIC, site.display).elsewhere(comments, live))
+    faces = map(orjson.loads, View(PUBLIC, site.comments.display).elsewhere(comments, live))
     return [
         {
             "count": number,
-            **({"level": site.display.level(number)} if site.display.levels else {}),
+            **(
+                {"level": site.comments.display.level(number)}
+                if site.comments.display.levels
+                else {}
+            ),
             **{name: face[name] or "" for name in ("nick", "link", "avatar")},
         }
         for number, face in zip(numbers, faces, strict=True)
@@ -308,7 +312,7 @@ async def lost_password(site: Site, parsed: LostPassword, caller: Caller) -> obj
     """Where no mails are sent, an administrator makes a link by command."""
     if parsed.token:
         await links.set_password(site, parsed.token, parsed.password, caller)
-    elif site.account_mails.are_sent:
+    elif site.accounts.mails.are_sent:
         await links.forgotten(site, parsed.mail, caller)
     else:
         raise Denied()
@@ -330,8 +334,8 @@ VERIFICATION = Fields(
 
 async def lead(site: Site, token: str, caller: Caller) -> Response:
     """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
-    await registration.held_by(site.accounts, token)
-    page = f"{site.providers.targets.server_url}/ui/confirm#{token}"
+    await registration.held_by(site.accounts.store, token)
+    page = f"{site.accounts.providers.targets.server_url}/ui/confirm#{token}"
     return Response(302, b"", [(b"location", page.encode())])
 
 

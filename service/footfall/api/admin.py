@@ -68,10 +68,10 @@ async def counters(site: Site, parsed: Search, caller: Caller) -> object:
 
 async def _read_most(site: Site) -> dict[str, int]:
     """Counters of which most views are looked for, known before all are gone through."""
-    if not site.statistics.is_on:
+    if not site.statistics.reports.is_on:
         return {}
     counters = site.counting.counters
-    names = counters.names(await site.statistics.most_read.listed(), [VIEWS])
+    names = counters.names(await site.statistics.reports.most_read.listed(), [VIEWS])
     counts = zip(names, await counters.read(names), strict=True)
     # One that was removed may be in a list still.
     return {name: count for name, count in counts if count}
@@ -105,7 +105,7 @@ CORRECTION = Fields(
 async def correct(site: Site, parsed: Correction, caller: Caller) -> object:
     count = await counter_search.correct(
         site.counting.counters,
-        site.log,
+        site.comments.log,
         caller,
         path=parsed.path,
         type=parsed.type,
@@ -145,8 +145,10 @@ LOG = Fields(
 
 
 async def log(site: Site, parsed: Log, caller: Caller) -> object:
-    entries = await site.log.newest(parsed.size, parsed.before)
-    people = await site.accounts.by_ids({each.fields.get("by", "") for each in entries} - {""})
+    entries = await site.comments.log.newest(parsed.size, parsed.before)
+    people = await site.accounts.store.by_ids(
+        {each.fields.get("by", "") for each in entries} - {""}
+    )
     return [
         {
             **each.fields,
@@ -173,7 +175,7 @@ async def state(site: Site, parsed: None, caller: Caller) -> object:
     if trouble and trouble not in problems:
         problems.insert(0, trouble)
     problems += site.warnings
-    await site.scale.refresh(WAIT_SECONDS)
+    await site.data.scale.refresh(WAIT_SECONDS)
     metrics = site.process.metrics
     return {
         "versions": {"footfall": site.process.about.version, "python": platform.python_version()},
@@ -183,7 +185,7 @@ async def state(site: Site, parsed: None, caller: Caller) -> object:
         "servers": await _servers(site.process),
         "stored": _stored(site),
         "connections": metrics.connections.total,
-        "waiting": site.waiting(),
+        "waiting": site.data.waiting(),
         "requests": sum(number for _, number in _answered(metrics)),
         "failed": sum(number for status, number in _answered(metrics) if status >= "500"),
         "seconds": _buckets(*(route.seconds()[0] for route in _routes(metrics))),
@@ -214,7 +216,7 @@ def _buckets(*histograms: list[tuple[str, float]]) -> dict[str, float]:
 
 
 def _stored(site: Site) -> Mapping[str, Mapping[str, float]]:
-    size = site.scale.reading
+    size = site.data.scale.reading
     kinds = {"counters": size.counters, "comments": size.comments} if size else {}
     return {name: {"number": k.number, "bytesEach": k.bytes_each} for name, k in kinds.items()}
 

@@ -39,9 +39,9 @@ WANTED = Fields(
 
 
 async def show(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
-    author = await authors.find(site.accounts, parsed.who)
+    author = await authors.find(site.accounts.store, parsed.who)
     part = await authors.part(site, author, parsed.after)
-    shown = {"account": _account(site.display, author), "mail": author.mail}
+    shown = {"account": _account(site.comments.display, author), "mail": author.mail}
     comments = [fact for each in part.comments if (fact := _facts(each))]
     return shown | {"data": comments} | _more(part.after, part.searched)
 
@@ -63,7 +63,7 @@ async def delete(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
 
 
 async def _erase(site: Site, parsed: AuthorRequest, deed: Deed, caller: Caller) -> object:
-    author = await authors.find(site.accounts, parsed.who)
+    author = await authors.find(site.accounts.store, parsed.who)
     done = await authors.erase(site, author, deed, caller, parsed.after)
     return {
         "comments": done.comments,

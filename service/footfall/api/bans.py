@@ -93,8 +93,8 @@ LIST = Fields(
 
 
 async def list_(site: Site, parsed: List, caller: Caller) -> object:
-    await site.bans.refresh()
-    every, first = site.bans.newest(), (parsed.page - 1) * parsed.size
+    await site.accounts.bans.refresh()
+    every, first = site.accounts.bans.newest(), (parsed.page - 1) * parsed.size
     return {
         "page": parsed.page,
         "totalPages": -(-len(every) // parsed.size),

@@ -97,19 +97,21 @@ LIST = Fields(
 
 async def list_(site: Site, parsed: List, caller: Caller) -> object:
     """A page as this viewer sees it."""
-    async with site.page_cache.turn():
+    async with site.comments.page_cache.turn():
         return (await _listing(site, parsed, caller.viewer))[1]
 
 
 def page(site: Site, parsed: List) -> FastRequest | None:
     """A page as the public sees it. None with LEVELS, which change with other pages."""
-    if site.display.levels:
+    if site.comments.display.levels:
         return None
 
     def answer(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
         if not version:
             return first_page(site, parsed)
-        return kept_page(site.page_cache, parsed, *version) or common_page(site, parsed, *version)
+        return kept_page(site.comments.page_cache, parsed, *version) or common_page(
+            site, parsed, *version
+        )
 
     return _PageRequest(site, parsed, answer)
 
@@ -123,8 +125,8 @@ class _PageRequest(FastRequest):
         self._parsed = parsed
 
     def send(self, client: Client, done: Done) -> None:
-        if self._site.page_cache.has(self._parsed):
-            self._site.comments.fetch_version(self._parsed.path, done)
+        if self._site.comments.page_cache.has(self._parsed):
+            self._site.comments.store.fetch_version(self._parsed.path, done)
         else:
             # Then the version need not be read first.
             done([])
@@ -133,13 +135,13 @@ class _PageRequest(FastRequest):
 async def common_page(site: Site, parsed: List, version: int) -> Reply:
     """A page as the public sees it, at least as new as this version of its article."""
     make = partial(joined, site, parsed)
-    finished = await site.page_cache.find_or_make(parsed, (version,), make)
+    finished = await site.comments.page_cache.find_or_make(parsed, (version,), make)
     return finished.body, finished.tag
 
 
 async def first_page(site: Site, parsed: List) -> Reply:
     """The same when no such page is cached: then its version need not be read first."""
-    finished = await site.page_cache.make_first(parsed, partial(joined, site, parsed))
+    finished = await site.comments.page_cache.make_first(parsed, partial(joined, site, parsed))
     return finished.body, finished.tag
 
 
@@ -168,7 +170,7 @@ async def _listing(site: Site, parsed: List, viewer: Viewer) -> tuple[Page, dict
         root=parsed.rid,
         after=parsed.after,
     )
-    view = View(viewer, site.display, parsed.dialect.date)
+    view = View(viewer, site.comments.display, parsed.dialect.date)
     return page, {
         "page": parsed.page,
         "totalPages": -(-page.roots_total // parsed.size),
@@ -223,8 +225,8 @@ def fast_count(site: Site, parsed: Count) -> FastRequest:
 
 async def count(site: Site, parsed: Count, caller: Caller) -> object:
     if parsed.paths is None:
-        return await site.site_index.total(caller.viewer)
-    counts = await site.comments.counts(parsed.paths, caller.viewer)
+        return await site.comments.index.total(caller.viewer)
+    counts = await site.comments.store.counts(parsed.paths, caller.viewer)
     if len(counts) == 1:
         return Fragment(parsed.dialect.single(b"%d" % counts[0]))
     return counts
@@ -235,7 +237,9 @@ def captcha_fields() -> tuple[Field, ...]:
 
     def of(name: str, by: str) -> Field:
         doc = f"The token of {by}, where the site asks for it"
-        return Text(name, doc, MAX_CAPTCHA, is_read=lambda site: site.captcha.field == name)
+        return Text(
+            name, doc, MAX_CAPTCHA, is_read=lambda site: site.accounts.captcha.field == name
+        )
 
     return of("turnstile", "Turnstile"), of("recaptchaV3", "reCAPTCHA v3")
 
@@ -261,7 +265,7 @@ def _post(found: Found, request: RawRequest, site: Site) -> "Post":
         ua=found["ua"],
         parent=parent,
         at=at,
-        captcha=captcha_token(found, site.captcha),
+        captcha=captcha_token(found, site.accounts.captcha),
     )
     return Post(draft, request.dialect)
 
@@ -292,4 +296,4 @@ class Post:
 
 async def post(site: Site, parsed: Post, caller: Caller) -> object:
     stored, live = await comments.publish(site, parsed.draft, caller)
-    return View(caller.viewer, site.display, parsed.dialect.date).posted(stored, live)
+    return View(caller.viewer, site.comments.display, parsed.dialect.date).posted(stored, live)

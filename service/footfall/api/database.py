@@ -17,7 +17,7 @@ PIECE_BYTES = 1 << 16
 async def export(site: Site, parsed: None, caller: Caller) -> Streamed:
     """Raises StoreUnavailable. After the first piece errors cannot be answered any more: the
     connection is closed if Redis goes away."""
-    return Streamed(_joined(site.export()))
+    return Streamed(_joined(site.data.export()))
 
 
 async def _joined(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

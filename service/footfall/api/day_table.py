@@ -8,7 +8,7 @@ from ..http.page_words import PageWords
 from ..markup import shortened, visible
 from ..render.charts import Bar, bars
 from ..statistics.calendar import date_of
-from ..statistics.reports import Report, Statistics
+from ..statistics.reports import Report, Reports
 
 # Of a name in a list; its page has all of it.
 MAX_SHOWN_CHARACTERS = 100
@@ -51,7 +51,7 @@ class Kept(NamedTuple):
     bots: bool
 
 
-def kept_of(report: Report | None, statistics: Statistics) -> Kept:
+def kept_of(report: Report | None, statistics: Reports) -> Kept:
     has_bots = statistics.keeps_visitors or bool(report and report.bots)
     return Kept(statistics.keeps_visitors, has_bots)
 

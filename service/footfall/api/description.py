@@ -62,7 +62,7 @@ def described(site: Site, version: str) -> Schema:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": site.site_name,
+            "title": site.settings.title,
             "version": version,
             "description": "Read counts and comments, by the API of the Waline comment server.",
         },
@@ -83,12 +83,14 @@ def described(site: Site, version: str) -> Schema:
 def _tags(site: Site) -> Iterator[Schema]:
     for name, text in NOUNS.items():
         yield {"name": name, "description": text}
-    for name in dict.fromkeys(prefix.name for prefix in operations(site.compat) if prefix.name):
+    for name in dict.fromkeys(
+        prefix.name for prefix in operations(site.settings.compat) if prefix.name
+    ):
         yield {"name": name}
 
 
 def _paths(site: Site) -> Iterator[tuple[str, Schema]]:
-    for prefix, paths in operations(site.compat).items():
+    for prefix, paths in operations(site.settings.compat).items():
         for path, methods in paths.items():
             rows = [row for same in methods.values() for row in same if _is_described(row, prefix)]
             if rows:
@@ -267,7 +269,7 @@ def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
 
 def _refusals(site: Site) -> Iterator[tuple[str, Schema]]:
     """By name, all that the dialects tell of errors."""
-    for prefix in operations(site.compat):
+    for prefix in operations(site.settings.compat):
         refusals = prefix.dialect.refusals
         for status, name in _names(refusals):
             body = refusals.described[status]

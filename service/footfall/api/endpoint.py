@@ -81,7 +81,7 @@ class Row:
     def parse(self, request: RawRequest, site: Site, viewer: Viewer = PUBLIC) -> Any:
         """What `run` gets. Raises BadRequest, FieldTooLong, and what says that this viewer may not
         ask: nothing is parsed for whom it is not."""
-        shape, rules = self.fields.shape_of(request), site.account_rules
+        shape, rules = self.fields.shape_of(request), site.accounts.rules
         who = shape.who or self.who
         if who.is_first:
             who.require(viewer, rules)
@@ -189,9 +189,9 @@ class Resource:
         method = scope["method"]
         dialect, policy = self._dialect, self._policy
         token = dialect.token(scope, headers, policy)
-        viewer = await self._site.viewer_of(token) if token else PUBLIC
+        viewer = await self._site.accounts.viewer_of(token) if token else PUBLIC
         address = address_of(scope.get("client"), headers, policy.trusted_proxies)
-        length = self._site.rules.comment_length
+        length = self._site.comments.rules.comment_length
         body = (
             pieces(receive)
             if row.is_upload

@@ -64,7 +64,7 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
 
     def __init__(self, site: Site, *, is_on: bool = True) -> None:
         self._site = site
-        self._paths = FastPaths(site.compat) if is_on else None
+        self._paths = FastPaths(site.settings.compat) if is_on else None
         self._operations: dict[tuple[int, int], FastOperation] = {}
         self._bytes = 0
 

@@ -98,7 +98,7 @@ class Feeds:
         query = parse_query(scope["query_string"][:MAX_URL])
         try:
             base = (self._policy.server_url or server_address(scope, self._policy)).rstrip("/")
-            wanted = parse(query, f"{base}/api/comment/rss", self._site.page_of)
+            wanted = parse(query, f"{base}/api/comment/rss", self._site.pages.of)
             address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
             finished = await self._finished(wanted, client_of(Caller(address=address)))
             reply = finished.body, finished.tag
@@ -112,21 +112,23 @@ class Feeds:
     async def _finished(self, wanted: FeedRequest, client: Client) -> CachedAnswer:
         """Raises NotFound for what is no account; TooManyAtOnce, Unavailable."""
         site = self._site
-        if wanted.account and not await site.accounts.by_ids({wanted.account}):
+        if wanted.account and not await site.accounts.store.by_ids({wanted.account}):
             raise NotFound("user_id: there is no such account")
-        ids = await feeds.candidates(site.recent, wanted.number, wanted.path, wanted.account)
-        versions = await site.recent.versions(ids)
+        ids = await feeds.candidates(
+            site.comments.recent, wanted.number, wanted.path, wanted.account
+        )
+        versions = await site.comments.recent.versions(ids)
         # At midnight UTC, so that all workers write the same date into an empty feed.
         today_ms = site.process.clock() // DAY_MS * DAY_MS
         made_of = ids, versions, today_ms
-        found = site.page_cache.find(wanted, made_of)
+        found = site.comments.page_cache.find(wanted, made_of)
         if found:
             return found
         make = partial(self._make, wanted, ids, today_ms, client)
         # A client that waits for it uses its own share, also if another one began it.
         with self._shares.room(client, 1):
             turn = self._queue.turn(client.turn)
-            return await site.page_cache.find_or_make(wanted, made_of, make, turn)
+            return await site.comments.page_cache.find_or_make(wanted, made_of, make, turn)
 
     async def _make(
         self, wanted: FeedRequest, ids: tuple[str, ...], today_ms: int, client: Client
@@ -141,7 +143,7 @@ class Feeds:
     def _written(
         self, wanted: FeedRequest, comments: Sequence[StoredComment], live: Lookups, today_ms: int
     ) -> bytes:
-        view = View(PUBLIC, self._site.display)
+        view = View(PUBLIC, self._site.comments.display)
         url = self._site_url or wanted.base.removesuffix("/api/comment/rss")
         items = [item(orjson.loads(each), url) for each in view.elsewhere(comments, live)]
         _, write = FORMATS[wanted.format]

@@ -27,7 +27,7 @@ class FromSite(NamedTuple):
     of: Callable[[Site], Any]
 
 
-COMMENT_LENGTH = FromSite("COMMENT_LENGTH", lambda site: site.rules.comment_length)
+COMMENT_LENGTH = FromSite("COMMENT_LENGTH", lambda site: site.comments.rules.comment_length)
 COUNTER_TYPES = FromSite("COUNTER_TYPES", lambda site: site.counting.types)
 
 
@@ -110,7 +110,7 @@ class PagePath(Text):
     def read(self, form: Form, site: Site) -> str | None:
         # A class with slots is made anew by its decorator, which super() does not know.
         path = Text.read(self, form, site)
-        return site.page_of(path) if path else path
+        return site.pages.of(path) if path else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Paths(Field):
     def read(self, form: Form, site: Site) -> list[str] | None:
         if form.value(self.name) is None:
             return None
-        return [*map(site.page_of, form.paths(self.name))]
+        return [*map(site.pages.of, form.paths(self.name))]
 
     def schema(self, site: Site) -> Schema:
         path = {"type": "string", "maxLength": MAX_PATH}

@@ -84,13 +84,13 @@ class Health:
         """That there is no administrator, unless Redis does not say so in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(VACANCY_SECONDS):
-                if await self._site.accounts.lacks_administrator():
-                    return [self._site.account_rules.vacancy]
+                if await self._site.accounts.store.lacks_administrator():
+                    return [self._site.accounts.rules.vacancy]
         return []
 
     async def _outbox(self, warnings: list[str]) -> dict[str, Any]:
         """How much is still to be told; and a warning if that gets late, or fails."""
-        outbox = self._site.outbox
+        outbox = self._site.notifications.outbox
         if not outbox.is_on:
             return {}
         await outbox.refresh(WAIT_SECONDS)

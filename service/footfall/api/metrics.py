@@ -48,8 +48,8 @@ class Figures(Collector):
         """Read what only Redis knows."""
         self._vitals, *_ = await asyncio.gather(
             vitals.read(self._site, WAIT_SECONDS),
-            self._site.scale.refresh(WAIT_SECONDS),
-            self._site.outbox.refresh(WAIT_SECONDS),
+            self._site.data.scale.refresh(WAIT_SECONDS),
+            self._site.notifications.outbox.refresh(WAIT_SECONDS),
         )
 
     def collect(self) -> Iterator[Metric]:
@@ -133,8 +133,8 @@ class Figures(Collector):
         for outcome, number in site.process.metrics.deliveries.totals().items():
             deliveries.add_metric([outcome.replace(" ", "_")], number)
         yield deliveries
-        depth = site.outbox.reading
-        if not site.outbox.is_on or depth is None:
+        depth = site.notifications.outbox.reading
+        if not site.notifications.outbox.is_on or depth is None:
             return
         tasks = GaugeMetricFamily(
             "footfall_outbox_tasks",
@@ -238,7 +238,7 @@ class Figures(Collector):
             "The share of COUNTER_LIMIT that counters take; 0 without a limit",
             self._site.counting.quota.used,
         )
-        size = self._site.scale.reading
+        size = self._site.data.scale.reading
         if size is None:
             return
         for name, kind in (("counter", size.counters), ("comment", size.comments)):
@@ -253,8 +253,8 @@ class Figures(Collector):
 
 def show(site: Site) -> None:
     """Copy this worker's gauges to the memory that all workers share."""
-    site.process.metrics.waiting.show(site.waiting())
-    site.process.metrics.pages_bytes.show(site.page_cache.bytes)
+    site.process.metrics.waiting.show(site.data.waiting())
+    site.process.metrics.pages_bytes.show(site.comments.page_cache.bytes)
 
 
 def _histogram(name: str, text: str, meter: Histogram) -> HistogramMetricFamily:

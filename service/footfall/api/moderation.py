@@ -121,7 +121,7 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     if changed is None:
         return ""
     comment, live = changed
-    return Fragment(*View(caller.viewer, site.display).elsewhere([comment], live))
+    return Fragment(*View(caller.viewer, site.comments.display).elsewhere([comment], live))
 
 
 def _ids(request: RawRequest) -> tuple[str, ...] | None:

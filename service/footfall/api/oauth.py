@@ -60,7 +60,7 @@ class Step:
             found["redirect"],
             found["flow"] or found["state"],
             _answer(found),
-            kept(site.providers.targets, request.headers),
+            kept(site.accounts.providers.targets, request.headers),
             b"text/html" in request.headers.get(b"accept", b""),
         )
 
@@ -99,7 +99,7 @@ ADDITION = Fields(Step.of_addition, (*_TARGET_FIELDS, *PROOF))
 
 async def oauth(site: Site, parsed: Step, caller: Caller) -> Response:
     """On to the other service, or back from it. Who is logged in adds it to their account."""
-    targets = site.providers.targets
+    targets = site.accounts.providers.targets
     target = ""
     try:
         if not parsed.answer:
@@ -111,14 +111,18 @@ async def oauth(site: Site, parsed: Step, caller: Caller) -> Response:
             return _sent(address, cookie(targets, state, identities.FLOW_SECONDS))
         if not hmac.compare_digest(parsed.kept.encode(), parsed.state.encode()):
             raise FlowExpired()
-        flow = await identities.take(site.accounts, parsed.state)
+        flow = await identities.take(site.accounts.store, parsed.state)
         target = flow.target
         arrival = await identities.arrive(site, flow, parsed.answer, caller)
         seconds = identities.TICKET_SECONDS if arrival.proof else 0
         line = cookie(targets, arrival.proof, seconds)
         return _sent(_end(targets, target, arrival), line)
     except ServiceError as error:
-        if not parsed.wants_page or not site.providers.is_any or isinstance(error, BadRequest):
+        if (
+            not parsed.wants_page
+            or not site.accounts.providers.is_any
+            or isinstance(error, BadRequest)
+        ):
             raise
         # Somebody looks at this: our page says it in words.
         site.process.metrics.refused.add(type(error).__name__)
@@ -131,7 +135,7 @@ async def add(site: Site, parsed: Step, caller: Caller) -> Answer:
     address, state = await identities.begin(
         site, parsed.name, parsed.redirect, caller, adds=parsed.proof
     )
-    line = cookie(site.providers.targets, state, identities.FLOW_SECONDS)
+    line = cookie(site.accounts.providers.targets, state, identities.FLOW_SECONDS)
     return Answer({"url": address}, headers=line)
 
 

@@ -14,7 +14,7 @@ MAX_ENTRY_CHARACTERS = 40
 
 
 async def read(site: Site, _: None, caller: Caller) -> object:
-    outbox = site.outbox
+    outbox = site.notifications.outbox
     depth, given_up = await outbox.depth(), await outbox.undelivered(MAX_SHOWN)
     return {
         "isOn": outbox.is_on,
@@ -55,15 +55,18 @@ ENTRIES = Fields(
 
 async def retry(site: Site, parsed: Entries, caller: Caller) -> object:
     """How many are tried once more."""
-    found = await site.outbox.undelivered(MAX_SHOWN, parsed.ids)
-    done = [await site.outbox.again(each, replace(each.task, attempts=0)) for each in found]
-    site.outbox.arrived.set()
+    found = await site.notifications.outbox.undelivered(MAX_SHOWN, parsed.ids)
+    done = [
+        await site.notifications.outbox.again(each, replace(each.task, attempts=0))
+        for each in found
+    ]
+    site.notifications.outbox.arrived.set()
     return {"count": sum(done)}
 
 
 async def drop(site: Site, parsed: Entries, caller: Caller) -> object:
     """How many were forgotten."""
-    return {"count": await site.outbox.drop(parsed.ids)}
+    return {"count": await site.notifications.outbox.drop(parsed.ids)}
 
 
 def _reader(found: Found, request: RawRequest, site: Site) -> str:
@@ -82,4 +85,4 @@ READER = Fields(
 
 async def try_out(site: Site, to: str, caller: Caller) -> object:
     """By the name of each who is told, why that failed; "" where it did not."""
-    return await site.test_notifications(site, to)
+    return await site.notifications.try_out(site, to)

@@ -82,7 +82,7 @@ def _values(found: Overview, asked: Asked) -> dict[str, object]:
 
 def _traffic(found: Overview, asked: Asked) -> dict[str, object]:
     """What is said of the whole site's views: nothing where none are kept."""
-    statistics, words, report = asked.site.statistics, asked.words, found.report
+    statistics, words, report = asked.site.statistics.reports, asked.words, found.report
     kept = kept_of(report, statistics)
     values = {"is_on": statistics.is_on, "kept": kept, "days": PERIOD_DAYS}
     if report is None:
@@ -136,7 +136,7 @@ def _bot(id: str, views: int, report: Report, words: PageWords) -> BotRow:
 def _comments(newest: NewestComments | None, asked: Asked) -> list[CommentRow] | None:
     if newest is None:
         return None
-    view = View(PUBLIC, asked.site.display)
+    view = View(PUBLIC, asked.site.comments.display)
     found = (orjson.loads(each) for each in view.elsewhere(newest.comments, newest.live))
     return [_comment(each, asked) for each in found]
 

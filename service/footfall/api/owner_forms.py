@@ -90,10 +90,10 @@ async def count_as_people(form: Form) -> tuple[str, Lines]:
     if name not in CLASSES:
         raise NotFound("class need a class of bots")
     is_people = form.fields.get("as") == "people"
-    await form.site.statistics.count_as_people(name, is_people=is_people)
+    await form.site.statistics.reports.count_as_people(name, is_people=is_people)
     return "#bots", ()
 
 
 async def log_out(form: Form) -> tuple[str, Lines]:
-    await form.site.sessions.end(form.viewer)
+    await form.site.accounts.sessions.end(form.viewer)
     return "login", form.end_cookie

@@ -83,7 +83,9 @@ def asked_of(scope: Scope, headers: Headers, site: Site, values: Mapping[str, st
     """What is known before anybody has looked who asks."""
     query = query_of(scope)
     preferred = headers.get(b"accept-language", b"").decode("latin-1")
-    words = PageWords(language_of(query.get("lng") or preferred), site.statistics.calendar.zone)
+    words = PageWords(
+        language_of(query.get("lng") or preferred), site.statistics.reports.calendar.zone
+    )
     return Asked(site, PUBLIC, words, query, values["site_name"], values["site_url"])
 
 
@@ -209,4 +211,4 @@ def query_of(scope: Scope) -> dict[str, str]:
 async def viewer_of(scope: Scope, headers: Headers, site: Site, policy: Policy) -> Viewer:
     """Raises StoreUnavailable."""
     token = session_cookie(headers, scope, policy)
-    return await site.viewer_of(token) if token else PUBLIC
+    return await site.accounts.viewer_of(token) if token else PUBLIC

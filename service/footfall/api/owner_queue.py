@@ -108,7 +108,7 @@ async def list_(site: Site, parsed: List, caller: Caller) -> object:
 
 
 def _answer(site: Site, part: QueuePart, parsed: List, caller: Caller) -> dict[str, Any]:
-    view = View(caller.viewer, site.display, parsed.dialect.date)
+    view = View(caller.viewer, site.comments.display, parsed.dialect.date)
     return {
         "data": [Fragment(each) for each in view.elsewhere(part.comments, part.live)],
         "after": part.after,

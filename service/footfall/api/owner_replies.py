@@ -41,7 +41,7 @@ REPLY = Fields(
 async def reply(site: Site, parsed: Reply, caller: Caller) -> object:
     """Raises Refused, TooManyAtOnce, Busy."""
     stored, live, outcome = await domain.reply(site, parsed.id, parsed.text, parsed.ua, caller)
-    view = View(caller.viewer, site.display, parsed.dialect.date)
+    view = View(caller.viewer, site.comments.display, parsed.dialect.date)
     return {"reply": Fragment(*view.elsewhere([stored], live)), **outcome._asdict()}
 
 

@@ -25,7 +25,7 @@ class Move:
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Move":
-        return cls(found["path"], site.page_of(found["to"]), bool(found["meant"]))
+        return cls(found["path"], site.pages.of(found["to"]), bool(found["meant"]))
 
 
 MOVE = Fields(
@@ -50,5 +50,7 @@ async def move(site: Site, parsed: Move, caller: Caller) -> object:
         ended = await domain.begin(site, source, target, caller.viewer.account.id)
         with suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), WAIT_SECONDS)
-        is_over = all((source, target) != note[:2] for note in await site.moves.under_way())
+        is_over = all(
+            (source, target) != note[:2] for note in await site.comments.moves.under_way()
+        )
     return {"to": target, "had": had._asdict(), "met": met._asdict(), "isOver": is_over}

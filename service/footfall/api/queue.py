@@ -89,7 +89,7 @@ async def queue(site: Site, parsed: Queue, caller: Caller) -> object:
         )
     else:
         part = await domain.page(site, parsed.statuses, caller.viewer, number=number, size=size)
-    view = View(caller.viewer, site.display, parsed.dialect.date)
+    view = View(caller.viewer, site.comments.display, parsed.dialect.date)
     answer: dict[str, Any] = {
         "page": number,
         "totalPages": -(-part.total // size),

@@ -42,8 +42,8 @@ RECENT = Fields(Recent.of, (Integer("count", "How many comments", 10, MAX_RECENT
 
 async def recent(site: Site, parsed: Recent, caller: Caller) -> object:
     """Comments, newest first, as this viewer sees them."""
-    newest = await site.recent.newest(parsed.number, caller.viewer)
-    async with site.page_cache.turn():
+    newest = await site.comments.recent.newest(parsed.number, caller.viewer)
+    async with site.comments.page_cache.turn():
         _, found = await _listing(site, parsed, newest.ids, caller.viewer)
     return found
 
@@ -57,13 +57,13 @@ async def _common(site: Site, parsed: Recent) -> Reply:
 
     Raises Unavailable if they come in faster than they can be read.
     """
-    known = site.recent_ids.get(parsed, ())
+    known = site.comments.recent_ids.get(parsed, ())
     for _ in range(MAX_READS):
-        ids, versions = await site.recent.newest(parsed.number, PUBLIC, known)
+        ids, versions = await site.comments.recent.newest(parsed.number, PUBLIC, known)
         if ids == known:
             break
         # These versions are of the pages of the ids that were known before.
-        known = site.recent_ids[parsed] = ids
+        known = site.comments.recent_ids[parsed] = ids
     else:
         raise Unavailable()
 
@@ -71,10 +71,13 @@ async def _common(site: Site, parsed: Recent) -> Reply:
         made_of, data = await _listing(site, parsed, ids, PUBLIC)
         body = parsed.dialect.content_envelope.body(data)
         words = repr((ids, made_of)).encode()
-        tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), site.salt())
+        tag = b'"%b-%b"' % (
+            blake2b(words, digest_size=8).hexdigest().encode(),
+            site.comments.salt(),
+        )
         return CachedAnswer((ids, made_of), body, tag)
 
-    finished = await site.page_cache.find_or_make(parsed, (ids, versions), make)
+    finished = await site.comments.page_cache.find_or_make(parsed, (ids, versions), make)
     return finished.body, finished.tag
 
 
@@ -82,5 +85,5 @@ async def _listing(
     site: Site, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
 ) -> tuple[tuple[int, ...], list[Fragment]]:
     versions, found, live = await comments.recent(site, ids, parsed.number, viewer)
-    view = View(viewer, site.display, parsed.dialect.date)
+    view = View(viewer, site.comments.display, parsed.dialect.date)
     return versions, [Fragment(each) for each in view.elsewhere(found, live)]

@@ -434,7 +434,7 @@ FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
     variable, others = list[BaseRoute](), list[BaseRoute]()
-    for prefix, paths in operations(site.compat).items():
+    for prefix, paths in operations(site.settings.compat).items():
         for path, rows in paths.items():
             url, instead = f"{prefix.path}{path}", INSTEAD.get(path)
             route = Route(url, Resource(rows, site, policy, prefix.dialect, instead))
@@ -450,7 +450,7 @@ def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
     yield from others
     # A protocol of its own refuses what it does not have, too; LeanCloud's also where it is not
     # spoken, since a theme of Fluid's would show the number 1 for any other refusal.
-    for prefix in dict.fromkeys((*operations(site.compat), leancloud.PREFIX)):
+    for prefix in dict.fromkeys((*operations(site.settings.compat), leancloud.PREFIX)):
         if prefix.path and not prefix.longer:
             yield Route(f"{prefix.path}/{{rest:path}}", Resource({}, site, policy, prefix.dialect))
 

@@ -42,10 +42,12 @@ def described(display: DisplayOptions, account: Account) -> dict[str, object]:
 
 def profile(site: Site, account: Account, credentials: Credentials) -> dict[str, object]:
     """An account as its owner sees it, with what other services know them by."""
-    by_others = {name: credentials.identities.get(name) for name in site.providers.known()}
+    by_others = {name: credentials.identities.get(name) for name in site.accounts.providers.known()}
     # The reference sends the secret here; its clients ask whether there is one.
     return (
-        described(site.display, account) | {"2fa": "on" if credentials.totp else None} | by_others
+        described(site.comments.display, account)
+        | {"2fa": "on" if credentials.totp else None}
+        | by_others
     )
 
 
@@ -63,7 +65,7 @@ def proof_of(found: Found) -> OwnerProof:
 async def show(site: Site, parsed: None, caller: Caller) -> object:
     """Clients ask once a page load; an empty object says nobody."""
     viewer = caller.viewer
-    stored = await site.accounts.by_id(viewer.account.id) if viewer.account else None
+    stored = await site.accounts.store.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         return {}
     return profile(site, stored.account, stored.credentials)
@@ -86,7 +88,7 @@ class LogIn:
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "LogIn":
         ticket = found["ticket"]
-        proof = kept(site.providers.targets, request.headers) if ticket else ""
+        proof = kept(site.accounts.providers.targets, request.headers) if ticket else ""
         return cls(
             found["email"],
             found["password"],
@@ -128,7 +130,7 @@ async def log_in(site: Site, parsed: LogIn, caller: Caller) -> Answer:
     shown = profile(site, stored.account, stored.credentials)
     session = NewSession(
         token,
-        partial(site.devices.cookie, stored.id, parsed.device),
+        partial(site.accounts.devices.cookie, stored.id, parsed.device),
         is_remembered=parsed.is_remembered,
         is_handed=parsed.is_handed,
     )
@@ -137,7 +139,7 @@ async def log_in(site: Site, parsed: LogIn, caller: Caller) -> Answer:
 
 async def log_out(site: Site, parsed: None, caller: Caller) -> Answer:
     """Without a log-in it is done already."""
-    await site.sessions.end(caller.viewer)
+    await site.accounts.sessions.end(caller.viewer)
     return Answer("", session=NewSession(""))
 
 
@@ -180,7 +182,7 @@ async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Ans
     assert caller.viewer.account is not None
     # A new one each time: the one that is in use is told to nobody, not even its owner.
     secret = two_factor.new_secret()
-    address = two_factor.otpauth_url(secret, caller.viewer.account.mail, site.site_name)
+    address = two_factor.otpauth_url(secret, caller.viewer.account.mail, site.settings.title)
     return Answer({"otpauth_url": address, "secret": secret}, qr_text=address)
 
 
@@ -228,13 +230,14 @@ async def sessions(site: Site, parsed: None, caller: Caller) -> object:
     """One's log-ins that go on, and what proves that the account is one's own."""
     account = caller.viewer.account
     assert account is not None
-    stored = await site.accounts.by_id(account.id)
+    stored = await site.accounts.store.by_id(account.id)
     if stored is None:
         raise LoggedOut()
     return {
         "proof": reauthentication.needed_for(stored.credentials),
         "sessions": [
-            _session(each, caller.viewer) for each in await site.sessions.of(stored.account)
+            _session(each, caller.viewer)
+            for each in await site.accounts.sessions.of(stored.account)
         ],
     }
 
@@ -264,7 +267,7 @@ async def end_sessions(site: Site, session: str, caller: Caller) -> object:
     account = caller.viewer.account
     assert account is not None
     if session:
-        await site.sessions.end_one(account, session)
+        await site.accounts.sessions.end_one(account, session)
     else:
-        await site.sessions.end_others(caller.viewer)
+        await site.accounts.sessions.end_others(caller.viewer)
     return ""

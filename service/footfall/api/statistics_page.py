@@ -21,14 +21,14 @@ SHOWN_SOURCES = 20
 
 async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
     path, days = asked.query.get("path", "")[:MAX_PATH] or None, _days(asked)
-    is_on = asked.site.statistics.is_on
+    is_on = asked.site.statistics.reports.is_on
     found = await history(asked.site, path, days) if is_on else None
     # In a thread: two years are a thousand words.
     return "statistics.html", await asyncio.to_thread(_values, found, asked, path, days)
 
 
 def _values(found: History | None, asked: Asked, path: str | None, days: int) -> dict[str, object]:
-    statistics = asked.site.statistics
+    statistics = asked.site.statistics.reports
     return {
         "path": path or "",
         "name": visible(path or ""),
@@ -56,7 +56,7 @@ def _chosen(path: str | None, days: int) -> dict[str, str]:
 def _days_of(found: History | None, asked: Asked, days: int) -> dict[str, object]:
     if found is None or found.report is None:
         return {"period": None}
-    words, has_visitors = asked.words, asked.site.statistics.keeps_visitors
+    words, has_visitors = asked.words, asked.site.statistics.reports.keeps_visitors
     rows = rows_of(found.report, days, words)
     return {
         "period": period_of(found.report, days, words, has_visitors=has_visitors),
@@ -78,7 +78,7 @@ def _hours_of(found: History | None, asked: Asked) -> dict[str, object]:
 
 def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:
     """Those of the site's clock, the current one last: an hour that comes twice is one."""
-    hour = asked.site.statistics.hour()
+    hour = asked.site.statistics.reports.hour()
     now = datetime.combine(date_of(hour.day), time(hour.hour))
     begins = [now - timedelta(hours=hours) for hours in range(KEPT_HOURS - 1, -1, -1)]
     return [(100 * day_number(each) + each.hour, each) for each in begins]

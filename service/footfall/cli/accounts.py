@@ -43,7 +43,7 @@ def list_(is_json: bool) -> None:
     async def show(site: Site) -> int:
         number, total = 0, 1
         while number < total:
-            total, found = await site.accounts.listed(number, STEP_ACCOUNTS)
+            total, found = await site.accounts.store.listed(number, STEP_ACCOUNTS)
             for each in found:
                 click.echo(json.dumps(domain.facts(each)) if is_json else _as_line(each))
             number += STEP_ACCOUNTS
@@ -74,13 +74,13 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
     async def make(site: Site) -> str:
         account = new_account(site.process, nick, mail, role)
         try:
-            await site.accounts.register(account, account, canonical(mail), Credentials())
+            await site.accounts.store.register(account, account, canonical(mail), Credentials())
         except UserExists:
             raise click.ClickException(
                 f"{mail} has an account already: `footfall accounts promote` makes its owner an "
                 "administrator, `footfall accounts password` gives a link for another password"
             ) from None
-        return await new_link(site.accounts, account.id)
+        return await new_link(site.accounts.store, account.id)
 
     # Read once: a file that is a pipe has its text only once.
     settings = settings_of_environment()
@@ -96,7 +96,7 @@ def password(who: str) -> None:
         account = await _found(site, who)
         if account.role == "banned":
             aside(f"({printable(account.mail)} is banned, and cannot log in before `unban`)")
-        return await new_link(site.accounts, account.id)
+        return await new_link(site.accounts.store, account.id)
 
     settings = settings_of_environment()
     _say_link(settings, with_site(make, settings))
@@ -132,7 +132,7 @@ def ban(who: str) -> None:
         if is_new is None:
             raise _nobody(who)
         if not is_new:
-            listed = await site.bans.store.get(account.id)
+            listed = await site.accounts.bans.store.get(account.id)
             until = until_of(listed) if listed else ""
             ends = f" until {until}: `footfall bans add` changes that" if until else ""
             raise NothingToDo(f"{mail} is banned already{ends}")
@@ -192,7 +192,9 @@ def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ..
 
 
 async def _found(site: Site, who: str) -> Account:
-    stored = await site.accounts.by_id(who) or await site.accounts.by_mail(canonical(who))
+    stored = await site.accounts.store.by_id(who) or await site.accounts.store.by_mail(
+        canonical(who)
+    )
     if stored is None:
         raise _nobody(who)
     return stored.account

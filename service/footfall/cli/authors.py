@@ -45,7 +45,7 @@ def show(who: str) -> None:
 
 
 async def _summary(site: Site, who: str) -> str:
-    author = await authors.find(site.accounts, who)
+    author = await authors.find(site.accounts.store, who)
     statuses, pages, times = Counter[str](), set[str](), list[int]()
     async for each in _comments(site, author):
         statuses[each.status] += 1
@@ -72,7 +72,7 @@ def export(who: str, output: TextIO) -> None:
     """Write everything that is stored of an author, as JSON lines. Exit 1 if there is nothing."""
 
     async def write(site: Site) -> int:
-        author = await authors.find(site.accounts, who)
+        author = await authors.find(site.accounts.store, who)
         number = 0
         async for line in _lines(site, author):
             click.echo(json.dumps(line), file=output)
@@ -126,7 +126,7 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
         if not is_meant:
             what = await _summary(site, who)
             return f"{what}\nwould be {done}. Nothing was done; --yes does it."
-        author, comments, damaged, after = await authors.find(site.accounts, who), 0, 0, ""
+        author, comments, damaged, after = await authors.find(site.accounts.store, who), 0, 0, ""
         while True:
             outcome = await authors.erase(site, author, deed, CONSOLE, after, is_begun=comments > 0)
             comments, damaged = comments + outcome.comments, damaged + outcome.damaged
@@ -158,7 +158,7 @@ async def _comments(site: Site, author: Author) -> AsyncIterator[StoredComment]:
 
 
 async def _bans(site: Site, author: Author) -> list[Any]:
-    found = [await site.bans.store.get(name) for name in (author.id, author.mail) if name]
+    found = [await site.accounts.bans.store.get(name) for name in (author.id, author.mail) if name]
     return [ban for ban in found if ban]
 
 

@@ -39,8 +39,8 @@ def list_(is_json: bool) -> None:
     """Show every ban, the newest first."""
 
     async def read(site: Site) -> list[Ban]:
-        await site.bans.refresh()
-        return site.bans.newest()
+        await site.accounts.bans.refresh()
+        return site.accounts.bans.newest()
 
     found = with_site(read)
     for each in found:

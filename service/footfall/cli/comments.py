@@ -68,7 +68,7 @@ async def _rerender(
             site,
             data_set(store),
             store.bodies,
-            [*map(site.page_of, paths)],
+            [*map(site.pages.of, paths)],
             what,
             on_progress=on_progress,
             complain=complain,

@@ -259,8 +259,11 @@ def _none(wanted: CommentFilter) -> str:
 
 
 async def _found(site: Site, wanted: CommentFilter, most: int | None) -> list[StoredComment]:
-    wanted = replace(wanted, paths=tuple(map(site.page_of, wanted.paths)))
-    every, found = find(site.moderation, site.site_index, wanted), list[StoredComment]()
+    wanted = replace(wanted, paths=tuple(map(site.pages.of, wanted.paths)))
+    every, found = (
+        find(site.comments.moderation, site.comments.index, wanted),
+        list[StoredComment](),
+    )
     while len(found) != most and (each := await anext(every, None)):
         found.append(each)
     return found

@@ -103,10 +103,10 @@ async def _import(
     async with existing_site(settings) as (store, site):
         if settings.statistics == "off":
             raise click.ClickException("STATISTICS=off keeps no days: set it, then import some")
-        statistics, months = site.statistics, settings.statistics_months
+        statistics, months = site.statistics.reports, settings.statistics_months
         period = _period(statistics.today(), months)
         past = _past_views(store, period, months)
-        wanted = replace(wanted, page_of=site.page_of)
+        wanted = replace(wanted, page_of=site.pages.of)
         await run(past, statistics.calendar, period, logs, wanted, report, on_progress)
 
 

@@ -54,10 +54,10 @@ def move_(source: str, target: str, is_meant: bool) -> None:
     settings = settings_of_environment()
 
     async def run(site: Site) -> tuple[Holding, Holding, bool]:
-        if site.page_of(target) != target:
-            raise click.UsageError(f"TO is counted as {site.page_of(target)}: name that")
+        if site.pages.of(target) != target:
+            raise click.UsageError(f"TO is counted as {site.pages.of(target)}: name that")
         of_both = [await page_moves.holding(site, path) for path in (source, target)]
-        notes = await site.moves.under_way()
+        notes = await site.comments.moves.under_way()
         is_begun = any(each[:2] == (source, target) for each in notes)
         if not (any(of_both[0]) or is_begun):
             raise NothingToDo(f"{printable(source)} has neither counts nor comments")
@@ -119,7 +119,7 @@ async def _merge(
     is_meant: bool,
 ) -> dict[str, str]:
     async with existing_site(settings) as (store, site):
-        page_of = PageNames(settings.paths, lambda: decode or store.decodes_paths)
+        page_of = PageNames(settings.paths, lambda: decode or store.decodes_paths).of
         found = await misspelled(data_set(store), page_of)
         if not is_meant:
             done += found.items()

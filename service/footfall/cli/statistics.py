@@ -39,9 +39,9 @@ def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None
     """
 
     async def read(site: Site) -> Report:
-        found = site.statistics
+        found = site.statistics.reports
         last = found.today()
-        page = path and site.page_of(path)
+        page = path and site.pages.of(path)
         return await found.report(page, found.days_before(last, number - 1), last)
 
     settings = settings_of_environment()
@@ -70,8 +70,8 @@ def _erase(path: str | None, settings: Settings) -> None:
         raise click.UsageError("--erase needs the PATH of a page")
 
     async def forget(site: Site) -> int:
-        page = site.page_of(path)
-        if not await site.statistics.erase(page):
+        page = site.pages.of(path)
+        if not await site.statistics.reports.erase(page):
             raise NothingToDo(f"nothing is known of when {printable(page)} was viewed")
         (count,) = await site.counting.counters.read([f"time {page}"])
         return count

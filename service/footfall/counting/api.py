@@ -207,5 +207,5 @@ def _asked(site: Site, parsed: Change | Read) -> FastRequest:
         return read(site, parsed)
     types = tuple(type for _, type, _ in parsed.changes)
     reply = _change_reply(types, parsed.dialect, is_list=parsed.is_list)
-    origin = site.statistics.origin(parsed.referrer, is_automated=parsed.webdriver)
+    origin = site.statistics.reports.origin(parsed.referrer, is_automated=parsed.webdriver)
     return CounterChange(site, parsed.changes, reply, origin)

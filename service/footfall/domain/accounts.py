@@ -67,7 +67,7 @@ async def new_step(site: Site, secret: str, code: str, caller: Caller) -> int:
     if caller.viewer.account is None:
         raise LoggedOut()
     id = caller.viewer.account.id
-    made = await attempt(site.cooldown, caller, f"code {id}")
+    made = await attempt(site.accounts.cooldown, caller, f"code {id}")
     step = two_factor.step_of(secret, code, site.process.clock())
     if not step:
         raise WrongCode()
@@ -108,7 +108,7 @@ async def edit(site: Site, id: str, changes: Changes, session: str = "") -> Acco
 
 async def _hashed(site: Site, id: str, changes: Changes) -> str:
     """The hash of the new password; "" if there is none. Raises BadRequest, Busy."""
-    stored = await site.accounts.by_id(id) if changes.password else None
+    stored = await site.accounts.store.by_id(id) if changes.password else None
     if stored is None or not changes.password:
         return ""
     return await site.process.passwords.hash(changes.password, changes.mail or stored.account.mail)
@@ -159,7 +159,7 @@ async def changed(
     Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
     for _ in range(MAX_READINGS):
-        stored = await site.accounts.by_id(id)
+        stored = await site.accounts.store.by_id(id)
         if stored is None:
             return None
         account = stored.account
@@ -167,12 +167,14 @@ async def changed(
         asks_more = held or revokes or session
         if after == (account, stored.credentials) and not asks_more:
             return account
-        is_seen = after is None or _face(site.display, account) != _face(site.display, after[0])
+        is_seen = after is None or _face(site.comments.display, account) != _face(
+            site.comments.display, after[0]
+        )
         since_ms = site.process.clock() if is_seen else 0
         mails = canonical(account.mail), canonical(after[0].mail if after else "")
         ended = _ended(stored, after, session, revokes=revokes)
         try:
-            await site.accounts.change(
+            await site.accounts.store.change(
                 stored, after, mails=mails, held=held, unseen_since=since_ms, **ended
             )
         except Changed:

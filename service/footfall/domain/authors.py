@@ -19,7 +19,7 @@ from ..driver.keys import digest
 from ..errors import BadRequest, Refused
 from ..model import STATUSES, Account, Caller, Comment, StoredComment
 from ..store import codec
-from ..store.accounts import Accounts
+from ..store.accounts import AccountStore
 from ..store.ids import is_id, is_short
 from ..store.moderation import Actor
 from ..store.outbox import MAX_UNDELIVERED
@@ -81,7 +81,7 @@ class Erasure:
     is_logged: bool = False
 
 
-async def find(accounts: Accounts, who: str) -> Author:
+async def find(accounts: AccountStore, who: str) -> Author:
     """The author with this mail or account. Raises Refused."""
     who = who.strip()
     mail = canonical(who) if is_mail(who) else ""
@@ -99,8 +99,8 @@ async def part(site: Site, author: Author, after: str = "") -> AuthorPage:
         raise BadRequest({"after": "after need the objectId of a comment"})
     found, searched = list[StoredComment](), 0
     while searched < MAX_SEARCHED_COMMENTS:
-        _, ids = await site.site_index.listed(STATUSES, size=ERASE_STEP_COMMENTS, behind=after)
-        found += filter(author.wrote, await site.moderation.whole(ids))
+        _, ids = await site.comments.index.listed(STATUSES, size=ERASE_STEP_COMMENTS, behind=after)
+        found += filter(author.wrote, await site.comments.moderation.whole(ids))
         searched += len(ids)
         after = ids[-1] if len(ids) == ERASE_STEP_COMMENTS else ""
         if not after:
@@ -136,7 +136,7 @@ async def erase(
     done, damaged = sum(filter(None, numbers)), numbers.count(None)
     if found.after:
         return Erasure(done, damaged, found.searched, found.after)
-    done += await site.deletions.erase(author.wrote, site.process.clock())
+    done += await site.comments.deletions.erase(author.wrote, site.process.clock())
     is_forgotten = await _forget(site, author)
     has_account = bool(author.account) and await accounts.remove(site, author.id)
     is_begun = bool(after) if is_begun is None else is_begun
@@ -144,7 +144,9 @@ async def erase(
     if is_logged:
         # A digest, since the log must not be where the mail is still known.
         name = author.id or f"mail {digest(author.mail)}"
-        await site.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
+        await site.comments.log.add(
+            by=banning.by(caller), did=f"{deed} author", id=name, was="", now=""
+        )
     return Erasure(done, damaged, found.searched, "", has_account, is_logged)
 
 
@@ -162,17 +164,19 @@ async def _each(
 
 async def _delete(site: Site, found: StoredComment) -> int | None:
     """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
-    if await site.deletions.delete(found, site.process.clock(), ERASURE) is None:
+    if await site.comments.deletions.delete(found, site.process.clock(), ERASURE) is None:
         # It has gone with another one.
         return 0
-    return await site.deletions.remove(found.id, site.process.clock())
+    return await site.comments.deletions.remove(found.id, site.process.clock())
 
 
 async def _anonymize(site: Site, found: StoredComment) -> int | None:
     """None for one that is damaged."""
     if _is_damaged(found):
         return None
-    return int(bool(await until_settled(site.moderation, found, partial(_anonymize_once, site))))
+    return int(
+        bool(await until_settled(site.comments.moderation, found, partial(_anonymize_once, site)))
+    )
 
 
 def _is_damaged(found: StoredComment) -> bool:
@@ -185,7 +189,7 @@ def _is_damaged(found: StoredComment) -> bool:
 async def _anonymize_once(site: Site, found: StoredComment) -> bool:
     """Raises Overtaken; ValueError, TypeError for one that is damaged."""
     after, now_ms = _anonymous(codec.comment(found)), site.process.clock()
-    done = await site.moderation.moderate(found, None, now_ms, ERASURE, after=after)
+    done = await site.comments.moderation.moderate(found, None, now_ms, ERASURE, after=after)
     return done is not None
 
 
@@ -210,18 +214,18 @@ def _anonymous(comment: Comment) -> Comment:
 
 async def _forget(site: Site, author: Author) -> bool:
     """Take away what remembers an author, besides comments and account; False if nothing does."""
-    number = int(bool(author.id) and await site.site_index.forget_pages_of(author.id))
+    number = int(bool(author.id) and await site.comments.index.forget_pages_of(author.id))
     for value in filter(None, (author.id, author.mail)):
-        number += await site.bans.forget(value)
+        number += await site.accounts.bans.forget(value)
     if author.mail:
-        number += await site.log.forget(author.mail)
+        number += await site.comments.log.forget(author.mail)
         # What was given up says why, in words of other servers: they name the address.
-        given_up = await site.outbox.undelivered(MAX_UNDELIVERED)
+        given_up = await site.notifications.outbox.undelivered(MAX_UNDELIVERED)
         named = [each.id for each in given_up if author.mail in each.error.casefold()]
-        number += await site.outbox.drop(named) if named else 0
-    async for name, record in site.undo_records.every():
+        number += await site.notifications.outbox.drop(named) if named else 0
+    async for name, record in site.comments.undo_records.every():
         if any(map(author.wrote, comments_of(record))):
-            number += await site.undo_records.remove(name)
+            number += await site.comments.undo_records.remove(name)
     return number > 0
 
 

@@ -34,10 +34,10 @@ async def ban(
     """
     value = value_of(text)
     kind = kind_of(value)
-    if kind in ("address", "network") and site.bans.trusted.overlaps(value):
+    if kind in ("address", "network") and site.accounts.bans.trusted.overlaps(value):
         raise Refused("This is a trusted proxy's address: ban those whom it forwards")
     if kind == "mail":
-        stored = await site.accounts.by_mail(value)
+        stored = await site.accounts.store.by_mail(value)
         if stored and stored.account.role == "administrator":
             raise Refused("This is an administrator's mail")
     was = await _lock_out(site, value, NOTHING_ELSE) if kind == "account" else None
@@ -49,30 +49,30 @@ async def ban(
         is_same = listed and (listed.until_ms, listed.reason) == (until_ms, reason)
         return listed if listed and is_same else made
 
-    is_new = await site.bans.change(value, after, made.by, "ban")
+    is_new = await site.accounts.bans.change(value, after, made.by, "ban")
     return made, is_new or (was is not None and was.role != "banned")
 
 
 async def _lock_out(site: Site, id: str, changes: Changes) -> Account | None:
     """Make these changes with the role `banned`; what the account was. Raises TooManyBans."""
-    await site.bans.store.require_room(id)
+    await site.accounts.bans.store.require_room(id)
     return await accounts.edit(site, id, replace(changes, role="banned"))
 
 
 async def lift(site: Site, text: str, caller: Caller) -> bool:
     """Let somebody write again; False if they were not banned."""
     value = value_of(text)
-    return await _lift(site, value, await site.bans.store.get(value), by(caller))
+    return await _lift(site, value, await site.accounts.bans.store.get(value), by(caller))
 
 
 async def _lift(site: Site, value: str, listed: Ban | None, by: str) -> bool:
     is_account = kind_of(value) == "account"
     was = await _turn(site, value, "guest", of=("banned",)) if is_account else None
-    is_off = await _take_off(site.bans, value, listed, by)
+    is_off = await _take_off(site.accounts.bans, value, listed, by)
     if was is None or was.role != "banned":
         return is_off
     if not is_off:
-        await _log_role(site.log, was, "guest", by)
+        await _log_role(site.comments.log, was, "guest", by)
     return True
 
 
@@ -102,12 +102,12 @@ async def give_role(
     if role == "banned":
         return await ban_account(site, id, caller, changes) is not None
     # Before the account: one that is banned anew meanwhile stays on the list.
-    listed = await site.bans.store.get(id)
+    listed = await site.accounts.bans.store.get(id)
     was = await accounts.edit(site, id, replace(changes, role=role))
     if was is None:
         return False
-    await _log_role(site.log, was, role, by(caller))
-    await _take_off(site.bans, id, listed, by(caller))
+    await _log_role(site.comments.log, was, role, by(caller))
+    await _take_off(site.accounts.bans, id, listed, by(caller))
     return True
 
 
@@ -121,7 +121,7 @@ async def change_role(
     require_administrator(caller.viewer)
     was = await _turn(site, id, role, of=of)
     if was and was.role in of:
-        await _log_role(site.log, was, role, by(caller))
+        await _log_role(site.comments.log, was, role, by(caller))
     return was
 
 
@@ -150,7 +150,7 @@ async def ban_account(
             return listed
         return made
 
-    is_new = await site.bans.change(id, after, made.by, "ban")
+    is_new = await site.accounts.bans.change(id, after, made.by, "ban")
     return is_new or was.role != "banned"
 
 
@@ -160,15 +160,15 @@ async def remove(site: Site, id: str, caller: Caller) -> bool:
     Raises LastAdministrator.
     """
     has_gone = await accounts.remove(site, id)
-    await site.bans.change(id, lambda ban: None, by(caller), "unban")
+    await site.accounts.bans.change(id, lambda ban: None, by(caller), "unban")
     return has_gone
 
 
 async def tidy(site: Site) -> None:
     """Take bans that have ended off the list. Raises StoreUnavailable."""
-    await site.bans.refresh()
-    for value in site.bans.ended()[:MAX_ENDED]:
-        listed = await site.bans.store.get(value)
+    await site.accounts.bans.refresh()
+    for value in site.accounts.bans.ended()[:MAX_ENDED]:
+        listed = await site.accounts.bans.store.get(value)
         if listed and not listed.holds(site.process.clock()):
             await _lift(site, value, listed, "footfall")
 

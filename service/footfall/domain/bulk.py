@@ -83,7 +83,7 @@ class _Work:
             return "changed"
         site = self.site
         try:
-            done = await site.moderation.moderate(
+            done = await site.comments.moderation.moderate(
                 found,
                 status,
                 site.process.clock(),
@@ -103,7 +103,7 @@ class _Work:
         if only and found.status != only:
             return "changed"
         site, actor = self.site, actor_of(self.caller)
-        if await site.deletions.delete(found, site.process.clock(), actor) is None:
+        if await site.comments.deletions.delete(found, site.process.clock(), actor) is None:
             return "missing"
         self.keep(found, [found.status, found.is_pinned], ["deleted", False])
         return "done"
@@ -111,7 +111,7 @@ class _Work:
     async def edit(self, found: StoredComment, wanted: Edit) -> Result:
         before = codec.comment(found)
         html = await html_of(self.site, before, wanted.text, self.caller)
-        after = edited(self.site.display, before, wanted, html)
+        after = edited(self.site.comments.display, before, wanted, html)
         if after == before:
             return "unchanged"
         result = await self.put_words(found, after)
@@ -124,7 +124,7 @@ class _Work:
     async def put_words(self, found: StoredComment, after: Comment) -> Result:
         site = self.site
         try:
-            done = await site.moderation.moderate(
+            done = await site.comments.moderation.moderate(
                 found, None, site.process.clock(), actor_of(self.caller), after=after
             )
         except Overtaken:
@@ -138,7 +138,7 @@ class _Work:
         if not self.record:
             return BulkResult(results)
         try:
-            name = await self.site.undo_records.keep(orjson.dumps(self.record))
+            name = await self.site.comments.undo_records.keep(orjson.dumps(self.record))
         except StoreUnavailable:
             name = ""
         return BulkResult(results, name)
@@ -155,7 +155,7 @@ async def moderate(
 ) -> BulkResult:
     """Those that still have the status that they were seen with."""
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    shown = await site.comments.by_ids(known) if known else []
+    shown = await site.comments.store.by_ids(known) if known else []
     found = {each.id: each for each in shown}
     results = await work.each(
         list(found), lambda id: work.moderate(found[id], status, is_pinned, seen.get(id))
@@ -166,7 +166,7 @@ async def moderate(
 async def delete(site: Site, ids: Sequence[str], caller: Caller, seen: Seen = ANY) -> BulkResult:
     """Each with its replies, if it still has the status that it was seen with."""
     work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    found = {each.id: each for each in await site.moderation.whole(known)}
+    found = {each.id: each for each in await site.comments.moderation.whole(known)}
     # The newest first, so that each is deleted by itself, and not with what it replies to.
     results = await work.each(
         sorted(found, reverse=True), lambda id: work.delete(found[id], seen.get(id))
@@ -177,7 +177,7 @@ async def delete(site: Site, ids: Sequence[str], caller: Caller, seen: Seen = AN
 async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> BulkResult:
     """Give a comment another text, or another author without account, so that it can be undone."""
     work = _Work(site, caller)
-    found = await site.moderation.whole([id]) if is_id(id) else []
+    found = await site.comments.moderation.whole([id]) if is_id(id) else []
     whole = {each.id: each for each in found}
     results = await work.each(list(whole), lambda id: work.edit(whole[id], wanted))
     return await work.outcome({id: _missing()} | results)
@@ -189,7 +189,7 @@ async def undo(site: Site, name: str, caller: Caller) -> BulkResult | None:
     Where some of it failed, the record stays, and the result has its name: what was put back is
     found to be so the next time.
     """
-    kept = await site.undo_records.claim(name) if name.isalnum() else None
+    kept = await site.comments.undo_records.claim(name) if name.isalnum() else None
     if kept is None:
         return None
     work, record = _Work(site, caller), {each["id"]: each for each in orjson.loads(kept)}
@@ -198,7 +198,11 @@ async def undo(site: Site, name: str, caller: Caller) -> BulkResult | None:
     is_whole = "failed" not in results.values()
     # Without an answer it can be claimed again a moment later, and there is nothing left to do.
     with suppress(StoreUnavailable):
-        await (site.undo_records.remove(name) if is_whole else site.undo_records.release(name))
+        await (
+            site.comments.undo_records.remove(name)
+            if is_whole
+            else site.comments.undo_records.release(name)
+        )
     return BulkResult(results, "" if is_whole else name)
 
 
@@ -224,12 +228,14 @@ def _whole_of(kept: Mapping[str, Any]) -> StoredComment:
 async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
     site, id = work.site, kept["id"]
     if kept["now"] == ["deleted", False]:
-        left = await site.deletions.restore(id, site.process.clock(), actor_of(work.caller))
+        left = await site.comments.deletions.restore(
+            id, site.process.clock(), actor_of(work.caller)
+        )
         if left is not None:
             return "done"
         # Somebody else may have put it back.
-        return "unchanged" if await site.comments.by_ids([id]) else "missing"
-    there = await site.moderation.whole([id])
+        return "unchanged" if await site.comments.store.by_ids([id]) else "missing"
+    there = await site.comments.moderation.whole([id])
     if not there:
         return "missing"
     (found,) = there

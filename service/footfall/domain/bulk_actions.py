@@ -89,7 +89,7 @@ async def begin(
             raise BadRequest({"newest": "newest need the objectId of a comment"})
         total = None
         if not targets.wanted.is_search:
-            total, _ = await site.site_index.listed(targets.wanted.statuses, size=1)
+            total, _ = await site.comments.index.listed(targets.wanted.statuses, size=1)
         pieces = _matching(site, targets)
     else:
         total, pieces = len(targets), _named(targets)
@@ -123,7 +123,7 @@ async def undo(site: Site, name: str, caller: Caller) -> tuple[str, BulkAction]:
         raise Refused("This can not be undone any more")
 
     # Those of its first steps would be gone before it is their turn.
-    await site.undo_records.hold(action.undo)
+    await site.comments.undo_records.hold(action.undo)
 
     async def steps() -> AsyncGenerator[bulk.BulkResult]:
         # The oldest comments first, since a reply needs its root.
@@ -140,7 +140,7 @@ async def undo(site: Site, name: str, caller: Caller) -> tuple[str, BulkAction]:
 
 async def look(site: Site, name: str) -> BulkAction:
     """How far an action is. Raises Refused if it is not known any more."""
-    fields = await site.bulk_actions.get(name) if name.isalnum() else None
+    fields = await site.comments.bulk_actions.get(name) if name.isalnum() else None
     if fields is None:
         raise Refused("This action is not known any more")
     action = BulkAction(**{**fields, "undo": tuple(fields["undo"])})
@@ -154,7 +154,7 @@ async def _start(
 ) -> tuple[str, BulkAction]:
     name, ended = secrets.token_hex(8), asyncio.Event()
     with ExitStack() as stack:
-        stack.enter_context(site.bulk_shares.room(client_of(caller), 1))
+        stack.enter_context(site.comments.bulk_shares.room(client_of(caller), 1))
         await _note(site, name, action)
         kept = stack.pop_all()
     site.process.background.start(_carry_out(site, name, action, steps, kept, ended))
@@ -191,7 +191,7 @@ async def _carry_out(
 
 async def _note(site: Site, name: str, action: BulkAction) -> None:
     noted = replace(action, at_ms=site.process.clock())
-    await site.bulk_actions.note(name, asdict(noted))
+    await site.comments.bulk_actions.note(name, asdict(noted))
 
 
 async def _named(ids: Sequence[str]) -> AsyncGenerator[Sequence[str]]:
@@ -203,7 +203,7 @@ async def _named(ids: Sequence[str]) -> AsyncGenerator[Sequence[str]]:
 
 async def _matching(site: Site, targets: Matching) -> AsyncGenerator[Sequence[str]]:
     matches = queue.matcher(targets.wanted)
-    newest = await site.comments.by_ids([targets.newest])
+    newest = await site.comments.store.by_ids([targets.newest])
     yield [each.id for each in newest if matches(each)]
     looked_at = queue.steps(site, targets.wanted, targets.newest, most=MAX_BULK_SEARCHED)
     async with aclosing(looked_at):

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import CaptchaFailed, TooFast
 from ..model import Caller
 from ..outside.captcha import Verifier
-from ..store.accounts import Accounts
+from ..store.accounts import AccountStore
 from ..store.cooldown import Cooldown
 
 # 65,536 digests on average.
@@ -37,7 +37,7 @@ class Captcha:
     def __init__(
         self,
         verifier: Verifier | None,
-        accounts: Accounts,
+        accounts: AccountStore,
         cooldown: Cooldown,
         *,
         wants_work: bool = False,

@@ -29,7 +29,7 @@ from ..model import (
 )
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
-from ..store.comments import AlreadyPublished, Comments, IdTaken, Preconditions
+from ..store.comments import AlreadyPublished, CommentStore, IdTaken, Preconditions
 from ..store.cooldown import Cooldown
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
@@ -58,7 +58,7 @@ async def publish(
     except AlreadyPublished as stored:
         try:
             now_ms = site.process.clock()
-            return await _answer_retry(site.comments, draft, caller, stored.id, now_ms)
+            return await _answer_retry(site.comments.store, draft, caller, stored.id, now_ms)
         except Duplicate:
             if not is_exempt:
                 raise
@@ -70,9 +70,9 @@ async def _publish(
     site: Site, draft: Draft, caller: Caller, *, has_twins: bool
 ) -> tuple[StoredComment, Lookups]:
     """With `has_twins` there may be the same comment already."""
-    rules = site.rules
-    await site.bans.require_none(caller, draft.mail or "")
-    await site.captcha.require_for_comment(Proof(draft.captcha), caller)
+    rules = site.comments.rules
+    await site.accounts.bans.require_none(caller, draft.mail or "")
+    await site.accounts.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text
     is_exempt = caller.viewer.is_administrator
@@ -80,12 +80,12 @@ async def _publish(
     before = await _before(site, draft, caller, fingerprint)
     id = site.process.new_id(draft.path)
     try:
-        async with cooldown(site.cooldown, rules, caller, id):
+        async with cooldown(site.comments.cooldown, rules, caller, id):
             # The search for forbidden words is the dearest check, so it is the last one, and runs
             # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
             made = await site.process.renderer.make(
-                text, draft.ua or "", site.pictures, forbidden, client_of(caller)
+                text, draft.ua or "", site.comments.pictures, forbidden, client_of(caller)
             )
             status = verdict(caller, rules, made, approved=before.approved)
             comment = Comment(
@@ -112,12 +112,12 @@ async def _publish(
             )
             if comment.account:
                 # Before the comment: an account that changes is refreshed on all of its pages.
-                await site.site_index.note_page(comment.account, digest(draft.path))
+                await site.comments.index.note_page(comment.account, digest(draft.path))
             comment = await _store(site, comment, status, fingerprint)
     except TooFast:
         # This very comment may have begun the cooldown, if a first request stored it just now: then
         # this raises AlreadyPublished instead.
-        await site.comments.before(draft.path, "", fingerprint)
+        await site.comments.store.before(draft.path, "", fingerprint)
         raise
     stored = StoredComment(comment.id, comment.path, parse_body(body(comment)), status=status)
     return stored, Lookups(_accounts(caller), secrets={stored.id: secrets(comment)})
@@ -126,10 +126,10 @@ async def _publish(
 async def _before(site: Site, draft: Draft, caller: Caller, fingerprint: str) -> Preconditions:
     """Raises Banned, NoSuchParent, AlreadyPublished."""
     account = caller.viewer.account
-    author = account.id if account and site.rules.asks_for_trust else ""
-    before = await site.comments.before(draft.path, draft.parent, fingerprint, author)
-    if await site.bans.follow(before.bans):
-        await site.bans.require_none(caller, draft.mail or "")
+    author = account.id if account and site.comments.rules.asks_for_trust else ""
+    before = await site.comments.store.before(draft.path, draft.parent, fingerprint, author)
+    if await site.accounts.bans.follow(before.bans):
+        await site.accounts.bans.require_none(caller, draft.mail or "")
     if draft.parent and not before.root:
         raise NoSuchParent()
     return before
@@ -159,7 +159,7 @@ async def cooldown(
 
 
 async def _answer_retry(
-    comments: Comments, draft: Draft, caller: Caller, id: str, now_ms: int
+    comments: CommentStore, draft: Draft, caller: Caller, id: str, now_ms: int
 ) -> tuple[StoredComment, Lookups]:
     """The stored comment with these words, as in the first answer.
 
@@ -191,7 +191,7 @@ async def _store(site: Site, comment: Comment, status: Status, fingerprint: str)
     """The comment as it is stored. Raises AlreadyPublished, NoSuchParent, Unavailable."""
     for _ in range(TRIES):
         try:
-            await site.comments.publish(comment, status, fingerprint)
+            await site.comments.store.publish(comment, status, fingerprint)
             return comment
         except IdTaken:
             id = site.process.new_id(comment.path)
@@ -219,7 +219,7 @@ def with_author(
         nick=nick,
         mail=mail,
         link=link,
-        avatar=site.display.avatar(nick or "", known, link or ""),
+        avatar=site.comments.display.avatar(nick or "", known, link or ""),
         author=digest(known) if known else "",
     )
 
@@ -247,7 +247,7 @@ async def page(
     With the id of a `root`, that comment alone with `size` of its replies, those that follow the
     reply with the id `after`.
     """
-    found = await site.comments.page(
+    found = await site.comments.store.page(
         path,
         first=(number - 1) * size,
         size=size,
@@ -265,7 +265,7 @@ async def recent(
 ) -> tuple[tuple[int, ...], Sequence[StoredComment], Lookups]:
     """Up to `count` of these comments that the viewer may see; first the versions of their
     pages."""
-    versions, found = await site.recent.read(ids, count, viewer)
+    versions, found = await site.comments.recent.read(ids, count, viewer)
     return versions, found, await lookups(site, found, viewer)
 
 
@@ -278,10 +278,10 @@ async def like(
     """
     if not is_id(id):
         return None
-    site.bans.look()
+    site.accounts.bans.look()
     await site.counting.charge(caller.address, 1)
-    await site.bans.require_none(caller)
-    liked = await site.comments.like(id, delta, site.process.clock(), caller.viewer)
+    await site.accounts.bans.require_none(caller)
+    liked = await site.comments.store.like(id, delta, site.process.clock(), caller.viewer)
     return (liked, await lookups(site, [liked], caller.viewer)) if liked else None
 
 
@@ -305,12 +305,14 @@ async def _live(
     It takes one round trip, or none if there is nothing to look up.
     """
     accounts = {account_of(person) for person in persons if person.startswith(BY_ACCOUNT)}
-    authors = {tally.decode() for tally in tallies} - {""} if site.display.levels else set()
+    authors = (
+        {tally.decode() for tally in tallies} - {""} if site.comments.display.levels else set()
+    )
     if not (accounts or authors or viewer.is_administrator):
         return Lookups()
     found, counts, secrets = await asyncio.gather(
-        site.accounts.by_ids(accounts),
-        site.site_index.tallies(sorted(authors)),
-        site.comments.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
+        site.accounts.store.by_ids(accounts),
+        site.comments.index.tallies(sorted(authors)),
+        site.comments.store.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
     )
     return Lookups(dict.fromkeys(accounts) | found, counts, secrets)

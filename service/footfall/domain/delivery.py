@@ -59,7 +59,7 @@ class Delivery:
         site_url: str = "",
     ) -> None:
         self._site = site
-        self._outbox: Outbox = site.outbox
+        self._outbox: Outbox = site.notifications.outbox
         self.channels: Mapping[str, Channel] = {each.name: each for each in channels}
         self.spam_checkers = spam_checkers
         self.site_url = site_url
@@ -81,7 +81,7 @@ class Delivery:
 
     async def _resume(self) -> None:
         await self._outbox.wake(self._site.process.clock())
-        self._site.recipients.unmailed.report(self._site.process.clock())
+        self._site.notifications.recipients.unmailed.report(self._site.process.clock())
         if self._room():
             self._begin(await self._outbox.take_over(self._room()))
 
@@ -100,7 +100,9 @@ class Delivery:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-        self._site.recipients.unmailed.report(self._site.process.clock(), is_last=True)
+        self._site.notifications.recipients.unmailed.report(
+            self._site.process.clock(), is_last=True
+        )
 
     def _room(self) -> int:
         return MAX_TASKS - len(self._running)
@@ -197,11 +199,11 @@ class Delivery:
         again, that they were not is noted. Raises Undecided where it may be put back."""
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
-        while found := await self._site.moderation.whole([task.id]):
+        while found := await self._site.comments.moderation.whole([task.id]):
             is_held = found[0].status != "approved"
             if not (tells_readers and is_held) or await self._outbox.untold(task.id):
                 return found[0]
-        if await self._site.deletions.is_restorable(task.id):
+        if await self._site.comments.deletions.is_restorable(task.id):
             raise Undecided(task)
         return None
 
@@ -228,7 +230,7 @@ class Delivery:
 
     async def _news(self, task: Task, found: StoredComment) -> Notification:
         about = await self._with_author(found)
-        above = await self._site.moderation.whole([about.parent]) if about.parent else []
+        above = await self._site.comments.moderation.whole([about.parent]) if about.parent else []
         return Notification(
             about,
             found.status,
@@ -236,7 +238,7 @@ class Delivery:
             task.was,
             task.now,
             task.by,
-            self._site.site_name,
+            self._site.settings.title,
             self.site_url,
             task.name,
             task.seen,
@@ -249,7 +251,7 @@ class Delivery:
         comment = codec.comment(found)
         if not comment.account:
             return comment
-        known = await self._site.accounts.by_ids({comment.account})
+        known = await self._site.accounts.store.by_ids({comment.account})
         account = known.get(comment.account)
         if account is None:
             return replace(comment, account="")

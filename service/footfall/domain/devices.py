@@ -15,7 +15,7 @@ from ..driver.replies import ErrorReply
 from ..errors import Unavailable
 from ..model import Caller
 from ..netaddr import limit_key
-from ..store.accounts import Accounts
+from ..store.accounts import AccountStore
 from . import tokens
 
 # Since the last log-in from there.
@@ -28,7 +28,7 @@ MAX_COOKIE_CHARACTERS = 1024
 
 
 class Devices:
-    def __init__(self, accounts: Accounts, clock: Callable[[], int]) -> None:
+    def __init__(self, accounts: AccountStore, clock: Callable[[], int]) -> None:
         self._accounts = accounts
         self._clock = clock
         self._key = b""

@@ -34,8 +34,8 @@ async def read(
     """The comments themselves, and the versions of their pages. Raises StoreUnavailable."""
     if not account:
         return await comments.recent(site, ids, count, PUBLIC)
-    versions, found = await site.recent.read(ids, READ_COMMENTS, PUBLIC)
-    replies = (await _replies_to(site.recent, account, found))[:count]
+    versions, found = await site.comments.recent.read(ids, READ_COMMENTS, PUBLIC)
+    replies = (await _replies_to(site.comments.recent, account, found))[:count]
     return versions, replies, await comments.lookups(site, replies, PUBLIC)
 
 

@@ -42,11 +42,11 @@ class QueueGroups:
 async def groups(site: Site, wanted: Wanted, caller: Caller) -> QueueGroups:
     """Of at most MAX_GROUPED_COMMENTS. Raises TooManyAtOnce, Busy."""
     client = client_of(caller)
-    with site.bulk_shares.room(client, 1):
+    with site.comments.bulk_shares.room(client, 1):
         comments, others, after = list[Comment](), list[str](), ""
         async with aclosing(steps(site, wanted, "", most=MAX_GROUPED_COMMENTS)) as looked_at:
             async for step in looked_at:
-                secrets = await site.comments.secrets([each.id for each in step.matching])
+                secrets = await site.comments.store.secrets([each.id for each in step.matching])
                 for each in step.matching:
                     try:
                         private = secrets.get(each.id, b"")
@@ -56,10 +56,10 @@ async def groups(site: Site, wanted: Wanted, caller: Caller) -> QueueGroups:
                         others.append(each.id)
                 after = step.after
         # In the renderer's thread, where the event loop does not wait for it.
-        work = partial(groups_of, comments, site.statistics.own_hosts)
+        work = partial(groups_of, comments, site.statistics.reports.own_hosts)
         found = await site.process.renderer.run(work, client)
     shown = [comments[place] for group in found for place in group.samples]
-    accounts = await site.accounts.by_ids({each.account for each in shown} - {""})
+    accounts = await site.accounts.store.by_ids({each.account for each in shown} - {""})
 
     def nick(comment: Comment) -> str:
         account = accounts.get(comment.account)
@@ -83,5 +83,5 @@ async def groups(site: Site, wanted: Wanted, caller: Caller) -> QueueGroups:
         )
     grouped = {id for group in alike for id in group.ids}
     others += [each.id for each in comments if each.id not in grouped]
-    held = await site.site_index.held()
+    held = await site.comments.index.held()
     return QueueGroups(alike, sorted(others, reverse=True), bool(after), *held)

@@ -33,7 +33,7 @@ from ..errors import (
 from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
-from ..store.accounts import Accounts, Changed, Link, StoredAccount
+from ..store.accounts import AccountStore, Changed, Link, StoredAccount
 from . import accounts, attempts, mail_change, reauthentication, registration, two_factor
 from .attempts import attempt
 from .mails import canonical, is_mail
@@ -69,7 +69,7 @@ async def begin(
     `adds`: to the caller's account, with this as proof. Raises NotFound, BadRequest, Banned,
     Denied, TooManyAttempts, ProviderUnavailable, Busy, and what reauthentication.require does.
     """
-    providers = site.providers
+    providers = site.accounts.providers
     if not providers.is_any:
         raise NotFound("Nobody logs in by another service here")
     target = providers.targets.resolve(redirect) if redirect else ""
@@ -83,22 +83,22 @@ async def begin(
         raise BadRequest(wrong)
     if adds and caller.viewer.account is None:
         raise Denied()
-    site.bans.look()
-    await attempts.begin(site.cooldown, caller)
+    site.accounts.bans.look()
+    await attempts.begin(site.accounts.cooldown, caller)
     if adds is not None:
         await reauthentication.require(site, adds, caller)
-    await site.bans.require_none(caller)
+    await site.accounts.bans.require_none(caller)
     state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
     session = caller.viewer.session if adds else ""
     flow = Flow(name, state, target, account, verifier, nonce, session)
     address = await providers.address(flow)
     body = orjson.dumps(asdict(flow)).decode()
-    await site.accounts.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
+    await site.accounts.store.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
     return address, state
 
 
-async def take(accounts: Accounts, state: str) -> Flow:
+async def take(accounts: AccountStore, state: str) -> Flow:
     """The flow with this state, once. Raises FlowExpired."""
     body = await accounts.take_link(("flow", state))
     if not body:
@@ -114,7 +114,7 @@ async def arrive(site: Site, flow: Flow, answer: Mapping[str, str], caller: Call
     """
     if "error" in answer:
         raise NotProven()
-    identity = await site.providers.identity(flow, answer)
+    identity = await site.accounts.providers.identity(flow, answer)
     if flow.account:
         await _add(site, flow, identity)
         return Arrival()
@@ -125,7 +125,7 @@ async def arrive(site: Site, flow: Flow, answer: Mapping[str, str], caller: Call
     ticket = f"{identity.service}.{secrets.token_urlsafe(24)}"
     proof = secrets.token_urlsafe(24)
     lasts_ms = TICKET_SECONDS * 1000
-    await site.accounts.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
+    await site.accounts.store.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
     return Arrival(ticket, proof, bool(stored.credentials.totp))
 
 
@@ -140,31 +140,31 @@ async def redeem(
 
     Raises TooManyAttempts, FlowExpired, WrongCode, Banned, Denied.
     """
-    made = await attempt(site.cooldown, caller)
+    made = await attempt(site.accounts.cooldown, caller)
     link = _link_of(ticket, proof)
-    id = await site.accounts.read_link(link)
+    id = await site.accounts.store.read_link(link)
     if not id:
         raise FlowExpired()
     # Somebody with a ticket may be guessing codes from many addresses.
-    guess = await attempt(site.cooldown, Caller(), f"ticket {id}")
+    guess = await attempt(site.accounts.cooldown, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
-        stored = await site.accounts.by_id(id)
+        stored = await site.accounts.store.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:
             raise Denied()
-        await site.bans.require_none(replace(caller, viewer=Viewer(stored.account)))
+        await site.accounts.bans.require_none(replace(caller, viewer=Viewer(stored.account)))
         left = two_factor.left_after(stored.credentials, code, site.process.clock())
         if left is None:
             raise WrongCode()
         try:
             by = ticket.rpartition(".")[0]
-            token = await site.sessions.begin(stored, left, link, by=by, caller=caller)
+            token = await site.accounts.sessions.begin(stored, left, link, by=by, caller=caller)
         except LinkExpired:
             # It was used at the same moment.
             raise FlowExpired() from None
         except Changed:
             continue
         made.with_also(guess).succeeded(id)
-        await site.devices.remember(id, caller)
+        await site.accounts.devices.remember(id, caller)
         return stored, token
     raise Unavailable()
 
@@ -174,13 +174,13 @@ async def _account_of(site: Site, identity: Identity, caller: Caller) -> StoredA
 
     Raises Banned, RegistrationClosed, WrongSetupCode, UserExists.
     """
-    stored = await site.accounts.by_identity(identity.service, identity.id)
+    stored = await site.accounts.store.by_identity(identity.service, identity.id)
     if stored is None:
-        await site.bans.require_none(caller, identity.mail)
+        await site.accounts.bans.require_none(caller, identity.mail)
         # It may be taken by the same person at the same moment.
         with suppress(IdentityTaken):
             await _register(site, identity, caller)
-        stored = await site.accounts.by_identity(identity.service, identity.id)
+        stored = await site.accounts.store.by_identity(identity.service, identity.id)
     if stored is None:
         raise Unavailable()
     return stored
@@ -193,14 +193,14 @@ async def _register(site: Site, identity: Identity, caller: Caller) -> None:
         site.process, nick, identity.mail, "guest", _link(identity.link)
     )
     shown = identity.mail if is_mail(identity.mail) else ""
-    asks = bool(shown) and not identity.is_vouched and site.account_mails.confirms
+    asks = bool(shown) and not identity.is_vouched and site.accounts.mails.confirms
     if asks:
         # The owner of an account with it is told so, as if it were taken.
         await mail_change.is_needed(site, made.id, shown)
     # Mails are unique: who shows none gets one that leads nowhere and that nobody can guess.
     mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown
     account = replace(made, mail=mail, avatar=_link(identity.avatar))
-    openings = site.account_rules.openings(account, setup_code="")
+    openings = site.accounts.rules.openings(account, setup_code="")
     confirmed = canonical(shown) if identity.is_vouched else ""
     known = Credentials(identities={identity.service: identity.id}, confirmed=confirmed)
     try:
@@ -220,7 +220,7 @@ async def _take_over(site: Site, known: Credentials) -> None:
 
     Raises UserExists.
     """
-    stored = await site.accounts.by_mail(known.confirmed) if known.confirmed else None
+    stored = await site.accounts.store.by_mail(known.confirmed) if known.confirmed else None
     if stored is None:
         raise UserExists()
 

@@ -26,19 +26,19 @@ async def keep_up(site: Site) -> None:
     has_walked = False
     while True:
         try:
-            site.statistics.forget()
-            site.counting.clients.forget_others_than(site.statistics.today())
+            site.statistics.reports.forget()
+            site.counting.clients.forget_others_than(site.statistics.reports.today())
             # Before the walk, which may take long: without a salt no visitor is counted. A damaged
             # one must not stop what comments need.
             with suppress(ErrorReply):
-                await site.statistics.keep_salts()
+                await site.statistics.reports.keep_salts()
             if not has_walked:
-                await site.journal.follow_all()
+                await site.comments.journal.follow_all()
                 has_walked = True
-            await site.journal.catch_up()
-            await site.deletions.sweep_due(site.process.clock())
-            await site.statistics.keep_up()
-            await site.views_ever.keep_up()
+            await site.comments.journal.catch_up()
+            await site.comments.deletions.sweep_due(site.process.clock())
+            await site.statistics.reports.keep_up()
+            await site.statistics.views_ever.keep_up()
             await carry_on(site)
         except (StoreUnavailable, ErrorReply):
             # Connections log outages, and /readyz reports them.

@@ -15,7 +15,7 @@ from hashlib import sha256
 from ..errors import Banned, LinkExpired
 from ..model import Account, Caller, Credentials
 from ..notify.account_mail import Letter
-from ..store.accounts import Accounts, Held, Purpose
+from ..store.accounts import AccountStore, Held, Purpose
 from . import attempts
 from .accounts import changed
 from .attempts import attempt
@@ -45,7 +45,7 @@ class Opened:
 
 
 async def new_link(
-    accounts: Accounts,
+    accounts: AccountStore,
     id: str,
     purpose: Purpose = "password",
     *,
@@ -61,7 +61,7 @@ async def new_link(
     return f"{id}.{secret}"
 
 
-async def opened(accounts: Accounts, token: str, purpose: Purpose) -> Opened | None:
+async def opened(accounts: AccountStore, token: str, purpose: Purpose) -> Opened | None:
     """The link with this token, if there is one."""
     id, _, secret = token.rpartition(".")
     if not id:
@@ -76,12 +76,12 @@ async def opened(accounts: Accounts, token: str, purpose: Purpose) -> Opened | N
 
 async def set_password(site: Site, token: str, password: str, caller: Caller) -> None:
     """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
-    tried = await attempt(site.cooldown, caller)
-    mailed = await opened(site.accounts, token, "reset")
-    link = mailed or await opened(site.accounts, token, "password")
+    tried = await attempt(site.accounts.cooldown, caller)
+    mailed = await opened(site.accounts.store, token, "reset")
+    link = mailed or await opened(site.accounts.store, token, "password")
     if link is None:
         raise LinkExpired()
-    stored = await site.accounts.by_id(link.id)
+    stored = await site.accounts.store.by_id(link.id)
     made = await site.process.passwords.hash(password, stored.account.mail if stored else "")
 
     def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
@@ -97,22 +97,22 @@ async def set_password(site: Site, token: str, password: str, caller: Caller) ->
 async def forgotten(site: Site, mail: str, caller: Caller) -> None:
     """Mail a link to the owner of the account with this mail. Nobody learns here whether there is
     one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
-    site.bans.look()
-    await attempts.mail(site.cooldown, caller)
-    site.account_mails.start(partial(_reset, site, canonical(mail), caller.language))
+    site.accounts.bans.look()
+    await attempts.mail(site.accounts.cooldown, caller)
+    site.accounts.mails.start(partial(_reset, site, canonical(mail), caller.language))
 
 
 async def _reset(site: Site, mail: str, language: str) -> Letter | None:
     """The same is done where nothing is sent: else how busy the service is would tell."""
-    stored = await site.accounts.by_mail(mail)
+    stored = await site.accounts.store.by_mail(mail)
     is_sent = stored is not None and stored.account.role != "banned"
     id = stored.id if stored else NO_ACCOUNT
     # To the mail as the account has it: the request may have spelled it otherwise.
     to = stored.account.mail if stored else mail
     with suppress(Banned):
-        await site.bans.require_none(Caller(), mail)
-        if not await site.account_mails.wait_ms("reset", mail):
-            token = await new_link(site.accounts, id, "reset", lasts_seconds=MAILED_SECONDS)
+        await site.accounts.bans.require_none(Caller(), mail)
+        if not await site.accounts.mails.wait_ms("reset", mail):
+            token = await new_link(site.accounts.store, id, "reset", lasts_seconds=MAILED_SECONDS)
             return Letter("reset", to, language, f"/ui/forgot#{token}", is_sent=is_sent)
     return None
 

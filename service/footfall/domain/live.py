@@ -16,7 +16,7 @@ from ..counting.rules import VIEWS
 from ..counting.store import Counters
 from ..driver.replies import ErrorReply
 from ..errors import Unavailable
-from ..store.comments import Comments
+from ..store.comments import CommentStore
 from .process import Process
 
 PERIOD_SECONDS = 1.0
@@ -54,7 +54,7 @@ class LivePages:
     def __init__(
         self,
         counters: Counters,
-        comments: Comments,
+        comments: CommentStore,
         process: Process,
         seen: Callable[[str, int], Awaitable[int]],
         show: Callable[[str, int, int], bytes],

@@ -30,12 +30,12 @@ async def by_password(
     """
     began = asyncio.get_running_loop().time()
     compared = canonical(mail)
-    site.bans.look()
-    stored = await site.accounts.by_mail(compared)
+    site.accounts.bans.look()
+    stored = await site.accounts.store.by_mail(compared)
     if stored and _lacks_code(stored, code):
         # Such a log-in is the question for the code, asked in another way. No password is compared:
         # nobody learns which is right, by its answer or by what is left of the attempts.
-        await attempts.ask(site.cooldown, caller)
+        await attempts.ask(site.accounts.cooldown, caller)
     else:
         made = await _attempt(site, compared, stored.id if stored else "", caller, device)
         try:
@@ -46,7 +46,7 @@ async def by_password(
             raise
         if found:
             made.succeeded(found[0].id)
-            await site.devices.remember(found[0].id, caller)
+            await site.accounts.devices.remember(found[0].id, caller)
             return found
     await pause(began + FAILED_SECONDS - asyncio.get_running_loop().time())
     raise Denied()
@@ -54,10 +54,12 @@ async def by_password(
 
 async def _attempt(site: Site, mail: str, id: str, caller: Caller, device: str) -> Attempt:
     """Raises TooManyAttempts."""
-    if browser := await site.devices.browser(id, device):
-        return await attempts.attempt_of_browser(site.cooldown, f"browser {browser}")
-    place = await site.devices.place(id, caller)
-    return await attempts.attempt(site.cooldown, caller, mail, f"place {place}" if place else "")
+    if browser := await site.accounts.devices.browser(id, device):
+        return await attempts.attempt_of_browser(site.accounts.cooldown, f"browser {browser}")
+    place = await site.accounts.devices.place(id, caller)
+    return await attempts.attempt(
+        site.accounts.cooldown, caller, mail, f"place {place}" if place else ""
+    )
 
 
 async def _logged_in(
@@ -70,8 +72,8 @@ async def _logged_in(
             if found is None:
                 return None
             # Not before: a stranger is told nothing, and an administrator may always.
-            await site.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
-            return found[0], await site.sessions.begin(*found, caller=caller)
+            await site.accounts.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
+            return found[0], await site.accounts.sessions.begin(*found, caller=caller)
         except Changed:
             # By a log-in at the same moment with the same code, or by its owner.
             continue
@@ -82,7 +84,7 @@ async def _proven(
     site: Site, mail: str, password: str, code: str
 ) -> tuple[StoredAccount, Credentials] | None:
     """The account, if that is its password and code, and what is left of its credentials."""
-    stored = await site.accounts.by_mail(mail)
+    stored = await site.accounts.store.by_mail(mail)
     known = stored.credentials if stored else Credentials()
     is_right, renewed = await site.process.passwords.verify(password, known.password)
     if stored is None or not is_right or stored.account.role not in MAY_LOG_IN:
@@ -102,7 +104,7 @@ async def has_second_factor(site: Site, mail: str, caller: Caller, *, device: st
 
     A browser that the account knows may ask in any case. Raises TooManyAttempts.
     """
-    stored = await site.accounts.by_mail(canonical(mail))
-    if stored is None or not await site.devices.browser(stored.id, device):
-        await attempts.ask(site.cooldown, caller)
+    stored = await site.accounts.store.by_mail(canonical(mail))
+    if stored is None or not await site.accounts.devices.browser(stored.id, device):
+        await attempts.ask(site.accounts.cooldown, caller)
     return stored is not None and _lacks_code(stored, code="")

@@ -21,10 +21,10 @@ from .site import Site
 
 async def is_needed(site: Site, id: str, mail: str) -> bool:
     """Has this mail to be confirmed before it is the account's? Raises UserExists."""
-    if not site.account_mails.confirms:
+    if not site.accounts.mails.confirms:
         return False
     compared = canonical(mail)
-    owner = await site.accounts.by_mail(compared)
+    owner = await site.accounts.store.by_mail(compared)
     if owner is None:
         return True
     if owner.id != id:
@@ -34,15 +34,15 @@ async def is_needed(site: Site, id: str, mail: str) -> bool:
 
 async def require_turn(site: Site, mail: str, caller: Caller) -> None:
     """Count a mail that `begin` sends. Raises TooManyAttempts, Busy."""
-    await attempts.mail(site.cooldown, caller)
-    await site.account_mails.require_turn("mail", canonical(mail))
+    await attempts.mail(site.accounts.cooldown, caller)
+    await site.accounts.mails.require_turn("mail", canonical(mail))
 
 
 async def begin(site: Site, account: Account, mail: str, caller: Caller) -> None:
     """Mail a link to the address. Raises Busy."""
-    token = await new_link(site.accounts, account.id, "mail", more=mail)
+    token = await new_link(site.accounts.store, account.id, "mail", more=mail)
     letter = Letter("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)
-    site.account_mails.send(letter)
+    site.accounts.mails.send(letter)
 
 
 async def confirm(site: Site, token: str, password: str, caller: Caller) -> None:
@@ -50,8 +50,8 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
     """
-    tried = await attempt(site.cooldown, caller)
-    link = await opened(site.accounts, token, "mail")
+    tried = await attempt(site.accounts.cooldown, caller)
+    link = await opened(site.accounts.store, token, "mail")
     if link is None:
         raise LinkExpired()
     await _require_owner(site, link, password, caller)
@@ -66,7 +66,7 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
     if was is None:
         raise LinkExpired()
     tried.succeeded(link.id)
-    await _tell(site.account_mails, was, link.more, caller)
+    await _tell(site.accounts.mails, was, link.more, caller)
 
 
 async def _require_owner(site: Site, link: Opened, password: str, caller: Caller) -> None:
@@ -74,8 +74,8 @@ async def _require_owner(site: Site, link: Opened, password: str, caller: Caller
     if account and account.id == link.id:
         return
     # Somebody with the link may be guessing from many addresses.
-    guess = await attempt(site.cooldown, Caller(), f"link {link.id}")
-    stored = await site.accounts.by_id(link.id)
+    guess = await attempt(site.accounts.cooldown, Caller(), f"link {link.id}")
+    stored = await site.accounts.store.by_id(link.id)
     known = stored.credentials.password if stored else ""
     is_right, _ = await site.process.passwords.verify(password, known)
     if not is_right:

@@ -57,8 +57,8 @@ async def edit(
 
     Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
     """
-    site.bans.look()
-    found = await _allowed(site.moderation, id, caller)
+    site.accounts.bans.look()
+    found = await _allowed(site.comments.moderation, id, caller)
     is_moderator = caller.viewer.is_administrator
     if found is None or wanted.is_blank(codec.comment(found).account):
         return None
@@ -68,7 +68,7 @@ async def edit(
         await _moderate(site, found, wanted, caller)
     else:
         await _rewrite(site, found, wanted.text, caller)
-    now = await site.comments.by_ids([id])
+    now = await site.comments.store.by_ids([id])
     return (now[0], await lookups(site, now, caller.viewer)) if now else None
 
 
@@ -108,43 +108,45 @@ async def _moderate(site: Site, found: StoredComment, wanted: Edit, caller: Call
     html = await html_of(site, codec.comment(found), wanted.text, caller)
 
     async def attempt(found: StoredComment) -> None:
-        after = edited(site.display, codec.comment(found), wanted, html)
+        after = edited(site.comments.display, codec.comment(found), wanted, html)
         await _put(site, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
 
-    await until_settled(site.moderation, found, attempt)
+    await until_settled(site.comments.moderation, found, attempt)
 
 
 async def _rewrite(site: Site, found: StoredComment, text: str, caller: Caller) -> None:
     """With its author's other words. Raises what a new comment would raise."""
-    require_allowed(caller, site.rules)
-    await site.bans.require_none(caller)
+    require_allowed(caller, site.comments.rules)
+    await site.accounts.bans.require_none(caller)
     await site.counting.charge(caller.address, 1)
     if text == codec.comment(found).source:
         return
     try:
-        async with cooldown(site.cooldown, site.rules, caller, site.process.new_id(found.path)):
+        async with cooldown(
+            site.comments.cooldown, site.comments.rules, caller, site.process.new_id(found.path)
+        ):
             await _store_words(site, found, text, caller)
     except TooFast:
         # This very edit may have begun the cooldown, if its answer was lost and it is sent again.
-        now = await site.moderation.whole([found.id])
+        now = await site.comments.moderation.whole([found.id])
         if not now or codec.comment(now[0]).source != text:
             raise
 
 
 async def _store_words(site: Site, found: StoredComment, text: str, caller: Caller) -> None:
     """Raises TooManyAtOnce, Duplicate, Unavailable."""
-    approved = await _approved(site.rules, site.site_index, caller)
+    approved = await _approved(site.comments.rules, site.comments.index, caller)
     made = await site.process.renderer.make(
-        text, "", site.pictures, site.rules.forbidden, client_of(caller)
+        text, "", site.comments.pictures, site.comments.rules.forbidden, client_of(caller)
     )
-    judged = verdict(caller, site.rules, made, approved=approved)
+    judged = verdict(caller, site.comments.rules, made, approved=approved)
 
     async def attempt(found: StoredComment) -> None:
         after = replace(codec.comment(found), html=made.html, source=text)
         await _put(site, found, after, _stricter(found.status, judged), caller)
 
     try:
-        await until_settled(site.moderation, found, attempt)
+        await until_settled(site.comments.moderation, found, attempt)
     except AlreadyPublished:
         raise Duplicate() from None
 
@@ -170,7 +172,7 @@ async def _put(
     has_other_words = after != codec.comment(found)
     if not has_other_words and status is None and is_pinned is None:
         return
-    await site.moderation.moderate(
+    await site.comments.moderation.moderate(
         found,
         status,
         site.process.clock(),
@@ -194,7 +196,9 @@ async def html_of(site: Site, comment: Comment, text: str, caller: Caller) -> st
     TooManyAtOnce, Busy."""
     if not text or text == comment.source:
         return comment.html
-    return (await site.process.renderer.make(text, "", site.pictures, None, client_of(caller))).html
+    return (
+        await site.process.renderer.make(text, "", site.comments.pictures, None, client_of(caller))
+    ).html
 
 
 def edited(display: DisplayOptions, comment: Comment, wanted: Edit, html: str) -> Comment:
@@ -230,6 +234,6 @@ async def delete(site: Site, id: str, caller: Caller) -> None:
 
     Ids are never given out again. Raises Unauthorized and Forbidden.
     """
-    found = await _allowed(site.moderation, id, caller)
+    found = await _allowed(site.comments.moderation, id, caller)
     if found is not None:
-        await site.deletions.delete(found, site.process.clock(), actor_of(caller))
+        await site.comments.deletions.delete(found, site.process.clock(), actor_of(caller))

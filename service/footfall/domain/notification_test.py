@@ -66,7 +66,7 @@ def _news(site: Site, delivery: Delivery, to: str) -> Notification:
         "",
         "approved",
         "author",
-        site.site_name,
+        site.settings.title,
         delivery.site_url,
         f"{id} {now_ms}",
     )

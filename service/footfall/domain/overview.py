@@ -16,7 +16,7 @@ from ..model import PUBLIC, Lookups, StoredComment
 from ..statistics.calendar import date_of
 from ..statistics.moments import KEPT_HOURS
 from ..statistics.most_read import TopPage
-from ..statistics.reports import Report, Statistics
+from ..statistics.reports import Report, Reports
 from ..store.outbox import Undelivered
 from .comments import recent
 from .site import Site
@@ -91,7 +91,7 @@ class History:
 
 async def overview(site: Site) -> Overview:
     """Raises StoreUnavailable."""
-    statistics = site.statistics
+    statistics = site.statistics.reports
     last = statistics.today()
     first = statistics.days_before(last, 2 * PERIOD_DAYS - 1)
     is_kept = statistics.is_on
@@ -110,7 +110,7 @@ async def overview(site: Site) -> Overview:
 async def history(site: Site, path: str | None, days: int) -> History:
     """Of a page, or with None of the site, with as many days before unless these are too many.
     Raises StoreUnavailable."""
-    statistics = site.statistics
+    statistics = site.statistics.reports
     last = statistics.today()
     read = 2 * days if 2 * days <= MAX_COMPARED_DAYS else days
     hours_from = statistics.days_before(last, KEPT_HOURS // 24)
@@ -136,36 +136,36 @@ async def _readable(part: Awaitable[T | None]) -> T | None:
         return None
 
 
-async def _ranked(statistics: Statistics, by: str, days: int) -> list[RankedPage]:
+async def _ranked(statistics: Reports, by: str, days: int) -> list[RankedPage]:
     pages = await statistics.top(by, days, RANKED_PAGES)
     lines = await statistics.most_read.series([page.path for page in pages], LINE_DAYS)
     return [RankedPage(*each) for each in zip(pages, lines, strict=True)]
 
 
 async def _held(site: Site) -> Held:
-    statistics = site.statistics
+    statistics = site.statistics.reports
     yesterday = date_of(statistics.days_before(statistics.today(), 1))
     began = datetime.combine(yesterday, time(), statistics.calendar.zone)
     held, spam = await asyncio.gather(
-        site.site_index.held(), site.site_index.spam_since(int(began.timestamp() * 1000))
+        site.comments.index.held(), site.comments.index.spam_since(int(began.timestamp() * 1000))
     )
     return Held(held[0], spam)
 
 
 async def _newest(site: Site) -> NewestComments:
-    newest = await site.recent.newest(NEWEST_COMMENTS, PUBLIC)
+    newest = await site.comments.recent.newest(NEWEST_COMMENTS, PUBLIC)
     _, comments, live = await recent(site, newest.ids, NEWEST_COMMENTS, PUBLIC)
     return NewestComments(comments, live)
 
 
 async def _failed(site: Site) -> Failed:
     depth, newest = await asyncio.gather(
-        site.outbox.depth(), site.outbox.undelivered(FAILED_ENTRIES)
+        site.notifications.outbox.depth(), site.notifications.outbox.undelivered(FAILED_ENTRIES)
     )
     return Failed(depth.undelivered, newest)
 
 
-async def _sources(statistics: Statistics, days: int) -> Counter[str]:
+async def _sources(statistics: Reports, days: int) -> Counter[str]:
     last = statistics.today()
     return await statistics.sources(statistics.days_before(last, days - 1), last)
 

@@ -43,7 +43,7 @@ class Holding(NamedTuple):
 async def holding(site: Site, path: str) -> Holding:
     """Raises StoreUnavailable."""
     views, *others = await site.counting.counters.read([f"{type} {path}" for type in _types(site)])
-    return Holding(views, sum(others), await site.moves.comments_of(digest(path)))
+    return Holding(views, sum(others), await site.comments.moves.comments_of(digest(path)))
 
 
 def _types(site: Site) -> Sequence[str]:
@@ -60,7 +60,7 @@ async def move(
     Raises MoveUnderWay; StoreUnavailable, after which a service carries it on.
     """
     note = MoveNote(source, target, by, site.process.clock())
-    await site.moves.begin(note)
+    await site.comments.moves.begin(note)
     return await _carry_out(site, note, on_share)
 
 
@@ -71,7 +71,7 @@ async def begin(site: Site, source: str, target: str, by: str) -> asyncio.Event:
     """
     note, ended = MoveNote(source, target, by, site.process.clock()), asyncio.Event()
     try:
-        await site.moves.begin(note)
+        await site.comments.moves.begin(note)
     except MoveUnderWay as error:
         raise Refused("One of these pages is being moved: try again later") from error
 
@@ -86,9 +86,9 @@ async def begin(site: Site, source: str, target: str, by: str) -> asyncio.Event:
 async def carry_on(site: Site) -> None:
     """Go on with what was left behind, behind everything else. Raises StoreUnavailable."""
     now = site.process.clock()
-    for note in await site.moves.under_way():
+    for note in await site.comments.moves.under_way():
         if note.at < now - LEFT_MS:
-            await site.moves.go_on(note._replace(at=now))
+            await site.comments.moves.go_on(note._replace(at=now))
             site.process.background.start(_try_again(site, note))
 
 
@@ -102,10 +102,12 @@ async def _carry_out(site: Site, note: MoveNote, on_share: OnShare) -> bool:
     if not await _move_comments(site, note, on_share):
         return False
     await _move_counters(site, note)
-    await site.views.relist(note.source, note.target)
-    await site.unsubscribed.keep(digest(note.source), digest(note.target))
-    await site.log.add(by=note.by, did="move", id=note.target, was=note.source, now=note.target)
-    await site.moves.end(note)
+    await site.statistics.views.relist(note.source, note.target)
+    await site.notifications.unsubscribed.keep(digest(note.source), digest(note.target))
+    await site.comments.log.add(
+        by=note.by, did="move", id=note.target, was=note.source, now=note.target
+    )
+    await site.comments.moves.end(note)
     return True
 
 
@@ -116,10 +118,10 @@ async def _move_counters(site: Site, note: MoveNote) -> None:
     types, arrived = _types(site), ""
     # What somebody has left behind, what there is, and nothing more.
     for wanted in (types, types, ()):
-        taken = await site.moves.take_counters(note.source, note.target, wanted, arrived)
+        taken = await site.comments.moves.take_counters(note.source, note.target, wanted, arrived)
         if not taken:
             return
-        await site.moves.give_counters(note.source, taken)
+        await site.comments.moves.give_counters(note.source, taken)
         arrived = taken.id
 
 
@@ -130,16 +132,16 @@ async def _move_comments(site: Site, note: MoveNote, on_share: OnShare) -> bool:
     """False if some are still on their way."""
     page, clock = digest(note.source), site.process.clock
     # What hangs below deleted comments says so from now on, and stays with them.
-    await site.deletions.sweep(page, clock(), 0)
+    await site.comments.deletions.sweep(page, clock(), 0)
     # Comments are older than the page may be, and versions are times.
-    await site.comments.touch(digest(note.target), clock())
+    await site.comments.store.touch(digest(note.target), clock())
     are_all_there = await _arrive(site, note)
-    number, moved = max(await site.moves.comments_of(page), 1), 0
+    number, moved = max(await site.comments.moves.comments_of(page), 1), 0
     for _ in range(MAX_WALKS):
         before = moved
         for are_replies in (False, True):
-            async for step in site.comments.walk(page, STEP_COMMENTS):
-                await site.moves.go_on(note._replace(at=clock()))
+            async for step in site.comments.store.walk(page, STEP_COMMENTS):
+                await site.comments.moves.go_on(note._replace(at=clock()))
                 moved += await _take(site, note, step, are_replies=are_replies)
                 are_all_there = await _arrive(site, note)
                 on_share(min(moved / number, 1))
@@ -159,18 +161,20 @@ async def _take(site: Site, note: MoveNote, step: Step, *, are_replies: bool) ->
             continue
         if status_of(held) != "deleted" and bool(comment.root) == are_replies:
             found[short.decode()] = comment, body
-    for short in await site.moves.ids_on(digest(note.target), list(found)):
+    for short in await site.comments.moves.ids_on(digest(note.target), list(found)):
         del found[short]
     if not found:
         return 0
     now = site.process.clock()
-    return await site.moves.take_comments(digest(note.source), token_hex(4), found.values(), now)
+    return await site.comments.moves.take_comments(
+        digest(note.source), token_hex(4), found.values(), now
+    )
 
 
 async def _arrive(site: Site, note: MoveNote) -> bool:
     """Publish those that are on their way; False if some of them have to wait."""
     page = digest(note.source)
-    while taken := await site.moves.taken_comments(page):
+    while taken := await site.comments.moves.taken_comments(page):
         read = [(_read(each.id, each.body, each.private, note.source), each) for each in taken]
         await _note_pages(site, note, (comment for comment, _ in read))
         arrived = list[TakenComment]()
@@ -180,14 +184,14 @@ async def _arrive(site: Site, note: MoveNote) -> bool:
             arrived += [each for (_, each), is_there in zip(part, done, strict=True) if is_there]
         if not arrived:
             return False
-        await site.moves.forget_comments(page, arrived)
+        await site.comments.moves.forget_comments(page, arrived)
     return True
 
 
 async def _note_pages(site: Site, note: MoveNote, comments: Iterable[Comment]) -> None:
     accounts = {each.account for each in comments if each.account}
     page = digest(note.target)
-    await asyncio.gather(*(site.site_index.note_page(each, page) for each in accounts))
+    await asyncio.gather(*(site.comments.index.note_page(each, page) for each in accounts))
 
 
 async def _publish(site: Site, note: MoveNote, comment: Comment, taken: TakenComment) -> bool:
@@ -197,7 +201,7 @@ async def _publish(site: Site, note: MoveNote, comment: Comment, taken: TakenCom
     # Somebody may have written the same on both pages.
     for fingerprint in (codec.fingerprint(comment), ""):
         try:
-            await site.comments.publish(
+            await site.comments.store.publish(
                 moved,
                 status,
                 fingerprint,
@@ -213,7 +217,7 @@ async def _publish(site: Site, note: MoveNote, comment: Comment, taken: TakenCom
             return True
         except NoSuchParent:
             # Its thread was deleted on the other page, and it goes with that.
-            return not await site.deletions.is_restorable(moved.root)
+            return not await site.comments.deletions.is_restorable(moved.root)
         return True
     raise AssertionError("without a fingerprint there are no duplicates")
 

@@ -45,10 +45,10 @@ async def page(
 ) -> QueuePage:
     """Page `number`, from 1."""
     first = (number - 1) * size
-    total, ids = await site.site_index.listed(statuses, first=first, size=size)
-    shown = await site.comments.by_ids(ids) if ids else []
+    total, ids = await site.comments.index.listed(statuses, first=first, size=size)
+    shown = await site.comments.store.by_ids(ids) if ids else []
     live = await lookups(site, shown, viewer)
-    return QueuePage(shown, live, total, *await site.site_index.held())
+    return QueuePage(shown, live, total, *await site.comments.index.held())
 
 
 async def search(
@@ -78,7 +78,7 @@ async def search(
     shown = found[(number - 1) * size : number * size]
     waiting, spam = (0, 0)
     if viewer.is_administrator:
-        waiting, spam = await site.site_index.held()
+        waiting, spam = await site.comments.index.held()
     live = await lookups(site, shown, viewer)
     return QueuePage(shown, live, len(found), waiting, spam, after, searched)
 
@@ -139,16 +139,16 @@ async def part(
         after = found[-1].id
     waiting, spam = (0, 0)
     if viewer.is_administrator:
-        waiting, spam = await site.site_index.held()
+        waiting, spam = await site.comments.index.held()
     live = await lookups(site, found, viewer)
     return QueuePart(found, live, waiting, spam, total, after, searched)
 
 
 async def by_ids(site: Site, ids: Sequence[str], viewer: Viewer) -> QueuePart:
     """These comments as they are now, without those that are gone; the end of a list."""
-    found = await site.comments.by_ids([id for id in ids if is_id(id)]) if ids else []
+    found = await site.comments.store.by_ids([id for id in ids if is_id(id)]) if ids else []
     live = await lookups(site, found, viewer)
-    return QueuePart(found, live, *await site.site_index.held(), None)
+    return QueuePart(found, live, *await site.comments.index.held(), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,8 @@ class QueueNews:
 async def news(site: Site, statuses: Sequence[Status]) -> QueueNews:
     """What somebody needs to know who has had a list for a while. A comment may come late, so one
     time cannot tell what is new: the ids can."""
-    total, ids = await site.site_index.listed(statuses, size=MAX_NEWS)
-    return QueueNews(ids, total, *await site.site_index.held())
+    total, ids = await site.comments.index.listed(statuses, size=MAX_NEWS)
+    return QueueNews(ids, total, *await site.comments.index.held())
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,8 @@ async def steps(
         size = QUEUE_STEP_COMMENTS
     matches, searched, bytes_left = matcher(wanted), 0, most * SEARCHED_COMMENT_BYTES
     while searched < most and bytes_left >= 0:
-        total, ids = await site.site_index.listed(wanted.statuses, size=size, behind=after)
-        shown = await site.comments.by_ids(ids) if ids else []
+        total, ids = await site.comments.index.listed(wanted.statuses, size=size, behind=after)
+        shown = await site.comments.store.by_ids(ids) if ids else []
         searched += len(ids)
         bytes_left -= sum(len(each.body.content) for each in shown)
         after = ids[-1] if len(ids) == size else ""

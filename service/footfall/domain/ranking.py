@@ -11,8 +11,8 @@ async def ranking(site: Site, size: int) -> tuple[list[int], list[StoredComment]
 
     Left out is who has none that is known for approved now.
     """
-    ranked = await site.site_index.ranking(size)
-    found = await site.comments.by_ids([id for _, _, id in ranked if is_id(id)])
+    ranked = await site.comments.index.ranking(size)
+    found = await site.comments.store.by_ids([id for _, _, id in ranked if is_id(id)])
     approved = {each.id: each for each in found if each.status == "approved"}
     numbers = [number for _, number, id in ranked if id in approved]
     faces = [approved[id] for _, _, id in ranked if id in approved]

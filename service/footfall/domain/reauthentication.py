@@ -54,7 +54,7 @@ async def require(
     WrongCurrentPassword, WrongCode, Unavailable, Busy.
     """
     viewer = caller.viewer
-    stored = await site.accounts.by_id(viewer.account.id) if viewer.account else None
+    stored = await site.accounts.store.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         raise LoggedOut()
     known = stored.credentials
@@ -64,13 +64,13 @@ async def require(
     elif known.password:
         await _compare(site, proof.password, known.password, caller)
     else:
-        await _require_fresh(site.sessions, viewer, site.process.clock())
+        await _require_fresh(site.accounts.sessions, viewer, site.process.clock())
 
 
 async def _use_up(site: Site, code: str, caller: Caller) -> None:
     if not code:
         raise CodeRequired()
-    made = await _attempt(site.cooldown, caller)
+    made = await _attempt(site.accounts.cooldown, caller)
     viewer = caller.viewer
     assert viewer.account is not None
 
@@ -87,7 +87,7 @@ async def _use_up(site: Site, code: str, caller: Caller) -> None:
 async def _compare(site: Site, password: str, stored: str, caller: Caller) -> None:
     if not password:
         raise PasswordRequired()
-    made = await _attempt(site.cooldown, caller)
+    made = await _attempt(site.accounts.cooldown, caller)
     try:
         is_right, _ = await site.process.passwords.verify(password, stored)
     except Busy:
@@ -121,7 +121,7 @@ async def require_for(
 ) -> None:
     """What `require` says, where this change of an account lets somebody in: of one's own, or as an
     administrator of another."""
-    stored = await site.accounts.by_id(id)
+    stored = await site.accounts.store.by_id(id)
     if stored is None:
         return
     is_own = caller.viewer.account is not None and id == caller.viewer.account.id

@@ -16,7 +16,7 @@ from ..driver.script_calls import Rate
 from ..notify.mail import Unsubscribing, address_of
 from ..notify.notification import Failed
 from ..plurals import number_of
-from ..store.accounts import Accounts
+from ..store.accounts import AccountStore
 from ..store.cooldown import Cooldown
 from ..store.unsubscribed import Unsubscribed
 from . import tokens
@@ -75,7 +75,7 @@ class Recipients:
         self,
         unsubscribed: Unsubscribed,
         cooldown: Cooldown,
-        accounts: Accounts,
+        accounts: AccountStore,
         clock: Callable[[], int],
         *,
         an_hour: int,

@@ -30,7 +30,7 @@ def begin(site: Site, account: str, since_ms: int) -> None:
 
 async def resume(site: Site) -> None:
     """Do what others have left. Raises StoreUnavailable."""
-    for account, since_ms in await site.accounts.unseen(site.process.clock() - LEFT_MS):
+    for account, since_ms in await site.accounts.store.unseen(site.process.clock() - LEFT_MS):
         await refresh(site, account, since_ms)
 
 
@@ -40,12 +40,14 @@ async def refresh(site: Site, account: str, since_ms: int) -> int:
     Raises StoreUnavailable.
     """
     number = 0
-    async for pages in site.site_index.pages_of(account, STEP_PAGES):
+    async for pages in site.comments.index.pages_of(account, STEP_PAGES):
         if number:
             await asyncio.sleep(PACE_SECONDS)
-        await asyncio.gather(*(site.comments.touch(page, site.process.clock()) for page in pages))
+        await asyncio.gather(
+            *(site.comments.store.touch(page, site.process.clock()) for page in pages)
+        )
         number += len(pages)
-    await site.accounts.seen(account, since_ms)
+    await site.accounts.store.seen(account, since_ms)
     return number
 
 

@@ -14,7 +14,7 @@ import orjson
 from ..errors import LinkExpired, RegistrationClosed, UserExists, WrongPassword, WrongSetupCode
 from ..model import Account, Caller, Credentials, Role
 from ..notify.account_mail import Letter
-from ..store.accounts import Accounts, Held, Link
+from ..store.accounts import AccountStore, Held, Link
 from ..store.ids import SHORT
 from . import attempts
 from .captcha import Proof
@@ -49,16 +49,16 @@ async def register(site: Site, applicant: Applicant, caller: Caller) -> bool:
     Raises TooManyAttempts, CaptchaFailed, Banned, RegistrationClosed, WrongSetupCode, UserExists,
     BadRequest, Busy.
     """
-    site.bans.look()
-    await attempts.apply(site.cooldown, caller, is_guessing=bool(applicant.setup_code))
-    await site.captcha.require_for_registration(applicant.proof, caller)
-    await site.bans.require_none(caller, applicant.mail)
+    site.accounts.bans.look()
+    await attempts.apply(site.accounts.cooldown, caller, is_guessing=bool(applicant.setup_code))
+    await site.accounts.captcha.require_for_registration(applicant.proof, caller)
+    await site.accounts.bans.require_none(caller, applicant.mail)
     account = new_account(site.process, applicant.nick, applicant.mail, "guest", applicant.link)
-    openings = site.account_rules.openings(account, applicant.setup_code)
-    asks = site.account_mails.confirms and not await _is_owners(site, openings)
+    openings = site.accounts.rules.openings(account, applicant.setup_code)
+    asks = site.accounts.mails.confirms and not await _is_owners(site, openings)
     if asks:
         await _require_free(site, openings, account)
-        await site.account_mails.require_turn("register", canonical(account.mail))
+        await site.accounts.mails.require_turn("register", canonical(account.mail))
     password = ""
     if any(openings):
         password = await site.process.passwords.hash(applicant.password, applicant.mail)
@@ -75,21 +75,21 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
     Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
     UserExists, Busy.
     """
-    made = await attempts.attempt(site.cooldown, caller)
-    held = await held_by(site.accounts, token)
+    made = await attempts.attempt(site.accounts.cooldown, caller)
+    held = await held_by(site.accounts.store, token)
     asked = orjson.loads(held.what)
-    await site.bans.require_none(caller, asked["mail"])
+    await site.accounts.bans.require_none(caller, asked["mail"])
     is_right, _ = await site.process.passwords.verify(password, asked["password"])
     if not is_right:
         raise WrongPassword()
     account = new_account(site.process, asked["nick"], asked["mail"], "guest", asked["link"])
-    openings = site.account_rules.openings(account, setup_code="")
+    openings = site.accounts.rules.openings(account, setup_code="")
     credentials = Credentials(asked["password"], confirmed=canonical(account.mail))
     account = await admit(site, openings, credentials, held)
     made.succeeded(account.id)
 
 
-async def held_by(accounts: Accounts, token: str) -> Held:
+async def held_by(accounts: AccountStore, token: str) -> Held:
     """The registration that this link holds. Raises LinkExpired."""
     link: Link = ("register", token)
     what = await accounts.read_link(link)
@@ -101,19 +101,19 @@ async def held_by(accounts: Accounts, token: str) -> Held:
 async def _is_owners(site: Site, openings: Openings) -> bool:
     """Is it the first account, of somebody with the setup code? A mail server that does not work
     must not lock the owner out."""
-    knows_code = bool(site.account_rules.setup_code) and openings[0] is not None
-    return knows_code and await _is_first(site.accounts)
+    knows_code = bool(site.accounts.rules.setup_code) and openings[0] is not None
+    return knows_code and await _is_first(site.accounts.store)
 
 
-async def _is_first(accounts: Accounts) -> bool:
+async def _is_first(accounts: AccountStore) -> bool:
     return not (await accounts.listed(0, 1))[0]
 
 
 async def _require_free(site: Site, openings: Openings, account: Account) -> None:
     """Raises what `admit` would raise now, before anybody is mailed."""
-    if not openings[0 if await _is_first(site.accounts) else 1]:
-        raise await _refusal(site.accounts, site.account_rules)
-    if await site.accounts.by_mail(canonical(account.mail)):
+    if not openings[0 if await _is_first(site.accounts.store) else 1]:
+        raise await _refusal(site.accounts.store, site.accounts.rules)
+    if await site.accounts.store.by_mail(canonical(account.mail)):
         raise UserExists()
 
 
@@ -121,9 +121,9 @@ async def _ask(site: Site, account: Account, password: str, caller: Caller) -> N
     token = secrets.token_urlsafe(24)
     asked = {"nick": account.nick, "mail": account.mail, "link": account.link, "password": password}
     what = orjson.dumps(asked).decode()
-    await site.accounts.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
+    await site.accounts.store.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
     letter = Letter("register", account.mail, caller.language, f"/ui/confirm#{token}", account.nick)
-    site.account_mails.send(letter)
+    site.accounts.mails.send(letter)
 
 
 async def admit(
@@ -136,12 +136,14 @@ async def admit(
     shape = openings[0] or openings[1]
     if shape:
         mail = canonical(shape.mail)
-        if made := await site.accounts.register(*openings, mail, credentials, held):
+        if made := await site.accounts.store.register(*openings, mail, credentials, held):
             return made
-    raise await _refusal(site.accounts, site.account_rules)
+    raise await _refusal(site.accounts.store, site.accounts.rules)
 
 
-async def _refusal(accounts: Accounts, rules: AccountRules) -> RegistrationClosed | WrongSetupCode:
+async def _refusal(
+    accounts: AccountStore, rules: AccountRules
+) -> RegistrationClosed | WrongSetupCode:
     """Why nobody may make an account now."""
     is_closed = rules.registration == "closed"
     if is_closed or await accounts.administrators():

@@ -18,7 +18,7 @@ async def reply(
     The reply is first: if the rest is lost, nothing is approved that has no answer. Whoever got no
     answer may send the same again within a minute: it is the same reply then.
     """
-    found = await site.comments.by_ids([id]) if is_id(id) else []
+    found = await site.comments.store.by_ids([id]) if is_id(id) else []
     if not found:
         raise NoSuchParent()
     draft = Draft(text, found[0].path, ua=ua, parent=id)
@@ -31,4 +31,4 @@ async def reply(
 async def preview(site: Site, text: str, caller: Caller) -> str:
     """The HTML that a comment of this text will have. Raises TooManyAtOnce, Busy."""
     renderer = site.process.renderer
-    return (await renderer.make(text, "", site.pictures, None, client_of(caller))).html
+    return (await renderer.make(text, "", site.comments.pictures, None, client_of(caller))).html

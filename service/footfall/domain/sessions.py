@@ -13,7 +13,7 @@ from ..errors import LoggedOut
 from ..model import MAY_LOG_IN, PUBLIC, Account, Caller, Credentials, Session, Viewer
 from ..netaddr import masked
 from ..render.agent import describe
-from ..store.accounts import Accounts, Link, StoredAccount
+from ..store.accounts import AccountStore, Link, StoredAccount
 from . import tokens
 
 # Longer ones are not looked at: ours have about 200 characters.
@@ -27,7 +27,7 @@ class Sessions:
     """`key` is what tokens are signed with; "" for one that the data set keeps."""
 
     def __init__(
-        self, accounts: Accounts, clock: Callable[[], int], *, lasts_ms: int, key: str = ""
+        self, accounts: AccountStore, clock: Callable[[], int], *, lasts_ms: int, key: str = ""
     ) -> None:
         self._accounts = accounts
         self._clock = clock

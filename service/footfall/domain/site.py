@@ -1,24 +1,26 @@
-"""One site: its nouns in Redis, its rules, what is shown of it, who may log in.
+"""One site: its nouns, each with what it needs; app.py builds it.
 
-app.py builds it. All other state is in Redis, so that several processes behave as one.
+All other state is in Redis, so that several processes behave as one.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 
+from ..config import SiteSettings
 from ..counting.rules import Counting
 from ..model import Viewer
 from ..outside.providers import Providers
+from ..pages import PageNames
 from ..render.pictures import Pictures
 from ..render.view import DisplayOptions
-from ..statistics.reports import Statistics
+from ..statistics.reports import Reports
 from ..statistics.store import Views
 from ..statistics.totals import KnownTotals
 from ..statistics.views_ever import ViewsEver
-from ..store.accounts import Accounts
+from ..store.accounts import AccountStore
 from ..store.backups import Backups
 from ..store.bulk_actions import BulkActions
-from ..store.comments import Comments
+from ..store.comments import CommentStore
 from ..store.cooldown import Cooldown
 from ..store.deletions import Deletions
 from ..store.journal import Journal
@@ -44,21 +46,17 @@ from .sessions import Sessions
 from .shares import Shares
 
 
-async def nothing() -> AsyncGenerator[bytes]:
-    return
-    yield b""
-
-
-def nobody() -> "Importer[Site]":
-    raise NotImplementedError
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    reports: Reports
+    views: Views
+    views_ever: ViewsEver
+    totals: KnownTotals
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    process: Process
-    # The nouns in Redis.
-    counting: Counting
-    comments: Comments
+class Comments:
+    store: CommentStore
     moderation: Moderation
     deletions: Deletions
     moves: Moves
@@ -66,57 +64,73 @@ class Site:
     undo_records: UndoRecords
     bulk_actions: BulkActions
     recent: Recent
-    site_index: SiteIndex
-    accounts: Accounts
-    bans: KnownBans
-    backups: Backups
+    index: SiteIndex
     log: ModerationLog
-    unsubscribed: Unsubscribed
-    views: Views
-    outbox: Outbox
-    recipients: Recipients
-    account_mails: AccountMails
-    # Tries out all channels (domain/notification_test.py), for an address that gets what a reader
-    # would get: by the name of each channel why it failed, "" if it did not.
-    test_notifications: Callable[["Site", str], Awaitable[dict[str, str]]]
-    captcha: Captcha
     cooldown: Cooldown
-    statistics: Statistics
-    views_ever: ViewsEver
-    totals: KnownTotals
-    # How much Redis stores of it, and how many requests wait for the next batches.
-    scale: Scale
-    waiting: Callable[[], int]
     rules: Rules
     display: DisplayOptions
-    # Which pictures are shown in comments.
+    # Which pictures are shown in them.
     pictures: Pictures
-    # The path by which a page is counted, of the one that a client sent.
-    page_of: Callable[[str], str]
     # A part of ETags that differs for each data set and each set of display options.
     salt: Callable[[], bytes]
-    sessions: Sessions
-    devices: Devices
-    # Whose token this is; the public for one that is nobody's.
-    viewer_of: Callable[[str], Awaitable[Viewer]]
-    # Other counters' protocols that it speaks, besides Waline's.
-    compat: tuple[str, ...] = ()
-    # What LeanCloud's clients have to name, "" for anything: the application and its key.
-    leancloud_app_id: str = ""
-    leancloud_app_key: str = ""
-    account_rules: AccountRules = AccountRules()
-    site_name: str = "Footfall"
-    # By whom people may log in.
-    providers: Providers = field(default_factory=Providers)
-    # All that is stored, as Waline's archive; and what stores rows from elsewhere, which is loaded
-    # when it is asked for.
-    export: Callable[[], AsyncGenerator[bytes]] = nothing
-    importer: Callable[[], "Importer[Site]"] = nobody
     # Of actions that go on behind the requests: one administrator's, and all.
     bulk_shares: Shares = field(default_factory=lambda: Shares(8, 16))
     page_cache: PageCache = field(default_factory=PageCache)
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    store: AccountStore
+    rules: AccountRules
+    bans: KnownBans
+    sessions: Sessions
+    devices: Devices
+    mails: AccountMails
+    captcha: Captcha
+    cooldown: Cooldown
+    # By whom people may log in.
+    providers: Providers
+    # Whose token this is; the public for one that is nobody's.
+    viewer_of: Callable[[str], Awaitable[Viewer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Notifications:
+    outbox: Outbox
+    recipients: Recipients
+    unsubscribed: Unsubscribed
+    # Tries out all channels (domain/notification_test.py), for an address that gets what a reader
+    # would get: by the name of each channel why it failed, "" if it did not.
+    try_out: Callable[["Site", str], Awaitable[dict[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """All that is stored, as a whole."""
+
+    # How much Redis stores of it, and how many requests wait for the next batches.
+    scale: Scale
+    waiting: Callable[[], int]
+    backups: Backups
+    # Waline's archive of it; and what stores rows from elsewhere, loaded when it is asked for.
+    export: Callable[[], AsyncGenerator[bytes]]
+    importer: Callable[[], "Importer[Site]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    process: Process
+    settings: SiteSettings
+    counting: Counting
+    statistics: Statistics
+    comments: Comments
+    accounts: Accounts
+    notifications: Notifications
+    # The path by which a page is counted, of the one that a client sent.
+    pages: PageNames
+    data: Data
 
     @property
     def warnings(self) -> list[str]:

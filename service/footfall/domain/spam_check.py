@@ -64,11 +64,11 @@ async def decide(
             is_spam = is_spam or await spam_checker.is_spam(notification)
         except Failed as failed:
             raise Failed(f"{spam_checker.name}: {failed}", is_final=failed.is_final) from None
-    if not is_spam and site.rules.holds(codec.comment(whole).html):
+    if not is_spam and site.comments.rules.holds(codec.comment(whole).html):
         return [after(task)]
     status: Status = "spam" if is_spam else "approved"
     with suppress(Overtaken):
-        await site.moderation.moderate(
+        await site.comments.moderation.moderate(
             whole, status, site.process.clock(), Actor("judge"), only="waiting"
         )
     return ()

@@ -40,8 +40,8 @@ class Vitals:
 async def read(site: Site, wait_seconds: float) -> Vitals:
     roles, held, backup = await asyncio.gather(
         site.process.safety.roles(wait_seconds),
-        _read(site.site_index.held(), wait_seconds),
-        _read(_last_backup(site.backups), wait_seconds),
+        _read(site.comments.index.held(), wait_seconds),
+        _read(_last_backup(site.data.backups), wait_seconds),
     )
     return Vitals({role: roles.count(role) for role in ROLES}, held, backup)
 

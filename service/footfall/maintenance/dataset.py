@@ -9,7 +9,7 @@ from ..statistics.ever_store import ViewsEver
 from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
 from ..store.bans import Bans
-from ..store.comments import Comments
+from ..store.comments import CommentStore
 from ..store.journal import Journal
 from ..store.mending import Mending
 
@@ -25,7 +25,7 @@ class DataSet:
 
     redis: RedisClient
     keys: Keys
-    comments: Comments
+    comments: CommentStore
     bans: Bans
     journal: Journal
     mending: Mending

@@ -125,13 +125,13 @@ def _parts(changes: Sequence[Replacement]) -> list[list[Replacement]]:
 
 async def _made_anew(site: Site, comment: Comment, what: What) -> Comment:
     (made,) = await site.process.renderer.make_all(
-        [(comment.source, comment.ua or "")], site.pictures
+        [(comment.source, comment.ua or "")], site.comments.pictures
     )
     comment = replace(comment, html=made.html)
     if what.agents and comment.ua is not None:
         comment = replace(comment, browser=made.browser, os=made.os)
     if what.avatars and not comment.account:
         mail = (comment.mail or "").strip().lower()
-        avatar = site.display.avatar(comment.nick or "", mail, comment.link or "")
+        avatar = site.comments.display.avatar(comment.nick or "", mail, comment.link or "")
         comment = replace(comment, avatar=avatar)
     return comment

@@ -174,11 +174,11 @@ async def _answering(
         server.handle_signals()
         spare_the_collector()
         yield
-        site.bans.look()
-        await site.statistics.begin()
+        site.accounts.bans.look()
+        await site.statistics.reports.begin()
         site.process.redis.stats.logs_outages = site.process.metrics.is_first
         # So that the first who logs in finds the names of other services.
-        site.providers.known()
+        site.accounts.providers.known()
         working = _doing(keep_watching(site), keep_looking(site.process), keep_up(site))
         try:
             async with working, delivering(delivery):

@@ -38,8 +38,8 @@ class Series:
 
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Series":
-        last = day_of(found["to"]) or site.statistics.today()
-        first = day_of(found["from"]) or site.statistics.days_before(last, DAYS - 1)
+        last = day_of(found["to"]) or site.statistics.reports.today()
+        first = day_of(found["from"]) or site.statistics.reports.days_before(last, DAYS - 1)
         if first > last:
             raise BadRequest({"from": "from need a day that is not behind to"})
         try:
@@ -84,7 +84,7 @@ SERIES = Fields(
 
 async def series(site: Site, parsed: Series, caller: Caller) -> object:
     """Each day of the period, or the hours that are known in which there were views."""
-    statistics, first, last = site.statistics, parsed.first, parsed.last
+    statistics, first, last = site.statistics.reports, parsed.first, parsed.last
     told = {
         "path": parsed.path,
         "unit": parsed.unit,
@@ -129,7 +129,7 @@ def _ranked(numbers: Mapping[str, int], name: str) -> list[dict[str, object]]:
 
 async def csv_of_series(site: Site, parsed: Series, caller: Caller) -> object:
     """The same as a table, for spreadsheets."""
-    statistics, first, last = site.statistics, parsed.first, parsed.last
+    statistics, first, last = site.statistics.reports, parsed.first, parsed.last
     if parsed.unit == "hour":
         found = await statistics.hours(parsed.path, first, last)
         rows = [("hour", "views"), *((_hour(at), n) for at, n in sorted(found.items()) if n)]
@@ -173,24 +173,24 @@ TOP = Fields(
 
 
 async def top(site: Site, parsed: Top, caller: Caller) -> object:
-    pages = await site.statistics.top(parsed.by, parsed.days, parsed.count)
+    pages = await site.statistics.reports.top(parsed.by, parsed.days, parsed.count)
     return {"by": parsed.by, "days": parsed.days, "pages": [page._asdict() for page in pages]}
 
 
 async def totals(site: Site, parsed: None, caller: Caller) -> object:
     """Views and comments ever, and what there was today; None for what is not kept."""
-    comments = await site.site_index.total(PUBLIC)
-    if not site.statistics.is_on:
+    comments = await site.comments.index.total(PUBLIC)
+    if not site.statistics.reports.is_on:
         return {"views": None, "comments": comments, "today": None}
-    day = await site.statistics.today_of_site()
-    tells_visitors = site.statistics.keeps_visitors
+    day = await site.statistics.reports.today_of_site()
+    tells_visitors = site.statistics.reports.keeps_visitors
     today = {
         "views": day.views,
         "people": day.people if tells_visitors else None,
         "visitors": day.visitors if tells_visitors else None,
         "is_exact": day.is_exact,
     }
-    return {"views": await site.views_ever.total(), "comments": comments, "today": today}
+    return {"views": await site.statistics.views_ever.total(), "comments": comments, "today": today}
 
 
 PAGE = Fields(
@@ -201,7 +201,7 @@ PAGE = Fields(
 
 
 async def erase(site: Site, parsed: str, caller: Caller) -> object:
-    await site.statistics.erase(parsed)
+    await site.statistics.reports.erase(parsed)
     return {"path": parsed}
 
 
@@ -226,7 +226,9 @@ AS_PEOPLE = Fields(
 
 async def count_as_people(site: Site, parsed: AsPeople, caller: Caller) -> object:
     """All classes that count as people then."""
-    return sorted(await site.statistics.count_as_people(parsed.bots, is_people=parsed.is_people))
+    return sorted(
+        await site.statistics.reports.count_as_people(parsed.bots, is_people=parsed.is_people)
+    )
 
 
 def _hour(at: int) -> str:

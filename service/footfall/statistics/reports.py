@@ -98,7 +98,7 @@ class Report(NamedTuple):
         return people_of(day.views, day.bots, self.as_people)
 
 
-class Statistics:
+class Reports:
     """`clock` returns Unix time in ms; days are kept for so many months besides their own; `own`
     are the site's hosts, which are no sources.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..domain.rules import AccountRules
 from .minute_cache import MinuteCache
-from .reports import Statistics
+from .reports import Reports
 from .views_ever import ViewsEver
 
 
@@ -28,7 +28,7 @@ class KnownTotals:
     def __init__(
         self,
         views_ever: ViewsEver,
-        statistics: Statistics,
+        statistics: Reports,
         rules: AccountRules,
         clock: Callable[[], int],
         before: tuple[int, int] = (0, 0),

@@ -21,12 +21,12 @@ from ..statistics.ever_store import KNOWN, ViewsEver
 from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
 from ..statistics.visits import Visits
-from .accounts import Accounts
+from .accounts import AccountStore
 from .backups import Backups
 from .bans import Bans
 from .bodies import Bodies
 from .bulk_actions import BulkActions
-from .comments import Comments
+from .comments import CommentStore
 from .cooldown import Cooldown
 from .deletions import Deletions
 from .journal import Journal
@@ -108,7 +108,7 @@ class Store:
         self.views_ever = ViewsEver(redis, scripts, self.keys)
         self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
         self.counter_walk = CounterWalk(redis, self.keys)
-        self.comments = Comments(redis, scripts, self.keys, self.batch, self.journal)
+        self.comments = CommentStore(redis, scripts, self.keys, self.batch, self.journal)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
         self.deletions = Deletions(redis, scripts, self.keys, self.journal)
         self.moves = Moves(redis, scripts, self.keys, self.journal)
@@ -125,7 +125,7 @@ class Store:
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)
         self.mending = Mending(redis, scripts, self.keys)
-        self.accounts = Accounts(redis, scripts, self.keys)
+        self.accounts = AccountStore(redis, scripts, self.keys)
         self.backups = Backups(redis, self.keys)
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)

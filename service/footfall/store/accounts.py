@@ -74,7 +74,7 @@ class StoredAccount:
         return codec.credentials(self.secret)
 
 
-class Accounts:
+class AccountStore:
     """Mails are compared in the canonical form that callers give them."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:

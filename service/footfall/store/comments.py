@@ -98,7 +98,7 @@ class Step(NamedTuple):
     heads: set[str]
 
 
-class Comments:
+class CommentStore:
     def __init__(
         self, redis: RedisClient, scripts: Scripts, keys: Keys, batch: Batcher, journal: Journal
     ) -> None:

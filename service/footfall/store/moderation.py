@@ -12,7 +12,7 @@ from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..model import Comment, Status, StoredComment
 from . import codec
-from .comments import CHANGED, AlreadyPublished, Comments
+from .comments import CHANGED, AlreadyPublished, CommentStore
 from .ids import SHORT, created_ms, split
 from .journal import Journal
 
@@ -41,7 +41,12 @@ class Moderated(NamedTuple):
 
 class Moderation:
     def __init__(
-        self, redis: RedisClient, scripts: Scripts, keys: Keys, comments: Comments, journal: Journal
+        self,
+        redis: RedisClient,
+        scripts: Scripts,
+        keys: Keys,
+        comments: CommentStore,
+        journal: Journal,
     ) -> None:
         self._redis = redis
         self._keys = keys

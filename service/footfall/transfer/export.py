@@ -17,7 +17,7 @@ from ..maintenance.backup import pages, walked_hash
 from ..maintenance.dataset import DataSet
 from ..model import Account, Comment, StoredComment, iso
 from ..store import codec
-from ..store.accounts import Accounts
+from ..store.accounts import AccountStore
 from ..store.ids import created_ms, is_short
 from ..store.status import status_in
 
@@ -30,7 +30,12 @@ Complain = Callable[[str], None]
 
 class Export:
     def __init__(
-        self, data: DataSet, accounts: Accounts, complain: Complain, *, has_secrets: bool = False
+        self,
+        data: DataSet,
+        accounts: AccountStore,
+        complain: Complain,
+        *,
+        has_secrets: bool = False,
     ) -> None:
         self._data = data
         self._accounts = accounts

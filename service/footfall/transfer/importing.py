@@ -97,7 +97,7 @@ class _Reading:
             self.report.refuse(Refusal("comments", source, why))
         else:
             try:
-                row = checks.comment(row, self.site.rules, notes.append, self.undated_ms)
+                row = checks.comment(row, self.site.comments.rules, notes.append, self.undated_ms)
             except checks.Unusable as error:
                 self.report.refuse(Refusal("comments", source, str(error)))
                 row = row._replace(status="deleted", text="")
@@ -117,7 +117,7 @@ class _Reading:
             self.flush()
 
     def _page(self, address: str) -> str:
-        return self.site.page_of(path_of(address))
+        return self.site.pages.of(path_of(address))
 
     def _account(self, row: AccountRow) -> None:
         self.report.count("accounts", "read")
@@ -157,7 +157,7 @@ async def run(
         if wanted.is_dry:
             return None
         await apart(lambda: name_comments(staging, wanted.format.name))
-        await store_accounts(site.accounts, staging, wanted.format.name, report)
+        await store_accounts(site.accounts.store, staging, wanted.format.name, report)
         await store_comments(
             site, imports, staging, report, lambda share: on_progress("comments", share), apart
         )

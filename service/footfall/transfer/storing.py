@@ -18,7 +18,7 @@ from ..domain.site import Site
 from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Status
-from ..store.accounts import Accounts
+from ..store.accounts import AccountStore
 from ..store.comments import IdTaken
 from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..store.imports import Imports, Merged, Way
@@ -75,7 +75,7 @@ def _low_bits(system: str, source: str) -> int:
 
 
 async def store_accounts(
-    accounts: Accounts, staging: Staging, system: str, report: ImportReport
+    accounts: AccountStore, staging: Staging, system: str, report: ImportReport
 ) -> None:
     """An account whose mail has one here becomes that one. Raises StoreUnavailable."""
     for row in staging.accounts():
@@ -83,7 +83,7 @@ async def store_accounts(
 
 
 async def store_account(
-    accounts: Accounts, system: str, row: AccountRow, report: ImportReport
+    accounts: AccountStore, system: str, row: AccountRow, report: ImportReport
 ) -> str:
     """The id that the account has here. Raises StoreUnavailable."""
     at = row.at or 0
@@ -141,17 +141,17 @@ async def store_part(
     site: Site, imports: Imports, part: list[CommentRow], report: ImportReport
 ) -> None:
     """Store comments that do not reply to each other. Raises StoreUnavailable."""
-    missing = await _missing(site, imports, await _owned(site.accounts, part), report)
+    missing = await _missing(site, imports, await _owned(site.accounts.store, part), report)
     await _prepare(site, missing)
     made = await site.process.renderer.make_all(
-        [(each.text, each.ua) for each in missing], site.pictures
+        [(each.text, each.ua) for each in missing], site.comments.pictures
     )
     pairs = zip(missing, made, strict=True)
     # All at once, so that they share round trips and writes to the disk.
     await asyncio.gather(*(_store(site, *pair, report) for pair in pairs))
 
 
-async def _owned(accounts: Accounts, part: list[CommentRow]) -> list[CommentRow]:
+async def _owned(accounts: AccountStore, part: list[CommentRow]) -> list[CommentRow]:
     """With accounts that are not in the file, but exist here with the same id."""
     named = {each.account for each in part if is_short(each.account) and not each.account_id}
     known = await accounts.by_ids(named)
@@ -163,9 +163,9 @@ async def _owned(accounts: Accounts, part: list[CommentRow]) -> list[CommentRow]
 async def _prepare(site: Site, missing: list[CommentRow]) -> None:
     now = site.process.clock()
     # The comments are old, and versions are times: no version may be older than one that was lost.
-    touched = (site.comments.touch(page, now) for page in {digest(e.path) for e in missing})
+    touched = (site.comments.store.touch(page, now) for page in {digest(e.path) for e in missing})
     notes = {(each.account_id, digest(each.path)) for each in missing if each.account_id}
-    await asyncio.gather(*touched, *(site.site_index.note_page(*note) for note in notes))
+    await asyncio.gather(*touched, *(site.comments.index.note_page(*note) for note in notes))
 
 
 async def _missing(
@@ -174,7 +174,7 @@ async def _missing(
     """Those that are not stored yet. What was deleted a moment ago comes back by the import."""
     ids, now = [each.id for each in part], site.process.clock()
     for page in await imports.deleted(ids):
-        await site.deletions.sweep(page, now, now)
+        await site.comments.deletions.sweep(page, now, now)
     are_there = await imports.are_there(ids)
     report.count("comments", "there", sum(are_there))
     return [each for each, is_there in zip(part, are_there, strict=True) if not is_there]
@@ -182,7 +182,7 @@ async def _missing(
 
 async def _store(site: Site, row: CommentRow, made: RenderedText, report: ImportReport) -> None:
     try:
-        await site.comments.publish(
+        await site.comments.store.publish(
             _comment(site, row, made),
             _status(row),
             "",

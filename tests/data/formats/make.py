@@ -69,7 +69,9 @@ async def more_answers(site: Any, people: People) -> dict[str, Any]:
     ]
     bans = await site.get("/api/ban", by=people["administrator"])
     told["bans"] = [(each["value"], each["reason"]) for each in bans["data"]["data"]]
-    told["log"] = [[each.id, each.fields] for each in await site.service.log.newest(50, "")]
+    told["log"] = [
+        [each.id, each.fields] for each in await site.service.comments.log.newest(50, "")
+    ]
     return told
 
 

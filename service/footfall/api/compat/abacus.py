@@ -78,7 +78,7 @@ class Wanted:
         if not host or len(path) > MAX_PATH:
             field = "key" if self.key in (HOST, PATHNAME) else "ns"
             raise BadRequest({field: f"{field} need a Referer with the page's address"})
-        return site.page_of(path)
+        return site.pages.of(path)
 
 
 def _page_of(referer: str) -> tuple[str, str]:

@@ -101,20 +101,20 @@ class Badge:
 
     @classmethod
     def own(cls, found: Found, request: RawRequest, site: Site) -> "Badge":
-        page = site.page_of(f"/{found['page'].lstrip('/')}")
+        page = site.pages.of(f"/{found['page'].lstrip('/')}")
         is_short, is_view = found["abbreviated"] == YES, found["count"] == YES
         return cls(page, look_of(found), found["base"], is_short, is_view)
 
     @classmethod
     def of_hits(cls, found: Found, request: RawRequest, site: Site) -> "Badge":
-        page = site.page_of(f"{found['name']}.{found['domain']}/{found['page']}")
+        page = site.pages.of(f"{found['name']}.{found['domain']}/{found['page']}")
         return cls(page, look_of(found), found["extraCount"])
 
     @classmethod
     def of_seeyoufarm(cls, found: Found, request: RawRequest, site: Site) -> "Badge":
         style = "flat-square" if found["edge_flat"] == YES else "flat"
         look = _look(found["title"], found["count_bg"], found["title_bg"], style)
-        return cls(site.page_of(found["url"]), look)
+        return cls(site.pages.of(found["url"]), look)
 
     @classmethod
     def of_profile(cls, found: Found, request: RawRequest, site: Site) -> "Badge":

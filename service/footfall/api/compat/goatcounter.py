@@ -85,7 +85,7 @@ HIT = Fields(
 def count(site: Site, parsed: Hit) -> FastRequest:
     if parsed.is_event:
         return FastRequest(_pixel)
-    origin = site.statistics.origin(parsed.referrer, is_automated=parsed.is_bot)
+    origin = site.statistics.reports.origin(parsed.referrer, is_automated=parsed.is_bot)
     return CounterChange(site, [(parsed.page, VIEWS, 1)], _pixel, origin)
 
 
@@ -113,7 +113,7 @@ class Wanted:
     @classmethod
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Wanted":
         sent = without_tracking(found["page"])
-        pages = () if sent == TOTAL else tuple(dict.fromkeys(map(site.page_of, _spelled(sent))))
+        pages = () if sent == TOTAL else tuple(dict.fromkeys(map(site.pages.of, _spelled(sent))))
         return cls(pages, _period(found["start"], found["end"], site))
 
 
@@ -127,7 +127,7 @@ def _spelled(page: str) -> Iterator[str]:
 def _period(start: str, end: str, site: Site) -> tuple[int, int] | None:
     if not (start or end):
         return None
-    statistics = site.statistics
+    statistics = site.statistics.reports
     last = day_of(end) or statistics.today()
     if start in PERIODS:
         first = statistics.days_before(statistics.today(), PERIODS[start])
@@ -177,21 +177,23 @@ async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> objec
         return await answered(fast, NOBODY)
     _require(site, "all" if parsed.period else "totals", caller)
     if not parsed.period:
-        total = await site.views_ever.total()
+        total = await site.statistics.views_ever.total()
         if total is None:
             raise Unavailable("The views of the whole site are being added up")
         return show(total, None)
     first, last = parsed.period
-    reports = [await site.statistics.report(each, first, last) for each in parsed.pages or (None,)]
+    reports = [
+        await site.statistics.reports.report(each, first, last) for each in parsed.pages or (None,)
+    ]
     visitors = sum(report.visitors for report in reports)
     views = sum(report.views for report in reports)
-    return show(views, visitors if site.statistics.keeps_visitors else None)
+    return show(views, visitors if site.statistics.reports.keeps_visitors else None)
 
 
 def _require(site: Site, level: StatisticsPublic, caller: Caller) -> None:
-    if not site.statistics.is_on:
+    if not site.statistics.reports.is_on:
         raise Forbidden("The statistics of this site are off (STATISTICS)")
-    if not (site.account_rules.shows(level) or caller.viewer.is_administrator):
+    if not (site.accounts.rules.shows(level) or caller.viewer.is_administrator):
         name = "start and end" if level == "all" else TOTAL
         raise Forbidden(f"{name} need STATISTICS_PUBLIC={level}")
 

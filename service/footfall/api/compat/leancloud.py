@@ -71,7 +71,7 @@ class Find:
     def of(cls, found: Found, request: RawRequest, site: Site) -> "Find":
         require_application(request, site)
         query: Query = found["where"]
-        pages = [site.page_of(name) for name in query.names]
+        pages = [site.pages.of(name) for name in query.names]
         return cls(query, pages, found["limit"], found["count"] == "1")
 
 
@@ -180,12 +180,12 @@ def _creation(found: Found, request: RawRequest, site: Site) -> Save:
 
 def _saved_view(found: Found, site: Site) -> Save:
     name = found["objectId"]
-    return Save(name, site.page_of(name), is_new=False)
+    return Save(name, site.pages.of(name), is_new=False)
 
 
 def _created(found: Found, site: Site) -> Save:
     name = found["url"] or found["target"]
-    return Save(name, site.page_of(name), is_new=True, views=found["time"])
+    return Save(name, site.pages.of(name), is_new=True, views=found["time"])
 
 
 def _names_a_page(form: Form, found: Found) -> None:

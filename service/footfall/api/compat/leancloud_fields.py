@@ -59,7 +59,7 @@ def require_application(request: RawRequest, site: Site) -> None:
 
     Every reader gets the key with the page: it tells misconfigured pages, and keeps nobody away.
     """
-    id, key = site.leancloud_app_id, site.leancloud_app_key
+    id, key = site.settings.leancloud_app_id, site.settings.leancloud_app_key
     headers = request.headers
     if id and not _are_same(headers.get(b"x-lc-id", b""), id):
         raise Unauthorized("Unauthorized: X-LC-Id is another application's")

@@ -69,7 +69,7 @@ class Ask:
 
 
 def _counter(target: str, site: Site) -> Counter:
-    return Counter(target, site.page_of(target))
+    return Counter(target, site.pages.of(target))
 
 
 def _counter_of(found: Found, request: RawRequest, site: Site) -> Counter:

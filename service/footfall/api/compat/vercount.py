@@ -52,7 +52,7 @@ class Address(Text):
         if not found:
             form.wrong(self.name, f"{self.name} need a whole address, with http:// or https://")
             return None
-        page = site.page_of(found["path"] or "/")
+        page = site.pages.of(found["path"] or "/")
         # As it is counted: a browser's address has nine characters for one of Chinese.
         if len(page) > MAX_PATH:
             form.wrong(
@@ -89,14 +89,14 @@ def _answering(site: Site, page: str, json: bytes, made: Callable[[bytes], Reply
     of_page = page if b"%(page_uv)d" in json else ""
 
     def answer(counts: list[int]) -> object:
-        totals = site.totals.known(of_page)
+        totals = site.statistics.totals.known(of_page)
         if totals is None:
             return found(counts[0])
         return made(json % _numbers(counts[0], totals))
 
     async def found(views: int) -> Reply:
         """The same for the first who asks in a minute."""
-        return made(json % _numbers(views, await site.totals.find(of_page)))
+        return made(json % _numbers(views, await site.statistics.totals.find(of_page)))
 
     return answer
 

@@ -61,6 +61,7 @@ ALLOWED = {
     "http": {"errors", "model", "netaddr", "patterns", "telemetry"},
     "api": {
         "callbacks",
+        "config",
         "domain",
         "errors",
         "ground",

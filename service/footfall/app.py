@@ -269,8 +269,6 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
         partial(forwarded_address, trusted=process.trusted_proxies),
         tells_visitors=settings.statistics == "visitors",
     )
-    # Without another protocol a type that is unknown is refused as Waline does.
-    types = settings.every_counter_type if settings.compat else settings.counter_types
     return Counting(
         store.counters,
         store.counter_walk,
@@ -279,7 +277,7 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
         limits,
         store.cooldown,
         clients,
-        types,
+        settings.known_counter_types,
         process.background,
     )
 

@@ -173,6 +173,18 @@ class SiteSettings(OutboxSettings):
         return self.site_name or "Footfall"
 
     @property
+    def captcha_field(self) -> str:
+        """The field of a request that has the captcha's token; "" without a captcha."""
+        if self.turnstile_secret:
+            return "turnstile"
+        return "recaptchaV3" if self.recaptcha_secret else ""
+
+    @property
+    def known_counter_types(self) -> tuple[str, ...]:
+        """Without another protocol a type that is unknown is refused as Waline does."""
+        return self.every_counter_type if self.compat else self.counter_types
+
+    @property
     def every_counter_type(self) -> tuple[str, ...]:
         """With that of what is no page, which other protocols count."""
         return tuple(dict.fromkeys((*self.counter_types, NO_VIEWS)))

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from footfall.api import routes
+from footfall.api.context import ParseContext
 from footfall.api.description import described
 from footfall.domain.site import Site
 
@@ -79,6 +80,6 @@ def description_of(site: Site) -> Described:
     for table, compat, made in _made:
         if table is routes.TABLE and compat == site.settings.compat:
             return made
-    made = Described(json.loads(json.dumps(described(site, "0"))))
+    made = Described(json.loads(json.dumps(described(ParseContext.of(site), "0"))))
     _made.append((routes.TABLE, site.settings.compat, made))
     return made

@@ -14,9 +14,8 @@ from footfall.errors import BadRequest
 from footfall.http.params import RawRequest
 from footfall.pages import PageNames
 
-SITE: Any = SimpleNamespace(
-    counting=SimpleNamespace(types=("time", "reaction0")), pages=PageNames()
-)
+SETTINGS = SimpleNamespace(known_counter_types=("time", "reaction0"))
+CONTEXT: Any = SimpleNamespace(settings=SETTINGS, page_of=PageNames().of)
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)
@@ -54,10 +53,10 @@ def test_every_field_is_told_once_in_each_shape_and_with_words(row: Row) -> None
 )
 def test_a_list_names_what_is_wrong_by_its_place(body: Any, wrong: dict[str, str]) -> None:
     with pytest.raises(BadRequest) as refused:
-        counters.CHANGE(RawRequest({}, WALINE, body), SITE)
+        counters.CHANGE(RawRequest({}, WALINE, body), CONTEXT)
     assert refused.value.fields == wrong
 
 
 def test_a_field_means_its_default_where_it_was_not_sent() -> None:
-    change = counters.CHANGE(RawRequest({}, WALINE, {"path": "/a"}), SITE)
+    change = counters.CHANGE(RawRequest({}, WALINE, {"path": "/a"}), CONTEXT)
     assert change.changes == [("/a", "time", 1)]

@@ -34,6 +34,7 @@ from ..markup import safe_link, safe_nick
 from ..model import PUBLIC, ROLES, Account, Caller, Role
 from ..render.view import DisplayOptions, View
 from .comments import captcha_fields, captcha_token
+from .context import ParseContext
 from .fields import Choice, Fields, Found, Given, Integer, Shapes, Text
 from .session import MAX_LINK_TOKEN_CHARACTERS, PROOF, described, proof_of
 
@@ -45,11 +46,11 @@ DEFAULT_SIZE = 10
 DEFAULT_RANKED, MAX_RANKED = 20, 50
 
 
-def _judge_mail(mail: str, site: Site) -> str:
+def _judge_mail(mail: str, context: ParseContext) -> str:
     return "" if is_mail(mail) else NO_MAIL
 
 
-def _judge_password(password: str, site: Site) -> str:
+def _judge_password(password: str, context: ParseContext) -> str:
     return TOO_SHORT if len(password) < MIN_PASSWORD_CHARACTERS else ""
 
 
@@ -67,14 +68,14 @@ _NEEDED_MAIL = replace(_MAIL, required=NO_MAIL)
 _NEEDED_PASSWORD = replace(_PASSWORD, required="password can not be blank")
 
 
-def _applicant(found: Found, request: RawRequest, site: Site) -> Applicant:
+def _applicant(found: Found, request: RawRequest, context: ParseContext) -> Applicant:
     return Applicant(
         nick=safe_nick(found["display_name"]),
         mail=found["email"],
         password=found["password"],
         link=safe_link(found["url"]),
         setup_code=found["setup_code"],
-        proof=Proof(captcha_token(found, site.accounts.captcha), found["work"]),
+        proof=Proof(captcha_token(found, context.settings), found["work"]),
     )
 
 
@@ -113,7 +114,7 @@ class Edit:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Edit":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Edit":
         # A blank name or address leaves what there is, as in the reference.
         changes = Changes(
             nick=safe_nick(found["display_name"]) or None,
@@ -124,7 +125,7 @@ class Edit:
             removes_second_factor=found["2fa"] == "",
             # Which services there are, the settings say.
             forgotten=frozenset(
-                name for name in site.accounts.providers.known() if request.fields.get(name) == ""
+                name for name in context.providers.known() if request.fields.get(name) == ""
             ),
         )
         label = found["label"] and safe_nick(found["label"])
@@ -181,7 +182,7 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     return {"verify": True}
 
 
-def _id(found: Found, request: RawRequest, site: Site) -> str:
+def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
     return request.id[:MAX_ID]
 
 
@@ -214,7 +215,7 @@ class List:
     mail: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "List":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
         return cls(found["page"], found["pageSize"], found["email"])
 
 
@@ -282,11 +283,11 @@ class LostPassword:
     password: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "LostPassword":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
         return cls("", found["token"], found["password"])
 
     @classmethod
-    def of_mail(cls, found: Found, request: RawRequest, site: Site) -> "LostPassword":
+    def of_mail(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
         return cls(found["email"], "", "")
 
 
@@ -319,7 +320,7 @@ async def lost_password(site: Site, parsed: LostPassword, caller: Caller) -> obj
     return ""
 
 
-def _token(found: Found, request: RawRequest, site: Site) -> str:
+def _token(found: Found, request: RawRequest, context: ParseContext) -> str:
     token: str = found["token"]
     return token
 
@@ -345,7 +346,7 @@ class Confirmation:
     password: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Confirmation":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Confirmation":
         return cls(found["token"], found["password"])
 
 

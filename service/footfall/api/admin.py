@@ -16,6 +16,7 @@ from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
 from ..model import Caller
 from ..telemetry.metrics import Histogram, Metrics, Route
+from .context import ParseContext
 from .fields import COUNTER_TYPES, Choice, Count, Fields, Found, Integer, Text
 from .middleware import LOOKS
 
@@ -36,7 +37,7 @@ class Search:
     first: int
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Search":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Search":
         return cls(found["path"], found["keyword"], found["type"], found["after"])
 
 
@@ -86,7 +87,7 @@ class Correction:
     reason: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Correction":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Correction":
         return cls(found["path"], found["type"], found["from"], found["to"], found["reason"])
 
 
@@ -124,11 +125,11 @@ class Log:
     before: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Log":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Log":
         return cls(found["pageSize"], found["before"])
 
 
-def _judge_entry(before: str, site: Site) -> str:
+def _judge_entry(before: str, context: ParseContext) -> str:
     at, _, number = before.partition("-")
     is_id = at.isdecimal() and number.isdecimal() and before.isascii()
     return "" if is_id else "before need the id of an entry"

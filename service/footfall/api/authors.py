@@ -12,6 +12,7 @@ from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Caller
 from ..render.view import DisplayOptions
+from .context import ParseContext
 from .fields import Fields, Found, Text
 from .session import described
 
@@ -24,7 +25,7 @@ class AuthorRequest:
     after: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "AuthorRequest":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "AuthorRequest":
         return cls(found["who"], found["after"])
 
 

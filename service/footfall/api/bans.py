@@ -10,6 +10,7 @@ from ..domain.site import Site
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import Ban, Caller, iso
+from .context import ParseContext
 from .fields import Fields, Found, Given, Integer, Text
 
 MAX_UNTIL = 32
@@ -24,7 +25,7 @@ class NewBan:
     reason: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "NewBan":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "NewBan":
         return cls(found["value"], _time(found["until"]) or 0, found["reason"])
 
 
@@ -37,8 +38,8 @@ def _time(text: str) -> int | None:
         return None
 
 
-def _judge_until(until: str, site: Site) -> str:
-    if (_time(until) or 0) > site.process.clock():
+def _judge_until(until: str, context: ParseContext) -> str:
+    if (_time(until) or 0) > context.clock():
         return ""
     return "until need a time to come, as 2030-01-31T12:00:00Z"
 
@@ -78,7 +79,7 @@ class List:
     size: int
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "List":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
         return cls(found["page"], found["pageSize"])
 
 
@@ -103,7 +104,7 @@ async def list_(site: Site, parsed: List, caller: Caller) -> object:
     }
 
 
-def _value(found: Found, request: RawRequest, site: Site) -> str:
+def _value(found: Found, request: RawRequest, context: ParseContext) -> str:
     """A value may have a slash, so it is in the body or the query; others may be in the path."""
     value = request.fields.get("value") or request.query.get("value") or request.id
     if not isinstance(value, str) or not value or len(value) > MAX_MAIL:

@@ -11,9 +11,9 @@ from typing import NamedTuple, cast
 
 from orjson import Fragment
 
+from ..config import SiteSettings
 from ..counting.clients import Client
 from ..domain import comments
-from ..domain.captcha import Captcha
 from ..domain.page_cache import CachedAnswer, PageCache
 from ..domain.site import Site
 from ..errors import Refused
@@ -33,6 +33,7 @@ from ..http.response import Reply, tagged_by_body
 from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
+from .context import ParseContext
 from .dialects import Dialect
 from .fast import Answering, Done, FastRequest
 from .fields import (
@@ -65,7 +66,7 @@ class List(NamedTuple):
     after: str = ""
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "List":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
         page, order, rid = found["page"], cast(Order, found["sortBy"]), found["rid"]
         if rid:
             # Replies have one order only, and are read on by `after`: pages would shift with each
@@ -188,7 +189,7 @@ class Count:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Count":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Count":
         return cls(next(iter(found.values()), None), request.dialect)
 
 
@@ -238,17 +239,17 @@ def captcha_fields() -> tuple[Field, ...]:
     def of(name: str, by: str) -> Field:
         doc = f"The token of {by}, where the site asks for it"
         return Text(
-            name, doc, MAX_CAPTCHA, is_read=lambda site: site.accounts.captcha.field == name
+            name, doc, MAX_CAPTCHA, is_read=lambda context: context.settings.captcha_field == name
         )
 
     return of("turnstile", "Turnstile"), of("recaptchaV3", "reCAPTCHA v3")
 
 
-def captcha_token(found: Found, captcha: Captcha) -> str:
-    return found.get(captcha.field) or ""
+def captcha_token(found: Found, settings: SiteSettings) -> str:
+    return found.get(settings.captcha_field) or ""
 
 
-def _post(found: Found, request: RawRequest, site: Site) -> "Post":
+def _post(found: Found, request: RawRequest, context: ParseContext) -> "Post":
     if not is_safe_url(found["url"]):
         # Widgets of recent comments write the path into their pages as a link.
         raise Refused("Comments can not be kept for a page with this address")
@@ -265,7 +266,7 @@ def _post(found: Found, request: RawRequest, site: Site) -> "Post":
         ua=found["ua"],
         parent=parent,
         at=at,
-        captcha=captcha_token(found, site.accounts.captcha),
+        captcha=captcha_token(found, context.settings),
     )
     return Post(draft, request.dialect)
 

@@ -19,6 +19,7 @@ from ..errors import WrongMethod
 from ..http.csrf import CSRF_HEADER
 from ..http.envelope import NO_ENVELOPE
 from ..http.response import JSON_TYPE
+from .context import ParseContext
 from .dialects import Dialect, Refusals
 from .endpoint import Row, asking
 from .fields import Field, Fields, ListOf, Paths, Words
@@ -57,21 +58,21 @@ NOUNS = {
 _ID = "/{id}"
 
 
-def described(site: Site, version: str) -> Schema:
+def described(context: ParseContext, version: str) -> Schema:
     """The whole description."""
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": site.settings.title,
+            "title": context.settings.title,
             "version": version,
             "description": "Read counts and comments, by the API of the Waline comment server.",
         },
         "servers": [{"url": "."}],
-        "tags": [*_tags(site)],
-        "paths": dict(_paths(site)),
+        "tags": [*_tags(context)],
+        "paths": dict(_paths(context)),
         "components": {
             "schemas": {name: {**schema} for name, schema in SCHEMAS.items()},
-            "responses": dict(_refusals(site)),
+            "responses": dict(_refusals(context)),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "page": {"type": "apiKey", "in": "cookie", "name": "footfall"},
@@ -80,25 +81,25 @@ def described(site: Site, version: str) -> Schema:
     }
 
 
-def _tags(site: Site) -> Iterator[Schema]:
+def _tags(context: ParseContext) -> Iterator[Schema]:
     for name, text in NOUNS.items():
         yield {"name": name, "description": text}
     for name in dict.fromkeys(
-        prefix.name for prefix in operations(site.settings.compat) if prefix.name
+        prefix.name for prefix in operations(context.settings.compat) if prefix.name
     ):
         yield {"name": name}
 
 
-def _paths(site: Site) -> Iterator[tuple[str, Schema]]:
-    for prefix, paths in operations(site.settings.compat).items():
+def _paths(context: ParseContext) -> Iterator[tuple[str, Schema]]:
+    for prefix, paths in operations(context.settings.compat).items():
         for path, methods in paths.items():
             rows = [row for same in methods.values() for row in same if _is_described(row, prefix)]
             if rows:
                 url = f"{prefix.path}{rows[0].template}"
-                yield url, _methods(site, prefix, rows, with_id=False)
+                yield url, _methods(context, prefix, rows, with_id=False)
             named = [row for row in rows if any(_id(shape) for shape in row.fields.shapes)]
             if named and prefix.longer:
-                yield f"{prefix.path}{path}{_ID}", _methods(site, prefix, named, with_id=True)
+                yield f"{prefix.path}{path}{_ID}", _methods(context, prefix, named, with_id=True)
 
 
 def _is_described(row: Row, prefix: Prefix) -> bool:
@@ -110,17 +111,21 @@ def _id(shape: Fields | ListOf) -> str:
     return shape.id if isinstance(shape, Fields) else ""
 
 
-def _methods(site: Site, prefix: Prefix, rows: Sequence[Row], *, with_id: bool) -> Schema:
+def _methods(
+    context: ParseContext, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
+) -> Schema:
     by_method: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_method[row.method.lower()].append(row)
     return {
-        method: _operation(site, prefix, same, with_id=with_id)
+        method: _operation(context, prefix, same, with_id=with_id)
         for method, same in by_method.items()
     }
 
 
-def _operation(site: Site, prefix: Prefix, rows: Sequence[Row], *, with_id: bool) -> Schema:
+def _operation(
+    context: ParseContext, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
+) -> Schema:
     """Of the rows of one method; with several, the query's `type` selects one."""
     whos = [each for row in rows for each in asking(row)]
     words = [*prefix.path.split("/"), rows[0].route, "id" if with_id else ""]
@@ -132,13 +137,13 @@ def _operation(site: Site, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
         "tags": [prefix.name or rows[0].path.split("/")[1].partition(".")[0]],
         "x-who": "; or ".join(dict.fromkeys(each.name for each in whos)),
         "security": [{}, *tokens] if {ANYBODY, COMMENTER}.intersection(whos) else tokens,
-        "parameters": [*_parameters(site, prefix, rows, with_id=with_id)],
+        "parameters": [*_parameters(context, prefix, rows, with_id=with_id)],
         "responses": _responses(rows, dialect),
     }
     if rows[0].is_upload:
         schema = {"type": "string", "format": "binary"}
         operation["requestBody"] = {"content": {"application/octet-stream": {"schema": schema}}}
-    elif bodies := [*_bodies(site, rows, with_id=with_id)]:
+    elif bodies := [*_bodies(context, rows, with_id=with_id)]:
         operation["requestBody"] = _body(bodies)
     return operation
 
@@ -157,7 +162,7 @@ def _is_in_query(row: Row, shape: Fields) -> bool:
 
 
 def _parameters(
-    site: Site, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
+    context: ParseContext, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
 ) -> Iterator[Schema]:
     if with_id:
         (doc, *_) = [_id(shape) for _, shape in _shapes(rows, with_id=True)]
@@ -183,36 +188,38 @@ def _parameters(
                 seen[each.name] = (first, number + each.is_required)
     for field, number in seen.values():
         place = "path" if field.name in variables else "query"
-        yield _parameter(site, field, place, is_required=number == len(shapes))
+        yield _parameter(context, field, place, is_required=number == len(shapes))
 
 
-def _parameter(site: Site, field: Field, place: str, *, is_required: bool) -> Schema:
+def _parameter(context: ParseContext, field: Field, place: str, *, is_required: bool) -> Schema:
     found: Schema = {"name": field.name, "in": place, "description": field.doc}
     if is_required or place == "path":
         found["required"] = True
     if isinstance(field, Paths | Words):
         found |= {"style": "form", "explode": isinstance(field, Paths)}
-    return {**found, "schema": field.schema(site)}
+    return {**found, "schema": field.schema(context)}
 
 
-def _bodies(site: Site, rows: Sequence[Row], *, with_id: bool) -> Iterator[Schema]:
+def _bodies(context: ParseContext, rows: Sequence[Row], *, with_id: bool) -> Iterator[Schema]:
     for row, shape in _shapes(rows, with_id=with_id):
         if row.method == "GET":
             continue
         if isinstance(shape, ListOf):
-            items = _object(site, shape.object.fields)
+            items = _object(context, shape.object.fields)
             yield {"type": "array", "items": items, "minItems": 1, "maxItems": shape.most}
         elif not _is_in_query(row, shape):
             fields = [each for each in shape.fields if each.name not in row.variables]
             if fields:
-                yield _object(site, fields)
+                yield _object(context, fields)
 
 
-def _object(site: Site, fields: Sequence[Field]) -> Schema:
-    read = [each for each in fields if each.is_read is None or each.is_read(site)]
+def _object(context: ParseContext, fields: Sequence[Field]) -> Schema:
+    read = [each for each in fields if each.is_read is None or each.is_read(context)]
     found: Schema = {
         "type": "object",
-        "properties": {each.name: {**each.schema(site), "description": each.doc} for each in read},
+        "properties": {
+            each.name: {**each.schema(context), "description": each.doc} for each in read
+        },
     }
     needed = [each.name for each in read if each.is_required]
     return {**found, "required": needed} if needed else found
@@ -267,9 +274,9 @@ def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
     return envelope.schema(answer.data) if answer.type == JSON_TYPE else answer.data
 
 
-def _refusals(site: Site) -> Iterator[tuple[str, Schema]]:
+def _refusals(context: ParseContext) -> Iterator[tuple[str, Schema]]:
     """By name, all that the dialects tell of errors."""
-    for prefix in operations(site.settings.compat):
+    for prefix in operations(context.settings.compat):
         refusals = prefix.dialect.refusals
         for status, name in _names(refusals):
             body = refusals.described[status]
@@ -286,17 +293,17 @@ def _names(refusals: Refusals) -> Iterator[tuple[int, str]]:
 class Description:
     """The description as an ASGI application; it is made for the first who asks."""
 
-    def __init__(self, site: Site, version: str) -> None:
-        self._site = site
+    def __init__(self, context: ParseContext, version: str) -> None:
+        self._context = context
         self._version = version
 
     @cached_property
     def _body(self) -> bytes:
-        return orjson.dumps(described(self._site, self._version))
+        return orjson.dumps(described(self._context, self._version))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send_file(scope, send, self._body, TYPES[".json"], b"no-cache")
 
 
 def description_route(site: Site, version: str) -> BaseRoute:
-    return Route("/openapi.json", Page(Description(site, version), "static"))
+    return Route("/openapi.json", Page(Description(ParseContext.of(site), version), "static"))

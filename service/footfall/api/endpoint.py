@@ -13,6 +13,7 @@ from starlette.routing import compile_path
 from starlette.types import Message, Receive, Scope, Send
 
 from ..counting.clients import NOBODY
+from ..domain.rules import AccountRules
 from ..domain.site import Site
 from ..errors import NotFound, TooLong, Unreadable, WrongMethod
 from ..http import cors
@@ -35,6 +36,7 @@ from ..http.response import (
 from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller, Viewer
 from .answers import Answer, Streamed
+from .context import ParseContext
 from .dialects import Dialect, usual
 from .fast import FastRequest, answered, client_of
 from .fields import Reader
@@ -78,15 +80,21 @@ class Row:
     fast: Callable[[Site, Any], FastRequest | None] | None = None
     prefixes: Sequence[Prefix] = WALINE_PREFIXES
 
-    def parse(self, request: RawRequest, site: Site, viewer: Viewer = PUBLIC) -> Any:
+    def parse(
+        self,
+        request: RawRequest,
+        context: ParseContext,
+        rules: AccountRules,
+        viewer: Viewer = PUBLIC,
+    ) -> Any:
         """What `run` gets. Raises BadRequest, FieldTooLong, and what says that this viewer may not
         ask: nothing is parsed for whom it is not."""
-        shape, rules = self.fields.shape_of(request), site.accounts.rules
+        shape = self.fields.shape_of(request)
         who = shape.who or self.who
         if who.is_first:
             who.require(viewer, rules)
-            return shape(request, site)
-        parsed = shape(request, site)
+            return shape(request, context)
+        parsed = shape(request, context)
         who.require(viewer, rules)
         return parsed
 
@@ -149,6 +157,7 @@ class Resource:
     ) -> None:
         self._rows = rows
         self._site = site
+        self._context = ParseContext.of(site)
         self._policy = policy
         self._dialect = dialect
         self._instead = instead
@@ -200,7 +209,7 @@ class Resource:
         variables = scope.get("path_params", {})
         id = str(query.get("id") or variables.get("id", "")).removesuffix(".html")
         asked = RawRequest(query, dialect, body, id, headers, variables)
-        parsed = row.parse(asked, self._site, viewer)
+        parsed = row.parse(asked, self._context, self._site.accounts.rules, viewer)
         if method == "HEAD" and row.is_unsafe:
             return Response(200, b"", type=row.answer.type, stream=_unknown())
         asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")

@@ -14,6 +14,7 @@ from ..http.connection import FirstLines
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.response import Headers, Reply, Response, failed
 from ..telemetry.metrics import Route
+from .context import ParseContext
 from .dialects import Dialect
 from .endpoint import Row, reply_of, whole
 from .fast import FastRequest
@@ -64,6 +65,7 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
 
     def __init__(self, site: Site, *, is_on: bool = True) -> None:
         self._site = site
+        self._context = ParseContext.of(site)
         self._paths = FastPaths(site.settings.compat) if is_on else None
         self._operations: dict[tuple[int, int], FastOperation] = {}
         self._bytes = 0
@@ -98,7 +100,7 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
         # A POST without a body has its query's fields.
         fields = parse_json(body) if body else values if method == b"POST" else {}
         request = RawRequest(values, dialect, fields, variables=variables)
-        parsed = row.parse(request, self._site)
+        parsed = row.parse(request, self._context, self._site.accounts.rules)
         fast = row.fast_request(self._site, parsed)
         if fast is None:
             return None

@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ..domain.site import Site
+from ..config import SiteSettings
 from ..errors import BadRequest
 from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, Values
+from .context import ParseContext
 from .who import Who
 
 Source = Literal["query", "body", "either"]
@@ -20,28 +21,28 @@ Schema = dict[str, Any]
 Found = Mapping[str, Any]
 
 
-class FromSite(NamedTuple):
+class FromSettings(NamedTuple):
     """A bound, or the words of a choice, that a setting of the site says."""
 
     setting: str
-    of: Callable[[Site], Any]
+    of: Callable[[SiteSettings], Any]
 
 
-COMMENT_LENGTH = FromSite("COMMENT_LENGTH", lambda site: site.comments.rules.comment_length)
-COUNTER_TYPES = FromSite("COUNTER_TYPES", lambda site: site.counting.types)
+COMMENT_LENGTH = FromSettings("COMMENT_LENGTH", lambda settings: settings.comment_length)
+COUNTER_TYPES = FromSettings("COUNTER_TYPES", lambda settings: settings.known_counter_types)
 
 
-def of_site(value: Any, site: Site) -> Any:
-    return value.of(site) if isinstance(value, FromSite) else value
+def of_settings(value: Any, context: ParseContext) -> Any:
+    return value.of(context.settings) if isinstance(value, FromSettings) else value
 
 
 def _shown(value: Any) -> str:
     """A bound in a document."""
-    return f"`{value.setting}`" if isinstance(value, FromSite) else f"{value:,}"
+    return f"`{value.setting}`" if isinstance(value, FromSettings) else f"{value:,}"
 
 
-def _words(allowed: Collection[str] | FromSite) -> str:
-    if isinstance(allowed, FromSite):
+def _words(allowed: Collection[str] | FromSettings) -> str:
+    if isinstance(allowed, FromSettings):
         return _shown(allowed)
     return ", ".join(f"`{word}`" for word in allowed)
 
@@ -56,16 +57,16 @@ class Field:
     name: str
     doc: str
     required: str = field(default="", kw_only=True)
-    is_read: Callable[[Site], bool] | None = field(default=None, kw_only=True)
+    is_read: Callable[[ParseContext], bool] | None = field(default=None, kw_only=True)
 
     @property
     def is_required(self) -> bool:
         return bool(self.required)
 
-    def read(self, form: Form, site: Site) -> Any:
+    def read(self, form: Form, context: ParseContext) -> Any:
         raise NotImplementedError
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         raise NotImplementedError
 
     def bounds(self) -> str:
@@ -80,21 +81,21 @@ class Text(Field):
     `least` is told alone: a `check` judges it, in words of its own.
     """
 
-    limit: int | FromSite
+    limit: int | FromSettings
     default: str | None = ""
-    check: Callable[[str, Site], str] | None = None
+    check: Callable[[str, ParseContext], str] | None = None
     least: int = 0
 
-    def read(self, form: Form, site: Site) -> str | None:
-        limit = of_site(self.limit, site)
+    def read(self, form: Form, context: ParseContext) -> str | None:
+        limit = of_settings(self.limit, context)
         value = form.text(self.name, limit, required=self.required)
-        if value and self.check and (words := self.check(value, site)):
+        if value and self.check and (words := self.check(value, context)):
             form.wrong(self.name, words)
         return self.default if value is None else value
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         least = {"minLength": max(self.least, 1)} if self.required else {}
-        return {"type": "string", **least, "maxLength": of_site(self.limit, site)}
+        return {"type": "string", **least, "maxLength": of_settings(self.limit, context)}
 
     def bounds(self) -> str:
         most = f"{_shown(self.limit)} characters"
@@ -105,12 +106,12 @@ class Text(Field):
 class PagePath(Text):
     """The page, by the path by which it is counted."""
 
-    limit: int | FromSite = MAX_PATH
+    limit: int | FromSettings = MAX_PATH
 
-    def read(self, form: Form, site: Site) -> str | None:
+    def read(self, form: Form, context: ParseContext) -> str | None:
         # A class with slots is made anew by its decorator, which super() does not know.
-        path = Text.read(self, form, site)
-        return site.pages.of(path) if path else path
+        path = Text.read(self, form, context)
+        return context.page_of(path) if path else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +121,10 @@ class Integer(Field):
     default: int
     most: int
 
-    def read(self, form: Form, site: Site) -> int:
+    def read(self, form: Form, context: ParseContext) -> int:
         return form.integer(self.name, self.default, self.most)
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         default = {"default": self.default} if self.default else {}
         return {"type": "integer", "minimum": 1, "maximum": self.most, **default}
 
@@ -142,10 +143,10 @@ class Count(Field):
     def is_required(self) -> bool:
         return True
 
-    def read(self, form: Form, site: Site) -> int:
+    def read(self, form: Form, context: ParseContext) -> int:
         return form.count(self.name, self.most)
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         return {"type": "integer", "minimum": 0, "maximum": self.most}
 
     def bounds(self) -> str:
@@ -157,16 +158,16 @@ class Choice(Field):
     """One of these words; blank means the default, but if `is_word` it is refused."""
 
     default: str
-    allowed: Collection[str] | FromSite
+    allowed: Collection[str] | FromSettings
     is_word: bool = False
 
-    def read(self, form: Form, site: Site) -> str:
+    def read(self, form: Form, context: ParseContext) -> str:
         choose = form.word if self.is_word else form.choice
-        return choose(self.name, self.default, of_site(self.allowed, site))
+        return choose(self.name, self.default, of_settings(self.allowed, context))
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         default = {"default": self.default} if self.default else {}
-        return {"type": "string", "enum": [*of_site(self.allowed, site)], **default}
+        return {"type": "string", "enum": [*of_settings(self.allowed, context)], **default}
 
     def bounds(self) -> str:
         words = _words(self.allowed)
@@ -178,13 +179,13 @@ class Words(Field):
     """Some of these words, between commas or in a list."""
 
     default: str
-    allowed: Collection[str] | FromSite
+    allowed: Collection[str] | FromSettings
 
-    def read(self, form: Form, site: Site) -> list[str]:
-        return form.words(self.name, self.default, of_site(self.allowed, site))
+    def read(self, form: Form, context: ParseContext) -> list[str]:
+        return form.words(self.name, self.default, of_settings(self.allowed, context))
 
-    def schema(self, site: Site) -> Schema:
-        allowed = [*of_site(self.allowed, site)]
+    def schema(self, context: ParseContext) -> Schema:
+        allowed = [*of_settings(self.allowed, context)]
         words = {"type": "string", "enum": allowed}
         return {"type": "array", "items": words, "minItems": 1, "maxItems": len(allowed)}
 
@@ -196,12 +197,12 @@ class Words(Field):
 class Paths(Field):
     """Names of pages; None if none was sent."""
 
-    def read(self, form: Form, site: Site) -> list[str] | None:
+    def read(self, form: Form, context: ParseContext) -> list[str] | None:
         if form.value(self.name) is None:
             return None
-        return [*map(site.pages.of, form.paths(self.name))]
+        return [*map(context.page_of, form.paths(self.name))]
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         path = {"type": "string", "maxLength": MAX_PATH}
         return {"type": "array", "items": path, "maxItems": MAX_PATHS}
 
@@ -221,12 +222,12 @@ class Texts(Field):
     def is_required(self) -> bool:
         return True
 
-    def read(self, form: Form, site: Site) -> tuple[str, ...]:
+    def read(self, form: Form, context: ParseContext) -> tuple[str, ...]:
         value = form.value(self.name)
         self.judge(value)
         return tuple(value)
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         text = {"type": "string", "maxLength": self.limit}
         return {"type": "array", "items": text, "maxItems": self.most}
 
@@ -238,13 +239,13 @@ class Texts(Field):
 class Flag(Field):
     """True or false, which many clients write as 1 or 0; None if it was not sent."""
 
-    def read(self, form: Form, site: Site) -> bool | None:
+    def read(self, form: Form, context: ParseContext) -> bool | None:
         value = form.value(self.name)
         if value not in (None, 0, 1):
             form.wrong(self.name, f"{self.name} need true or false")
         return None if value is None else bool(value)
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         return {"enum": [True, False, 1, 0]}
 
     def bounds(self) -> str:
@@ -258,10 +259,10 @@ class Given(Field):
     of: Mapping[str, Any]
     said: str
 
-    def read(self, form: Form, site: Site) -> Any:
+    def read(self, form: Form, context: ParseContext) -> Any:
         return form.value(self.name)
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         return {**self.of}
 
     def bounds(self) -> str:
@@ -282,7 +283,7 @@ class Fields:
     same as for the operation's other shapes.
     """
 
-    make: Callable[[Found, RawRequest, Site], Any]
+    make: Callable[[Found, RawRequest, ParseContext], Any]
     fields: Sequence[Field] = ()
     source: Source = "body"
     who: Who | None = None
@@ -300,21 +301,21 @@ class Fields:
     def shape_of(self, request: RawRequest) -> "Fields":
         return self
 
-    def __call__(self, request: RawRequest, site: Site) -> Any:
+    def __call__(self, request: RawRequest, context: ParseContext) -> Any:
         """Raises BadRequest and FieldTooLong."""
         if self.before:
             self.before(request)
-        return self.make(self.read(self._values(request), site), request, site)
+        return self.make(self.read(self._values(request), context), request, context)
 
-    def read(self, values: Values, site: Site) -> Found:
+    def read(self, values: Values, context: ParseContext) -> Found:
         """Name -> value of each field. Raises BadRequest and FieldTooLong."""
         if not self.fields:
             return {}
         form = Form(values, is_readers=self.is_readers)
         found = {
-            each.name: each.read(form, site)
+            each.name: each.read(form, context)
             for each in self.fields
-            if each.is_read is None or each.is_read(site)
+            if each.is_read is None or each.is_read(context)
         }
         if self.check:
             self.check(form, found)
@@ -332,8 +333,8 @@ class Fields:
 class Deferred(Fields):
     """Fields that the operation judges by `read`, since which ones count depends on who asks."""
 
-    def __call__(self, request: RawRequest, site: Site) -> Any:
-        return self.make({}, request, site)
+    def __call__(self, request: RawRequest, context: ParseContext) -> Any:
+        return self.make({}, request, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +345,7 @@ class ListOf:
     `<index>.<field>`.
     """
 
-    make: Callable[[Sequence[Found], RawRequest, Site], Any]
+    make: Callable[[Sequence[Found], RawRequest, ParseContext], Any]
     object: Fields
     name: str
     each: str
@@ -355,7 +356,7 @@ class ListOf:
     def when(request: RawRequest) -> bool:
         return isinstance(request.body, list)
 
-    def __call__(self, request: RawRequest, site: Site) -> Any:
+    def __call__(self, request: RawRequest, context: ParseContext) -> Any:
         if not 0 < len(request.body) <= self.most:
             raise BadRequest({self.name: f"{self.name} need a list of 1 to {self.most}"})
         found = []
@@ -363,11 +364,11 @@ class ListOf:
             if not isinstance(values, Mapping):
                 raise BadRequest({str(i): f"each {self.each} need an object"})
             try:
-                found.append(self.object.read(values, site))
+                found.append(self.object.read(values, context))
             except BadRequest as error:
                 named = {f"{i}.{name}": text for name, text in error.fields.items()}
                 raise BadRequest(named) from None
-        return self.make(found, request, site)
+        return self.make(found, request, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,8 +377,8 @@ class Shapes:
 
     shapes: Sequence[Fields | ListOf]
 
-    def __call__(self, request: RawRequest, site: Site) -> Any:
-        return self.shape_of(request)(request, site)
+    def __call__(self, request: RawRequest, context: ParseContext) -> Any:
+        return self.shape_of(request)(request, context)
 
     def shape_of(self, request: RawRequest) -> Fields | ListOf:
         for shape in self.shapes:
@@ -403,7 +404,7 @@ def described(
         yield each.name, "path" if each.name in variables else place, each.doc, bounds
 
 
-def _nothing(found: Found, request: RawRequest, site: Site) -> None:
+def _nothing(found: Found, request: RawRequest, context: ParseContext) -> None:
     """Who asks is all that it depends on."""
 
 

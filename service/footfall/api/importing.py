@@ -20,6 +20,7 @@ from ..errors import BadRequest
 from ..http.params import RawRequest
 from ..http.response import Response, failed
 from ..model import Caller
+from .context import ParseContext
 from .dialects import Dialect
 from .fields import Choice, Fields, Found
 
@@ -36,7 +37,7 @@ class Upload:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Upload":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Upload":
         return cls(request.body, found["counters"], found["dry"] == "true", request.dialect)
 
 

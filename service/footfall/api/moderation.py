@@ -12,6 +12,7 @@ from ..http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest
 from ..markup import safe_nick
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
+from .context import ParseContext
 from .fields import (
     COMMENT_LENGTH,
     Choice,
@@ -49,7 +50,7 @@ class Edit:
     seen: bulk.Seen = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Edit":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Edit":
         like, name, ids = found.get("like"), found.get("undo"), _ids(request)
         return cls(request.id, like, request.fields, ids, name, _seen(request, ids))
 
@@ -116,7 +117,9 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     if parsed.like is not None:
         changed = await comments.like(site, parsed.id, 1 if parsed.like else -1, caller)
     else:
-        wanted = _wanted(parsed.fields, site, is_moderator=caller.viewer.is_administrator)
+        wanted = _wanted(
+            parsed.fields, ParseContext.of(site), is_moderator=caller.viewer.is_administrator
+        )
         changed = await moderation.edit(site, parsed.id, wanted, caller)
     if changed is None:
         return ""
@@ -144,7 +147,7 @@ def _seen(request: RawRequest, ids: tuple[str, ...] | None) -> bulk.Seen:
 
 async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> object:
     fields = {name: value for name, value in parsed.fields.items() if name not in ("ids", "seen")}
-    wanted = _wanted(fields, site, is_moderator=True)
+    wanted = _wanted(fields, ParseContext.of(site), is_moderator=True)
     edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
     if edits:
         _require_one(ids, fields, edits)
@@ -173,13 +176,13 @@ async def _undo(site: Site, name: str, caller: Caller) -> object:
     return {"results": outcome.results, **({"undo": outcome.undo} if outcome.undo else {})}
 
 
-def _wanted(fields: Values, site: Site, *, is_moderator: bool) -> moderation.Edit:
+def _wanted(fields: Values, context: ParseContext, *, is_moderator: bool) -> moderation.Edit:
     """Raises BadRequest and FieldTooLong. Fields that nobody may change are left alone."""
     if isinstance(fields.get("comment"), dict):
         # Client 2.14 sends its whole form as the comment.
         fields = fields["comment"]
     wanted = Fields(Edit.of, _OF_MODERATOR if is_moderator else _OF_AUTHOR, is_readers=True)
-    found = wanted.read(fields, site)
+    found = wanted.read(fields, context)
     if not is_moderator:
         return moderation.Edit(found["comment"])
     names = [found[name] for name in ("nick", "mail", "link")]
@@ -206,7 +209,7 @@ class Delete:
     seen: bulk.Seen
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Delete":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Delete":
         ids = found.get("ids")
         return cls(request.id, ids, _seen(request, ids))
 

@@ -20,6 +20,7 @@ from ..http.response import Headers, Response
 from ..model import Caller
 from ..outside.targets import Targets, origin_of
 from .answers import Answer
+from .context import ParseContext
 from .fields import Fields, Found, Text
 from .flow_cookie import cookie, kept
 from .session import PROOF, proof_of
@@ -54,18 +55,18 @@ class Step:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Step":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Step":
         return cls(
             found["type"],
             found["redirect"],
             found["flow"] or found["state"],
             _answer(found),
-            kept(site.accounts.providers.targets, request.headers),
+            kept(context.providers.targets, request.headers),
             b"text/html" in request.headers.get(b"accept", b""),
         )
 
     @classmethod
-    def of_addition(cls, found: Found, request: RawRequest, site: Site) -> "Step":
+    def of_addition(cls, found: Found, request: RawRequest, context: ParseContext) -> "Step":
         return cls(found["type"], found["redirect"], "", {}, proof=proof_of(found))
 
 

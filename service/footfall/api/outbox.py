@@ -7,6 +7,7 @@ from ..domain.site import Site
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, RawRequest
 from ..model import Caller, iso
+from .context import ParseContext
 from .fields import Fields, Found, Text, Texts
 
 MAX_SHOWN = 100
@@ -33,7 +34,7 @@ class Entries:
     ids: tuple[str, ...]
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Entries":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Entries":
         return cls(found["ids"])
 
 
@@ -69,12 +70,12 @@ async def drop(site: Site, parsed: Entries, caller: Caller) -> object:
     return {"count": await site.notifications.outbox.drop(parsed.ids)}
 
 
-def _reader(found: Found, request: RawRequest, site: Site) -> str:
+def _reader(found: Found, request: RawRequest, context: ParseContext) -> str:
     to: str = found["to"]
     return to
 
 
-def _judge_mail(to: str, site: Site) -> str:
+def _judge_mail(to: str, context: ParseContext) -> str:
     return "" if is_mail(to) else "to need an email under your options"
 
 

@@ -11,6 +11,7 @@ from ..domain.site import Site
 from ..errors import BadRequest
 from ..http.params import MAX_ID, RawRequest
 from ..model import STATUSES, Caller, Status
+from .context import ParseContext
 from .fields import Choice, Fields, Found, Shapes, Text, Texts
 from .owner_queue import KEYWORD, STATUS, statuses_of
 from .who import MODERATOR
@@ -29,7 +30,7 @@ class Bulk:
     only: Status | None
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Bulk":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Bulk":
         status = found["status"]
         targets: Targets = found.get("ids") or Matching(
             Wanted(statuses_of(status), found.get("keyword", "")), found.get("newest", "")
@@ -74,7 +75,7 @@ async def bulk(site: Site, parsed: Bulk, caller: Caller) -> object:
     )
 
 
-def _name(found: Found, request: RawRequest, site: Site) -> str:
+def _name(found: Found, request: RawRequest, context: ParseContext) -> str:
     name: str = found["name"]
     return name
 

@@ -8,6 +8,7 @@ from ..domain.queue import Wanted
 from ..domain.site import Site
 from ..http.params import RawRequest
 from ..model import Caller, Comment
+from .context import ParseContext
 from .fields import Fields, Found
 from .owner_queue import KEYWORD, STATUS, statuses_of
 
@@ -20,7 +21,7 @@ class Groups:
     wanted: Wanted
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Groups":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Groups":
         return cls(Wanted(statuses_of(found["status"]), found["keyword"]))
 
 

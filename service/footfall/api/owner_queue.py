@@ -15,6 +15,7 @@ from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
+from .context import ParseContext
 from .dialects import Dialect
 from .fields import Choice, Fields, Found, Integer, Shapes, Text
 from .queue import MAX_WORDS, SEARCH_TOKENS
@@ -36,7 +37,7 @@ class List:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "List":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
         ids = tuple(found["ids"].split(",")) if found.get("ids") else ()
         return cls(
             Wanted(statuses_of(found.get("status", "")), found.get("keyword", "")),
@@ -52,7 +53,7 @@ def statuses_of(status: str) -> tuple[Status, ...]:
     return (cast(Status, status),) if status else STATUSES
 
 
-def _judge_ids(ids: str, site: Site) -> str:
+def _judge_ids(ids: str, context: ParseContext) -> str:
     is_short = ids.count(",") < MAX_NAMED
     return "" if is_short else f"ids should be at most {MAX_NAMED} ids of comments"
 
@@ -124,7 +125,7 @@ class News:
     statuses: tuple[Status, ...]
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "News":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "News":
         return cls(statuses_of(found["status"]))
 
 

@@ -10,6 +10,7 @@ from ..http.params import MAX_ID, MAX_UA, RawRequest
 from ..model import Caller
 from ..render.view import View
 from .comments import NO_TEXT
+from .context import ParseContext
 from .dialects import Dialect
 from .fields import COMMENT_LENGTH, Fields, Found, Text
 
@@ -24,7 +25,7 @@ class Reply:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Reply":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Reply":
         return cls(found["pid"], found["comment"], found["ua"], request.dialect)
 
 
@@ -45,7 +46,7 @@ async def reply(site: Site, parsed: Reply, caller: Caller) -> object:
     return {"reply": Fragment(*view.elsewhere([stored], live)), **outcome._asdict()}
 
 
-def _text(found: Found, request: RawRequest, site: Site) -> str:
+def _text(found: Found, request: RawRequest, context: ParseContext) -> str:
     text: str = found["comment"]
     return text
 

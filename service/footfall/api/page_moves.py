@@ -9,6 +9,7 @@ from ..domain.site import Site
 from ..errors import BadRequest
 from ..http.params import MAX_PATH, RawRequest
 from ..model import Caller
+from .context import ParseContext
 from .fields import Fields, Flag, Found, Text
 
 # A request waits so long for the end of its move: most have ended by then.
@@ -24,8 +25,8 @@ class Move:
     is_meant: bool
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Move":
-        return cls(found["path"], site.pages.of(found["to"]), bool(found["meant"]))
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Move":
+        return cls(found["path"], context.page_of(found["to"]), bool(found["meant"]))
 
 
 MOVE = Fields(

@@ -13,6 +13,7 @@ from ..domain.site import Site
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
+from .context import ParseContext
 from .dialects import Dialect
 from .fields import Choice, Fields, Found, Integer, Shapes, Text
 from .who import READER
@@ -40,7 +41,7 @@ class Queue:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Queue":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Queue":
         status = cast(Status, found["status"])
         return cls(
             (status,) if status else STATUSES,

@@ -18,6 +18,7 @@ from ..http.params import MAX_RECENT, RawRequest
 from ..http.response import Reply
 from ..model import PUBLIC, Caller, Viewer
 from ..render.view import View
+from .context import ParseContext
 from .dialects import Dialect
 from .fast import FastRequest
 from .fields import Fields, Found, Integer
@@ -33,7 +34,7 @@ class Recent(NamedTuple):
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Recent":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Recent":
         return cls(found["count"], request.dialect)
 
 

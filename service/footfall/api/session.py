@@ -15,6 +15,7 @@ from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Account, Caller, Credentials, Session, Viewer
 from ..render.view import DisplayOptions
 from .answers import Answer, NewSession
+from .context import ParseContext
 from .fields import ONLY_TRUE, Fields, Found, Given, Shapes, Text
 from .flow_cookie import kept
 from .who import ANYBODY
@@ -86,9 +87,9 @@ class LogIn:
     is_handed: bool = False
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "LogIn":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "LogIn":
         ticket = found["ticket"]
-        proof = kept(site.accounts.providers.targets, request.headers) if ticket else ""
+        proof = kept(context.providers.targets, request.headers) if ticket else ""
         return cls(
             found["email"],
             found["password"],
@@ -151,7 +152,7 @@ class SecondFactor:
     device: str = ""
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "SecondFactor":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "SecondFactor":
         return cls(found.get("email", ""), device_cookie(request.headers))
 
 
@@ -193,11 +194,11 @@ class NewSecondFactor:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "NewSecondFactor":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "NewSecondFactor":
         return cls(found["secret"], found["code"], proof_of(found))
 
 
-def _judge_code(code: str, site: Site) -> str:
+def _judge_code(code: str, context: ParseContext) -> str:
     return "" if len(code) == CODE_CHARACTERS else "code should be length under your options"
 
 
@@ -255,7 +256,7 @@ def _session(session: Session, viewer: Viewer) -> dict[str, object]:
     }
 
 
-def _id(found: Found, request: RawRequest, site: Site) -> str:
+def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
     return request.id[:MAX_ID]
 
 

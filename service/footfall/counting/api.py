@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from ..api.context import ParseContext
 from ..api.dialects import Dialect
 from ..api.fast import Answering, CounterChange, CounterRead, FastRequest, answered, client_of
 from ..api.fields import (
@@ -47,7 +48,7 @@ class Read:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Read":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Read":
         paths = found["paths"] if "paths" in found else found["path"]
         return cls(paths, found["type"], request.dialect)
 
@@ -112,11 +113,13 @@ class Change:
     webdriver: bool = False
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Change":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Change":
         return cls([_change(found)], False, request.dialect, *_asides(found))
 
     @classmethod
-    def of_list(cls, found: Sequence[Found], request: RawRequest, site: Site) -> "Change":
+    def of_list(
+        cls, found: Sequence[Found], request: RawRequest, context: ParseContext
+    ) -> "Change":
         return cls([_change(each) for each in found], True, request.dialect)
 
 
@@ -139,10 +142,10 @@ def _change_reply(types: tuple[str, ...], dialect: Dialect, *, is_list: bool) ->
 class Aside(Field):
     """What a page says besides: no view is lost because something is wrong with it."""
 
-    def read(self, form: Form, site: Site) -> Any:
+    def read(self, form: Form, context: ParseContext) -> Any:
         return form.value(self.name)
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         return {}
 
     def bounds(self) -> str:

@@ -7,6 +7,7 @@ from datetime import date
 from functools import partial
 from io import StringIO
 
+from ..api.context import ParseContext
 from ..api.fields import Choice, Fields, Flag, Found, Integer, PagePath, Text
 from ..domain.site import Site
 from ..errors import BadRequest
@@ -37,9 +38,9 @@ class Series:
     last: int
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Series":
-        last = day_of(found["to"]) or site.statistics.reports.today()
-        first = day_of(found["from"]) or site.statistics.reports.days_before(last, DAYS - 1)
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Series":
+        last = day_of(found["to"]) or context.reports.today()
+        first = day_of(found["from"]) or context.reports.days_before(last, DAYS - 1)
         if first > last:
             raise BadRequest({"from": "from need a day that is not behind to"})
         try:
@@ -56,7 +57,7 @@ def day_of(text: str) -> int:
     return day_number(date.fromisoformat(text)) if text else 0
 
 
-def judge_day(name: str, text: str, site: Site) -> str:
+def judge_day(name: str, text: str, context: ParseContext) -> str:
     try:
         day = date.fromisoformat(text)
         # Other formats are read as well, such as 2026-W48-1.
@@ -157,7 +158,7 @@ class Top:
     count: int
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Top":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Top":
         return cls(found["by"], int(found["days"]), found["count"])
 
 
@@ -211,7 +212,7 @@ class AsPeople:
     is_people: bool
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "AsPeople":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "AsPeople":
         return cls(found["class"], bool(found["as_people"]))
 
 

@@ -18,6 +18,7 @@ from ...errors import BadRequest, WrongMethod
 from ...http.params import MAX_PATH, RawRequest
 from ...http.response import Reply, Response, tagged_by_body
 from ...model import NO_VIEWS, Caller
+from ..context import ParseContext
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest, answered, client_of
 from ..fields import Fields, Found, Given, Text
@@ -53,13 +54,13 @@ class Wanted:
     look: Look = Look()
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Wanted":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Wanted":
         referer = request.headers.get(b"referer", b"").decode("latin-1")
         is_image = found["img"] is not None
         return cls(found["ns"], found["key"], referer, found["callback"], is_image)
 
     @classmethod
-    def as_badge(cls, found: Found, request: RawRequest, site: Site) -> "Wanted":
+    def as_badge(cls, found: Found, request: RawRequest, context: ParseContext) -> "Wanted":
         referer = request.headers.get(b"referer", b"").decode("latin-1")
         return cls(found["ns"], found["key"], referer, look=look_of(found))
 
@@ -68,7 +69,7 @@ class Wanted:
         """Does the Referer say which counter it is?"""
         return not {self.namespace, self.key}.isdisjoint((HOST, PATHNAME))
 
-    def path(self, site: Site) -> str:
+    def path(self, page_of: Callable[[str], str]) -> str:
         """The counter's. Raises BadRequest if the Referer should say it and does not."""
         names = self.namespace, self.key
         if not self.is_of_page:
@@ -78,7 +79,7 @@ class Wanted:
         if not host or len(path) > MAX_PATH:
             field = "key" if self.key in (HOST, PATHNAME) else "ns"
             raise BadRequest({field: f"{field} need a Referer with the page's address"})
-        return site.pages.of(path)
+        return page_of(path)
 
 
 def _page_of(referer: str) -> tuple[str, str]:
@@ -103,7 +104,7 @@ def get(site: Site, parsed: Wanted) -> FastRequest:
 
 
 def info(site: Site, parsed: Wanted) -> FastRequest:
-    return _read(site, parsed, partial(_told, parsed.path(site)))
+    return _read(site, parsed, partial(_told, parsed.path(site.pages.of)))
 
 
 def hit_badge(site: Site, parsed: Wanted) -> FastRequest:
@@ -115,12 +116,12 @@ def get_badge(site: Site, parsed: Wanted) -> FastRequest:
 
 
 def _hit(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
-    change = (parsed.path(site), NO_VIEWS, 1)
+    change = (parsed.path(site.pages.of), NO_VIEWS, 1)
     return CounterChange(site, [change], lambda counts: answer(counts[0]))
 
 
 def _read(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
-    names = site.counting.counters.names([parsed.path(site)], [NO_VIEWS])
+    names = site.counting.counters.names([parsed.path(site.pages.of)], [NO_VIEWS])
     return CounterRead(site, names, lambda counts: answer(counts[0]))
 
 
@@ -170,16 +171,16 @@ def _told(path: str, number: int) -> Mapping[str, object]:
 # Requests.
 
 
-def _judge_name(name: str) -> Callable[[str, Site], str]:
+def _judge_name(name: str) -> Callable[[str, ParseContext], str]:
     words = f"{name} need {LEAST_NAME} to {MAX_NAME} letters, digits, _ . or -"
 
-    def judge(value: str, site: Site) -> str:
+    def judge(value: str, context: ParseContext) -> str:
         return "" if _NAME.fullmatch(value) or value in (HOST, PATHNAME) else words
 
     return judge
 
 
-def _judge_callback(value: str, site: Site) -> str:
+def _judge_callback(value: str, context: ParseContext) -> str:
     return "" if _CALLBACK.fullmatch(value) else "callback need the name of a function"
 
 

@@ -18,6 +18,7 @@ from ...errors import ServiceError
 from ...http.params import MAX_PATH, RawRequest
 from ...http.response import SHARED, Reply, Response, tagged_by_body
 from ...model import NO_VIEWS, Caller
+from ..context import ParseContext
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest, answered, client_of
 from ..fields import Choice, Field, Fields, Found, Integer, Text
@@ -42,7 +43,7 @@ _USER = re.compile("[0-9A-Za-z-]{1,39}")
 # How a badge looks.
 
 
-def _judge_color(name: str, value: str, site: Site) -> str:
+def _judge_color(name: str, value: str, context: ParseContext) -> str:
     return "" if _COLOR.fullmatch(value) else f"{name} need 3 to 20 letters and digits"
 
 
@@ -100,24 +101,24 @@ class Badge:
     is_view: bool = True
 
     @classmethod
-    def own(cls, found: Found, request: RawRequest, site: Site) -> "Badge":
-        page = site.pages.of(f"/{found['page'].lstrip('/')}")
+    def own(cls, found: Found, request: RawRequest, context: ParseContext) -> "Badge":
+        page = context.page_of(f"/{found['page'].lstrip('/')}")
         is_short, is_view = found["abbreviated"] == YES, found["count"] == YES
         return cls(page, look_of(found), found["base"], is_short, is_view)
 
     @classmethod
-    def of_hits(cls, found: Found, request: RawRequest, site: Site) -> "Badge":
-        page = site.pages.of(f"{found['name']}.{found['domain']}/{found['page']}")
+    def of_hits(cls, found: Found, request: RawRequest, context: ParseContext) -> "Badge":
+        page = context.page_of(f"{found['name']}.{found['domain']}/{found['page']}")
         return cls(page, look_of(found), found["extraCount"])
 
     @classmethod
-    def of_seeyoufarm(cls, found: Found, request: RawRequest, site: Site) -> "Badge":
+    def of_seeyoufarm(cls, found: Found, request: RawRequest, context: ParseContext) -> "Badge":
         style = "flat-square" if found["edge_flat"] == YES else "flat"
         look = _look(found["title"], found["count_bg"], found["title_bg"], style)
-        return cls(site.pages.of(found["url"]), look)
+        return cls(context.page_of(found["url"]), look)
 
     @classmethod
-    def of_profile(cls, found: Found, request: RawRequest, site: Site) -> "Badge":
+    def of_profile(cls, found: Found, request: RawRequest, context: ParseContext) -> "Badge":
         is_short = found["abbreviated"] == YES
         return cls(f"ghpvc/{found['username']}", look_of(found), found["base"], is_short)
 
@@ -153,7 +154,7 @@ async def count_for_github(site: Site, parsed: Badge, caller: Caller) -> object:
     return await answered(count(site, asked), client_of(site, caller))
 
 
-def _judge_user(value: str, site: Site) -> str:
+def _judge_user(value: str, context: ParseContext) -> str:
     return "" if _USER.fullmatch(value) else "username need 1 to 39 letters, digits and hyphens"
 
 

@@ -25,6 +25,7 @@ from ...http.envelope import NO_ENVELOPE, Envelope
 from ...http.params import RawRequest
 from ...http.response import SHARED, Response
 from ...model import Caller
+from ..context import ParseContext
 from ..dialects import WALINE, Refusals
 from ..endpoint import Row
 from ..fast import answered, client_of
@@ -42,15 +43,15 @@ SCRIPT = b"text/javascript; charset=utf-8"
 IDENTITY = b"footfall"
 
 
-def _page_in(header: str, request: RawRequest, site: Site) -> str:
+def _page_in(header: str, request: RawRequest, context: ParseContext) -> str:
     """Raises BadRequest."""
     value = request.headers.get(header.encode(), b"").decode(errors="replace")
     field = Address(header, "", required=f"{header} can not be blank")
-    found = Fields(_nothing, (field,)).read({header: value}, site)
+    found = Fields(_nothing, (field,)).read({header: value}, context)
     return str(found[header])
 
 
-def _nothing(found: Found, request: RawRequest, site: Site) -> None:
+def _nothing(found: Found, request: RawRequest, context: ParseContext) -> None:
     """Only its fields are read."""
 
 
@@ -65,15 +66,15 @@ class Called:
     callback: str
 
 
-def _judge_callback(name: str, text: str, site: Site) -> str:
+def _judge_callback(name: str, text: str, context: ParseContext) -> str:
     """The name is written into a script."""
     is_name = _CALLBACK.fullmatch(text)
     return "" if is_name else f"{name} need the name of a function, of letters, digits, _, $ and ."
 
 
 def _callback(name: str) -> Fields:
-    def made(found: Found, request: RawRequest, site: Site) -> Called:
-        return Called(_page_in("referer", request, site), found[name])
+    def made(found: Found, request: RawRequest, context: ParseContext) -> Called:
+        return Called(_page_in("referer", request, context), found[name])
 
     field = Text(
         name,
@@ -107,8 +108,8 @@ def _refused_by_script(error: ServiceError, language: str) -> Response:
 ENVELOPE = Envelope(b'{"success":true,"message":"ok","data":', b"}")
 
 
-def _view(found: Found, request: RawRequest, site: Site) -> View:
-    return View(_page_in("x-bsz-referer", request, site), ENVELOPE.around(FOUR_JSON))
+def _view(found: Found, request: RawRequest, context: ParseContext) -> View:
+    return View(_page_in("x-bsz-referer", request, context), ENVELOPE.around(FOUR_JSON))
 
 
 async def _count(site: Site, parsed: View, caller: Caller) -> object:

@@ -25,6 +25,7 @@ from ...model import Caller, StatisticsPublic
 from ...pages import without_tracking
 from ...statistics.api import DAY_LENGTH, day_of, judge_day
 from ...statistics.calendar import MAX_DAYS, days_between
+from ..context import ParseContext
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest, answered
 from ..fields import Fields, Found, PagePath, Text
@@ -54,7 +55,7 @@ class Hit:
     is_event: bool
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Hit":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Hit":
         referrer, is_event = found["r"], found["e"] not in (None, "", "0", "false")
         is_text = isinstance(referrer, str) and len(referrer) <= MAX_REFERRER
         is_bot = int(found["b"] or 0) >= FIRST_BOT
@@ -62,7 +63,7 @@ class Hit:
         return cls(page, referrer if is_text else "", is_bot, is_event)
 
 
-def _judge_bot(value: str, site: Site) -> str:
+def _judge_bot(value: str, context: ParseContext) -> str:
     number = int(value) if _DIGITS.fullmatch(value) else -1
     is_known = number == BROWSER or FIRST_BOT <= number <= LAST_BOT
     return "" if is_known else f"b need {BROWSER}, or {FIRST_BOT} to {LAST_BOT}"
@@ -111,10 +112,10 @@ class Wanted:
     period: tuple[int, int] | None
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Wanted":
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Wanted":
         sent = without_tracking(found["page"])
-        pages = () if sent == TOTAL else tuple(dict.fromkeys(map(site.pages.of, _spelled(sent))))
-        return cls(pages, _period(found["start"], found["end"], site))
+        pages = () if sent == TOTAL else tuple(dict.fromkeys(map(context.page_of, _spelled(sent))))
+        return cls(pages, _period(found["start"], found["end"], context))
 
 
 def _spelled(page: str) -> Iterator[str]:
@@ -124,10 +125,10 @@ def _spelled(page: str) -> Iterator[str]:
         yield from (each, f"/{bare}", f"/{bare}/" if bare else "/")
 
 
-def _period(start: str, end: str, site: Site) -> tuple[int, int] | None:
+def _period(start: str, end: str, context: ParseContext) -> tuple[int, int] | None:
     if not (start or end):
         return None
-    statistics = site.statistics.reports
+    statistics = context.reports
     last = day_of(end) or statistics.today()
     if start in PERIODS:
         first = statistics.days_before(statistics.today(), PERIODS[start])
@@ -142,8 +143,8 @@ def _period(start: str, end: str, site: Site) -> tuple[int, int] | None:
     return first, last
 
 
-def _judge_start(value: str, site: Site) -> str:
-    if value in PERIODS or not judge_day("start", value, site):
+def _judge_start(value: str, context: ParseContext) -> str:
+    if value in PERIODS or not judge_day("start", value, context):
         return ""
     return f"start need {', '.join(PERIODS)}, or a day such as 2026-11-23"
 

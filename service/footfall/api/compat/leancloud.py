@@ -23,6 +23,7 @@ from ...http.params import MAX_PATH, Form, RawRequest
 from ...http.response import SHARED, Reply, Response, tagged_by_body
 from ...http.translations import translate
 from ...model import Caller, iso, type_of
+from ..context import ParseContext
 from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest
@@ -68,10 +69,10 @@ class Find:
     tells_number: bool
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Find":
-        require_application(request, site)
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Find":
+        require_application(request, context)
         query: Query = found["where"]
-        pages = [site.pages.of(name) for name in query.names]
+        pages = [context.page_of(name) for name in query.names]
         return cls(query, pages, found["limit"], found["count"] == "1")
 
 
@@ -156,36 +157,36 @@ async def refuse_comment(site: Site, parsed: None, caller: Caller) -> object:
 # Requests.
 
 
-def _about_comments(found: Found, request: RawRequest, site: Site) -> None:
-    require_application(request, site)
+def _about_comments(found: Found, request: RawRequest, context: ParseContext) -> None:
+    require_application(request, context)
 
 
-def _judged(found: Found, request: RawRequest, site: Site) -> list[Save | Told]:
-    require_application(request, site)
+def _judged(found: Found, request: RawRequest, context: ParseContext) -> list[Save | Told]:
+    require_application(request, context)
     # An error would keep all that it was raised in for as long as the fast path keeps the request.
     return [
         _told(each, "") if isinstance(each, ServiceError) else each for each in found["requests"]
     ]
 
 
-def _increment(found: Found, request: RawRequest, site: Site) -> Save:
-    require_application(request, site)
-    return _saved_view(found, site)
+def _increment(found: Found, request: RawRequest, context: ParseContext) -> Save:
+    require_application(request, context)
+    return _saved_view(found, context)
 
 
-def _creation(found: Found, request: RawRequest, site: Site) -> Save:
-    require_application(request, site)
-    return _created(found, site)
+def _creation(found: Found, request: RawRequest, context: ParseContext) -> Save:
+    require_application(request, context)
+    return _created(found, context)
 
 
-def _saved_view(found: Found, site: Site) -> Save:
+def _saved_view(found: Found, context: ParseContext) -> Save:
     name = found["objectId"]
-    return Save(name, site.pages.of(name), is_new=False)
+    return Save(name, context.page_of(name), is_new=False)
 
 
-def _created(found: Found, site: Site) -> Save:
+def _created(found: Found, context: ParseContext) -> Save:
     name = found["url"] or found["target"]
-    return Save(name, site.pages.of(name), is_new=True, views=found["time"])
+    return Save(name, context.page_of(name), is_new=True, views=found["time"])
 
 
 def _names_a_page(form: Form, found: Found) -> None:
@@ -229,12 +230,12 @@ _PUT = Fields(
 )
 
 
-def _batched(id: str | None, body: Mapping[str, Any], site: Site) -> Save:
+def _batched(id: str | None, body: Mapping[str, Any], context: ParseContext) -> Save:
     """Raises BadRequest."""
     if id is None:
-        return _created(_CREATE.read(body, site), site)
+        return _created(_CREATE.read(body, context), context)
     _require_time_alone(body)
-    return _saved_view(_PUT.read({**body, "objectId": id}, site), site)
+    return _saved_view(_PUT.read({**body, "objectId": id}, context), context)
 
 
 _COMMENTS = Fields(_about_comments, (), source="query")

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from hashlib import md5
 from typing import Any
 
-from ...domain.site import Site
 from ...errors import BadRequest, ServiceError, Unauthorized, Unreadable
 from ...http.body import parse_json
 from ...http.params import MAX_PATH, Form, RawRequest
+from ..context import ParseContext
 from ..fields import Field, Integer, Schema
 
 # Pages of one query, which are those of a list page.
@@ -54,18 +54,18 @@ def name_of(id: str) -> str:
     return name if len(name) <= MAX_PATH else ""
 
 
-def require_application(request: RawRequest, site: Site) -> None:
+def require_application(request: RawRequest, context: ParseContext) -> None:
     """Raises Unauthorized if the site names an application, or its key, and this is another.
 
     Every reader gets the key with the page: it tells misconfigured pages, and keeps nobody away.
     """
-    id, key = site.settings.leancloud_app_id, site.settings.leancloud_app_key
+    id, key = context.settings.leancloud_app_id, context.settings.leancloud_app_key
     headers = request.headers
     if id and not _are_same(headers.get(b"x-lc-id", b""), id):
         raise Unauthorized("Unauthorized: X-LC-Id is another application's")
     if not key or _are_same(headers.get(b"x-lc-key", b""), key):
         return
-    if not _is_signed(headers.get(b"x-lc-sign", b""), key, site.process.clock()):
+    if not _is_signed(headers.get(b"x-lc-sign", b""), key, context.clock()):
         raise Unauthorized("Unauthorized: X-LC-Key or X-LC-Sign is wrong")
 
 
@@ -96,7 +96,7 @@ class Query:
 class Where(Field):
     """Which objects: JSON as text."""
 
-    def read(self, form: Form, site: Site) -> Query:
+    def read(self, form: Form, context: ParseContext) -> Query:
         value = form.value(self.name)
         if not value or not isinstance(value, str):
             form.wrong(self.name, f"{self.name} can not be blank, and need JSON")
@@ -115,7 +115,7 @@ class Where(Field):
     def is_required(self) -> bool:
         return True
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         return {"type": "string", "minLength": 1}
 
     def bounds(self) -> str:
@@ -142,11 +142,11 @@ def _query_of(where: object) -> Query | None:
 class Limit(Integer):
     """At most so many objects; 0 is none, for who wants to know how many there are."""
 
-    def read(self, form: Form, site: Site) -> int:
-        return 0 if form.value(self.name) == "0" else Integer.read(self, form, site)
+    def read(self, form: Form, context: ParseContext) -> int:
+        return 0 if form.value(self.name) == "0" else Integer.read(self, form, context)
 
-    def schema(self, site: Site) -> Schema:
-        return {**Integer.schema(self, site), "minimum": 0}
+    def schema(self, context: ParseContext) -> Schema:
+        return {**Integer.schema(self, context), "minimum": 0}
 
     def bounds(self) -> str:
         return f"0 to {self.most:,}; {self.default}"
@@ -160,14 +160,14 @@ class ObjectId(Field):
     def is_required(self) -> bool:
         return True
 
-    def read(self, form: Form, site: Site) -> str:
+    def read(self, form: Form, context: ParseContext) -> str:
         value = form.value(self.name)
         name = name_of(value) if isinstance(value, str) else ""
         if not name:
             form.wrong(self.name, f"{self.name} is none of an object here")
         return name
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         return {"type": "string", "pattern": f"^{_ID.pattern}$", "maxLength": MAX_OBJECT_ID}
 
     def bounds(self) -> str:
@@ -182,13 +182,13 @@ class Increment(Field):
     def is_required(self) -> bool:
         return True
 
-    def read(self, form: Form, site: Site) -> None:
+    def read(self, form: Form, context: ParseContext) -> None:
         value = form.value(self.name)
         # True is 1 to Python.
         if value != INCREMENT or type(value["amount"]) is not int:
             form.wrong(self.name, f'{self.name} need {{"__op": "Increment", "amount": 1}}')
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         return {"const": INCREMENT}
 
     def bounds(self) -> str:
@@ -199,7 +199,7 @@ class Increment(Field):
 class FirstCount(Field):
     """The count that a new object begins with: a view, or none."""
 
-    def read(self, form: Form, site: Site) -> int:
+    def read(self, form: Form, context: ParseContext) -> int:
         value = form.value(self.name)
         if value is None:
             return 0
@@ -208,7 +208,7 @@ class FirstCount(Field):
             return 0
         return value
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         return {"enum": [0, 1], "default": 0}
 
     def bounds(self) -> str:
@@ -218,7 +218,7 @@ class FirstCount(Field):
 # What is to be done with one request of a batch, or what is wrong with it.
 Batched = Sequence[Any]
 # Reads an increment (with the id) or a creation (with None) of a request's body.
-ReadsOne = Callable[[str | None, Mapping[str, Any], Site], Any]
+ReadsOne = Callable[[str | None, Mapping[str, Any], ParseContext], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,21 +231,21 @@ class Batch(Field):
     def is_required(self) -> bool:
         return True
 
-    def read(self, form: Form, site: Site) -> Batched:
+    def read(self, form: Form, context: ParseContext) -> Batched:
         value = form.value(self.name)
         if not isinstance(value, list) or not 0 < len(value) <= MAX_BATCH:
             form.wrong(self.name, f"{self.name} need a list of 1 to {MAX_BATCH}")
             return []
-        return [self._judged(each, site) for each in value]
+        return [self._judged(each, context) for each in value]
 
-    def _judged(self, request: object, site: Site) -> Any:
+    def _judged(self, request: object, context: ParseContext) -> Any:
         """The change, or the ServiceError that says why there is none."""
         try:
-            return self._change(request, site)
+            return self._change(request, context)
         except ServiceError as error:
             return error
 
-    def _change(self, request: object, site: Site) -> Any:
+    def _change(self, request: object, context: ParseContext) -> Any:
         if not isinstance(request, Mapping):
             raise BadRequest({self.name: "each of the requests need an object"})
         method, path, body = (request.get(name) for name in ("method", "path", "body"))
@@ -254,9 +254,9 @@ class Batch(Field):
             raise BadRequest({"path": "path need an object of the class Counter, and body JSON"})
         if method != ("PUT" if found[1] else "POST"):
             raise BadRequest({"method": "method need PUT of an object, or POST of a new one"})
-        return self.one(found[1], body, site)
+        return self.one(found[1], body, context)
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         text = {"type": "string"}
         members = {"method": {"enum": ["PUT", "POST"]}, "path": text, "body": {"type": "object"}}
         return {

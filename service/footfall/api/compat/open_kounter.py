@@ -20,6 +20,7 @@ from ...http.params import MAX_PATH, Form, RawRequest
 from ...http.response import SHARED, Reply, Response
 from ...http.translations import translate
 from ...model import type_of
+from ..context import ParseContext
 from ..dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..endpoint import Row
 from ..fast import Answering, CounterChange, CounterRead, FastRequest
@@ -60,20 +61,20 @@ class Ask:
     action: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, site: Site) -> "Ask":
-        return cls([_counter(found["target"], site)], found["action"])
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Ask":
+        return cls([_counter(found["target"], context)], found["action"])
 
     @classmethod
-    def of_batch(cls, found: Found, request: RawRequest, site: Site) -> "Ask":
-        return cls([_counter(target, site) for target in found["requests"]], found["action"])
+    def of_batch(cls, found: Found, request: RawRequest, context: ParseContext) -> "Ask":
+        return cls([_counter(target, context) for target in found["requests"]], found["action"])
 
 
-def _counter(target: str, site: Site) -> Counter:
-    return Counter(target, site.pages.of(target))
+def _counter(target: str, context: ParseContext) -> Counter:
+    return Counter(target, context.page_of(target))
 
 
-def _counter_of(found: Found, request: RawRequest, site: Site) -> Counter:
-    return _counter(found["target"], site)
+def _counter_of(found: Found, request: RawRequest, context: ParseContext) -> Counter:
+    return _counter(found["target"], context)
 
 
 def read(site: Site, parsed: Counter) -> FastRequest:
@@ -119,7 +120,7 @@ class Targets(Field):
     def is_required(self) -> bool:
         return True
 
-    def read(self, form: Form, site: Site) -> Sequence[str]:
+    def read(self, form: Form, context: ParseContext) -> Sequence[str]:
         value = form.value(self.name)
         if not isinstance(value, list) or not 0 < len(value) <= MAX_BATCH:
             form.wrong(self.name, f"{self.name} need a list of 1 to {MAX_BATCH}")
@@ -131,7 +132,7 @@ class Targets(Field):
                 form.wrong(name, f"{name} need a string of 1 to {MAX_PATH} characters")
         return targets
 
-    def schema(self, site: Site) -> Schema:
+    def schema(self, context: ParseContext) -> Schema:
         target = {"type": "string", "minLength": 1, "maxLength": MAX_PATH}
         members = {"target": target, "path": {"type": "string"}}
         items = {"type": "object", "properties": members}

@@ -21,9 +21,10 @@ from ...http.envelope import Envelope
 from ...http.params import MAX_PATH, Form
 from ...http.response import Reply, Response, tagged_by_body
 from ...statistics.totals import Totals
+from ..context import ParseContext
 from ..endpoint import Row
 from ..fast import Answering, CounterChange, CounterRead, FastRequest
-from ..fields import ONLY_TRUE, Fields, FromSite, Given, Text
+from ..fields import ONLY_TRUE, Fields, FromSettings, Given, Text
 from ..prefixes import Prefix
 from ..schemas import AnswerSchema
 from ..who import ANYBODY
@@ -41,18 +42,18 @@ FOUR_JSON = THREE_JSON[:-1] + b',"page_uv":%(page_uv)d}'
 class Address(Text):
     """The page, by its whole address: what is read is the path by which it is counted."""
 
-    limit: int | FromSite = MAX_ADDRESS
+    limit: int | FromSettings = MAX_ADDRESS
 
-    def read(self, form: Form, site: Site) -> str | None:
+    def read(self, form: Form, context: ParseContext) -> str | None:
         # A class with slots is made anew by its decorator, which super() does not know.
-        address = Text.read(self, form, site)
+        address = Text.read(self, form, context)
         if not address:
             return address
         found = _ADDRESS.match(address)
         if not found:
             form.wrong(self.name, f"{self.name} need a whole address, with http:// or https://")
             return None
-        page = site.pages.of(found["path"] or "/")
+        page = context.page_of(found["path"] or "/")
         # As it is counted: a browser's address has nine characters for one of Chinese.
         if len(page) > MAX_PATH:
             form.wrong(

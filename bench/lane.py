@@ -124,7 +124,7 @@ def joining(found: PageReply) -> dict[str, Callable[[], object]]:
 
     def join() -> None:
         try:
-            comments.joined(service, parsed).send(None)
+            comments.joined(service.comments, parsed).send(None)
         except StopIteration:
             return
         raise RuntimeError("the page has to wait for something")

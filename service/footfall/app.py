@@ -185,12 +185,13 @@ def create_site(
 ) -> Site:
     """`viewer_of` is who else may say whose token it is."""
     accounts = _accounts_of(settings, process, store, viewer_of)
+    counting = _counting_of(settings, process, store)
     return Site(
         process=process,
         settings=settings,
-        counting=_counting_of(settings, process, store),
+        counting=counting,
         statistics=_statistics_of(settings, process.clock, store, accounts.rules),
-        comments=_comments_of(settings, store),
+        comments=_comments_of(settings, process, store, accounts, counting),
         accounts=accounts,
         notifications=_notifications_of(settings, process.clock, store),
         pages=PageNames(settings.paths, lambda: store.decodes_paths),
@@ -204,8 +205,13 @@ def create_site(
     )
 
 
-def _comments_of(settings: SiteSettings, store: Store) -> Comments:
+def _comments_of(
+    settings: SiteSettings, process: Process, store: Store, accounts: Accounts, counting: Counting
+) -> Comments:
     return Comments(
+        process=process,
+        accounts=accounts,
+        counting=counting,
         store=store.comments,
         moderation=store.moderation,
         deletions=store.deletions,
@@ -233,6 +239,7 @@ def _accounts_of(
     lasts_ms = settings.session_days * DAY_MS
     sessions = Sessions(store.accounts, process.clock, lasts_ms=lasts_ms, key=settings.jwt_token)
     return Accounts(
+        process,
         store.accounts,
         account_rules_of(settings),
         KnownBans(store.bans, process.clock, process.trusted_proxies, process.background),

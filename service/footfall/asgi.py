@@ -19,7 +19,7 @@ from .api.owner_pages import NoPage
 from .api.site import page_routes
 from .api.unsubscribe import unsubscribe_routes
 from .config import Settings
-from .domain.site import Site
+from .domain.site import Accounts, Site
 from .http.policy import Policy
 from .netaddr import Networks
 from .telemetry.metrics import Metrics
@@ -53,10 +53,10 @@ def health_of(settings: Settings, site: Site) -> Health:
     return Health(site, __version__, is_strict=settings.guard == "refuse")
 
 
-def _most_read(settings: Settings, site: Site) -> str:
+def _most_read(settings: Settings, accounts: Accounts) -> str:
     """The attribute by which a list shows what is read most, if there is a site for its links to
     lead to and everybody may know."""
-    is_known = settings.statistics != "off" and site.accounts.rules.shows("top")
+    is_known = settings.statistics != "off" and accounts.rules.shows("top")
     return "data-footfall-top" if settings.site_url and is_known else ""
 
 
@@ -70,7 +70,7 @@ def create_app(
         "site_url": settings.site_url,
         "forum_url": settings.forum_url,
         "login": settings.login,
-        "most_read": _most_read(settings, site),
+        "most_read": _most_read(settings, site.accounts),
     }
 
     health = health or health_of(settings, site)

@@ -33,6 +33,7 @@ from footfall.api.fast import FastRequest
 from footfall.api.fast_cycle import protocol_of
 from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
+from footfall.domain.site import Site
 from footfall.driver.client import connect
 from footfall.http.connection import BODY_SECONDS
 from footfall.http.response import Response
@@ -471,7 +472,7 @@ async def test_an_operation_may_make_its_whole_response(
     async def later() -> Response:
         return MADE
 
-    def made(site: object, parsed: object) -> FastRequest:
+    def made(site: Site, parsed: object) -> FastRequest:
         return FastRequest(lambda numbers: later() if waits else MADE)
 
     monkeypatch.setattr(routes, "TABLE", [replace(routes.TABLE[0], fast=made)])
@@ -490,7 +491,7 @@ async def test_an_answer_that_cannot_be_said_is_an_error_and_no_hang(
     async def later() -> object:
         return object()
 
-    def made(site: object, parsed: object) -> FastRequest:
+    def made(site: Site, parsed: object) -> FastRequest:
         return FastRequest(lambda numbers: later() if waits else object())
 
     monkeypatch.setattr(routes, "TABLE", [replace(routes.TABLE[0], fast=made)])

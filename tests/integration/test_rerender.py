@@ -47,7 +47,7 @@ async def run(site: Site, *paths: str, complaints: list[str] | None = None, **wh
     shares = list[float]()
     heard = list[str]() if complaints is None else complaints
     tally = await rerender(
-        site.service,
+        site.service.comments,
         data_set(site.store),
         site.store.bodies,
         paths,

@@ -246,7 +246,7 @@ async def test_moderation_takes_few_trips_and_the_queue_as_many_on_every_page(
         await site.settled()
         before = trips[0]
         wanted, admin = Wanted(STATUSES), Viewer(ADMIN)
-        found = await queue.part(site.service, wanted, admin, size=5, after=after)
+        found = await queue.part(site.service.comments, wanted, admin, size=5, after=after)
         assert (len(found.comments), trips[0] - before) == (5, 4)
     # Both halves; the script; what the site makes of it; the comment as it is now, and its other
     # half; behind the request, the journal.

@@ -167,7 +167,10 @@ class Accounts(SiteMachine):
     @rule(person=people)
     def remove(self, person: Person) -> None:
         caller = Caller(Viewer(ROOT))
-        assert self.run(banning.remove(self.site.service, person.id, caller)) != person.is_gone
+        assert (
+            self.run(banning.remove(self.site.service.comments, person.id, caller))
+            != person.is_gone
+        )
         self._lose(person)
 
     # Bans.

@@ -37,16 +37,16 @@ HIT = Fields(lambda found, request, site: Hit(found["page"]), (_PAGE,), source="
 
 
 def count(site: Site, parsed: Hit) -> FastRequest:
-    return CounterChange(site, [(parsed.page, VIEWS, 1)], _number)
+    return CounterChange(site.counting, [(parsed.page, VIEWS, 1)], _number)
 
 
 def badge(site: Site, parsed: Hit) -> FastRequest:
-    return CounterChange(site, [(parsed.page, VIEWS, 1)], _picture)
+    return CounterChange(site.counting, [(parsed.page, VIEWS, 1)], _picture)
 
 
 def value(site: Site, parsed: Hit) -> FastRequest:
     names = site.counting.counters.names([parsed.page], [VIEWS])
-    return CounterRead(site, names, lambda counts: {"value": counts[0]})
+    return CounterRead(site.counting, names, lambda counts: {"value": counts[0]})
 
 
 def _number(counts: Sequence[int]) -> Reply:

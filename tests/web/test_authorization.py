@@ -91,10 +91,10 @@ async def scene_of(site: Site, caller: str, number: int) -> Scene:
             tokens[caller] = await token_of(site, people["guest"])
         case "unverified":
             tokens[caller] = author
-            await accounts.edit(site.service, ids["author"], Changes(role="unverified"))
+            await accounts.edit(site.service.comments, ids["author"], Changes(role="unverified"))
         case "banned":
             tokens[caller] = author
-            await banning.ban(site.service, ids["author"], CONSOLE)
+            await banning.ban(site.service.comments, ids["author"], CONSOLE)
         case "bad token":
             claims = jwt.decode(author, options={"verify_signature": False})
             tokens[caller] = jwt.encode(claims, "0" * 32, "HS256")

@@ -221,8 +221,8 @@ async def test_the_end_of_a_ban_that_was_interrupted_comes_with_the_next_look(
     site.clock.now += 3_600_000
     interrupt()
     with pytest.raises(StoreUnavailable):
-        await banning.tidy(site.service)
-    await banning.tidy(site.service)
+        await banning.tidy(site.service.comments)
+    await banning.tidy(site.service.comments)
     assert (await role_of(site), await listed(site)) == ("guest", [])
 
 
@@ -252,7 +252,7 @@ async def test_whoever_becomes_an_administrator_while_a_ban_is_lifted_stays_one(
     async def overtaken(id: str) -> Any:
         monkeypatch.setattr(accounts, "by_id", by_id)
         found = await by_id(id)
-        await banning.give_role(site.service, id, "administrator", Caller(Viewer(ADMIN)))
+        await banning.give_role(site.service.comments, id, "administrator", Caller(Viewer(ADMIN)))
         return found
 
     monkeypatch.setattr(accounts, "by_id", overtaken)
@@ -273,7 +273,9 @@ async def test_whoever_is_banned_while_they_are_promoted_stays_banned(
 
     monkeypatch.setattr(accounts, "by_id", overtaken)
     admin = Caller(Viewer(ADMIN))
-    was = await banning.change_role(site.service, BOB.id, "administrator", admin, of=("guest",))
+    was = await banning.change_role(
+        site.service.comments, BOB.id, "administrator", admin, of=("guest",)
+    )
     assert (was and was.role, await role_of(site), await listed(site)) == (
         "banned",
         "banned",
@@ -319,7 +321,7 @@ async def test_a_ban_says_when_it_ends_and_ends_then(site: Site) -> None:
     assert (await post(site, mail="ann@example.com"))["errno"] == 0
     # The ban is in the list until the next look at ends.
     assert await listed(site) == ["ann@example.com"]
-    await banning.tidy(site.service)
+    await banning.tidy(site.service.comments)
     assert await listed(site) == []
 
 
@@ -338,10 +340,10 @@ async def test_an_account_is_a_guest_again_when_its_ban_has_ended(site: Site) ->
     assert await role_of(site) == "banned"
     # The ban was prolonged before anybody looked at ends, so the old end does not count.
     await ban(site, BOB.id, until="2023-11-16T00:00:00Z")
-    await banning.tidy(site.service)
+    await banning.tidy(site.service.comments)
     assert (await role_of(site), await listed(site)) == ("banned", [BOB.id])
     site.clock.now += 3 * 86_400_000
-    await banning.tidy(site.service)
+    await banning.tidy(site.service.comments)
     assert (await role_of(site), await listed(site)) == ("guest", [])
 
 
@@ -444,7 +446,7 @@ async def test_the_log_says_who_banned_whom_and_the_state_before(site: Site) -> 
     await ban(site, "192.0.2.1")
     await ban(site, "192.0.2.1", until="2023-11-14T23:00:00Z")
     await lift(site, "192.0.2.1")
-    await banning.give_role(site.service, BOB.id, "administrator", Caller(Viewer(ADMIN)))
+    await banning.give_role(site.service.comments, BOB.id, "administrator", Caller(Viewer(ADMIN)))
     entries = [tuple(each.fields.values()) for each in await site.store.log.newest(9)]
     until = "banned until 2023-11-14 23:00 UTC"
     assert entries == [
@@ -457,10 +459,10 @@ async def test_the_log_says_who_banned_whom_and_the_state_before(site: Site) -> 
 
 async def test_of_two_changes_of_a_ban_at_once_both_are_made(site: Site) -> None:
     admin = Caller(Viewer(ADMIN))
-    before, _ = await banning.ban(site.service, "192.0.2.1", admin, reason="one")
+    before, _ = await banning.ban(site.service.comments, "192.0.2.1", admin, reason="one")
     with pytest.raises(store_module.Changed):
         await site.store.bans.change("192.0.2.1", None, replace(before, reason="x"), 0)
-    await banning.ban(site.service, "192.0.2.1", admin, reason="two")
+    await banning.ban(site.service.comments, "192.0.2.1", admin, reason="two")
     listed = await site.store.bans.get("192.0.2.1")
     assert listed
     assert listed.reason == "two"

@@ -22,7 +22,7 @@ async def pages(site: Site, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Li
         service.counting.counters,
         service.comments.store,
         service.process,
-        partial(seen, service),
+        partial(seen, service.comments),
         lambda path, views, comments: b"%s %d" % (path.encode(), views),
         lambda: bool(is_ending),
     )
@@ -72,7 +72,7 @@ async def test_watchers_learn_nothing_of_what_nobody_may_read(
         service.counting.counters,
         service.comments.store,
         service.process,
-        partial(seen, service),
+        partial(seen, service.comments),
         lambda path, views, comments: b"%d %d" % (views, comments),
         lambda: bool(is_ending),
     )

@@ -105,10 +105,10 @@ async def test_the_next_refresh_finishes_what_a_crash_has_left(
         crashing.setattr(refresh, "refresh", crash)
         await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)
         await site.settled()
-    await refresh.resume(site.service)
+    await refresh.resume(site.service.comments)
     assert await names(site) == {"Mara"}, "whoever began it may still be at it"
     site.clock.now += refresh.LEFT_MS + 1000
-    await refresh.resume(site.service)
+    await refresh.resume(site.service.comments)
     assert await names(site) == {"Maria"}
     assert await site.store.accounts.unseen(2**53) == []
 
@@ -124,7 +124,7 @@ async def test_an_earlier_refresh_does_not_forget_a_later_change(
         await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)
         ((_, first),) = await site.store.accounts.unseen(2**53)
         await site.send("PUT", "/api/user", {"display_name": "Marina"}, by=by)
-    await refresh.refresh(site.service, account, first)
+    await refresh.refresh(site.service.comments, account, first)
     ((_, second),) = await site.store.accounts.unseen(2**53)
-    await refresh.refresh(site.service, account, second)
+    await refresh.refresh(site.service.comments, account, second)
     assert await site.store.accounts.unseen(2**53) == []

@@ -16,7 +16,7 @@ from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS,
 from ..domain.ranking import ranking
 from ..domain.reauthentication import OwnerProof
 from ..domain.registration import Applicant
-from ..domain.site import Site
+from ..domain.site import Accounts, Comments
 from ..errors import BadRequest, Denied, UserExists
 from ..http.fetch_metadata import require_navigation
 from ..http.params import (
@@ -93,14 +93,14 @@ APPLICANT = Fields(
 )
 
 
-async def register(site: Site, applicant: Applicant, caller: Caller) -> object:
+async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> object:
     """As the reference does, it says if the address has to be confirmed first."""
-    is_asked = await registration.register(site, applicant, caller)
+    is_asked = await registration.register(accounts, applicant, caller)
     return {"verify": True} if is_asked else ""
 
 
-async def challenge(site: Site, _: None, caller: Caller) -> object:
-    return await site.accounts.captcha.challenge()
+async def challenge(accounts: Accounts, _: None, caller: Caller) -> object:
+    return await accounts.captcha.challenge()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ EDIT = Fields(
 )
 
 
-async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
+async def edit(comments: Comments, parsed: Edit, caller: Caller) -> object:
     """One's own account, or as an administrator anybody's, with its label and role."""
     account = caller.viewer.account
     assert account is not None
@@ -162,23 +162,27 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
         changes = replace(changes, label=parsed.label)
         role = parsed.role if parsed.id else None
     try:
-        await reauthentication.require_for(site, id, changes, role, parsed.proof, caller)
+        await reauthentication.require_for(comments, id, changes, role, parsed.proof, caller)
         is_own = id == account.id
-        if is_own and changes.mail and await mail_change.is_needed(site, id, changes.mail):
-            await mail_change.require_turn(site, changes.mail, caller)
+        if (
+            is_own
+            and changes.mail
+            and await mail_change.is_needed(comments.accounts, id, changes.mail)
+        ):
+            await mail_change.require_turn(comments.accounts, changes.mail, caller)
             changes, asked = replace(changes, mail=None), changes.mail
         if role:
-            await banning.give_role(site, id, role, caller, changes)
+            await banning.give_role(comments, id, role, caller, changes)
         else:
             session = caller.viewer.session if is_own else ""
-            await accounts.edit(site, id, changes, session)
+            await accounts.edit(comments, id, changes, session)
     except UserExists:
         # The reference does not say either whose mail it is.
         raise Denied() from None
     if not asked:
         return ""
     # Behind the rest: another password ends the links of the old one.
-    await mail_change.begin(site, account, asked, caller)
+    await mail_change.begin(comments.accounts, account, asked, caller)
     return {"verify": True}
 
 
@@ -189,19 +193,19 @@ def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
 BAN = Fields(_id, id="The account", needs_id=True)
 
 
-async def ban(site: Site, id: str, caller: Caller) -> object:
+async def ban(comments: Comments, id: str, caller: Caller) -> object:
     """Ban an account, or remove one whose mail was never verified."""
     account = caller.viewer.account
     assert account is not None
     if id == account.id:
         raise Denied()
-    stored = await site.accounts.store.by_id(id)
+    stored = await comments.accounts.store.by_id(id)
     if stored is None:
         raise Denied()
     if stored.account.role == "unverified":
-        await banning.remove(site, id, caller)
+        await banning.remove(comments, id, caller)
     else:
-        await banning.give_role(site, id, "banned", caller)
+        await banning.give_role(comments, id, "banned", caller)
     return ""
 
 
@@ -230,20 +234,20 @@ LIST = Fields(
 )
 
 
-async def list_(site: Site, parsed: List, caller: Caller) -> object:
+async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
     if not caller.viewer.is_administrator:
-        return await _ranking(site, parsed)
+        return await _ranking(comments, parsed)
     if parsed.mail:
-        stored = await site.accounts.store.by_mail(canonical(parsed.mail))
-        return _row(site.comments.display, stored.account) if stored else ""
+        stored = await comments.accounts.store.by_mail(canonical(parsed.mail))
+        return _row(comments.display, stored.account) if stored else ""
     size = parsed.size or DEFAULT_SIZE
     first = (parsed.page - 1) * size
-    total, found = await site.accounts.store.listed(first, size, is_newest_first=True)
+    total, found = await comments.accounts.store.listed(first, size, is_newest_first=True)
     return {
         "page": parsed.page,
         "totalPages": -(-total // size),
         "pageSize": size,
-        "data": [_row(site.comments.display, account) for account in found],
+        "data": [_row(comments.display, account) for account in found],
     }
 
 
@@ -254,20 +258,16 @@ def _row(display: DisplayOptions, account: Account) -> dict[str, object]:
     return shown
 
 
-async def _ranking(site: Site, parsed: List) -> list[dict[str, object]]:
+async def _ranking(comments: Comments, parsed: List) -> list[dict[str, object]]:
     size = parsed.size or DEFAULT_RANKED
     if size > MAX_RANKED:
         raise BadRequest({"pageSize": "pageSize need an integer under your options"})
-    numbers, comments, live = await ranking(site, size)
-    faces = map(orjson.loads, View(PUBLIC, site.comments.display).elsewhere(comments, live))
+    numbers, newest, live = await ranking(comments, size)
+    faces = map(orjson.loads, View(PUBLIC, comments.display).elsewhere(newest, live))
     return [
         {
             "count": number,
-            **(
-                {"level": site.comments.display.level(number)}
-                if site.comments.display.levels
-                else {}
-            ),
+            **({"level": comments.display.level(number)} if comments.display.levels else {}),
             **{name: face[name] or "" for name in ("nick", "link", "avatar")},
         }
         for number, face in zip(numbers, faces, strict=True)
@@ -309,12 +309,12 @@ LOST_PASSWORD = Shapes(
 )
 
 
-async def lost_password(site: Site, parsed: LostPassword, caller: Caller) -> object:
+async def lost_password(comments: Comments, parsed: LostPassword, caller: Caller) -> object:
     """Where no mails are sent, an administrator makes a link by command."""
     if parsed.token:
-        await links.set_password(site, parsed.token, parsed.password, caller)
-    elif site.accounts.mails.are_sent:
-        await links.forgotten(site, parsed.mail, caller)
+        await links.set_password(comments, parsed.token, parsed.password, caller)
+    elif comments.accounts.mails.are_sent:
+        await links.forgotten(comments.accounts, parsed.mail, caller)
     else:
         raise Denied()
     return ""
@@ -333,10 +333,10 @@ VERIFICATION = Fields(
 )
 
 
-async def lead(site: Site, token: str, caller: Caller) -> Response:
+async def lead(accounts: Accounts, token: str, caller: Caller) -> Response:
     """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
-    await registration.held_by(site.accounts.store, token)
-    page = f"{site.accounts.providers.targets.server_url}/ui/confirm#{token}"
+    await registration.held_by(accounts.store, token)
+    page = f"{accounts.providers.targets.server_url}/ui/confirm#{token}"
     return Response(302, b"", [(b"location", page.encode())])
 
 
@@ -359,9 +359,11 @@ CONFIRMATION = Fields(
 )
 
 
-async def confirm(site: Site, parsed: Confirmation, caller: Caller) -> object:
+async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> object:
     """Use up the link in a mail; which account it is for, the link knows."""
     # The token of a link for an account names it.
-    work = mail_change.confirm if "." in parsed.token else registration.confirm
-    await work(site, parsed.token, parsed.password, caller)
+    if "." in parsed.token:
+        await mail_change.confirm(comments, parsed.token, parsed.password, caller)
+    else:
+        await registration.confirm(comments.accounts, parsed.token, parsed.password, caller)
     return ""

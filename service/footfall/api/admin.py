@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..counting import search as counter_search
 from ..counting.rules import VIEWS
 from ..domain.process import Process
-from ..domain.site import Site
+from ..domain.site import Accounts, Comments, Data, Site
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
 from ..model import Caller
@@ -103,10 +103,10 @@ CORRECTION = Fields(
 )
 
 
-async def correct(site: Site, parsed: Correction, caller: Caller) -> object:
+async def correct(comments: Comments, parsed: Correction, caller: Caller) -> object:
     count = await counter_search.correct(
-        site.counting.counters,
-        site.comments.log,
+        comments.counting.counters,
+        comments.log,
         caller,
         path=parsed.path,
         type=parsed.type,
@@ -145,9 +145,9 @@ LOG = Fields(
 )
 
 
-async def log(site: Site, parsed: Log, caller: Caller) -> object:
-    entries = await site.comments.log.newest(parsed.size, parsed.before)
-    people = await site.accounts.store.by_ids(
+async def log(comments: Comments, parsed: Log, caller: Caller) -> object:
+    entries = await comments.log.newest(parsed.size, parsed.before)
+    people = await comments.accounts.store.by_ids(
         {each.fields.get("by", "") for each in entries} - {""}
     )
     return [
@@ -161,10 +161,10 @@ async def log(site: Site, parsed: Log, caller: Caller) -> object:
     ]
 
 
-async def settings(site: Site, parsed: None, caller: Caller) -> object:
+async def settings(accounts: Accounts, parsed: None, caller: Caller) -> object:
     """Those in force, without secrets."""
     names = ("name", "value", "default", "meaning")
-    return [dict(zip(names, row, strict=True)) for row in site.process.about.settings]
+    return [dict(zip(names, row, strict=True)) for row in accounts.process.about.settings]
 
 
 async def state(site: Site, parsed: None, caller: Caller) -> object:
@@ -184,7 +184,7 @@ async def state(site: Site, parsed: None, caller: Caller) -> object:
         "problems": problems,
         "redisMs": took_ms,
         "servers": await _servers(site.process),
-        "stored": _stored(site),
+        "stored": _stored(site.data),
         "connections": metrics.connections.total,
         "waiting": site.data.waiting(),
         "requests": sum(number for _, number in _answered(metrics)),
@@ -216,8 +216,8 @@ def _buckets(*histograms: list[tuple[str, float]]) -> dict[str, float]:
     return together
 
 
-def _stored(site: Site) -> Mapping[str, Mapping[str, float]]:
-    size = site.data.scale.reading
+def _stored(data: Data) -> Mapping[str, Mapping[str, float]]:
+    size = data.scale.reading
     kinds = {"counters": size.counters, "comments": size.comments} if size else {}
     return {name: {"number": k.number, "bytesEach": k.bytes_each} for name, k in kinds.items()}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..domain import authors
 from ..domain.authors import Author, Deed
-from ..domain.site import Site
+from ..domain.site import Comments, Site
 from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Caller
 from ..render.view import DisplayOptions
@@ -39,12 +39,12 @@ WANTED = Fields(
 )
 
 
-async def show(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
-    author = await authors.find(site.accounts.store, parsed.who)
-    part = await authors.part(site, author, parsed.after)
-    shown = {"account": _account(site.comments.display, author), "mail": author.mail}
-    comments = [fact for each in part.comments if (fact := _facts(each))]
-    return shown | {"data": comments} | _more(part.after, part.searched)
+async def show(comments: Comments, parsed: AuthorRequest, caller: Caller) -> object:
+    author = await authors.find(comments.accounts.store, parsed.who)
+    part = await authors.part(comments, author, parsed.after)
+    shown = {"account": _account(comments.display, author), "mail": author.mail}
+    facts = [fact for each in part.comments if (fact := _facts(each))]
+    return shown | {"data": facts} | _more(part.after, part.searched)
 
 
 def _facts(found: Any) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from ..domain import banning
 from ..domain.banning import MAX_REASON
 from ..domain.bans import kind_of
-from ..domain.site import Site
+from ..domain.site import Accounts, Comments
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import Ban, Caller, iso
@@ -54,10 +54,10 @@ NEW_BAN = Fields(
 )
 
 
-async def add(site: Site, parsed: NewBan, caller: Caller) -> object:
+async def add(comments: Comments, parsed: NewBan, caller: Caller) -> object:
     """Raises Refused, TooManyBans and LastAdministrator."""
     ban, _ = await banning.ban(
-        site, parsed.value, caller, until_ms=parsed.until_ms, reason=parsed.reason
+        comments, parsed.value, caller, until_ms=parsed.until_ms, reason=parsed.reason
     )
     return described(ban)
 
@@ -93,9 +93,9 @@ LIST = Fields(
 )
 
 
-async def list_(site: Site, parsed: List, caller: Caller) -> object:
-    await site.accounts.bans.refresh()
-    every, first = site.accounts.bans.newest(), (parsed.page - 1) * parsed.size
+async def list_(accounts: Accounts, parsed: List, caller: Caller) -> object:
+    await accounts.bans.refresh()
+    every, first = accounts.bans.newest(), (parsed.page - 1) * parsed.size
     return {
         "page": parsed.page,
         "totalPages": -(-len(every) // parsed.size),
@@ -127,6 +127,6 @@ VALUE = Fields(
 )
 
 
-async def lift(site: Site, value: str, caller: Caller) -> object:
+async def lift(comments: Comments, value: str, caller: Caller) -> object:
     """Whether there was such a ban."""
-    return {"lifted": await banning.lift(site, value, caller)}
+    return {"lifted": await banning.lift(comments, value, caller)}

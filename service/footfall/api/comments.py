@@ -13,9 +13,9 @@ from orjson import Fragment
 
 from ..config import SiteSettings
 from ..counting.clients import Client
-from ..domain import comments
+from ..domain import comments as domain
 from ..domain.page_cache import CachedAnswer, PageCache
-from ..domain.site import Site
+from ..domain.site import Comments, Site
 from ..errors import Refused
 from ..http.params import (
     MAX_CAPTCHA,
@@ -96,10 +96,10 @@ LIST = Fields(
 )
 
 
-async def list_(site: Site, parsed: List, caller: Caller) -> object:
+async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
     """A page as this viewer sees it."""
-    async with site.comments.page_cache.turn():
-        return (await _listing(site, parsed, caller.viewer))[1]
+    async with comments.page_cache.turn():
+        return (await _listing(comments, parsed, caller.viewer))[1]
 
 
 def page(site: Site, parsed: List) -> FastRequest | None:
@@ -109,9 +109,9 @@ def page(site: Site, parsed: List) -> FastRequest | None:
 
     def answer(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
         if not version:
-            return first_page(site, parsed)
+            return first_page(site.comments, parsed)
         return kept_page(site.comments.page_cache, parsed, *version) or common_page(
-            site, parsed, *version
+            site.comments, parsed, *version
         )
 
     return _PageRequest(site, parsed, answer)
@@ -133,23 +133,23 @@ class _PageRequest(FastRequest):
             done([])
 
 
-async def common_page(site: Site, parsed: List, version: int) -> Reply:
+async def common_page(comments: Comments, parsed: List, version: int) -> Reply:
     """A page as the public sees it, at least as new as this version of its article."""
-    make = partial(joined, site, parsed)
-    finished = await site.comments.page_cache.find_or_make(parsed, (version,), make)
+    make = partial(joined, comments, parsed)
+    finished = await comments.page_cache.find_or_make(parsed, (version,), make)
     return finished.body, finished.tag
 
 
-async def first_page(site: Site, parsed: List) -> Reply:
+async def first_page(comments: Comments, parsed: List) -> Reply:
     """The same when no such page is cached: then its version need not be read first."""
-    finished = await site.comments.page_cache.make_first(parsed, partial(joined, site, parsed))
+    finished = await comments.page_cache.make_first(parsed, partial(joined, comments, parsed))
     return finished.body, finished.tag
 
 
-async def joined(site: Site, parsed: List) -> CachedAnswer:
+async def joined(comments: Comments, parsed: List) -> CachedAnswer:
     """A page as the public sees it. Its ETag is of what it says: the version that it was made of
     would tell when a comment came that waits."""
-    found, data = await _listing(site, parsed, PUBLIC)
+    found, data = await _listing(comments, parsed, PUBLIC)
     body = parsed.dialect.content_envelope.body(data)
     return CachedAnswer((found.version,), *tagged_by_body(body))
 
@@ -160,9 +160,11 @@ def kept_page(cache: PageCache, parsed: List, version: int) -> Reply | None:
     return found and (found.body, found.tag)
 
 
-async def _listing(site: Site, parsed: List, viewer: Viewer) -> tuple[Page, dict[str, object]]:
-    page, live = await comments.page(
-        site,
+async def _listing(
+    comments: Comments, parsed: List, viewer: Viewer
+) -> tuple[Page, dict[str, object]]:
+    page, live = await domain.page(
+        comments,
         parsed.path,
         number=parsed.page,
         size=parsed.size,
@@ -171,7 +173,7 @@ async def _listing(site: Site, parsed: List, viewer: Viewer) -> tuple[Page, dict
         root=parsed.rid,
         after=parsed.after,
     )
-    view = View(viewer, site.comments.display, parsed.dialect.date)
+    view = View(viewer, comments.display, parsed.dialect.date)
     return page, {
         "page": parsed.page,
         "totalPages": -(-page.roots_total // parsed.size),
@@ -220,14 +222,14 @@ COUNT = Shapes(
 )
 
 
-def fast_count(site: Site, parsed: Count) -> FastRequest:
-    return FastRequest(lambda numbers: count(site, parsed, Caller(PUBLIC, "", "")))
+def fast_count(comments: Comments, parsed: Count) -> FastRequest:
+    return FastRequest(lambda numbers: count(comments, parsed, Caller(PUBLIC, "", "")))
 
 
-async def count(site: Site, parsed: Count, caller: Caller) -> object:
+async def count(comments: Comments, parsed: Count, caller: Caller) -> object:
     if parsed.paths is None:
-        return await site.comments.index.total(caller.viewer)
-    counts = await site.comments.store.counts(parsed.paths, caller.viewer)
+        return await comments.index.total(caller.viewer)
+    counts = await comments.store.counts(parsed.paths, caller.viewer)
     if len(counts) == 1:
         return Fragment(parsed.dialect.single(b"%d" % counts[0]))
     return counts
@@ -295,6 +297,6 @@ class Post:
     dialect: Dialect
 
 
-async def post(site: Site, parsed: Post, caller: Caller) -> object:
-    stored, live = await comments.publish(site, parsed.draft, caller)
-    return View(caller.viewer, site.comments.display, parsed.dialect.date).posted(stored, live)
+async def post(comments: Comments, parsed: Post, caller: Caller) -> object:
+    stored, live = await domain.publish(comments, parsed.draft, caller)
+    return View(caller.viewer, comments.display, parsed.dialect.date).posted(stored, live)

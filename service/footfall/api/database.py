@@ -6,7 +6,7 @@ it is read. Importing such an archive is api/importing.py's.
 
 from collections.abc import AsyncGenerator
 
-from ..domain.site import Site
+from ..domain.site import Data
 from ..model import Caller
 from .answers import Streamed
 
@@ -14,10 +14,10 @@ from .answers import Streamed
 PIECE_BYTES = 1 << 16
 
 
-async def export(site: Site, parsed: None, caller: Caller) -> Streamed:
+async def export(data: Data, parsed: None, caller: Caller) -> Streamed:
     """Raises StoreUnavailable. After the first piece errors cannot be answered any more: the
     connection is closed if Redis goes away."""
-    return Streamed(_joined(site.data.export()))
+    return Streamed(_joined(data.export()))
 
 
 async def _joined(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

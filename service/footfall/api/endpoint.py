@@ -6,7 +6,10 @@ Response cost more than the work of an operation.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cache
+from inspect import Parameter, signature
+from operator import attrgetter
 from typing import Any
 
 from starlette.routing import compile_path
@@ -47,11 +50,25 @@ from .who import Who
 READING = ("GET", "HEAD")
 
 
+# Type -> the site's field of it.
+_NOUNS: Mapping[object, str] = {each.type: each.name for each in fields(Site)}
+
+
+@cache
+def noun_of(handler: Callable[..., object]) -> Callable[[Site], Any]:
+    """What an operation gets of a site, by the annotation of its first parameter."""
+    first, *_ = signature(handler).parameters.values()
+    if first.annotation in (Site, Parameter.empty):
+        return lambda site: site
+    return attrgetter(_NOUNS[first.annotation])
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One operation, in the dialect of each of its prefixes.
 
     What is variable in `path`, such as `{page:path}`, is a field of that name.
+    `run` and `fast` get the noun of the site that their first parameter is annotated with.
     `route` is its name in metrics. `fields` are those that it reads, and `who` may ask, unless a
     shape of the request says otherwise. `answer` describes what comes back. `run` returns plain
     data, an answer that says more (answers.py), or a finished Reply or Response. `fast` makes of a
@@ -70,15 +87,19 @@ class Row:
     fields: Reader
     who: Who
     answer: AnswerSchema
-    run: Callable[[Site, Any, Caller], Awaitable[object]] | None = None
+    run: Callable[[Any, Any, Caller], Awaitable[object]] | None = None
     envelope: Callable[[Dialect], Envelope] = usual
     type: str | None = None
     is_navigation: bool = False
     is_picture: bool = False
     is_upload: bool = False
     is_unsafe: bool = False
-    fast: Callable[[Site, Any], FastRequest | None] | None = None
+    fast: Callable[[Any, Any], FastRequest | None] | None = None
     prefixes: Sequence[Prefix] = WALINE_PREFIXES
+
+    def __post_init__(self) -> None:
+        for handler in filter(None, (self.run, self.fast)):
+            noun_of(handler)
 
     def parse(
         self,
@@ -109,7 +130,7 @@ class Row:
         return compile_path(self.path)[1]
 
     def fast_request(self, site: Site, parsed: Any) -> FastRequest | None:
-        fast = self.fast(site, parsed) if self.fast else None
+        fast = self.fast(noun_of(self.fast)(site), parsed) if self.fast else None
         is_change = fast is not None and fast.is_change
         assert not is_change or self.method not in READING or self.is_unsafe, f"{self.route} counts"
         return fast
@@ -234,9 +255,11 @@ class Resource:
         if row.run is None or caller.viewer.account is None:
             fast = row.fast_request(site, parsed)
             if fast:
-                return await answered(fast, client_of(site, caller) if fast.is_change else NOBODY)
+                return await answered(
+                    fast, client_of(site.counting, caller) if fast.is_change else NOBODY
+                )
         assert row.run is not None, f"{row.route} has nothing that answers this request"
-        return await row.run(site, parsed, caller)
+        return await row.run(noun_of(row.run)(site), parsed, caller)
 
     def _row(self, method: str, path: str, type: object) -> Row:
         if not self._rows:

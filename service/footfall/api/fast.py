@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ..callbacks import awaited
 from ..counting.clients import Client
-from ..domain.site import Site
+from ..counting.rules import Counting
 from ..http.connection import FirstLines
 from ..http.response import Reply, Response
 from ..model import NO_ORIGIN, Caller, Origin
@@ -74,19 +74,19 @@ class FastRequest:
 class CounterRead(FastRequest):
     """Reads these counters, and answers their counts."""
 
-    __slots__ = ("_kept_bytes", "_read", "_site")
+    __slots__ = ("_counting", "_kept_bytes", "_read")
 
     def __init__(
-        self, site: Site, names: Sequence[str], answer: Answering, *, kept_bytes: int = 0
+        self, counting: Counting, names: Sequence[str], answer: Answering, *, kept_bytes: int = 0
     ) -> None:
         """`kept_bytes` is how much memory `answer` keeps for this request alone."""
         super().__init__(answer)
-        self._site = site
-        self._read = site.counting.counters.reading(names)
+        self._counting = counting
+        self._read = counting.counters.reading(names)
         self._kept_bytes = kept_bytes
 
     def send(self, client: Client, done: Done) -> None:
-        self._site.counting.counters.fetch(self._read, done)
+        self._counting.counters.fetch(self._read, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
         return self._read.kept_bytes + self._kept_bytes
@@ -95,13 +95,13 @@ class CounterRead(FastRequest):
 class CounterChange(FastRequest):
     """Makes these (path, type, delta) changes as anybody may, and answers the new counts."""
 
-    __slots__ = ("_change", "_kept_bytes", "_site")
+    __slots__ = ("_change", "_counting", "_kept_bytes")
 
     is_change = True
 
     def __init__(
         self,
-        site: Site,
+        counting: Counting,
         changes: Sequence[tuple[str, str, int]],
         answer: Answering,
         origin: Origin = NO_ORIGIN,
@@ -110,21 +110,21 @@ class CounterChange(FastRequest):
     ) -> None:
         """`kept_bytes` is how much memory `answer` keeps for this request alone."""
         super().__init__(answer)
-        self._site = site
-        self._change = site.counting.counters.change(changes, origin)
+        self._counting = counting
+        self._change = counting.counters.change(changes, origin)
         self._kept_bytes = kept_bytes
 
     def send(self, client: Client, done: Done) -> None:
-        self._site.counting.change(self._change, client, done)
+        self._counting.change(self._change, client, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
         return self._change.kept_bytes + self._kept_bytes
 
 
-def client_of(site: Site, caller: Caller) -> Client:
+def client_of(counting: Counting, caller: Caller) -> Client:
     """Who asks for a change that takes no fast path."""
     agent = caller.agent.encode("latin-1", errors="replace")
-    return site.counting.clients[caller.address, b"", agent, caller.purpose]
+    return counting.clients[caller.address, b"", agent, caller.purpose]
 
 
 async def answered(request: FastRequest, client: Client) -> Any:

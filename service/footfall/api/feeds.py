@@ -134,7 +134,9 @@ class Feeds:
         self, wanted: FeedRequest, ids: tuple[str, ...], today_ms: int, client: Client
     ) -> CachedAnswer:
         site = self._site
-        made_of, comments, live = await feeds.read(site, ids, wanted.number, wanted.account)
+        made_of, comments, live = await feeds.read(
+            site.comments, ids, wanted.number, wanted.account
+        )
         work = partial(self._written, wanted, comments, live, today_ms)
         body = await site.process.renderer.run(work, client)
         tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()

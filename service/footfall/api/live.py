@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.live import LivePages
 from ..domain.shares import Shares, client_of
-from ..domain.site import Site
+from ..domain.site import Comments, Site
 from ..errors import Forbidden, ServiceError
 from ..http.client import address_of, headers_of, is_allowed, is_own_page
 from ..http.params import MAX_PATH, MAX_URL, Form, parse_query
@@ -58,7 +58,7 @@ class Live:
             site.counting.counters,
             site.comments.store,
             site.process,
-            partial(seen, site),
+            partial(seen, site.comments),
             _event,
             lambda: health.is_draining,
         )
@@ -125,11 +125,11 @@ async def _send(send: Send, piece: bytes) -> None:
     await send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
-async def seen(site: Site, path: str, version: int) -> int:
+async def seen(comments: Comments, path: str, version: int) -> int:
     """A number of the first part of a page's comments, as everybody may read it; exact in any
     language."""
     first = List(path, 1, NEWEST, ORDERS[0], WALINE)
-    body, _ = await common_page(site, first, version)
+    body, _ = await common_page(comments, first, version)
     return int.from_bytes(blake2b(body, digest_size=6).digest())
 
 

@@ -6,7 +6,7 @@ from typing import cast
 from orjson import Fragment
 
 from ..domain import bulk, comments, moderation
-from ..domain.site import Site
+from ..domain.site import Comments, Site
 from ..errors import BadRequest, Refused
 from ..http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest, Values
 from ..markup import safe_nick
@@ -113,14 +113,14 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
     if parsed.ids is not None:
         return await _edit_many(site, parsed, parsed.ids, caller)
     if parsed.undo is not None:
-        return await _undo(site, parsed.undo, caller)
+        return await _undo(site.comments, parsed.undo, caller)
     if parsed.like is not None:
-        changed = await comments.like(site, parsed.id, 1 if parsed.like else -1, caller)
+        changed = await comments.like(site.comments, parsed.id, 1 if parsed.like else -1, caller)
     else:
         wanted = _wanted(
             parsed.fields, ParseContext.of(site), is_moderator=caller.viewer.is_administrator
         )
-        changed = await moderation.edit(site, parsed.id, wanted, caller)
+        changed = await moderation.edit(site.comments, parsed.id, wanted, caller)
     if changed is None:
         return ""
     comment, live = changed
@@ -151,9 +151,14 @@ async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Cal
     edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
     if edits:
         _require_one(ids, fields, edits)
-        return (await bulk.edit(site, ids[0], wanted, caller))._asdict()
+        return (await bulk.edit(site.comments, ids[0], wanted, caller))._asdict()
     outcome = await bulk.moderate(
-        site, ids, caller, status=wanted.status, is_pinned=wanted.is_pinned, seen=parsed.seen
+        site.comments,
+        ids,
+        caller,
+        status=wanted.status,
+        is_pinned=wanted.is_pinned,
+        seen=parsed.seen,
     )
     return outcome._asdict()
 
@@ -169,8 +174,8 @@ def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None
     form.done()
 
 
-async def _undo(site: Site, name: str, caller: Caller) -> object:
-    outcome = await bulk.undo(site, name, caller)
+async def _undo(comments: Comments, name: str, caller: Caller) -> object:
+    outcome = await bulk.undo(comments, name, caller)
     if outcome is None:
         raise Refused("This can not be undone any more")
     return {"results": outcome.results, **({"undo": outcome.undo} if outcome.undo else {})}
@@ -222,9 +227,9 @@ DELETE = Shapes(
 )
 
 
-async def delete(site: Site, parsed: Delete, caller: Caller) -> object:
+async def delete(comments: Comments, parsed: Delete, caller: Caller) -> object:
     """Raises Unauthorized, Forbidden and Unavailable."""
     if parsed.ids is not None:
-        return (await bulk.delete(site, parsed.ids, caller, parsed.seen))._asdict()
-    await moderation.delete(site, parsed.id, caller)
+        return (await bulk.delete(comments, parsed.ids, caller, parsed.seen))._asdict()
+    await moderation.delete(comments, parsed.id, caller)
     return ""

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from ..domain import identities
 from ..domain.reauthentication import OwnerProof
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..errors import BadRequest, FlowExpired, ServiceError
 from ..http.fetch_metadata import require_navigation
 from ..http.params import MAX_LINK, Form, RawRequest
@@ -98,45 +98,45 @@ STEP = Fields(
 ADDITION = Fields(Step.of_addition, (*_TARGET_FIELDS, *PROOF))
 
 
-async def oauth(site: Site, parsed: Step, caller: Caller) -> Response:
+async def oauth(comments: Comments, parsed: Step, caller: Caller) -> Response:
     """On to the other service, or back from it. Who is logged in adds it to their account."""
-    targets = site.accounts.providers.targets
+    targets = comments.accounts.providers.targets
     target = ""
     try:
         if not parsed.answer:
             # No address has a password in it: this adds only if the log-in itself is proof.
             adds = OwnerProof() if caller.viewer.account else None
             address, state = await identities.begin(
-                site, parsed.name, parsed.redirect, caller, adds=adds
+                comments, parsed.name, parsed.redirect, caller, adds=adds
             )
             return _sent(address, cookie(targets, state, identities.FLOW_SECONDS))
         if not hmac.compare_digest(parsed.kept.encode(), parsed.state.encode()):
             raise FlowExpired()
-        flow = await identities.take(site.accounts.store, parsed.state)
+        flow = await identities.take(comments.accounts.store, parsed.state)
         target = flow.target
-        arrival = await identities.arrive(site, flow, parsed.answer, caller)
+        arrival = await identities.arrive(comments, flow, parsed.answer, caller)
         seconds = identities.TICKET_SECONDS if arrival.proof else 0
         line = cookie(targets, arrival.proof, seconds)
         return _sent(_end(targets, target, arrival), line)
     except ServiceError as error:
         if (
             not parsed.wants_page
-            or not site.accounts.providers.is_any
+            or not comments.accounts.providers.is_any
             or isinstance(error, BadRequest)
         ):
             raise
         # Somebody looks at this: our page says it in words.
-        site.process.metrics.refused.add(type(error).__name__)
+        comments.process.metrics.refused.add(type(error).__name__)
         page = target.partition("#")[0] if targets.is_own(target) else _page(targets, target)
         return _sent(f"{page}#problem={type(error).__name__}", cookie(targets, ""))
 
 
-async def add(site: Site, parsed: Step, caller: Caller) -> Answer:
+async def add(comments: Comments, parsed: Step, caller: Caller) -> Answer:
     """Where a browser goes so that a service is added to the account that is logged in."""
     address, state = await identities.begin(
-        site, parsed.name, parsed.redirect, caller, adds=parsed.proof
+        comments, parsed.name, parsed.redirect, caller, adds=parsed.proof
     )
-    line = cookie(site.accounts.providers.targets, state, identities.FLOW_SECONDS)
+    line = cookie(comments.accounts.providers.targets, state, identities.FLOW_SECONDS)
     return Answer({"url": address}, headers=line)
 
 

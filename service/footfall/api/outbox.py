@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 
 from ..domain.mails import is_mail
-from ..domain.site import Site
+from ..domain.site import Notifications, Site
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, RawRequest
 from ..model import Caller, iso
@@ -14,8 +14,8 @@ MAX_SHOWN = 100
 MAX_ENTRY_CHARACTERS = 40
 
 
-async def read(site: Site, _: None, caller: Caller) -> object:
-    outbox = site.notifications.outbox
+async def read(notifications: Notifications, _: None, caller: Caller) -> object:
+    outbox = notifications.outbox
     depth, given_up = await outbox.depth(), await outbox.undelivered(MAX_SHOWN)
     return {
         "isOn": outbox.is_on,
@@ -54,20 +54,19 @@ ENTRIES = Fields(
 )
 
 
-async def retry(site: Site, parsed: Entries, caller: Caller) -> object:
+async def retry(notifications: Notifications, parsed: Entries, caller: Caller) -> object:
     """How many are tried once more."""
-    found = await site.notifications.outbox.undelivered(MAX_SHOWN, parsed.ids)
+    found = await notifications.outbox.undelivered(MAX_SHOWN, parsed.ids)
     done = [
-        await site.notifications.outbox.again(each, replace(each.task, attempts=0))
-        for each in found
+        await notifications.outbox.again(each, replace(each.task, attempts=0)) for each in found
     ]
-    site.notifications.outbox.arrived.set()
+    notifications.outbox.arrived.set()
     return {"count": sum(done)}
 
 
-async def drop(site: Site, parsed: Entries, caller: Caller) -> object:
+async def drop(notifications: Notifications, parsed: Entries, caller: Caller) -> object:
     """How many were forgotten."""
-    return {"count": await site.notifications.outbox.drop(parsed.ids)}
+    return {"count": await notifications.outbox.drop(parsed.ids)}
 
 
 def _reader(found: Found, request: RawRequest, context: ParseContext) -> str:

@@ -7,7 +7,7 @@ from ..domain import bulk_actions
 from ..domain.bulk_actions import BulkAction, Deed, Matching, Targets
 from ..domain.groups import MAX_GROUPED_COMMENTS
 from ..domain.queue import Wanted
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..errors import BadRequest
 from ..http.params import MAX_ID, RawRequest
 from ..model import STATUSES, Caller, Status
@@ -68,10 +68,10 @@ BULK = Shapes(
 )
 
 
-async def bulk(site: Site, parsed: Bulk, caller: Caller) -> object:
+async def bulk(comments: Comments, parsed: Bulk, caller: Caller) -> object:
     """Raises BadRequest, TooManyAtOnce, Busy."""
     return _answer(
-        *await bulk_actions.begin(site, parsed.deed, parsed.targets, caller, only=parsed.only)
+        *await bulk_actions.begin(comments, parsed.deed, parsed.targets, caller, only=parsed.only)
     )
 
 
@@ -85,14 +85,14 @@ LOOK = Fields(_name, (_NAME,), source="query")
 UNDO = Fields(_name, (_NAME,))
 
 
-async def look(site: Site, name: str, caller: Caller) -> object:
+async def look(comments: Comments, name: str, caller: Caller) -> object:
     """Raises Refused."""
-    return _answer(name, await bulk_actions.look(site, name))
+    return _answer(name, await bulk_actions.look(comments, name))
 
 
-async def undo(site: Site, name: str, caller: Caller) -> object:
+async def undo(comments: Comments, name: str, caller: Caller) -> object:
     """Raises Refused, TooManyAtOnce, Busy."""
-    return _answer(*await bulk_actions.undo(site, name, caller))
+    return _answer(*await bulk_actions.undo(comments, name, caller))
 
 
 def _answer(name: str, action: BulkAction) -> dict[str, object]:

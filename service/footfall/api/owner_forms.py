@@ -74,7 +74,7 @@ class OwnerForm:
 
     async def _form(self, scope: Scope, headers: Headers, receive: Receive) -> Form:
         fields = await read_body("POST", headers, receive, {}, comment_length=0)
-        viewer = await viewer_of(scope, headers, self._site, self._policy)
+        viewer = await viewer_of(scope, headers, self._site.accounts, self._policy)
         end = set_cookie(SESSION_COOKIE, "", headers, scope, self._policy)
         return Form(self._site, viewer, fields if isinstance(fields, dict) else {}, end)
 

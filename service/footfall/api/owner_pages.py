@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..domain.site import Site
+from ..domain.site import Accounts, Site
 from ..errors import StoreUnavailable
 from ..http.client import Headers, headers_of
 from ..http.csrf import session_cookie
@@ -116,7 +116,7 @@ class OwnerPage:
         headers = headers_of(scope["headers"])
         asked = asked_of(scope, headers, self._site, self._values)
         try:
-            viewer = await viewer_of(scope, headers, self._site, self._policy)
+            viewer = await viewer_of(scope, headers, self._site.accounts, self._policy)
             # A token in the address is taken out of it there.
             if not viewer.is_administrator or "token" in asked.query:
                 return await self._leave(scope, receive, send, asked)
@@ -208,7 +208,7 @@ def query_of(scope: Scope) -> dict[str, str]:
     return {name: value for name, value in parse_query(raw).items() if isinstance(value, str)}
 
 
-async def viewer_of(scope: Scope, headers: Headers, site: Site, policy: Policy) -> Viewer:
+async def viewer_of(scope: Scope, headers: Headers, accounts: Accounts, policy: Policy) -> Viewer:
     """Raises StoreUnavailable."""
     token = session_cookie(headers, scope, policy)
-    return await site.accounts.viewer_of(token) if token else PUBLIC
+    return await accounts.viewer_of(token) if token else PUBLIC

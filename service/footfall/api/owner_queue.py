@@ -11,7 +11,7 @@ from orjson import Fragment
 
 from ..domain import queue as domain
 from ..domain.queue import QueuePart, Wanted
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
@@ -95,21 +95,21 @@ LIST = Shapes(
 )
 
 
-async def list_(site: Site, parsed: List, caller: Caller) -> object:
+async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
     """Raises BadRequest."""
     viewer = caller.viewer
     if parsed.ids:
-        return _answer(site, await domain.by_ids(site, parsed.ids, viewer), parsed, caller)
+        return _answer(comments, await domain.by_ids(comments, parsed.ids, viewer), parsed, caller)
     if not viewer.is_administrator:
-        await site.counting.charge(caller.address, SEARCH_TOKENS)
+        await comments.counting.charge(caller.address, SEARCH_TOKENS)
     account = viewer.account.id if parsed.is_mine and viewer.account else ""
     wanted = replace(parsed.wanted, account=account)
-    part = await domain.part(site, wanted, viewer, size=parsed.size, after=parsed.after)
-    return _answer(site, part, parsed, caller)
+    part = await domain.part(comments, wanted, viewer, size=parsed.size, after=parsed.after)
+    return _answer(comments, part, parsed, caller)
 
 
-def _answer(site: Site, part: QueuePart, parsed: List, caller: Caller) -> dict[str, Any]:
-    view = View(caller.viewer, site.comments.display, parsed.dialect.date)
+def _answer(comments: Comments, part: QueuePart, parsed: List, caller: Caller) -> dict[str, Any]:
+    view = View(caller.viewer, comments.display, parsed.dialect.date)
     return {
         "data": [Fragment(each) for each in view.elsewhere(part.comments, part.live)],
         "after": part.after,
@@ -132,6 +132,6 @@ class News:
 NEWS = Fields(News.of, (STATUS,), source="query")
 
 
-async def news(site: Site, parsed: News, caller: Caller) -> object:
-    found = await domain.news(site, parsed.statuses)
+async def news(comments: Comments, parsed: News, caller: Caller) -> object:
+    found = await domain.news(comments, parsed.statuses)
     return {"ids": found.ids, "total": found.total, "waiting": found.waiting, "spam": found.spam}

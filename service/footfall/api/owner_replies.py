@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from orjson import Fragment
 
 from ..domain import replies as domain
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..http.params import MAX_ID, MAX_UA, RawRequest
 from ..model import Caller
 from ..render.view import View
@@ -39,10 +39,10 @@ REPLY = Fields(
 )
 
 
-async def reply(site: Site, parsed: Reply, caller: Caller) -> object:
+async def reply(comments: Comments, parsed: Reply, caller: Caller) -> object:
     """Raises Refused, TooManyAtOnce, Busy."""
-    stored, live, outcome = await domain.reply(site, parsed.id, parsed.text, parsed.ua, caller)
-    view = View(caller.viewer, site.comments.display, parsed.dialect.date)
+    stored, live, outcome = await domain.reply(comments, parsed.id, parsed.text, parsed.ua, caller)
+    view = View(caller.viewer, comments.display, parsed.dialect.date)
     return {"reply": Fragment(*view.elsewhere([stored], live)), **outcome._asdict()}
 
 
@@ -54,6 +54,6 @@ def _text(found: Found, request: RawRequest, context: ParseContext) -> str:
 PREVIEW = Fields(_text, (_TEXT,))
 
 
-async def preview(site: Site, text: str, caller: Caller) -> object:
+async def preview(comments: Comments, text: str, caller: Caller) -> object:
     """Raises TooManyAtOnce, Busy."""
-    return {"html": await domain.preview(site, text, caller)}
+    return {"html": await domain.preview(comments, text, caller)}

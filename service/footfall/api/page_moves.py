@@ -44,7 +44,7 @@ async def move(site: Site, parsed: Move, caller: Caller) -> object:
     source, target = parsed.source, parsed.target
     if source == target:
         raise BadRequest({"to": "to should be another page than path"})
-    had, met = [await domain.holding(site, path) for path in (source, target)]
+    had, met = [await domain.holding(site.comments, path) for path in (source, target)]
     is_over = False
     if parsed.is_meant:
         assert caller.viewer.account

@@ -9,7 +9,7 @@ from typing import Any, cast
 from orjson import Fragment
 
 from ..domain import queue as domain
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
@@ -72,14 +72,14 @@ QUEUE = Shapes(
 )
 
 
-async def queue(site: Site, parsed: Queue, caller: Caller) -> object:
+async def queue(comments: Comments, parsed: Queue, caller: Caller) -> object:
     if not caller.viewer.is_administrator:
-        await site.counting.charge(caller.address, SEARCH_TOKENS)
+        await comments.counting.charge(caller.address, SEARCH_TOKENS)
     account = caller.viewer.account.id if parsed.is_mine and caller.viewer.account else ""
     number, size = parsed.page, parsed.size
     if parsed.words or account or parsed.after:
         part = await domain.search(
-            site,
+            comments,
             parsed.statuses,
             caller.viewer,
             number=number,
@@ -89,8 +89,8 @@ async def queue(site: Site, parsed: Queue, caller: Caller) -> object:
             after=parsed.after,
         )
     else:
-        part = await domain.page(site, parsed.statuses, caller.viewer, number=number, size=size)
-    view = View(caller.viewer, site.comments.display, parsed.dialect.date)
+        part = await domain.page(comments, parsed.statuses, caller.viewer, number=number, size=size)
+    view = View(caller.viewer, comments.display, parsed.dialect.date)
     answer: dict[str, Any] = {
         "page": number,
         "totalPages": -(-part.total // size),

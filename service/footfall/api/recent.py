@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from orjson import Fragment
 
-from ..domain import comments
+from ..domain import comments as domain
 from ..domain.page_cache import CachedAnswer
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..errors import Unavailable
 from ..http.params import MAX_RECENT, RawRequest
 from ..http.response import Reply
@@ -41,50 +41,47 @@ class Recent(NamedTuple):
 RECENT = Fields(Recent.of, (Integer("count", "How many comments", 10, MAX_RECENT),), source="query")
 
 
-async def recent(site: Site, parsed: Recent, caller: Caller) -> object:
+async def recent(comments: Comments, parsed: Recent, caller: Caller) -> object:
     """Comments, newest first, as this viewer sees them."""
-    newest = await site.comments.recent.newest(parsed.number, caller.viewer)
-    async with site.comments.page_cache.turn():
-        _, found = await _listing(site, parsed, newest.ids, caller.viewer)
+    newest = await comments.recent.newest(parsed.number, caller.viewer)
+    async with comments.page_cache.turn():
+        _, found = await _listing(comments, parsed, newest.ids, caller.viewer)
     return found
 
 
-def fast_recent(site: Site, parsed: Recent) -> FastRequest:
-    return FastRequest(lambda numbers: _common(site, parsed))
+def fast_recent(comments: Comments, parsed: Recent) -> FastRequest:
+    return FastRequest(lambda numbers: _common(comments, parsed))
 
 
-async def _common(site: Site, parsed: Recent) -> Reply:
+async def _common(comments: Comments, parsed: Recent) -> Reply:
     """The comments as the public sees them.
 
     Raises Unavailable if they come in faster than they can be read.
     """
-    known = site.comments.recent_ids.get(parsed, ())
+    known = comments.recent_ids.get(parsed, ())
     for _ in range(MAX_READS):
-        ids, versions = await site.comments.recent.newest(parsed.number, PUBLIC, known)
+        ids, versions = await comments.recent.newest(parsed.number, PUBLIC, known)
         if ids == known:
             break
         # These versions are of the pages of the ids that were known before.
-        known = site.comments.recent_ids[parsed] = ids
+        known = comments.recent_ids[parsed] = ids
     else:
         raise Unavailable()
 
     async def make() -> CachedAnswer:
-        made_of, data = await _listing(site, parsed, ids, PUBLIC)
+        made_of, data = await _listing(comments, parsed, ids, PUBLIC)
         body = parsed.dialect.content_envelope.body(data)
         words = repr((ids, made_of)).encode()
-        tag = b'"%b-%b"' % (
-            blake2b(words, digest_size=8).hexdigest().encode(),
-            site.comments.salt(),
-        )
+        tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), comments.salt())
         return CachedAnswer((ids, made_of), body, tag)
 
-    finished = await site.comments.page_cache.find_or_make(parsed, (ids, versions), make)
+    finished = await comments.page_cache.find_or_make(parsed, (ids, versions), make)
     return finished.body, finished.tag
 
 
 async def _listing(
-    site: Site, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
+    comments: Comments, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
 ) -> tuple[tuple[int, ...], list[Fragment]]:
-    versions, found, live = await comments.recent(site, ids, parsed.number, viewer)
-    view = View(viewer, site.comments.display, parsed.dialect.date)
+    versions, found, live = await domain.recent(comments, ids, parsed.number, viewer)
+    view = View(viewer, comments.display, parsed.dialect.date)
     return versions, [Fragment(each) for each in view.elsewhere(found, live)]

@@ -7,7 +7,7 @@ from functools import partial
 from ..domain import accounts, identities, log_ins, reauthentication, two_factor
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS
 from ..domain.reauthentication import OwnerProof
-from ..domain.site import Site
+from ..domain.site import Accounts, Comments, Site
 from ..errors import LoggedOut
 from ..http.csrf import device_cookie
 from ..http.fetch_metadata import require_no_part
@@ -41,12 +41,14 @@ def described(display: DisplayOptions, account: Account) -> dict[str, object]:
     }
 
 
-def profile(site: Site, account: Account, credentials: Credentials) -> dict[str, object]:
+def profile(comments: Comments, account: Account, credentials: Credentials) -> dict[str, object]:
     """An account as its owner sees it, with what other services know them by."""
-    by_others = {name: credentials.identities.get(name) for name in site.accounts.providers.known()}
+    by_others = {
+        name: credentials.identities.get(name) for name in comments.accounts.providers.known()
+    }
     # The reference sends the secret here; its clients ask whether there is one.
     return (
-        described(site.comments.display, account)
+        described(comments.display, account)
         | {"2fa": "on" if credentials.totp else None}
         | by_others
     )
@@ -63,13 +65,13 @@ def proof_of(found: Found) -> OwnerProof:
     return OwnerProof(found["current_password"], found["current_code"])
 
 
-async def show(site: Site, parsed: None, caller: Caller) -> object:
+async def show(comments: Comments, parsed: None, caller: Caller) -> object:
     """Clients ask once a page load; an empty object says nobody."""
     viewer = caller.viewer
-    stored = await site.accounts.store.by_id(viewer.account.id) if viewer.account else None
+    stored = await comments.accounts.store.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         return {}
-    return profile(site, stored.account, stored.credentials)
+    return profile(comments, stored.account, stored.credentials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +121,33 @@ LOG_IN = Fields(
 )
 
 
-async def log_in(site: Site, parsed: LogIn, caller: Caller) -> Answer:
+async def log_in(comments: Comments, parsed: LogIn, caller: Caller) -> Answer:
     if parsed.ticket:
         stored, token = await identities.redeem(
-            site, parsed.ticket, parsed.proof, parsed.code, caller
+            comments.accounts, parsed.ticket, parsed.proof, parsed.code, caller
         )
     else:
         stored, token = await log_ins.by_password(
-            site, parsed.mail, parsed.password, parsed.code, caller, device=parsed.device
+            comments.accounts,
+            parsed.mail,
+            parsed.password,
+            parsed.code,
+            caller,
+            device=parsed.device,
         )
-    shown = profile(site, stored.account, stored.credentials)
+    shown = profile(comments, stored.account, stored.credentials)
     session = NewSession(
         token,
-        partial(site.accounts.devices.cookie, stored.id, parsed.device),
+        partial(comments.accounts.devices.cookie, stored.id, parsed.device),
         is_remembered=parsed.is_remembered,
         is_handed=parsed.is_handed,
     )
     return Answer(shown | {"password": None}, session=session)
 
 
-async def log_out(site: Site, parsed: None, caller: Caller) -> Answer:
+async def log_out(accounts: Accounts, parsed: None, caller: Caller) -> Answer:
     """Without a log-in it is done already."""
-    await site.accounts.sessions.end(caller.viewer)
+    await accounts.sessions.end(caller.viewer)
     return Answer("", session=NewSession(""))
 
 
@@ -178,7 +185,9 @@ SECOND_FACTOR = Shapes(
 async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Answer:
     """Whether a log-in needs a code; for oneself, a secret to set one up with."""
     if parsed.mail:
-        is_asked = await log_ins.has_second_factor(site, parsed.mail, caller, device=parsed.device)
+        is_asked = await log_ins.has_second_factor(
+            site.accounts, parsed.mail, caller, device=parsed.device
+        )
         return Answer({"enable": is_asked})
     assert caller.viewer.account is not None
     # A new one each time: the one that is in use is told to nobody, not even its owner.
@@ -219,26 +228,25 @@ NEW_SECOND_FACTOR = Fields(
 
 
 async def add_second_factor(
-    site: Site, parsed: NewSecondFactor, caller: Caller
+    comments: Comments, parsed: NewSecondFactor, caller: Caller
 ) -> Mapping[str, object]:
     """Recovery codes, which are shown this once."""
-    step = await accounts.new_step(site, parsed.secret, parsed.code, caller)
-    await reauthentication.require(site, parsed.proof, caller, of_second_factor=True)
-    return {"recovery": await accounts.add_second_factor(site, parsed.secret, step, caller)}
+    step = await accounts.new_step(comments.accounts, parsed.secret, parsed.code, caller)
+    await reauthentication.require(comments, parsed.proof, caller, of_second_factor=True)
+    return {"recovery": await accounts.add_second_factor(comments, parsed.secret, step, caller)}
 
 
-async def sessions(site: Site, parsed: None, caller: Caller) -> object:
+async def sessions(accounts: Accounts, parsed: None, caller: Caller) -> object:
     """One's log-ins that go on, and what proves that the account is one's own."""
     account = caller.viewer.account
     assert account is not None
-    stored = await site.accounts.store.by_id(account.id)
+    stored = await accounts.store.by_id(account.id)
     if stored is None:
         raise LoggedOut()
     return {
         "proof": reauthentication.needed_for(stored.credentials),
         "sessions": [
-            _session(each, caller.viewer)
-            for each in await site.accounts.sessions.of(stored.account)
+            _session(each, caller.viewer) for each in await accounts.sessions.of(stored.account)
         ],
     }
 
@@ -263,12 +271,12 @@ def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
 SESSION = Fields(_id, id="One log-in; without, all but the one that asks")
 
 
-async def end_sessions(site: Site, session: str, caller: Caller) -> object:
+async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> object:
     """One of one's log-ins; without its id, all but the one that asks."""
     account = caller.viewer.account
     assert account is not None
     if session:
-        await site.accounts.sessions.end_one(account, session)
+        await accounts.sessions.end_one(account, session)
     else:
-        await site.accounts.sessions.end_others(caller.viewer)
+        await accounts.sessions.end_others(caller.viewer)
     return ""

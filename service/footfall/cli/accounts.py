@@ -11,7 +11,7 @@ from ..domain.bans import until_of
 from ..domain.links import LINK_SECONDS, new_link
 from ..domain.mails import canonical, is_mail
 from ..domain.registration import new_account
-from ..domain.site import Site
+from ..domain.site import Accounts, Site
 from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
@@ -93,7 +93,7 @@ def password(who: str) -> None:
     """Print a link that sets another password, once, within a day. The old one works until then."""
 
     async def make(site: Site) -> str:
-        account = await _found(site, who)
+        account = await _found(site.accounts, who)
         if account.role == "banned":
             aside(f"({printable(account.mail)} is banned, and cannot log in before `unban`)")
         return await new_link(site.accounts.store, account.id)
@@ -126,9 +126,9 @@ def ban(who: str) -> None:
     """
 
     async def work(site: Site) -> str:
-        account = await _found(site, who)
+        account = await _found(site.accounts, who)
         mail = printable(account.mail)
-        is_new = await banning.ban_account(site, account.id, CONSOLE)
+        is_new = await banning.ban_account(site.comments, account.id, CONSOLE)
         if is_new is None:
             raise _nobody(who)
         if not is_new:
@@ -147,9 +147,9 @@ def unban(who: str) -> None:
     """Let a banned account log in again, as a guest."""
 
     async def work(site: Site) -> str:
-        account = await _found(site, who)
+        account = await _found(site.accounts, who)
         mail = printable(account.mail)
-        if not await banning.lift(site, account.id, CONSOLE):
+        if not await banning.lift(site.comments, account.id, CONSOLE):
             raise NothingToDo(f"{mail} is not banned")
         return f"{mail} may log in again, as a guest"
 
@@ -163,10 +163,10 @@ def delete(who: str, is_meant: bool) -> None:
     """Delete an account for good; its mail is free again, and its comments stay, without a name."""
 
     async def remove(site: Site) -> str:
-        account = await _found(site, who)
+        account = await _found(site.accounts, who)
         if not is_meant:
             return f"would be deleted: {_as_line(account)}\nNothing was done; --yes deletes it."
-        if not await banning.remove(site, account.id, CONSOLE):
+        if not await banning.remove(site.comments, account.id, CONSOLE):
             raise _nobody(who)
         return f"deleted: {_as_line(account)}"
 
@@ -177,9 +177,9 @@ def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ..
     """Give an account another role, if it has one of these."""
 
     async def change(site: Site) -> str:
-        found = await _found(site, who)
+        found = await _found(site.accounts, who)
         mail = printable(found.mail)
-        was = await banning.change_role(site, found.id, role, CONSOLE, of=of)
+        was = await banning.change_role(site.comments, found.id, role, CONSOLE, of=of)
         if was is None:
             raise _nobody(who)
         if was.role == "banned" and role == "administrator":
@@ -191,10 +191,8 @@ def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ..
     click.echo(with_site(change))
 
 
-async def _found(site: Site, who: str) -> Account:
-    stored = await site.accounts.store.by_id(who) or await site.accounts.store.by_mail(
-        canonical(who)
-    )
+async def _found(accounts: Accounts, who: str) -> Account:
+    stored = await accounts.store.by_id(who) or await accounts.store.by_mail(canonical(who))
     if stored is None:
         raise _nobody(who)
     return stored.account

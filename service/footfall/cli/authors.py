@@ -13,7 +13,7 @@ import click
 from ..domain import accounts, authors
 from ..domain.authors import Author, Deed, facts, iso
 from ..domain.bans import until_of
-from ..domain.site import Site
+from ..domain.site import Accounts, Comments, Site
 from ..model import Account, StoredComment
 from ..plurals import number_of
 from ..store.ids import created_ms
@@ -41,13 +41,13 @@ def authors_() -> None:
 @_who
 def show(who: str) -> None:
     """Show what is stored of an author. Exit 1 if there is nothing."""
-    click.echo(with_site(lambda site: _summary(site, who)))
+    click.echo(with_site(lambda site: _summary(site.comments, who)))
 
 
-async def _summary(site: Site, who: str) -> str:
-    author = await authors.find(site.accounts.store, who)
+async def _summary(comments: Comments, who: str) -> str:
+    author = await authors.find(comments.accounts.store, who)
     statuses, pages, times = Counter[str](), set[str](), list[int]()
-    async for each in _comments(site, author):
+    async for each in _comments(comments, author):
         statuses[each.status] += 1
         pages.add(each.path)
         at = created_ms(each.id)
@@ -59,7 +59,9 @@ async def _summary(site: Site, who: str) -> str:
             f"{number_of(statuses.total(), 'comment')} on {number_of(len(pages), 'page')}: {which}"
         )
         lines.append(f"from {iso(times[0])} to {iso(times[1])}")
-    lines += [f"banned {until_of(ban) or 'for ever'}" for ban in await _bans(site, author)]
+    lines += [
+        f"banned {until_of(ban) or 'for ever'}" for ban in await _bans(comments.accounts, author)
+    ]
     if not lines:
         raise _nothing_of(who)
     return "\n".join(lines)
@@ -74,7 +76,7 @@ def export(who: str, output: TextIO) -> None:
     async def write(site: Site) -> int:
         author = await authors.find(site.accounts.store, who)
         number = 0
-        async for line in _lines(site, author):
+        async for line in _lines(site.comments, author):
             click.echo(json.dumps(line), file=output)
             number += 1
         return number
@@ -85,12 +87,12 @@ def export(who: str, output: TextIO) -> None:
     click.echo(f"{number_of(number, 'line')} written", err=True)
 
 
-async def _lines(site: Site, author: Author) -> AsyncIterator[dict[str, Any]]:
+async def _lines(comments: Comments, author: Author) -> AsyncIterator[dict[str, Any]]:
     if author.account:
         yield {"account": accounts.facts(author.account)}
-    for ban in await _bans(site, author):
+    for ban in await _bans(comments.accounts, author):
         yield {"ban": {"value": ban.value, "until": until_of(ban) or None, "reason": ban.reason}}
-    async for each in _comments(site, author):
+    async for each in _comments(comments, author):
         try:
             yield {"comment": facts(each)}
         except (TypeError, ValueError):
@@ -124,7 +126,7 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
 
     async def work(site: Site) -> str:
         if not is_meant:
-            what = await _summary(site, who)
+            what = await _summary(site.comments, who)
             return f"{what}\nwould be {done}. Nothing was done; --yes does it."
         author, comments, damaged, after = await authors.find(site.accounts.store, who), 0, 0, ""
         while True:
@@ -146,10 +148,10 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
     click.echo(with_site(work))
 
 
-async def _comments(site: Site, author: Author) -> AsyncIterator[StoredComment]:
+async def _comments(comments: Comments, author: Author) -> AsyncIterator[StoredComment]:
     after = ""
     while True:
-        part = await authors.part(site, author, after)
+        part = await authors.part(comments, author, after)
         for each in part.comments:
             yield each
         if not (after := part.after):
@@ -157,8 +159,8 @@ async def _comments(site: Site, author: Author) -> AsyncIterator[StoredComment]:
         await asyncio.sleep(PACE_SECONDS)
 
 
-async def _bans(site: Site, author: Author) -> list[Any]:
-    found = [await site.accounts.bans.store.get(name) for name in (author.id, author.mail) if name]
+async def _bans(accounts: Accounts, author: Author) -> list[Any]:
+    found = [await accounts.bans.store.get(name) for name in (author.id, author.mail) if name]
     return [ban for ban in found if ban]
 
 

@@ -92,7 +92,7 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
 
     async def ban(site: Site) -> str:
         made, is_new = await banning.ban(
-            site, what, CONSOLE, until_ms=until or lasts, reason=reason.strip()
+            site.comments, what, CONSOLE, until_ms=until or lasts, reason=reason.strip()
         )
         if not is_new:
             raise NothingToDo(f"banned already: {_line(made)}")
@@ -105,7 +105,7 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
 @click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
 def remove(what: str) -> None:
     """Let somebody write again."""
-    if not with_site(lambda site: banning.lift(site, what, CONSOLE)):
+    if not with_site(lambda site: banning.lift(site.comments, what, CONSOLE)):
         raise NothingToDo(f"{printable(what)} is not banned; `footfall bans list` shows all")
     click.echo(f"{printable(what)} is not banned any more")
 

@@ -65,7 +65,7 @@ async def _rerender(
 ) -> Tally:
     async with existing_site(settings) as (store, site):
         return await rerender(
-            site,
+            site.comments,
             data_set(store),
             store.bodies,
             [*map(site.pages.of, paths)],

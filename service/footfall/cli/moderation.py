@@ -93,7 +93,9 @@ def _moderating(
         _change(
             CommentFilter(**words),
             is_json,
-            lambda site, ids: bulk.moderate(site, ids, CONSOLE, status=status, is_pinned=is_pinned),
+            lambda site, ids: bulk.moderate(
+                site.comments, ids, CONSOLE, status=status, is_pinned=is_pinned
+            ),
         )
 
     command.__doc__ = f"{text} Exit 1 if one could not be."
@@ -115,7 +117,7 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
     """Delete comments with their replies; without --yes only say which."""
     wanted = CommentFilter(**words)
     if is_meant:
-        return _change(wanted, is_json, lambda site, ids: bulk.delete(site, ids, CONSOLE))
+        return _change(wanted, is_json, lambda site, ids: bulk.delete(site.comments, ids, CONSOLE))
     _require_choice(wanted)
     found = with_site(lambda site: _found(site, wanted, None))
     _list(found[:MAX_LISTED], is_json)
@@ -137,7 +139,7 @@ def undo_(name: str) -> None:
     """Take back what one of these commands changed less than a minute ago."""
 
     async def put_back(site: Site) -> bulk.BulkResult | None:
-        return await bulk.undo(site, name, CONSOLE)
+        return await bulk.undo(site.comments, name, CONSOLE)
 
     outcome = with_site(put_back)
     if outcome is None:
@@ -160,7 +162,7 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
     wanted = moderation.Edit(text.strip(), nick, mail, link)
     if wanted == moderation.Edit():
         raise click.UsageError("say what to change: --text, --nick, --mail or --link")
-    _finish([with_site(lambda site: bulk.edit(site, id, wanted, CONSOLE))])
+    _finish([with_site(lambda site: bulk.edit(site.comments, id, wanted, CONSOLE))])
 
 
 @click.command("log", cls=Command)

@@ -56,7 +56,7 @@ def move_(source: str, target: str, is_meant: bool) -> None:
     async def run(site: Site) -> tuple[Holding, Holding, bool]:
         if site.pages.of(target) != target:
             raise click.UsageError(f"TO is counted as {site.pages.of(target)}: name that")
-        of_both = [await page_moves.holding(site, path) for path in (source, target)]
+        of_both = [await page_moves.holding(site.comments, path) for path in (source, target)]
         notes = await site.comments.moves.under_way()
         is_begun = any(each[:2] == (source, target) for each in notes)
         if not (any(of_both[0]) or is_begun):

@@ -31,7 +31,7 @@ from ..domain.site import Site
 from ..http.params import MAX_PATHS, Form, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
-from .rules import VIEWS, lowers_views
+from .rules import VIEWS, Counting, lowers_views
 
 # Answers are made by the types that were asked for, which strangers choose.
 MAX_SHARED_REPLIES = 256
@@ -94,11 +94,11 @@ def _rows(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
     return [dict(zip(types, counts[i : i + width], strict=True)) for i in starts]
 
 
-def read(site: Site, parsed: Read) -> FastRequest:
+def read(counting: Counting, parsed: Read) -> FastRequest:
     if parsed.paths is None:
         return FastRequest(lambda numbers: 0)
-    names = site.counting.counters.names(parsed.paths, parsed.types)
-    return CounterRead(site, names, counts_reply(tuple(parsed.types), parsed.dialect))
+    names = counting.counters.names(parsed.paths, parsed.types)
+    return CounterRead(counting, names, counts_reply(tuple(parsed.types), parsed.dialect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +202,13 @@ async def change(site: Site, parsed: Change | Read, caller: Caller) -> object:
     """Raises Unauthorized or Forbidden if anybody but an administrator counts views down."""
     if isinstance(parsed, Change) and lowers_views(parsed.changes):
         require_administrator(caller.viewer)
-    return await answered(_asked(site, parsed), client_of(site, caller))
+    return await answered(_asked(site, parsed), client_of(site.counting, caller))
 
 
 def _asked(site: Site, parsed: Change | Read) -> FastRequest:
     if isinstance(parsed, Read):
-        return read(site, parsed)
+        return read(site.counting, parsed)
     types = tuple(type for _, type, _ in parsed.changes)
     reply = _change_reply(types, parsed.dialect, is_list=parsed.is_list)
     origin = site.statistics.reports.origin(parsed.referrer, is_automated=parsed.webdriver)
-    return CounterChange(site, parsed.changes, reply, origin)
+    return CounterChange(site.counting, parsed.changes, reply, origin)

@@ -12,7 +12,7 @@ from ..store.ids import created_ms, is_short
 from . import refresh, two_factor
 from .attempts import attempt
 from .mails import canonical
-from .site import Site
+from .site import Accounts, Comments
 
 After = tuple[Account, Credentials]
 # What an account becomes; None: it is removed.
@@ -59,7 +59,7 @@ def facts(account: Account) -> dict[str, object]:
     return known | {"created": created} if created else known
 
 
-async def new_step(site: Site, secret: str, code: str, caller: Caller) -> int:
+async def new_step(accounts: Accounts, secret: str, code: str, caller: Caller) -> int:
     """The step of a code that an authenticator with this new secret shows now.
 
     Raises LoggedOut, TooManyAttempts, WrongCode.
@@ -67,15 +67,17 @@ async def new_step(site: Site, secret: str, code: str, caller: Caller) -> int:
     if caller.viewer.account is None:
         raise LoggedOut()
     id = caller.viewer.account.id
-    made = await attempt(site.accounts.cooldown, caller, f"code {id}")
-    step = two_factor.step_of(secret, code, site.process.clock())
+    made = await attempt(accounts.cooldown, caller, f"code {id}")
+    step = two_factor.step_of(secret, code, accounts.process.clock())
     if not step:
         raise WrongCode()
     made.succeeded(id)
     return step
 
 
-async def add_second_factor(site: Site, secret: str, step: int, caller: Caller) -> Sequence[str]:
+async def add_second_factor(
+    comments: Comments, secret: str, step: int, caller: Caller
+) -> Sequence[str]:
     """Ask for codes of this secret from now on, later ones than this step's; the recovery codes,
     which are shown once. All other sessions end.
 
@@ -88,30 +90,32 @@ async def add_second_factor(site: Site, secret: str, step: int, caller: Caller) 
     def change(account: Account, known: Credentials) -> After:
         return account, replace(known, totp=secret, step=step, recovery=digests)
 
-    await changed(site, id, change, session=caller.viewer.session)
+    await changed(comments, id, change, session=caller.viewer.session)
     return codes
 
 
-async def edit(site: Site, id: str, changes: Changes, session: str = "") -> Account | None:
+async def edit(comments: Comments, id: str, changes: Changes, session: str = "") -> Account | None:
     """Change all of this, or nothing; what the account was, None if there is none. Another role
     ends its sessions; a new password all but the one of this account that asks.
 
     Raises LoggedOut, BadRequest, UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
     """
-    password = await _hashed(site, id, changes)
+    password = await _hashed(comments.accounts, id, changes)
 
     def change(account: Account, known: Credentials) -> After:
         return _edited(account, changes), _reset(known, changes, password or known.password)
 
-    return await changed(site, id, change, session=session)
+    return await changed(comments, id, change, session=session)
 
 
-async def _hashed(site: Site, id: str, changes: Changes) -> str:
+async def _hashed(accounts: Accounts, id: str, changes: Changes) -> str:
     """The hash of the new password; "" if there is none. Raises BadRequest, Busy."""
-    stored = await site.accounts.store.by_id(id) if changes.password else None
+    stored = await accounts.store.by_id(id) if changes.password else None
     if stored is None or not changes.password:
         return ""
-    return await site.process.passwords.hash(changes.password, changes.mail or stored.account.mail)
+    return await accounts.process.passwords.hash(
+        changes.password, changes.mail or stored.account.mail
+    )
 
 
 def _edited(account: Account, changes: Changes) -> Account:
@@ -135,16 +139,16 @@ def _reset(known: Credentials, changes: Changes, password: str) -> Credentials:
     return replace(known, password=password, identities=left)
 
 
-async def remove(site: Site, id: str) -> bool:
+async def remove(comments: Comments, id: str) -> bool:
     """Remove an account for good; its comments stay. False if there is none.
 
     Raises LastAdministrator.
     """
-    return await changed(site, id, lambda account, known: None) is not None
+    return await changed(comments, id, lambda account, known: None) is not None
 
 
 async def changed(
-    site: Site,
+    comments: Comments,
     id: str,
     change: Update,
     *,
@@ -159,7 +163,7 @@ async def changed(
     Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
     for _ in range(MAX_READINGS):
-        stored = await site.accounts.store.by_id(id)
+        stored = await comments.accounts.store.by_id(id)
         if stored is None:
             return None
         account = stored.account
@@ -167,20 +171,20 @@ async def changed(
         asks_more = held or revokes or session
         if after == (account, stored.credentials) and not asks_more:
             return account
-        is_seen = after is None or _face(site.comments.display, account) != _face(
-            site.comments.display, after[0]
+        is_seen = after is None or _face(comments.display, account) != _face(
+            comments.display, after[0]
         )
-        since_ms = site.process.clock() if is_seen else 0
+        since_ms = comments.process.clock() if is_seen else 0
         mails = canonical(account.mail), canonical(after[0].mail if after else "")
         ended = _ended(stored, after, session, revokes=revokes)
         try:
-            await site.accounts.store.change(
+            await comments.accounts.store.change(
                 stored, after, mails=mails, held=held, unseen_since=since_ms, **ended
             )
         except Changed:
             continue
         if is_seen:
-            refresh.begin(site, id, since_ms)
+            refresh.begin(comments, id, since_ms)
         return account
     raise Unavailable()
 

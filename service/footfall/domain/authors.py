@@ -28,7 +28,7 @@ from .accounts import Changes
 from .bulk import MAX_AT_ONCE, comments_of
 from .mails import canonical, is_canonically, is_mail
 from .moderation import until_settled
-from .site import Site
+from .site import Comments, Site
 
 Deed = Literal["anonymize", "delete"]
 # Of a part of the site's comments, and of a step that reads it.
@@ -93,14 +93,14 @@ async def find(accounts: AccountStore, who: str) -> Author:
     return Author("" if mail else who, mail)
 
 
-async def part(site: Site, author: Author, after: str = "") -> AuthorPage:
+async def part(comments: Comments, author: Author, after: str = "") -> AuthorPage:
     """The next part of the author's comments, newest first, behind the comment with this id."""
     if after and not is_id(after):
         raise BadRequest({"after": "after need the objectId of a comment"})
     found, searched = list[StoredComment](), 0
     while searched < MAX_SEARCHED_COMMENTS:
-        _, ids = await site.comments.index.listed(STATUSES, size=ERASE_STEP_COMMENTS, behind=after)
-        found += filter(author.wrote, await site.comments.moderation.whole(ids))
+        _, ids = await comments.index.listed(STATUSES, size=ERASE_STEP_COMMENTS, behind=after)
+        found += filter(author.wrote, await comments.moderation.whole(ids))
         searched += len(ids)
         after = ids[-1] if len(ids) == ERASE_STEP_COMMENTS else ""
         if not after:
@@ -129,16 +129,16 @@ async def erase(
         if author.id == banning.by(caller):
             raise Refused("This is your own account: another administrator has to do that")
         if author.account.role != "banned":
-            await accounts.edit(site, author.id, Changes(role="banned"))
-    found = await part(site, author, after)
-    one = partial(_anonymize if deed == "anonymize" else _delete, site)
+            await accounts.edit(site.comments, author.id, Changes(role="banned"))
+    found = await part(site.comments, author, after)
+    one = partial(_anonymize if deed == "anonymize" else _delete, site.comments)
     numbers = await _each(found.comments, one)
     done, damaged = sum(filter(None, numbers)), numbers.count(None)
     if found.after:
         return Erasure(done, damaged, found.searched, found.after)
     done += await site.comments.deletions.erase(author.wrote, site.process.clock())
     is_forgotten = await _forget(site, author)
-    has_account = bool(author.account) and await accounts.remove(site, author.id)
+    has_account = bool(author.account) and await accounts.remove(site.comments, author.id)
     is_begun = bool(after) if is_begun is None else is_begun
     is_logged = bool(is_begun or done or is_forgotten or has_account)
     if is_logged:
@@ -162,20 +162,20 @@ async def _each(
     return await asyncio.gather(*map(number, comments))
 
 
-async def _delete(site: Site, found: StoredComment) -> int | None:
+async def _delete(comments: Comments, found: StoredComment) -> int | None:
     """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
-    if await site.comments.deletions.delete(found, site.process.clock(), ERASURE) is None:
+    if await comments.deletions.delete(found, comments.process.clock(), ERASURE) is None:
         # It has gone with another one.
         return 0
-    return await site.comments.deletions.remove(found.id, site.process.clock())
+    return await comments.deletions.remove(found.id, comments.process.clock())
 
 
-async def _anonymize(site: Site, found: StoredComment) -> int | None:
+async def _anonymize(comments: Comments, found: StoredComment) -> int | None:
     """None for one that is damaged."""
     if _is_damaged(found):
         return None
     return int(
-        bool(await until_settled(site.comments.moderation, found, partial(_anonymize_once, site)))
+        bool(await until_settled(comments.moderation, found, partial(_anonymize_once, comments)))
     )
 
 
@@ -186,10 +186,10 @@ def _is_damaged(found: StoredComment) -> bool:
         return True
 
 
-async def _anonymize_once(site: Site, found: StoredComment) -> bool:
+async def _anonymize_once(comments: Comments, found: StoredComment) -> bool:
     """Raises Overtaken; ValueError, TypeError for one that is damaged."""
-    after, now_ms = _anonymous(codec.comment(found)), site.process.clock()
-    done = await site.comments.moderation.moderate(found, None, now_ms, ERASURE, after=after)
+    after, now_ms = _anonymous(codec.comment(found)), comments.process.clock()
+    done = await comments.moderation.moderate(found, None, now_ms, ERASURE, after=after)
     return done is not None
 
 

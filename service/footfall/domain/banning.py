@@ -16,7 +16,7 @@ from . import accounts
 from .accounts import Changes
 from .bans import NOTHING, KnownBans, kind_of, value_of
 from .rules import require_administrator
-from .site import Site
+from .site import Comments
 
 # Characters of a reason.
 MAX_REASON = 200
@@ -26,7 +26,7 @@ NOTHING_ELSE = Changes()
 
 
 async def ban(
-    site: Site, text: str, caller: Caller, *, until_ms: int = 0, reason: str = ""
+    comments: Comments, text: str, caller: Caller, *, until_ms: int = 0, reason: str = ""
 ) -> tuple[Ban, bool]:
     """Ban what this text names; the ban, and False if it was the same before.
 
@@ -34,55 +34,55 @@ async def ban(
     """
     value = value_of(text)
     kind = kind_of(value)
-    if kind in ("address", "network") and site.accounts.bans.trusted.overlaps(value):
+    if kind in ("address", "network") and comments.accounts.bans.trusted.overlaps(value):
         raise Refused("This is a trusted proxy's address: ban those whom it forwards")
     if kind == "mail":
-        stored = await site.accounts.store.by_mail(value)
+        stored = await comments.accounts.store.by_mail(value)
         if stored and stored.account.role == "administrator":
             raise Refused("This is an administrator's mail")
-    was = await _lock_out(site, value, NOTHING_ELSE) if kind == "account" else None
+    was = await _lock_out(comments, value, NOTHING_ELSE) if kind == "account" else None
     if kind == "account" and was is None:
         raise Refused(NOTHING)
-    made = Ban(value, until_ms, reason, site.process.clock(), by(caller))
+    made = Ban(value, until_ms, reason, comments.process.clock(), by(caller))
 
     def after(listed: Ban | None) -> Ban:
         is_same = listed and (listed.until_ms, listed.reason) == (until_ms, reason)
         return listed if listed and is_same else made
 
-    is_new = await site.accounts.bans.change(value, after, made.by, "ban")
+    is_new = await comments.accounts.bans.change(value, after, made.by, "ban")
     return made, is_new or (was is not None and was.role != "banned")
 
 
-async def _lock_out(site: Site, id: str, changes: Changes) -> Account | None:
+async def _lock_out(comments: Comments, id: str, changes: Changes) -> Account | None:
     """Make these changes with the role `banned`; what the account was. Raises TooManyBans."""
-    await site.accounts.bans.store.require_room(id)
-    return await accounts.edit(site, id, replace(changes, role="banned"))
+    await comments.accounts.bans.store.require_room(id)
+    return await accounts.edit(comments, id, replace(changes, role="banned"))
 
 
-async def lift(site: Site, text: str, caller: Caller) -> bool:
+async def lift(comments: Comments, text: str, caller: Caller) -> bool:
     """Let somebody write again; False if they were not banned."""
     value = value_of(text)
-    return await _lift(site, value, await site.accounts.bans.store.get(value), by(caller))
+    return await _lift(comments, value, await comments.accounts.bans.store.get(value), by(caller))
 
 
-async def _lift(site: Site, value: str, listed: Ban | None, by: str) -> bool:
+async def _lift(comments: Comments, value: str, listed: Ban | None, by: str) -> bool:
     is_account = kind_of(value) == "account"
-    was = await _turn(site, value, "guest", of=("banned",)) if is_account else None
-    is_off = await _take_off(site.accounts.bans, value, listed, by)
+    was = await _turn(comments, value, "guest", of=("banned",)) if is_account else None
+    is_off = await _take_off(comments.accounts.bans, value, listed, by)
     if was is None or was.role != "banned":
         return is_off
     if not is_off:
-        await _log_role(site.comments.log, was, "guest", by)
+        await _log_role(comments.log, was, "guest", by)
     return True
 
 
-async def _turn(site: Site, id: str, role: Role, *, of: Container[Role]) -> Account | None:
+async def _turn(comments: Comments, id: str, role: Role, *, of: Container[Role]) -> Account | None:
     """Give an account this role if it has one of those; what it was, None if there is none."""
 
     def change(account: Account, known: Credentials) -> accounts.After:
         return replace(account, role=role) if account.role in of else account, known
 
-    return await accounts.changed(site, id, change)
+    return await accounts.changed(comments, id, change)
 
 
 async def _take_off(bans: KnownBans, value: str, listed: Ban | None, by: str) -> bool:
@@ -91,7 +91,7 @@ async def _take_off(bans: KnownBans, value: str, listed: Ban | None, by: str) ->
 
 
 async def give_role(
-    site: Site, id: str, role: Role, caller: Caller, changes: Changes = NOTHING_ELSE
+    comments: Comments, id: str, role: Role, caller: Caller, changes: Changes = NOTHING_ELSE
 ) -> bool:
     """Make an account something else, and change this of it as well; False if there is none.
 
@@ -100,28 +100,28 @@ async def give_role(
     """
     require_administrator(caller.viewer)
     if role == "banned":
-        return await ban_account(site, id, caller, changes) is not None
+        return await ban_account(comments, id, caller, changes) is not None
     # Before the account: one that is banned anew meanwhile stays on the list.
-    listed = await site.accounts.bans.store.get(id)
-    was = await accounts.edit(site, id, replace(changes, role=role))
+    listed = await comments.accounts.bans.store.get(id)
+    was = await accounts.edit(comments, id, replace(changes, role=role))
     if was is None:
         return False
-    await _log_role(site.comments.log, was, role, by(caller))
-    await _take_off(site.accounts.bans, id, listed, by(caller))
+    await _log_role(comments.log, was, role, by(caller))
+    await _take_off(comments.accounts.bans, id, listed, by(caller))
     return True
 
 
 async def change_role(
-    site: Site, id: str, role: Role, caller: Caller, *, of: Container[Role]
+    comments: Comments, id: str, role: Role, caller: Caller, *, of: Container[Role]
 ) -> Account | None:
     """Give an account this role if it has one of those; what it was, None if there is none.
 
     Raises Unauthorized, Forbidden, Unavailable, LastAdministrator.
     """
     require_administrator(caller.viewer)
-    was = await _turn(site, id, role, of=of)
+    was = await _turn(comments, id, role, of=of)
     if was and was.role in of:
-        await _log_role(site.comments.log, was, role, by(caller))
+        await _log_role(comments.log, was, role, by(caller))
     return was
 
 
@@ -131,7 +131,7 @@ async def _log_role(log: ModerationLog, was: Account, role: Role, by: str) -> No
 
 
 async def ban_account(
-    site: Site, id: str, caller: Caller, changes: Changes = NOTHING_ELSE
+    comments: Comments, id: str, caller: Caller, changes: Changes = NOTHING_ELSE
 ) -> bool | None:
     """Ban an account, which keeps the reason and the end of a ban that it has; False if it was
     banned before, None if there is none.
@@ -139,8 +139,8 @@ async def ban_account(
     Raises Unauthorized, Forbidden, TooManyBans, LastAdministrator, and what `give_role` does.
     """
     require_administrator(caller.viewer)
-    made = Ban(id, at_ms=site.process.clock(), by=by(caller))
-    was = await _lock_out(site, id, changes)
+    made = Ban(id, at_ms=comments.process.clock(), by=by(caller))
+    was = await _lock_out(comments, id, changes)
     if was is None:
         return None
 
@@ -150,27 +150,27 @@ async def ban_account(
             return listed
         return made
 
-    is_new = await site.accounts.bans.change(id, after, made.by, "ban")
+    is_new = await comments.accounts.bans.change(id, after, made.by, "ban")
     return is_new or was.role != "banned"
 
 
-async def remove(site: Site, id: str, caller: Caller) -> bool:
+async def remove(comments: Comments, id: str, caller: Caller) -> bool:
     """Remove an account for good, and its ban; its comments stay. False if there is none.
 
     Raises LastAdministrator.
     """
-    has_gone = await accounts.remove(site, id)
-    await site.accounts.bans.change(id, lambda ban: None, by(caller), "unban")
+    has_gone = await accounts.remove(comments, id)
+    await comments.accounts.bans.change(id, lambda ban: None, by(caller), "unban")
     return has_gone
 
 
-async def tidy(site: Site) -> None:
+async def tidy(comments: Comments) -> None:
     """Take bans that have ended off the list. Raises StoreUnavailable."""
-    await site.accounts.bans.refresh()
-    for value in site.accounts.bans.ended()[:MAX_ENDED]:
-        listed = await site.accounts.bans.store.get(value)
-        if listed and not listed.holds(site.process.clock()):
-            await _lift(site, value, listed, "footfall")
+    await comments.accounts.bans.refresh()
+    for value in comments.accounts.bans.ended()[:MAX_ENDED]:
+        listed = await comments.accounts.bans.store.get(value)
+        if listed and not listed.holds(comments.process.clock()):
+            await _lift(comments, value, listed, "footfall")
 
 
 def by(caller: Caller) -> str:

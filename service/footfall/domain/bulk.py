@@ -20,7 +20,7 @@ from ..store import codec
 from ..store.ids import SHORT, is_id
 from ..store.moderation import Overtaken
 from .moderation import Edit, actor_of, edited, html_of
-from .site import Site
+from .site import Comments
 
 # Pages at the same time; the others of one request wait.
 MAX_AT_ONCE = 16
@@ -44,7 +44,7 @@ class BulkResult(NamedTuple):
 
 @dataclass(slots=True)
 class _Work:
-    site: Site
+    comments: Comments
     caller: Caller
     record: list[Any] = field(default_factory=list)
 
@@ -81,12 +81,12 @@ class _Work:
             return "unchanged"
         if only and found.status != only:
             return "changed"
-        site = self.site
+        comments = self.comments
         try:
-            done = await site.comments.moderation.moderate(
+            done = await comments.moderation.moderate(
                 found,
                 status,
-                site.process.clock(),
+                comments.process.clock(),
                 actor_of(self.caller),
                 is_pinned=is_pinned,
                 only=only,
@@ -102,16 +102,16 @@ class _Work:
     async def delete(self, found: StoredComment, only: Status | None = None) -> Result:
         if only and found.status != only:
             return "changed"
-        site, actor = self.site, actor_of(self.caller)
-        if await site.comments.deletions.delete(found, site.process.clock(), actor) is None:
+        comments, actor = self.comments, actor_of(self.caller)
+        if await comments.deletions.delete(found, comments.process.clock(), actor) is None:
             return "missing"
         self.keep(found, [found.status, found.is_pinned], ["deleted", False])
         return "done"
 
     async def edit(self, found: StoredComment, wanted: Edit) -> Result:
         before = codec.comment(found)
-        html = await html_of(self.site, before, wanted.text, self.caller)
-        after = edited(self.site.comments.display, before, wanted, html)
+        html = await html_of(self.comments, before, wanted.text, self.caller)
+        after = edited(self.comments.display, before, wanted, html)
         if after == before:
             return "unchanged"
         result = await self.put_words(found, after)
@@ -122,10 +122,10 @@ class _Work:
         return result
 
     async def put_words(self, found: StoredComment, after: Comment) -> Result:
-        site = self.site
+        comments = self.comments
         try:
-            done = await site.comments.moderation.moderate(
-                found, None, site.process.clock(), actor_of(self.caller), after=after
+            done = await comments.moderation.moderate(
+                found, None, comments.process.clock(), actor_of(self.caller), after=after
             )
         except Overtaken:
             return "changed"
@@ -138,14 +138,14 @@ class _Work:
         if not self.record:
             return BulkResult(results)
         try:
-            name = await self.site.comments.undo_records.keep(orjson.dumps(self.record))
+            name = await self.comments.undo_records.keep(orjson.dumps(self.record))
         except StoreUnavailable:
             name = ""
         return BulkResult(results, name)
 
 
 async def moderate(
-    site: Site,
+    comments: Comments,
     ids: Sequence[str],
     caller: Caller,
     *,
@@ -154,8 +154,8 @@ async def moderate(
     seen: Seen = ANY,
 ) -> BulkResult:
     """Those that still have the status that they were seen with."""
-    work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    shown = await site.comments.store.by_ids(known) if known else []
+    work, known = _Work(comments, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
+    shown = await comments.store.by_ids(known) if known else []
     found = {each.id: each for each in shown}
     results = await work.each(
         list(found), lambda id: work.moderate(found[id], status, is_pinned, seen.get(id))
@@ -163,10 +163,12 @@ async def moderate(
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def delete(site: Site, ids: Sequence[str], caller: Caller, seen: Seen = ANY) -> BulkResult:
+async def delete(
+    comments: Comments, ids: Sequence[str], caller: Caller, seen: Seen = ANY
+) -> BulkResult:
     """Each with its replies, if it still has the status that it was seen with."""
-    work, known = _Work(site, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    found = {each.id: each for each in await site.comments.moderation.whole(known)}
+    work, known = _Work(comments, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
+    found = {each.id: each for each in await comments.moderation.whole(known)}
     # The newest first, so that each is deleted by itself, and not with what it replies to.
     results = await work.each(
         sorted(found, reverse=True), lambda id: work.delete(found[id], seen.get(id))
@@ -174,34 +176,32 @@ async def delete(site: Site, ids: Sequence[str], caller: Caller, seen: Seen = AN
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
 
-async def edit(site: Site, id: str, wanted: Edit, caller: Caller) -> BulkResult:
+async def edit(comments: Comments, id: str, wanted: Edit, caller: Caller) -> BulkResult:
     """Give a comment another text, or another author without account, so that it can be undone."""
-    work = _Work(site, caller)
-    found = await site.comments.moderation.whole([id]) if is_id(id) else []
+    work = _Work(comments, caller)
+    found = await comments.moderation.whole([id]) if is_id(id) else []
     whole = {each.id: each for each in found}
     results = await work.each(list(whole), lambda id: work.edit(whole[id], wanted))
     return await work.outcome({id: _missing()} | results)
 
 
-async def undo(site: Site, name: str, caller: Caller) -> BulkResult | None:
+async def undo(comments: Comments, name: str, caller: Caller) -> BulkResult | None:
     """Put back what a record holds; None if there is none, or no more. Raises NotOver.
 
     Where some of it failed, the record stays, and the result has its name: what was put back is
     found to be so the next time.
     """
-    kept = await site.comments.undo_records.claim(name) if name.isalnum() else None
+    kept = await comments.undo_records.claim(name) if name.isalnum() else None
     if kept is None:
         return None
-    work, record = _Work(site, caller), {each["id"]: each for each in orjson.loads(kept)}
+    work, record = _Work(comments, caller), {each["id"]: each for each in orjson.loads(kept)}
     # The oldest first, since a reply needs its root.
     results = await work.each(sorted(record), lambda id: _put_back(work, record[id]))
     is_whole = "failed" not in results.values()
     # Without an answer it can be claimed again a moment later, and there is nothing left to do.
     with suppress(StoreUnavailable):
         await (
-            site.comments.undo_records.remove(name)
-            if is_whole
-            else site.comments.undo_records.release(name)
+            comments.undo_records.remove(name) if is_whole else comments.undo_records.release(name)
         )
     return BulkResult(results, "" if is_whole else name)
 
@@ -226,16 +226,14 @@ def _whole_of(kept: Mapping[str, Any]) -> StoredComment:
 
 
 async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
-    site, id = work.site, kept["id"]
+    comments, id = work.comments, kept["id"]
     if kept["now"] == ["deleted", False]:
-        left = await site.comments.deletions.restore(
-            id, site.process.clock(), actor_of(work.caller)
-        )
+        left = await comments.deletions.restore(id, comments.process.clock(), actor_of(work.caller))
         if left is not None:
             return "done"
         # Somebody else may have put it back.
-        return "unchanged" if await site.comments.store.by_ids([id]) else "missing"
-    there = await site.comments.moderation.whole([id])
+        return "unchanged" if await comments.store.by_ids([id]) else "missing"
+    there = await comments.moderation.whole([id])
     if not there:
         return "missing"
     (found,) = there

@@ -19,7 +19,7 @@ from ..store.ids import is_id
 from . import bulk, queue
 from .queue import Wanted
 from .shares import client_of
-from .site import Site
+from .site import Comments
 
 Deed = Literal["approved", "waiting", "spam", "deleted"]
 # Comments that one action changes, and that it looks at to find them.
@@ -77,7 +77,7 @@ class BulkAction:
 
 
 async def begin(
-    site: Site, deed: Deed, targets: Targets, caller: Caller, *, only: Status | None = None
+    comments: Comments, deed: Deed, targets: Targets, caller: Caller, *, only: Status | None = None
 ) -> tuple[str, BulkAction]:
     """Give all of these comments another status, or delete them with their replies; with `only`
     those that still have this status. Raises BadRequest, TooManyAtOnce, Busy.
@@ -89,16 +89,16 @@ async def begin(
             raise BadRequest({"newest": "newest need the objectId of a comment"})
         total = None
         if not targets.wanted.is_search:
-            total, _ = await site.comments.index.listed(targets.wanted.statuses, size=1)
-        pieces = _matching(site, targets)
+            total, _ = await comments.index.listed(targets.wanted.statuses, size=1)
+        pieces = _matching(comments, targets)
     else:
         total, pieces = len(targets), _named(targets)
 
     async def one(ids: Sequence[str]) -> bulk.BulkResult:
         seen = dict.fromkeys(ids, only) if only else bulk.ANY
         if deed == "deleted":
-            return await bulk.delete(site, ids, caller, seen)
-        return await bulk.moderate(site, ids, caller, status=deed, seen=seen)
+            return await bulk.delete(comments, ids, caller, seen)
+        return await bulk.moderate(comments, ids, caller, status=deed, seen=seen)
 
     async def steps() -> AsyncGenerator[bulk.BulkResult]:
         async with aclosing(pieces):
@@ -106,92 +106,92 @@ async def begin(
                 if ids:
                     yield await one(ids)
 
-    return await _start(site, BulkAction(total), steps(), caller)
+    return await _start(comments, BulkAction(total), steps(), caller)
 
 
-async def undo(site: Site, name: str, caller: Caller) -> tuple[str, BulkAction]:
+async def undo(comments: Comments, name: str, caller: Caller) -> tuple[str, BulkAction]:
     """Take an action back that has ended; the undo's own name, and how far it is.
 
     What failed can be taken back again by the same name, until a minute has passed.
 
     Raises Refused, TooManyAtOnce, Busy.
     """
-    action = await look(site, name)
+    action = await look(comments, name)
     if action.is_running:
         raise NotOver()
     if not action.undo:
         raise Refused("This can not be undone any more")
 
     # Those of its first steps would be gone before it is their turn.
-    await site.comments.undo_records.hold(action.undo)
+    await comments.undo_records.hold(action.undo)
 
     async def steps() -> AsyncGenerator[bulk.BulkResult]:
         # The oldest comments first, since a reply needs its root.
         for each in reversed(action.undo):
             try:
-                result = await bulk.undo(site, each, caller)
+                result = await bulk.undo(comments, each, caller)
             except (Unavailable, NotOver):
                 result = bulk.BulkResult({}, each)
             if result:
                 yield result
 
-    return await _start(site, BulkAction(action.done), steps(), caller)
+    return await _start(comments, BulkAction(action.done), steps(), caller)
 
 
-async def look(site: Site, name: str) -> BulkAction:
+async def look(comments: Comments, name: str) -> BulkAction:
     """How far an action is. Raises Refused if it is not known any more."""
-    fields = await site.comments.bulk_actions.get(name) if name.isalnum() else None
+    fields = await comments.bulk_actions.get(name) if name.isalnum() else None
     if fields is None:
         raise Refused("This action is not known any more")
     action = BulkAction(**{**fields, "undo": tuple(fields["undo"])})
-    if site.process.clock() - action.at_ms > STOPPED_MS:
+    if comments.process.clock() - action.at_ms > STOPPED_MS:
         return replace(action, is_running=False)
     return action
 
 
 async def _start(
-    site: Site, action: BulkAction, steps: AsyncGenerator[bulk.BulkResult], caller: Caller
+    comments: Comments, action: BulkAction, steps: AsyncGenerator[bulk.BulkResult], caller: Caller
 ) -> tuple[str, BulkAction]:
     name, ended = secrets.token_hex(8), asyncio.Event()
     with ExitStack() as stack:
-        stack.enter_context(site.comments.bulk_shares.room(client_of(caller), 1))
-        await _note(site, name, action)
+        stack.enter_context(comments.bulk_shares.room(client_of(caller), 1))
+        await _note(comments, name, action)
         kept = stack.pop_all()
-    site.process.background.start(_carry_out(site, name, action, steps, kept, ended))
+    comments.process.background.start(_carry_out(comments, name, action, steps, kept, ended))
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(ended.wait(), WAIT_SECONDS)
-    return name, await look(site, name)
+    return name, await look(comments, name)
 
 
 async def _carry_out(
-    site: Site,
+    comments: Comments,
     name: str,
     action: BulkAction,
     steps: AsyncGenerator[bulk.BulkResult],
     kept: ExitStack,
     ended: asyncio.Event,
 ) -> None:
-    began_ms = site.process.clock()
+    began_ms = comments.process.clock()
     # Where Redis goes away, the action is seen to have stopped.
     with kept, contextlib.suppress(Unavailable, ErrorReply):
         try:
             async with aclosing(steps):
                 async for result in steps:
                     action = action.with_step(result)
-                    is_late = site.process.clock() - began_ms > MAX_BULK_MS
+                    is_late = comments.process.clock() - began_ms > MAX_BULK_MS
                     if action.done + action.left >= MAX_BULK_COMMENTS or is_late:
                         action = replace(action, is_cut=True)
                         break
-                    await _note(site, name, action)
+                    await _note(comments, name, action)
                     await asyncio.sleep(PACE_SECONDS)
         finally:
-            await _note(site, name, replace(action, is_running=False))
+            await _note(comments, name, replace(action, is_running=False))
             ended.set()
 
 
-async def _note(site: Site, name: str, action: BulkAction) -> None:
-    noted = replace(action, at_ms=site.process.clock())
-    await site.comments.bulk_actions.note(name, asdict(noted))
+async def _note(comments: Comments, name: str, action: BulkAction) -> None:
+    noted = replace(action, at_ms=comments.process.clock())
+    await comments.bulk_actions.note(name, asdict(noted))
 
 
 async def _named(ids: Sequence[str]) -> AsyncGenerator[Sequence[str]]:
@@ -201,11 +201,11 @@ async def _named(ids: Sequence[str]) -> AsyncGenerator[Sequence[str]]:
         yield known[first : first + BULK_STEP_COMMENTS]
 
 
-async def _matching(site: Site, targets: Matching) -> AsyncGenerator[Sequence[str]]:
+async def _matching(comments: Comments, targets: Matching) -> AsyncGenerator[Sequence[str]]:
     matches = queue.matcher(targets.wanted)
-    newest = await site.comments.store.by_ids([targets.newest])
+    newest = await comments.store.by_ids([targets.newest])
     yield [each.id for each in newest if matches(each)]
-    looked_at = queue.steps(site, targets.wanted, targets.newest, most=MAX_BULK_SEARCHED)
+    looked_at = queue.steps(comments, targets.wanted, targets.newest, most=MAX_BULK_SEARCHED)
     async with aclosing(looked_at):
         async for step in looked_at:
             yield [each.id for each in step.matching]

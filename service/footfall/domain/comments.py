@@ -35,7 +35,7 @@ from ..store.ids import created_ms, is_id
 from .captcha import Proof
 from .rules import Rules, require_allowed, verdict
 from .shares import client_of
-from .site import Site
+from .site import Comments
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000
@@ -44,7 +44,7 @@ TRIES = 5
 
 
 async def publish(
-    site: Site, draft: Draft, caller: Caller, *, is_once: bool = False
+    comments: Comments, draft: Draft, caller: Caller, *, is_once: bool = False
 ) -> tuple[StoredComment, Lookups]:
     """Store a comment and return it as its author sees it.
 
@@ -54,38 +54,38 @@ async def publish(
     """
     is_exempt = caller.viewer.is_administrator
     try:
-        return await _publish(site, draft, caller, has_twins=is_exempt and not is_once)
+        return await _publish(comments, draft, caller, has_twins=is_exempt and not is_once)
     except AlreadyPublished as stored:
         try:
-            now_ms = site.process.clock()
-            return await _answer_retry(site.comments.store, draft, caller, stored.id, now_ms)
+            now_ms = comments.process.clock()
+            return await _answer_retry(comments.store, draft, caller, stored.id, now_ms)
         except Duplicate:
             if not is_exempt:
                 raise
     # The same words to somebody else.
-    return await _publish(site, draft, caller, has_twins=True)
+    return await _publish(comments, draft, caller, has_twins=True)
 
 
 async def _publish(
-    site: Site, draft: Draft, caller: Caller, *, has_twins: bool
+    comments: Comments, draft: Draft, caller: Caller, *, has_twins: bool
 ) -> tuple[StoredComment, Lookups]:
     """With `has_twins` there may be the same comment already."""
-    rules = site.comments.rules
-    await site.accounts.bans.require_none(caller, draft.mail or "")
-    await site.accounts.captcha.require_for_comment(Proof(draft.captcha), caller)
+    rules = comments.rules
+    await comments.accounts.bans.require_none(caller, draft.mail or "")
+    await comments.accounts.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if has_twins else _fingerprint(draft, caller, text)
-    before = await _before(site, draft, caller, fingerprint)
-    id = site.process.new_id(draft.path)
+    before = await _before(comments, draft, caller, fingerprint)
+    id = comments.process.new_id(draft.path)
     try:
-        async with cooldown(site.comments.cooldown, rules, caller, id):
+        async with cooldown(comments.cooldown, rules, caller, id):
             # The search for forbidden words is the dearest check, so it is the last one, and runs
             # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
-            made = await site.process.renderer.make(
-                text, draft.ua or "", site.comments.pictures, forbidden, client_of(caller)
+            made = await comments.process.renderer.make(
+                text, draft.ua or "", comments.pictures, forbidden, client_of(caller)
             )
             status = verdict(caller, rules, made, approved=before.approved)
             comment = Comment(
@@ -103,7 +103,7 @@ async def _publish(
             )
             account = caller.viewer.account
             comment = with_author(
-                site,
+                comments,
                 comment,
                 account.id if account else None,
                 nick=draft.nick,
@@ -112,24 +112,26 @@ async def _publish(
             )
             if comment.account:
                 # Before the comment: an account that changes is refreshed on all of its pages.
-                await site.comments.index.note_page(comment.account, digest(draft.path))
-            comment = await _store(site, comment, status, fingerprint)
+                await comments.index.note_page(comment.account, digest(draft.path))
+            comment = await _store(comments, comment, status, fingerprint)
     except TooFast:
         # This very comment may have begun the cooldown, if a first request stored it just now: then
         # this raises AlreadyPublished instead.
-        await site.comments.store.before(draft.path, "", fingerprint)
+        await comments.store.before(draft.path, "", fingerprint)
         raise
     stored = StoredComment(comment.id, comment.path, parse_body(body(comment)), status=status)
     return stored, Lookups(_accounts(caller), secrets={stored.id: secrets(comment)})
 
 
-async def _before(site: Site, draft: Draft, caller: Caller, fingerprint: str) -> Preconditions:
+async def _before(
+    comments: Comments, draft: Draft, caller: Caller, fingerprint: str
+) -> Preconditions:
     """Raises Banned, NoSuchParent, AlreadyPublished."""
     account = caller.viewer.account
-    author = account.id if account and site.comments.rules.asks_for_trust else ""
-    before = await site.comments.store.before(draft.path, draft.parent, fingerprint, author)
-    if await site.accounts.bans.follow(before.bans):
-        await site.accounts.bans.require_none(caller, draft.mail or "")
+    author = account.id if account and comments.rules.asks_for_trust else ""
+    before = await comments.store.before(draft.path, draft.parent, fingerprint, author)
+    if await comments.accounts.bans.follow(before.bans):
+        await comments.accounts.bans.require_none(caller, draft.mail or "")
     if draft.parent and not before.root:
         raise NoSuchParent()
     return before
@@ -187,20 +189,20 @@ def _accounts(caller: Caller) -> dict[str, Account | None]:
     return {account.id: account} if account else {}
 
 
-async def _store(site: Site, comment: Comment, status: Status, fingerprint: str) -> Comment:
+async def _store(comments: Comments, comment: Comment, status: Status, fingerprint: str) -> Comment:
     """The comment as it is stored. Raises AlreadyPublished, NoSuchParent, Unavailable."""
     for _ in range(TRIES):
         try:
-            await site.comments.store.publish(comment, status, fingerprint)
+            await comments.store.publish(comment, status, fingerprint)
             return comment
         except IdTaken:
-            id = site.process.new_id(comment.path)
+            id = comments.process.new_id(comment.path)
             comment = replace(comment, id=id, at=created_ms(id))
     raise Unavailable()
 
 
 def with_author(
-    site: Site,
+    comments: Comments,
     comment: Comment,
     account: str | None,
     *,
@@ -209,7 +211,7 @@ def with_author(
     link: str | None,
 ) -> Comment:
     """Add the region of the address, and the author: an account, or who somebody says to be."""
-    region = site.process.region_of(comment.address)
+    region = comments.process.region_of(comment.address)
     comment = replace(comment, region=region.public, full_region=region.full)
     if account:
         return replace(comment, account=account, author=account)
@@ -219,7 +221,7 @@ def with_author(
         nick=nick,
         mail=mail,
         link=link,
-        avatar=site.comments.display.avatar(nick or "", known, link or ""),
+        avatar=comments.display.avatar(nick or "", known, link or ""),
         author=digest(known) if known else "",
     )
 
@@ -232,7 +234,7 @@ def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
 
 
 async def page(
-    site: Site,
+    comments: Comments,
     path: str,
     *,
     number: int,
@@ -247,7 +249,7 @@ async def page(
     With the id of a `root`, that comment alone with `size` of its replies, those that follow the
     reply with the id `after`.
     """
-    found = await site.comments.store.page(
+    found = await comments.store.page(
         path,
         first=(number - 1) * size,
         size=size,
@@ -257,20 +259,20 @@ async def page(
         after=after,
     )
     threads = found.threads
-    return found, await _live(site, threads.ids, threads.persons, threads.tallies, viewer)
+    return found, await _live(comments, threads.ids, threads.persons, threads.tallies, viewer)
 
 
 async def recent(
-    site: Site, ids: Sequence[str], count: int, viewer: Viewer
+    comments: Comments, ids: Sequence[str], count: int, viewer: Viewer
 ) -> tuple[tuple[int, ...], Sequence[StoredComment], Lookups]:
     """Up to `count` of these comments that the viewer may see; first the versions of their
     pages."""
-    versions, found = await site.comments.recent.read(ids, count, viewer)
-    return versions, found, await lookups(site, found, viewer)
+    versions, found = await comments.recent.read(ids, count, viewer)
+    return versions, found, await lookups(comments, found, viewer)
 
 
 async def like(
-    site: Site, id: str, delta: int, caller: Caller
+    comments: Comments, id: str, delta: int, caller: Caller
 ) -> tuple[StoredComment, Lookups] | None:
     """Like a comment, or take a like back; None when the caller sees no comment with that id.
 
@@ -278,23 +280,23 @@ async def like(
     """
     if not is_id(id):
         return None
-    site.accounts.bans.look()
-    await site.counting.charge(caller.address, 1)
-    await site.accounts.bans.require_none(caller)
-    liked = await site.comments.store.like(id, delta, site.process.clock(), caller.viewer)
-    return (liked, await lookups(site, [liked], caller.viewer)) if liked else None
+    comments.accounts.bans.look()
+    await comments.counting.charge(caller.address, 1)
+    await comments.accounts.bans.require_none(caller)
+    liked = await comments.store.like(id, delta, comments.process.clock(), caller.viewer)
+    return (liked, await lookups(comments, [liked], caller.viewer)) if liked else None
 
 
-async def lookups(site: Site, comments: Sequence[StoredComment], viewer: Viewer) -> Lookups:
-    """Of comments of any pages."""
-    ids = [each.id.encode() for each in comments]
-    persons = [each.body.person for each in comments]
-    tallies = [each.body.tally for each in comments]
-    return await _live(site, ids, persons, tallies, viewer)
+async def lookups(comments: Comments, stored: Sequence[StoredComment], viewer: Viewer) -> Lookups:
+    """Of stored of any pages."""
+    ids = [each.id.encode() for each in stored]
+    persons = [each.body.person for each in stored]
+    tallies = [each.body.tally for each in stored]
+    return await _live(comments, ids, persons, tallies, viewer)
 
 
 async def _live(
-    site: Site,
+    comments: Comments,
     ids: Sequence[bytes],
     persons: Sequence[bytes],
     tallies: Sequence[bytes],
@@ -305,14 +307,12 @@ async def _live(
     It takes one round trip, or none if there is nothing to look up.
     """
     accounts = {account_of(person) for person in persons if person.startswith(BY_ACCOUNT)}
-    authors = (
-        {tally.decode() for tally in tallies} - {""} if site.comments.display.levels else set()
-    )
+    authors = {tally.decode() for tally in tallies} - {""} if comments.display.levels else set()
     if not (accounts or authors or viewer.is_administrator):
         return Lookups()
     found, counts, secrets = await asyncio.gather(
-        site.accounts.store.by_ids(accounts),
-        site.comments.index.tallies(sorted(authors)),
-        site.comments.store.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
+        comments.accounts.store.by_ids(accounts),
+        comments.index.tallies(sorted(authors)),
+        comments.store.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
     )
     return Lookups(dict.fromkeys(accounts) | found, counts, secrets)

@@ -159,7 +159,7 @@ class Delivery:
         notification = await self._news(task, found)
         if task.kind == spam_check.KIND:
             return await spam_check.decide(
-                self._site, self.spam_checkers, found, notification, task
+                self._site.comments, self.spam_checkers, found, notification, task
             )
         if task.kind == "event":
             if self.spam_checkers and spam_check.is_wanted(task):

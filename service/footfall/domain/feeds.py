@@ -10,8 +10,8 @@ from ..driver.keys import digest
 from ..model import PUBLIC, Lookups, StoredComment
 from ..store.codec import parent_of
 from ..store.recent import Recent
-from . import comments
-from .site import Site
+from .comments import lookups, recent
+from .site import Comments
 
 # Of the site, for what has no index of its own; and how many of them are read.
 SEARCHED_COMMENTS = 1000
@@ -29,14 +29,14 @@ async def candidates(recent: Recent, count: int, path: str, account: str) -> tup
 
 
 async def read(
-    site: Site, ids: Sequence[str], count: int, account: str
+    comments: Comments, ids: Sequence[str], count: int, account: str
 ) -> tuple[tuple[int, ...], Sequence[StoredComment], Lookups]:
     """The comments themselves, and the versions of their pages. Raises StoreUnavailable."""
     if not account:
-        return await comments.recent(site, ids, count, PUBLIC)
-    versions, found = await site.comments.recent.read(ids, READ_COMMENTS, PUBLIC)
-    replies = (await _replies_to(site.comments.recent, account, found))[:count]
-    return versions, replies, await comments.lookups(site, replies, PUBLIC)
+        return await recent(comments, ids, count, PUBLIC)
+    versions, found = await comments.recent.read(ids, READ_COMMENTS, PUBLIC)
+    replies = (await _replies_to(comments.recent, account, found))[:count]
+    return versions, replies, await lookups(comments, replies, PUBLIC)
 
 
 async def _replies_to(

@@ -44,7 +44,9 @@ async def groups(site: Site, wanted: Wanted, caller: Caller) -> QueueGroups:
     client = client_of(caller)
     with site.comments.bulk_shares.room(client, 1):
         comments, others, after = list[Comment](), list[str](), ""
-        async with aclosing(steps(site, wanted, "", most=MAX_GROUPED_COMMENTS)) as looked_at:
+        async with aclosing(
+            steps(site.comments, wanted, "", most=MAX_GROUPED_COMMENTS)
+        ) as looked_at:
             async for step in looked_at:
                 secrets = await site.comments.store.secrets([each.id for each in step.matching])
                 for each in step.matching:

@@ -20,7 +20,7 @@ from . import attempts
 from .accounts import changed
 from .attempts import attempt
 from .mails import canonical
-from .site import Site
+from .site import Accounts, Comments
 
 # Of a link that a command prints, and of one that is mailed on request.
 LINK_SECONDS = 24 * 3600
@@ -74,45 +74,45 @@ async def opened(accounts: AccountStore, token: str, purpose: Purpose) -> Opened
     return Opened(id, Held((purpose, id), what), password, more)
 
 
-async def set_password(site: Site, token: str, password: str, caller: Caller) -> None:
+async def set_password(comments: Comments, token: str, password: str, caller: Caller) -> None:
     """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
-    tried = await attempt(site.accounts.cooldown, caller)
-    mailed = await opened(site.accounts.store, token, "reset")
-    link = mailed or await opened(site.accounts.store, token, "password")
+    tried = await attempt(comments.accounts.cooldown, caller)
+    mailed = await opened(comments.accounts.store, token, "reset")
+    link = mailed or await opened(comments.accounts.store, token, "password")
     if link is None:
         raise LinkExpired()
-    stored = await site.accounts.store.by_id(link.id)
-    made = await site.process.passwords.hash(password, stored.account.mail if stored else "")
+    stored = await comments.accounts.store.by_id(link.id)
+    made = await comments.process.passwords.hash(password, stored.account.mail if stored else "")
 
     def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
         link.require(known)
         proven = _proven(account, known) if mailed else known
         return _verified(account), replace(proven, password=made)
 
-    if await changed(site, link.id, change, held=link.held) is None:
+    if await changed(comments, link.id, change, held=link.held) is None:
         raise LinkExpired()
     tried.succeeded(link.id)
 
 
-async def forgotten(site: Site, mail: str, caller: Caller) -> None:
+async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
     """Mail a link to the owner of the account with this mail. Nobody learns here whether there is
     one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
-    site.accounts.bans.look()
-    await attempts.mail(site.accounts.cooldown, caller)
-    site.accounts.mails.start(partial(_reset, site, canonical(mail), caller.language))
+    accounts.bans.look()
+    await attempts.mail(accounts.cooldown, caller)
+    accounts.mails.start(partial(_reset, accounts, canonical(mail), caller.language))
 
 
-async def _reset(site: Site, mail: str, language: str) -> Letter | None:
+async def _reset(accounts: Accounts, mail: str, language: str) -> Letter | None:
     """The same is done where nothing is sent: else how busy the service is would tell."""
-    stored = await site.accounts.store.by_mail(mail)
+    stored = await accounts.store.by_mail(mail)
     is_sent = stored is not None and stored.account.role != "banned"
     id = stored.id if stored else NO_ACCOUNT
     # To the mail as the account has it: the request may have spelled it otherwise.
     to = stored.account.mail if stored else mail
     with suppress(Banned):
-        await site.accounts.bans.require_none(Caller(), mail)
-        if not await site.accounts.mails.wait_ms("reset", mail):
-            token = await new_link(site.accounts.store, id, "reset", lasts_seconds=MAILED_SECONDS)
+        await accounts.bans.require_none(Caller(), mail)
+        if not await accounts.mails.wait_ms("reset", mail):
+            token = await new_link(accounts.store, id, "reset", lasts_seconds=MAILED_SECONDS)
             return Letter("reset", to, language, f"/ui/forgot#{token}", is_sent=is_sent)
     return None
 

@@ -16,15 +16,15 @@ from .accounts import changed
 from .attempts import attempt
 from .links import Opened, new_link, opened
 from .mails import canonical
-from .site import Site
+from .site import Accounts, Comments
 
 
-async def is_needed(site: Site, id: str, mail: str) -> bool:
+async def is_needed(accounts: Accounts, id: str, mail: str) -> bool:
     """Has this mail to be confirmed before it is the account's? Raises UserExists."""
-    if not site.accounts.mails.confirms:
+    if not accounts.mails.confirms:
         return False
     compared = canonical(mail)
-    owner = await site.accounts.store.by_mail(compared)
+    owner = await accounts.store.by_mail(compared)
     if owner is None:
         return True
     if owner.id != id:
@@ -32,29 +32,29 @@ async def is_needed(site: Site, id: str, mail: str) -> bool:
     return owner.credentials.confirmed != compared
 
 
-async def require_turn(site: Site, mail: str, caller: Caller) -> None:
+async def require_turn(accounts: Accounts, mail: str, caller: Caller) -> None:
     """Count a mail that `begin` sends. Raises TooManyAttempts, Busy."""
-    await attempts.mail(site.accounts.cooldown, caller)
-    await site.accounts.mails.require_turn("mail", canonical(mail))
+    await attempts.mail(accounts.cooldown, caller)
+    await accounts.mails.require_turn("mail", canonical(mail))
 
 
-async def begin(site: Site, account: Account, mail: str, caller: Caller) -> None:
+async def begin(accounts: Accounts, account: Account, mail: str, caller: Caller) -> None:
     """Mail a link to the address. Raises Busy."""
-    token = await new_link(site.accounts.store, account.id, "mail", more=mail)
+    token = await new_link(accounts.store, account.id, "mail", more=mail)
     letter = Letter("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)
-    site.accounts.mails.send(letter)
+    accounts.mails.send(letter)
 
 
-async def confirm(site: Site, token: str, password: str, caller: Caller) -> None:
+async def confirm(comments: Comments, token: str, password: str, caller: Caller) -> None:
     """Give the account its new mail, and tell the old one.
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
     """
-    tried = await attempt(site.accounts.cooldown, caller)
-    link = await opened(site.accounts.store, token, "mail")
+    tried = await attempt(comments.accounts.cooldown, caller)
+    link = await opened(comments.accounts.store, token, "mail")
     if link is None:
         raise LinkExpired()
-    await _require_owner(site, link, password, caller)
+    await _require_owner(comments.accounts, link, password, caller)
 
     def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
         link.require(known)
@@ -62,22 +62,22 @@ async def confirm(site: Site, token: str, password: str, caller: Caller) -> None
             raise LinkExpired()
         return replace(account, mail=link.more), replace(known, confirmed=canonical(link.more))
 
-    was = await changed(site, link.id, change, held=link.held)
+    was = await changed(comments, link.id, change, held=link.held)
     if was is None:
         raise LinkExpired()
     tried.succeeded(link.id)
-    await _tell(site.accounts.mails, was, link.more, caller)
+    await _tell(comments.accounts.mails, was, link.more, caller)
 
 
-async def _require_owner(site: Site, link: Opened, password: str, caller: Caller) -> None:
+async def _require_owner(accounts: Accounts, link: Opened, password: str, caller: Caller) -> None:
     account = caller.viewer.account
     if account and account.id == link.id:
         return
     # Somebody with the link may be guessing from many addresses.
-    guess = await attempt(site.accounts.cooldown, Caller(), f"link {link.id}")
-    stored = await site.accounts.store.by_id(link.id)
+    guess = await attempt(accounts.cooldown, Caller(), f"link {link.id}")
+    stored = await accounts.store.by_id(link.id)
     known = stored.credentials.password if stored else ""
-    is_right, _ = await site.process.passwords.verify(password, known)
+    is_right, _ = await accounts.process.passwords.verify(password, known)
     if not is_right:
         raise WrongPassword()
     guess.succeeded(link.id)

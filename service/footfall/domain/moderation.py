@@ -22,7 +22,7 @@ from ..store.site_index import SiteIndex
 from .comments import cooldown, lookups
 from .rules import Rules, require_allowed, verdict
 from .shares import client_of
-from .site import Site
+from .site import Comments
 
 T = TypeVar("T")
 
@@ -51,25 +51,25 @@ class Edit:
 
 
 async def edit(
-    site: Site, id: str, wanted: Edit, caller: Caller
+    comments: Comments, id: str, wanted: Edit, caller: Caller
 ) -> tuple[StoredComment, Lookups] | None:
     """The comment as it is now; None when an administrator names none, or nothing was to be done.
 
     Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
     """
-    site.accounts.bans.look()
-    found = await _allowed(site.comments.moderation, id, caller)
+    comments.accounts.bans.look()
+    found = await _allowed(comments.moderation, id, caller)
     is_moderator = caller.viewer.is_administrator
     if found is None or wanted.is_blank(codec.comment(found).account):
         return None
     if not is_moderator and not wanted.text:
         return None
     if is_moderator:
-        await _moderate(site, found, wanted, caller)
+        await _moderate(comments, found, wanted, caller)
     else:
-        await _rewrite(site, found, wanted.text, caller)
-    now = await site.comments.store.by_ids([id])
-    return (now[0], await lookups(site, now, caller.viewer)) if now else None
+        await _rewrite(comments, found, wanted.text, caller)
+    now = await comments.store.by_ids([id])
+    return (now[0], await lookups(comments, now, caller.viewer)) if now else None
 
 
 async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredComment | None:
@@ -103,50 +103,50 @@ async def until_settled(
     raise Unavailable()
 
 
-async def _moderate(site: Site, found: StoredComment, wanted: Edit, caller: Caller) -> None:
+async def _moderate(comments: Comments, found: StoredComment, wanted: Edit, caller: Caller) -> None:
     """As an administrator wants it. Raises TooManyAtOnce, Unavailable."""
-    html = await html_of(site, codec.comment(found), wanted.text, caller)
+    html = await html_of(comments, codec.comment(found), wanted.text, caller)
 
     async def attempt(found: StoredComment) -> None:
-        after = edited(site.comments.display, codec.comment(found), wanted, html)
-        await _put(site, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
+        after = edited(comments.display, codec.comment(found), wanted, html)
+        await _put(comments, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
 
-    await until_settled(site.comments.moderation, found, attempt)
+    await until_settled(comments.moderation, found, attempt)
 
 
-async def _rewrite(site: Site, found: StoredComment, text: str, caller: Caller) -> None:
+async def _rewrite(comments: Comments, found: StoredComment, text: str, caller: Caller) -> None:
     """With its author's other words. Raises what a new comment would raise."""
-    require_allowed(caller, site.comments.rules)
-    await site.accounts.bans.require_none(caller)
-    await site.counting.charge(caller.address, 1)
+    require_allowed(caller, comments.rules)
+    await comments.accounts.bans.require_none(caller)
+    await comments.counting.charge(caller.address, 1)
     if text == codec.comment(found).source:
         return
     try:
         async with cooldown(
-            site.comments.cooldown, site.comments.rules, caller, site.process.new_id(found.path)
+            comments.cooldown, comments.rules, caller, comments.process.new_id(found.path)
         ):
-            await _store_words(site, found, text, caller)
+            await _store_words(comments, found, text, caller)
     except TooFast:
         # This very edit may have begun the cooldown, if its answer was lost and it is sent again.
-        now = await site.comments.moderation.whole([found.id])
+        now = await comments.moderation.whole([found.id])
         if not now or codec.comment(now[0]).source != text:
             raise
 
 
-async def _store_words(site: Site, found: StoredComment, text: str, caller: Caller) -> None:
+async def _store_words(comments: Comments, found: StoredComment, text: str, caller: Caller) -> None:
     """Raises TooManyAtOnce, Duplicate, Unavailable."""
-    approved = await _approved(site.comments.rules, site.comments.index, caller)
-    made = await site.process.renderer.make(
-        text, "", site.comments.pictures, site.comments.rules.forbidden, client_of(caller)
+    approved = await _approved(comments.rules, comments.index, caller)
+    made = await comments.process.renderer.make(
+        text, "", comments.pictures, comments.rules.forbidden, client_of(caller)
     )
-    judged = verdict(caller, site.comments.rules, made, approved=approved)
+    judged = verdict(caller, comments.rules, made, approved=approved)
 
     async def attempt(found: StoredComment) -> None:
         after = replace(codec.comment(found), html=made.html, source=text)
-        await _put(site, found, after, _stricter(found.status, judged), caller)
+        await _put(comments, found, after, _stricter(found.status, judged), caller)
 
     try:
-        await until_settled(site.comments.moderation, found, attempt)
+        await until_settled(comments.moderation, found, attempt)
     except AlreadyPublished:
         raise Duplicate() from None
 
@@ -160,7 +160,7 @@ async def _approved(rules: Rules, index: SiteIndex, caller: Caller) -> int:
 
 
 async def _put(
-    site: Site,
+    comments: Comments,
     found: StoredComment,
     after: Comment,
     status: Status | None,
@@ -172,10 +172,10 @@ async def _put(
     has_other_words = after != codec.comment(found)
     if not has_other_words and status is None and is_pinned is None:
         return
-    await site.comments.moderation.moderate(
+    await comments.moderation.moderate(
         found,
         status,
-        site.process.clock(),
+        comments.process.clock(),
         actor_of(caller),
         is_pinned=is_pinned,
         after=after if has_other_words else None,
@@ -191,13 +191,13 @@ def actor_of(caller: Caller) -> Actor:
     return Actor("author")
 
 
-async def html_of(site: Site, comment: Comment, text: str, caller: Caller) -> str:
+async def html_of(comments: Comments, comment: Comment, text: str, caller: Caller) -> str:
     """Of a moderator's words for a comment; what it has if they are none, or no others. Raises
     TooManyAtOnce, Busy."""
     if not text or text == comment.source:
         return comment.html
     return (
-        await site.process.renderer.make(text, "", site.comments.pictures, None, client_of(caller))
+        await comments.process.renderer.make(text, "", comments.pictures, None, client_of(caller))
     ).html
 
 
@@ -229,11 +229,11 @@ def _renamed(display: DisplayOptions, comment: Comment, wanted: Edit) -> Comment
     return replace(comment, nick=nick, mail=mail, link=link, avatar=avatar, author=author)
 
 
-async def delete(site: Site, id: str, caller: Caller) -> None:
+async def delete(comments: Comments, id: str, caller: Caller) -> None:
     """Take a comment away: a root with all its replies, a reply with those that reply to it.
 
     Ids are never given out again. Raises Unauthorized and Forbidden.
     """
-    found = await _allowed(site.comments.moderation, id, caller)
+    found = await _allowed(comments.moderation, id, caller)
     if found is not None:
-        await site.comments.deletions.delete(found, site.process.clock(), actor_of(caller))
+        await comments.deletions.delete(found, comments.process.clock(), actor_of(caller))

@@ -11,6 +11,7 @@ from datetime import datetime, time
 from typing import NamedTuple, TypeVar
 
 from ..counting import search as counter_search
+from ..counting.rules import Counting
 from ..driver.replies import ErrorReply
 from ..model import PUBLIC, Lookups, StoredComment
 from ..statistics.calendar import date_of
@@ -19,7 +20,7 @@ from ..statistics.most_read import TopPage
 from ..statistics.reports import Report, Reports
 from ..store.outbox import Undelivered
 from .comments import recent
-from .site import Site
+from .site import Comments, Notifications, Site
 
 T = TypeVar("T")
 
@@ -101,8 +102,8 @@ async def overview(site: Site) -> Overview:
             _readable(_ranked(statistics, "views", RANKED_DAYS) if is_kept else _none()),
             _readable(_ranked(statistics, "rising", RISING_DAYS) if is_kept else _none()),
             _readable(_held(site)),
-            _readable(_newest(site)),
-            _readable(_failed(site)),
+            _readable(_newest(site.comments)),
+            _readable(_failed(site.notifications)),
         )
     )
 
@@ -119,7 +120,7 @@ async def history(site: Site, path: str | None, days: int) -> History:
             _readable(statistics.report(path, statistics.days_before(last, read - 1), last)),
             _readable(statistics.hours(path, hours_from, last)),
             _readable(_sources(statistics, days) if path is None else _none()),
-            _readable(_count(site, path) if path is not None else _none()),
+            _readable(_count(site.counting, path) if path is not None else _none()),
         )
     )
 
@@ -152,15 +153,15 @@ async def _held(site: Site) -> Held:
     return Held(held[0], spam)
 
 
-async def _newest(site: Site) -> NewestComments:
-    newest = await site.comments.recent.newest(NEWEST_COMMENTS, PUBLIC)
-    _, comments, live = await recent(site, newest.ids, NEWEST_COMMENTS, PUBLIC)
-    return NewestComments(comments, live)
+async def _newest(comments: Comments) -> NewestComments:
+    newest = await comments.recent.newest(NEWEST_COMMENTS, PUBLIC)
+    _, shown, live = await recent(comments, newest.ids, NEWEST_COMMENTS, PUBLIC)
+    return NewestComments(shown, live)
 
 
-async def _failed(site: Site) -> Failed:
+async def _failed(notifications: Notifications) -> Failed:
     depth, newest = await asyncio.gather(
-        site.notifications.outbox.depth(), site.notifications.outbox.undelivered(FAILED_ENTRIES)
+        notifications.outbox.depth(), notifications.outbox.undelivered(FAILED_ENTRIES)
     )
     return Failed(depth.undelivered, newest)
 
@@ -170,6 +171,6 @@ async def _sources(statistics: Reports, days: int) -> Counter[str]:
     return await statistics.sources(statistics.days_before(last, days - 1), last)
 
 
-async def _count(site: Site, path: str) -> int:
-    counts = await counter_search.of_path(site.counting.counters, ("time",), path)
+async def _count(counting: Counting, path: str) -> int:
+    counts = await counter_search.of_path(counting.counters, ("time",), path)
     return counts["time"]

@@ -13,6 +13,7 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import NamedTuple
 
+from ..counting.rules import Counting
 from ..driver.keys import digest
 from ..driver.replies import ErrorReply
 from ..errors import NoSuchParent, Refused, StoreUnavailable
@@ -22,7 +23,7 @@ from ..store.comments import AlreadyPublished, IdTaken, Step
 from ..store.ids import SHORT
 from ..store.moves import MoveNote, MoveUnderWay, TakenComment
 from ..store.status import status_in, status_of
-from .site import Site
+from .site import Comments, Site
 
 # Of a step, during which they are on neither page.
 STEP_COMMENTS = 64
@@ -40,15 +41,17 @@ class Holding(NamedTuple):
     comments: int
 
 
-async def holding(site: Site, path: str) -> Holding:
+async def holding(comments: Comments, path: str) -> Holding:
     """Raises StoreUnavailable."""
-    views, *others = await site.counting.counters.read([f"{type} {path}" for type in _types(site)])
-    return Holding(views, sum(others), await site.comments.moves.comments_of(digest(path)))
+    views, *others = await comments.counting.counters.read(
+        [f"{type} {path}" for type in _types(comments.counting)]
+    )
+    return Holding(views, sum(others), await comments.moves.comments_of(digest(path)))
 
 
-def _types(site: Site) -> Sequence[str]:
+def _types(counting: Counting) -> Sequence[str]:
     """All types of counters that a page may have: a site's may have been others before."""
-    return tuple(dict.fromkeys((*COUNTERS, *site.counting.types, NO_VIEWS)))
+    return tuple(dict.fromkeys((*COUNTERS, *counting.types, NO_VIEWS)))
 
 
 async def move(
@@ -99,9 +102,9 @@ async def _try_again(site: Site, note: MoveNote) -> None:
 
 
 async def _carry_out(site: Site, note: MoveNote, on_share: OnShare) -> bool:
-    if not await _move_comments(site, note, on_share):
+    if not await _move_comments(site.comments, note, on_share):
         return False
-    await _move_counters(site, note)
+    await _move_counters(site.comments, note)
     await site.statistics.views.relist(note.source, note.target)
     await site.notifications.unsubscribed.keep(digest(note.source), digest(note.target))
     await site.comments.log.add(
@@ -114,43 +117,43 @@ async def _carry_out(site: Site, note: MoveNote, on_share: OnShare) -> bool:
 # Counters.
 
 
-async def _move_counters(site: Site, note: MoveNote) -> None:
-    types, arrived = _types(site), ""
+async def _move_counters(comments: Comments, note: MoveNote) -> None:
+    types, arrived = _types(comments.counting), ""
     # What somebody has left behind, what there is, and nothing more.
     for wanted in (types, types, ()):
-        taken = await site.comments.moves.take_counters(note.source, note.target, wanted, arrived)
+        taken = await comments.moves.take_counters(note.source, note.target, wanted, arrived)
         if not taken:
             return
-        await site.comments.moves.give_counters(note.source, taken)
+        await comments.moves.give_counters(note.source, taken)
         arrived = taken.id
 
 
 # Comments.
 
 
-async def _move_comments(site: Site, note: MoveNote, on_share: OnShare) -> bool:
+async def _move_comments(comments: Comments, note: MoveNote, on_share: OnShare) -> bool:
     """False if some are still on their way."""
-    page, clock = digest(note.source), site.process.clock
+    page, clock = digest(note.source), comments.process.clock
     # What hangs below deleted comments says so from now on, and stays with them.
-    await site.comments.deletions.sweep(page, clock(), 0)
+    await comments.deletions.sweep(page, clock(), 0)
     # Comments are older than the page may be, and versions are times.
-    await site.comments.store.touch(digest(note.target), clock())
-    are_all_there = await _arrive(site, note)
-    number, moved = max(await site.comments.moves.comments_of(page), 1), 0
+    await comments.store.touch(digest(note.target), clock())
+    are_all_there = await _arrive(comments, note)
+    number, moved = max(await comments.moves.comments_of(page), 1), 0
     for _ in range(MAX_WALKS):
         before = moved
         for are_replies in (False, True):
-            async for step in site.comments.store.walk(page, STEP_COMMENTS):
-                await site.comments.moves.go_on(note._replace(at=clock()))
-                moved += await _take(site, note, step, are_replies=are_replies)
-                are_all_there = await _arrive(site, note)
+            async for step in comments.store.walk(page, STEP_COMMENTS):
+                await comments.moves.go_on(note._replace(at=clock()))
+                moved += await _take(comments, note, step, are_replies=are_replies)
+                are_all_there = await _arrive(comments, note)
                 on_share(min(moved / number, 1))
         if moved == before:
             break
     return are_all_there
 
 
-async def _take(site: Site, note: MoveNote, step: Step, *, are_replies: bool) -> int:
+async def _take(comments: Comments, note: MoveNote, step: Step, *, are_replies: bool) -> int:
     """Take those of a step that can be read, and whose id the other page has not; how many."""
     found = dict[str, tuple[Comment, bytes]]()
     for short, body, private, _, held, _ in step.comments:
@@ -161,47 +164,49 @@ async def _take(site: Site, note: MoveNote, step: Step, *, are_replies: bool) ->
             continue
         if status_of(held) != "deleted" and bool(comment.root) == are_replies:
             found[short.decode()] = comment, body
-    for short in await site.comments.moves.ids_on(digest(note.target), list(found)):
+    for short in await comments.moves.ids_on(digest(note.target), list(found)):
         del found[short]
     if not found:
         return 0
-    now = site.process.clock()
-    return await site.comments.moves.take_comments(
+    now = comments.process.clock()
+    return await comments.moves.take_comments(
         digest(note.source), token_hex(4), found.values(), now
     )
 
 
-async def _arrive(site: Site, note: MoveNote) -> bool:
+async def _arrive(comments: Comments, note: MoveNote) -> bool:
     """Publish those that are on their way; False if some of them have to wait."""
     page = digest(note.source)
-    while taken := await site.comments.moves.taken_comments(page):
+    while taken := await comments.moves.taken_comments(page):
         read = [(_read(each.id, each.body, each.private, note.source), each) for each in taken]
-        await _note_pages(site, note, (comment for comment, _ in read))
+        await _note_pages(comments, note, (comment for comment, _ in read))
         arrived = list[TakenComment]()
         for are_replies in (False, True):
             part = [each for each in read if bool(each[0].root) == are_replies]
-            done = await asyncio.gather(*(_publish(site, note, *each) for each in part))
+            done = await asyncio.gather(*(_publish(comments, note, *each) for each in part))
             arrived += [each for (_, each), is_there in zip(part, done, strict=True) if is_there]
         if not arrived:
             return False
-        await site.comments.moves.forget_comments(page, arrived)
+        await comments.moves.forget_comments(page, arrived)
     return True
 
 
-async def _note_pages(site: Site, note: MoveNote, comments: Iterable[Comment]) -> None:
-    accounts = {each.account for each in comments if each.account}
+async def _note_pages(comments: Comments, note: MoveNote, moved: Iterable[Comment]) -> None:
+    accounts = {each.account for each in moved if each.account}
     page = digest(note.target)
-    await asyncio.gather(*(site.comments.index.note_page(each, page) for each in accounts))
+    await asyncio.gather(*(comments.index.note_page(each, page) for each in accounts))
 
 
-async def _publish(site: Site, note: MoveNote, comment: Comment, taken: TakenComment) -> bool:
+async def _publish(
+    comments: Comments, note: MoveNote, comment: Comment, taken: TakenComment
+) -> bool:
     """False for a reply whose root may come back."""
     moved = _moved(comment, note)
     status = status_in(taken.held or "approved")
     # Somebody may have written the same on both pages.
     for fingerprint in (codec.fingerprint(comment), ""):
         try:
-            await site.comments.store.publish(
+            await comments.store.publish(
                 moved,
                 status,
                 fingerprint,
@@ -217,7 +222,7 @@ async def _publish(site: Site, note: MoveNote, comment: Comment, taken: TakenCom
             return True
         except NoSuchParent:
             # Its thread was deleted on the other page, and it goes with that.
-            return not await site.comments.deletions.is_restorable(moved.root)
+            return not await comments.deletions.is_restorable(moved.root)
         return True
     raise AssertionError("without a fingerprint there are no duplicates")
 

@@ -12,7 +12,7 @@ from ..model import Lookups, Status, StoredComment, Viewer
 from ..store.codec import source_of
 from ..store.ids import is_id
 from .comments import lookups
-from .site import Site
+from .site import Comments
 
 # Of a search, in one request, and in one step of it.
 MAX_SEARCHED_COMMENTS = 1000
@@ -41,18 +41,18 @@ class QueuePage:
 
 
 async def page(
-    site: Site, statuses: Sequence[Status], viewer: Viewer, *, number: int, size: int
+    comments: Comments, statuses: Sequence[Status], viewer: Viewer, *, number: int, size: int
 ) -> QueuePage:
     """Page `number`, from 1."""
     first = (number - 1) * size
-    total, ids = await site.comments.index.listed(statuses, first=first, size=size)
-    shown = await site.comments.store.by_ids(ids) if ids else []
-    live = await lookups(site, shown, viewer)
-    return QueuePage(shown, live, total, *await site.comments.index.held())
+    total, ids = await comments.index.listed(statuses, first=first, size=size)
+    shown = await comments.store.by_ids(ids) if ids else []
+    live = await lookups(comments, shown, viewer)
+    return QueuePage(shown, live, total, *await comments.index.held())
 
 
 async def search(
-    site: Site,
+    comments: Comments,
     statuses: Sequence[Status],
     viewer: Viewer,
     *,
@@ -69,7 +69,7 @@ async def search(
     """
     wanted = Wanted(statuses, words, account)
     found, searched = list[StoredComment](), 0
-    looking = steps(site, wanted, after, most=MAX_SEARCHED_COMMENTS)
+    looking = steps(comments, wanted, after, most=MAX_SEARCHED_COMMENTS)
     async with aclosing(looking) as looked_at:
         async for step in looked_at:
             found += step.matching
@@ -78,8 +78,8 @@ async def search(
     shown = found[(number - 1) * size : number * size]
     waiting, spam = (0, 0)
     if viewer.is_administrator:
-        waiting, spam = await site.comments.index.held()
-    live = await lookups(site, shown, viewer)
+        waiting, spam = await comments.index.held()
+    live = await lookups(comments, shown, viewer)
     return QueuePage(shown, live, len(found), waiting, spam, after, searched)
 
 
@@ -117,7 +117,7 @@ class QueuePart:
 
 
 async def part(
-    site: Site, wanted: Wanted, viewer: Viewer, *, size: int, after: str = ""
+    comments: Comments, wanted: Wanted, viewer: Viewer, *, size: int, after: str = ""
 ) -> QueuePart:
     """The next `size` comments behind the one with the id `after`, which need not exist any more.
 
@@ -125,7 +125,7 @@ async def part(
     search looks at no more than MAX_SEARCHED_COMMENTS for a part. Raises BadRequest.
     """
     found, searched, total = list[StoredComment](), 0, None
-    looking = steps(site, wanted, after, size, most=MAX_SEARCHED_COMMENTS)
+    looking = steps(comments, wanted, after, size, most=MAX_SEARCHED_COMMENTS)
     async with aclosing(looking) as looked_at:
         async for step in looked_at:
             found += step.matching
@@ -139,16 +139,16 @@ async def part(
         after = found[-1].id
     waiting, spam = (0, 0)
     if viewer.is_administrator:
-        waiting, spam = await site.comments.index.held()
-    live = await lookups(site, found, viewer)
+        waiting, spam = await comments.index.held()
+    live = await lookups(comments, found, viewer)
     return QueuePart(found, live, waiting, spam, total, after, searched)
 
 
-async def by_ids(site: Site, ids: Sequence[str], viewer: Viewer) -> QueuePart:
+async def by_ids(comments: Comments, ids: Sequence[str], viewer: Viewer) -> QueuePart:
     """These comments as they are now, without those that are gone; the end of a list."""
-    found = await site.comments.store.by_ids([id for id in ids if is_id(id)]) if ids else []
-    live = await lookups(site, found, viewer)
-    return QueuePart(found, live, *await site.comments.index.held(), None)
+    found = await comments.store.by_ids([id for id in ids if is_id(id)]) if ids else []
+    live = await lookups(comments, found, viewer)
+    return QueuePart(found, live, *await comments.index.held(), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +161,11 @@ class QueueNews:
     spam: int
 
 
-async def news(site: Site, statuses: Sequence[Status]) -> QueueNews:
+async def news(comments: Comments, statuses: Sequence[Status]) -> QueueNews:
     """What somebody needs to know who has had a list for a while. A comment may come late, so one
     time cannot tell what is new: the ids can."""
-    total, ids = await site.comments.index.listed(statuses, size=MAX_NEWS)
-    return QueueNews(ids, total, *await site.comments.index.held())
+    total, ids = await comments.index.listed(statuses, size=MAX_NEWS)
+    return QueueNews(ids, total, *await comments.index.held())
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Step:
 
 
 async def steps(
-    site: Site, wanted: Wanted, after: str, size: int = 0, *, most: int
+    comments: Comments, wanted: Wanted, after: str, size: int = 0, *, most: int
 ) -> AsyncGenerator[Step]:
     """Look at comments, newest first, at `most` and their usual bytes; `size` at a time where all
     match. Raises BadRequest."""
@@ -190,8 +190,8 @@ async def steps(
         size = QUEUE_STEP_COMMENTS
     matches, searched, bytes_left = matcher(wanted), 0, most * SEARCHED_COMMENT_BYTES
     while searched < most and bytes_left >= 0:
-        total, ids = await site.comments.index.listed(wanted.statuses, size=size, behind=after)
-        shown = await site.comments.store.by_ids(ids) if ids else []
+        total, ids = await comments.index.listed(wanted.statuses, size=size, behind=after)
+        shown = await comments.store.by_ids(ids) if ids else []
         searched += len(ids)
         bytes_left -= sum(len(each.body.content) for each in shown)
         after = ids[-1] if len(ids) == size else ""

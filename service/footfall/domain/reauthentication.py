@@ -23,7 +23,7 @@ from . import accounts, two_factor
 from .accounts import Changes
 from .attempts import Attempt, attempt
 from .sessions import PASSWORD, Sessions
-from .site import Site
+from .site import Accounts, Comments
 
 # So long after it began, a session by another service proves who somebody is.
 FRESH_MINUTES = 10
@@ -45,7 +45,7 @@ def needed_for(credentials: Credentials) -> str:
 
 
 async def require(
-    site: Site, proof: OwnerProof, caller: Caller, *, of_second_factor: bool = False
+    comments: Comments, proof: OwnerProof, caller: Caller, *, of_second_factor: bool = False
 ) -> None:
     """The caller is the owner of their account, and not only somebody who has a token of it. A code
     is used up.
@@ -54,42 +54,42 @@ async def require(
     WrongCurrentPassword, WrongCode, Unavailable, Busy.
     """
     viewer = caller.viewer
-    stored = await site.accounts.store.by_id(viewer.account.id) if viewer.account else None
+    stored = await comments.accounts.store.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         raise LoggedOut()
     known = stored.credentials
     is_code = bool(proof.code or of_second_factor or not (known.password and proof.password))
     if known.totp and is_code:
-        await _use_up(site, proof.code, caller)
+        await _use_up(comments, proof.code, caller)
     elif known.password:
-        await _compare(site, proof.password, known.password, caller)
+        await _compare(comments.accounts, proof.password, known.password, caller)
     else:
-        await _require_fresh(site.accounts.sessions, viewer, site.process.clock())
+        await _require_fresh(comments.accounts.sessions, viewer, comments.process.clock())
 
 
-async def _use_up(site: Site, code: str, caller: Caller) -> None:
+async def _use_up(comments: Comments, code: str, caller: Caller) -> None:
     if not code:
         raise CodeRequired()
-    made = await _attempt(site.accounts.cooldown, caller)
+    made = await _attempt(comments.accounts.cooldown, caller)
     viewer = caller.viewer
     assert viewer.account is not None
 
     def change(account: Account, known: Credentials) -> accounts.After:
-        left = two_factor.spent(known, code, site.process.clock())
+        left = two_factor.spent(known, code, comments.process.clock())
         if left is None:
             raise WrongCode()
         return account, left
 
-    await accounts.changed(site, viewer.account.id, change, session=viewer.session)
+    await accounts.changed(comments, viewer.account.id, change, session=viewer.session)
     made.succeeded(viewer.account.id)
 
 
-async def _compare(site: Site, password: str, stored: str, caller: Caller) -> None:
+async def _compare(accounts: Accounts, password: str, stored: str, caller: Caller) -> None:
     if not password:
         raise PasswordRequired()
-    made = await _attempt(site.accounts.cooldown, caller)
+    made = await _attempt(accounts.cooldown, caller)
     try:
-        is_right, _ = await site.process.passwords.verify(password, stored)
+        is_right, _ = await accounts.process.passwords.verify(password, stored)
     except Busy:
         made.came_to_nothing()
         raise
@@ -117,17 +117,22 @@ async def _attempt(cooldown: Cooldown, caller: Caller) -> Attempt:
 
 
 async def require_for(
-    site: Site, id: str, changes: Changes, role: Role | None, proof: OwnerProof, caller: Caller
+    comments: Comments,
+    id: str,
+    changes: Changes,
+    role: Role | None,
+    proof: OwnerProof,
+    caller: Caller,
 ) -> None:
     """What `require` says, where this change of an account lets somebody in: of one's own, or as an
     administrator of another."""
-    stored = await site.accounts.store.by_id(id)
+    stored = await comments.accounts.store.by_id(id)
     if stored is None:
         return
     is_own = caller.viewer.account is not None and id == caller.viewer.account.id
     if _is_guarded(changes, stored.account, stored.credentials, role):
         off = is_own and changes.removes_second_factor and bool(stored.credentials.totp)
-        await require(site, proof, caller, of_second_factor=off)
+        await require(comments, proof, caller, of_second_factor=off)
 
 
 def _is_guarded(changes: Changes, account: Account, known: Credentials, role: Role | None) -> bool:

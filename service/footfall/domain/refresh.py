@@ -12,7 +12,7 @@ import logging
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..plurals import number_of
-from .site import Site
+from .site import Comments
 
 log = logging.getLogger(__name__)
 
@@ -23,37 +23,39 @@ PACE_SECONDS = 0.1
 LEFT_MS = 60_000
 
 
-def begin(site: Site, account: str, since_ms: int) -> None:
+def begin(comments: Comments, account: str, since_ms: int) -> None:
     """Refresh the pages of an account that changed, without keeping anybody waiting."""
-    site.process.background.start(_try(site, account, since_ms))
+    comments.process.background.start(_try(comments, account, since_ms))
 
 
-async def resume(site: Site) -> None:
+async def resume(comments: Comments) -> None:
     """Do what others have left. Raises StoreUnavailable."""
-    for account, since_ms in await site.accounts.store.unseen(site.process.clock() - LEFT_MS):
-        await refresh(site, account, since_ms)
+    for account, since_ms in await comments.accounts.store.unseen(
+        comments.process.clock() - LEFT_MS
+    ):
+        await refresh(comments, account, since_ms)
 
 
-async def refresh(site: Site, account: str, since_ms: int) -> int:
+async def refresh(comments: Comments, account: str, since_ms: int) -> int:
     """Raise the versions of the pages on which an account wrote; how many there are.
 
     Raises StoreUnavailable.
     """
     number = 0
-    async for pages in site.comments.index.pages_of(account, STEP_PAGES):
+    async for pages in comments.index.pages_of(account, STEP_PAGES):
         if number:
             await asyncio.sleep(PACE_SECONDS)
         await asyncio.gather(
-            *(site.comments.store.touch(page, site.process.clock()) for page in pages)
+            *(comments.store.touch(page, comments.process.clock()) for page in pages)
         )
         number += len(pages)
-    await site.accounts.store.seen(account, since_ms)
+    await comments.accounts.store.seen(account, since_ms)
     return number
 
 
-async def _try(site: Site, account: str, since_ms: int) -> None:
+async def _try(comments: Comments, account: str, since_ms: int) -> None:
     try:
-        number = await refresh(site, account, since_ms)
+        number = await refresh(comments, account, since_ms)
     except (StoreUnavailable, ErrorReply) as error:
         log.warning("readers do not see account %s as it is now (%s); trying again", account, error)
     else:

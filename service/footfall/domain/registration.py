@@ -21,7 +21,7 @@ from .captcha import Proof
 from .mails import canonical
 from .process import Process
 from .rules import AccountRules
-from .site import Site
+from .site import Accounts
 
 # How long a registration can be confirmed.
 CONFIRM_SECONDS = 24 * 3600
@@ -42,50 +42,50 @@ class Applicant:
     proof: Proof = Proof()
 
 
-async def register(site: Site, applicant: Applicant, caller: Caller) -> bool:
+async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> bool:
     """Make an account, the first of all an administrator's. True: it is made when the address is
     confirmed, by the link that was mailed to it.
 
     Raises TooManyAttempts, CaptchaFailed, Banned, RegistrationClosed, WrongSetupCode, UserExists,
     BadRequest, Busy.
     """
-    site.accounts.bans.look()
-    await attempts.apply(site.accounts.cooldown, caller, is_guessing=bool(applicant.setup_code))
-    await site.accounts.captcha.require_for_registration(applicant.proof, caller)
-    await site.accounts.bans.require_none(caller, applicant.mail)
-    account = new_account(site.process, applicant.nick, applicant.mail, "guest", applicant.link)
-    openings = site.accounts.rules.openings(account, applicant.setup_code)
-    asks = site.accounts.mails.confirms and not await _is_owners(site, openings)
+    accounts.bans.look()
+    await attempts.apply(accounts.cooldown, caller, is_guessing=bool(applicant.setup_code))
+    await accounts.captcha.require_for_registration(applicant.proof, caller)
+    await accounts.bans.require_none(caller, applicant.mail)
+    account = new_account(accounts.process, applicant.nick, applicant.mail, "guest", applicant.link)
+    openings = accounts.rules.openings(account, applicant.setup_code)
+    asks = accounts.mails.confirms and not await _is_owners(accounts, openings)
     if asks:
-        await _require_free(site, openings, account)
-        await site.accounts.mails.require_turn("register", canonical(account.mail))
+        await _require_free(accounts, openings, account)
+        await accounts.mails.require_turn("register", canonical(account.mail))
     password = ""
     if any(openings):
-        password = await site.process.passwords.hash(applicant.password, applicant.mail)
+        password = await accounts.process.passwords.hash(applicant.password, applicant.mail)
     if asks:
-        await _ask(site, account, password, caller)
+        await _ask(accounts, account, password, caller)
     else:
-        await admit(site, openings, Credentials(password))
+        await admit(accounts, openings, Credentials(password))
     return asks
 
 
-async def confirm(site: Site, token: str, password: str, caller: Caller) -> None:
+async def confirm(accounts: Accounts, token: str, password: str, caller: Caller) -> None:
     """Make the account that this link holds, for somebody who knows its password.
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
     UserExists, Busy.
     """
-    made = await attempts.attempt(site.accounts.cooldown, caller)
-    held = await held_by(site.accounts.store, token)
+    made = await attempts.attempt(accounts.cooldown, caller)
+    held = await held_by(accounts.store, token)
     asked = orjson.loads(held.what)
-    await site.accounts.bans.require_none(caller, asked["mail"])
-    is_right, _ = await site.process.passwords.verify(password, asked["password"])
+    await accounts.bans.require_none(caller, asked["mail"])
+    is_right, _ = await accounts.process.passwords.verify(password, asked["password"])
     if not is_right:
         raise WrongPassword()
-    account = new_account(site.process, asked["nick"], asked["mail"], "guest", asked["link"])
-    openings = site.accounts.rules.openings(account, setup_code="")
+    account = new_account(accounts.process, asked["nick"], asked["mail"], "guest", asked["link"])
+    openings = accounts.rules.openings(account, setup_code="")
     credentials = Credentials(asked["password"], confirmed=canonical(account.mail))
-    account = await admit(site, openings, credentials, held)
+    account = await admit(accounts, openings, credentials, held)
     made.succeeded(account.id)
 
 
@@ -98,36 +98,36 @@ async def held_by(accounts: AccountStore, token: str) -> Held:
     return Held(link, what)
 
 
-async def _is_owners(site: Site, openings: Openings) -> bool:
+async def _is_owners(accounts: Accounts, openings: Openings) -> bool:
     """Is it the first account, of somebody with the setup code? A mail server that does not work
     must not lock the owner out."""
-    knows_code = bool(site.accounts.rules.setup_code) and openings[0] is not None
-    return knows_code and await _is_first(site.accounts.store)
+    knows_code = bool(accounts.rules.setup_code) and openings[0] is not None
+    return knows_code and await _is_first(accounts.store)
 
 
 async def _is_first(accounts: AccountStore) -> bool:
     return not (await accounts.listed(0, 1))[0]
 
 
-async def _require_free(site: Site, openings: Openings, account: Account) -> None:
+async def _require_free(accounts: Accounts, openings: Openings, account: Account) -> None:
     """Raises what `admit` would raise now, before anybody is mailed."""
-    if not openings[0 if await _is_first(site.accounts.store) else 1]:
-        raise await _refusal(site.accounts.store, site.accounts.rules)
-    if await site.accounts.store.by_mail(canonical(account.mail)):
+    if not openings[0 if await _is_first(accounts.store) else 1]:
+        raise await _refusal(accounts.store, accounts.rules)
+    if await accounts.store.by_mail(canonical(account.mail)):
         raise UserExists()
 
 
-async def _ask(site: Site, account: Account, password: str, caller: Caller) -> None:
+async def _ask(accounts: Accounts, account: Account, password: str, caller: Caller) -> None:
     token = secrets.token_urlsafe(24)
     asked = {"nick": account.nick, "mail": account.mail, "link": account.link, "password": password}
     what = orjson.dumps(asked).decode()
-    await site.accounts.store.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
+    await accounts.store.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
     letter = Letter("register", account.mail, caller.language, f"/ui/confirm#{token}", account.nick)
-    site.accounts.mails.send(letter)
+    accounts.mails.send(letter)
 
 
 async def admit(
-    site: Site, openings: Openings, credentials: Credentials, held: Held | None = None
+    accounts: Accounts, openings: Openings, credentials: Credentials, held: Held | None = None
 ) -> Account:
     """Make an account as the first or as another, whichever may be; a link is used up by it.
 
@@ -136,9 +136,9 @@ async def admit(
     shape = openings[0] or openings[1]
     if shape:
         mail = canonical(shape.mail)
-        if made := await site.accounts.store.register(*openings, mail, credentials, held):
+        if made := await accounts.store.register(*openings, mail, credentials, held):
             return made
-    raise await _refusal(site.accounts.store, site.accounts.rules)
+    raise await _refusal(accounts.store, accounts.rules)
 
 
 async def _refusal(

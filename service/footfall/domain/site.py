@@ -55,7 +55,27 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
+class Accounts:
+    process: Process
+    store: AccountStore
+    rules: AccountRules
+    bans: KnownBans
+    sessions: Sessions
+    devices: Devices
+    mails: AccountMails
+    captcha: Captcha
+    cooldown: Cooldown
+    # By whom people may log in.
+    providers: Providers
+    # Whose token this is; the public for one that is nobody's.
+    viewer_of: Callable[[str], Awaitable[Viewer]]
+
+
+@dataclass(frozen=True, slots=True)
 class Comments:
+    process: Process
+    accounts: Accounts
+    counting: Counting
     store: CommentStore
     moderation: Moderation
     deletions: Deletions
@@ -78,22 +98,6 @@ class Comments:
     page_cache: PageCache = field(default_factory=PageCache)
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Accounts:
-    store: AccountStore
-    rules: AccountRules
-    bans: KnownBans
-    sessions: Sessions
-    devices: Devices
-    mails: AccountMails
-    captcha: Captcha
-    cooldown: Cooldown
-    # By whom people may log in.
-    providers: Providers
-    # Whose token this is; the public for one that is nobody's.
-    viewer_of: Callable[[str], Awaitable[Viewer]]
 
 
 @dataclass(frozen=True, slots=True)

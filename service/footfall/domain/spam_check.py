@@ -11,7 +11,7 @@ from ..notify.spam_checkers import SpamChecker
 from ..store import codec
 from ..store.moderation import Actor, Overtaken
 from ..store.outbox import Task
-from .site import Site
+from .site import Comments
 
 KIND = "judge"
 # A comment waits for judges that are away for ten to sixteen minutes, by how long each attempt
@@ -44,7 +44,7 @@ def after(task: Task) -> Task:
 
 
 async def decide(
-    site: Site,
+    comments: Comments,
     spam_checkers: Sequence[SpamChecker],
     whole: StoredComment,
     notification: Notification,
@@ -64,11 +64,11 @@ async def decide(
             is_spam = is_spam or await spam_checker.is_spam(notification)
         except Failed as failed:
             raise Failed(f"{spam_checker.name}: {failed}", is_final=failed.is_final) from None
-    if not is_spam and site.comments.rules.holds(codec.comment(whole).html):
+    if not is_spam and comments.rules.holds(codec.comment(whole).html):
         return [after(task)]
     status: Status = "spam" if is_spam else "approved"
     with suppress(Overtaken):
-        await site.comments.moderation.moderate(
-            whole, status, site.process.clock(), Actor("judge"), only="waiting"
+        await comments.moderation.moderate(
+            whole, status, comments.process.clock(), Actor("judge"), only="waiting"
         )
     return ()

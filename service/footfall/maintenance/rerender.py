@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..driver.keys import digest
 from ..model import Comment, OnProgress, StoredComment
 from ..store import codec
@@ -44,7 +44,7 @@ class Tally:
 
 
 async def rerender(
-    site: Site,
+    comments: Comments,
     data: DataSet,
     bodies: Bodies,
     paths: Sequence[str],
@@ -63,7 +63,7 @@ async def rerender(
         count, length = 0, 0
         async for step in data.comments.walk(page, RERENDER_STEP_COMMENTS):
             count += len(step.comments)
-            await _take(site, bodies, page, step, what, tally, complain)
+            await _take(comments, bodies, page, step, what, tally, complain)
             length = length or await _length(bodies, page, step)
             on_progress("rendering", (number + min(count / max(length, 1), 1)) / len(pages))
         if count:
@@ -82,7 +82,7 @@ async def _length(bodies: Bodies, page: str, step: Step) -> int:
 
 
 async def _take(
-    site: Site,
+    comments: Comments,
     bodies: Bodies,
     page: str,
     step: Step,
@@ -96,7 +96,7 @@ async def _take(
         try:
             id, parsed = short.decode() + page, codec.parse_body(body)
             comment = codec.comment(StoredComment(id, step.path, parsed, private=private))
-            made = codec.body(await _made_anew(site, comment, what))
+            made = codec.body(await _made_anew(comments, comment, what))
         except (TypeError, ValueError) as error:
             complain(f"page {step.path}: comment {short!r}: {error}")
             continue
@@ -106,7 +106,7 @@ async def _take(
     if what.is_dry or not changes:
         return
     for part in _parts(changes):
-        done = await bodies.replace(page, part, site.process.clock())
+        done = await bodies.replace(page, part, comments.process.clock())
         tally.changed -= len(part) - done
         tally.overtaken += len(part) - done
 
@@ -123,15 +123,15 @@ def _parts(changes: Sequence[Replacement]) -> list[list[Replacement]]:
     return parts
 
 
-async def _made_anew(site: Site, comment: Comment, what: What) -> Comment:
-    (made,) = await site.process.renderer.make_all(
-        [(comment.source, comment.ua or "")], site.comments.pictures
+async def _made_anew(comments: Comments, comment: Comment, what: What) -> Comment:
+    (made,) = await comments.process.renderer.make_all(
+        [(comment.source, comment.ua or "")], comments.pictures
     )
     comment = replace(comment, html=made.html)
     if what.agents and comment.ua is not None:
         comment = replace(comment, browser=made.browser, os=made.os)
     if what.avatars and not comment.account:
         mail = (comment.mail or "").strip().lower()
-        avatar = site.comments.display.avatar(comment.nick or "", mail, comment.link or "")
+        avatar = comments.display.avatar(comment.nick or "", mail, comment.link or "")
         comment = replace(comment, avatar=avatar)
     return comment

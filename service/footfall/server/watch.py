@@ -35,8 +35,8 @@ async def keep_watching(site: Site) -> None:
             for advice in now.keys() - noted:
                 log.warning("%s", now[advice])
             noted = {*now}
-            await refresh.resume(site)
-            await banning.tidy(site)
+            await refresh.resume(site.comments)
+            await banning.tidy(site.comments)
             outage.ends()
         except StoreUnavailable:
             # Connections log outages, and /readyz reports them.

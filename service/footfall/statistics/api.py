@@ -9,7 +9,7 @@ from io import StringIO
 
 from ..api.context import ParseContext
 from ..api.fields import Choice, Fields, Flag, Found, Integer, PagePath, Text
-from ..domain.site import Site
+from ..domain.site import Site, Statistics
 from ..errors import BadRequest
 from ..http.params import RawRequest
 from ..http.response import tagged_by_body
@@ -83,9 +83,9 @@ SERIES = Fields(
 )
 
 
-async def series(site: Site, parsed: Series, caller: Caller) -> object:
+async def series(statistics: Statistics, parsed: Series, caller: Caller) -> object:
     """Each day of the period, or the hours that are known in which there were views."""
-    statistics, first, last = site.statistics.reports, parsed.first, parsed.last
+    reports, first, last = statistics.reports, parsed.first, parsed.last
     told = {
         "path": parsed.path,
         "unit": parsed.unit,
@@ -93,11 +93,11 @@ async def series(site: Site, parsed: Series, caller: Caller) -> object:
         "to": date_of(last).isoformat(),
     }
     if parsed.unit == "hour":
-        found = await statistics.hours(parsed.path, first, last)
+        found = await reports.hours(parsed.path, first, last)
         hours = [{"at": _hour(at), "views": n} for at, n in sorted(found.items()) if n]
         return told | {"total": sum(found.values()), "views": hours}
-    report = await statistics.report(parsed.path, first, last)
-    sources = await statistics.sources(first, last) if parsed.path is None else {}
+    report = await reports.report(parsed.path, first, last)
+    sources = await reports.sources(first, last) if parsed.path is None else {}
     return told | _of_days(report) | {"sources": _ranked(sources, "host")}
 
 
@@ -128,14 +128,14 @@ def _ranked(numbers: Mapping[str, int], name: str) -> list[dict[str, object]]:
     return [{name: key, "views": number} for key, number in ranked]
 
 
-async def csv_of_series(site: Site, parsed: Series, caller: Caller) -> object:
+async def csv_of_series(statistics: Statistics, parsed: Series, caller: Caller) -> object:
     """The same as a table, for spreadsheets."""
-    statistics, first, last = site.statistics.reports, parsed.first, parsed.last
+    reports, first, last = statistics.reports, parsed.first, parsed.last
     if parsed.unit == "hour":
-        found = await statistics.hours(parsed.path, first, last)
+        found = await reports.hours(parsed.path, first, last)
         rows = [("hour", "views"), *((_hour(at), n) for at, n in sorted(found.items()) if n)]
         return tagged_by_body(_table(rows))
-    report = await statistics.report(parsed.path, first, last)
+    report = await reports.report(parsed.path, first, last)
     days = (
         (date_of(at).isoformat(), day.views, report.people_of(day), day.visitors)
         for at, day in report.days.items()
@@ -173,8 +173,8 @@ TOP = Fields(
 )
 
 
-async def top(site: Site, parsed: Top, caller: Caller) -> object:
-    pages = await site.statistics.reports.top(parsed.by, parsed.days, parsed.count)
+async def top(statistics: Statistics, parsed: Top, caller: Caller) -> object:
+    pages = await statistics.reports.top(parsed.by, parsed.days, parsed.count)
     return {"by": parsed.by, "days": parsed.days, "pages": [page._asdict() for page in pages]}
 
 
@@ -201,8 +201,8 @@ PAGE = Fields(
 )
 
 
-async def erase(site: Site, parsed: str, caller: Caller) -> object:
-    await site.statistics.reports.erase(parsed)
+async def erase(statistics: Statistics, parsed: str, caller: Caller) -> object:
+    await statistics.reports.erase(parsed)
     return {"path": parsed}
 
 
@@ -225,11 +225,9 @@ AS_PEOPLE = Fields(
 )
 
 
-async def count_as_people(site: Site, parsed: AsPeople, caller: Caller) -> object:
+async def count_as_people(statistics: Statistics, parsed: AsPeople, caller: Caller) -> object:
     """All classes that count as people then."""
-    return sorted(
-        await site.statistics.reports.count_as_people(parsed.bots, is_people=parsed.is_people)
-    )
+    return sorted(await statistics.reports.count_as_people(parsed.bots, is_people=parsed.is_people))
 
 
 def _hour(at: int) -> str:

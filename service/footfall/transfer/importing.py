@@ -5,6 +5,7 @@ Nothing is stored before the file was read to its end. Services may run meanwhil
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from ..domain.site import Site
@@ -153,22 +154,15 @@ async def run(
         reading = _Reading(site, staging, imports.place, report, undated_ms, may)
         await apart(lambda: reading.read(files, wanted.format))
         if wanted.is_check:
-            return await compare_counters(site, staging, apart)
+            return await compare_counters(site.counting, staging, apart)
         if wanted.is_dry:
             return None
         await apart(lambda: name_comments(staging, wanted.format.name))
         await store_accounts(site.accounts.store, staging, wanted.format.name, report)
-        await store_comments(
-            site, imports, staging, report, lambda share: on_progress("comments", share), apart
-        )
-        await store_counters(
-            imports,
-            staging,
-            wanted.way,
-            report,
-            lambda share: on_progress("counters", share),
-            apart,
-        )
+        on_comments = partial(on_progress, "comments")
+        await store_comments(site.comments, imports, staging, report, on_comments, apart)
+        on_counters = partial(on_progress, "counters")
+        await store_counters(imports, staging, wanted.way, report, on_counters, apart)
         return None
     finally:
         staging.close()

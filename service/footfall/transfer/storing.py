@@ -11,10 +11,11 @@ from hashlib import blake2b
 from itertools import groupby, islice
 from typing import NamedTuple, Protocol, TypeVar
 
+from ..counting.rules import Counting
 from ..domain.comments import with_author
 from ..domain.mails import canonical
 from ..domain.renderer import RenderedText
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Status
@@ -121,7 +122,7 @@ def _role(row: AccountRow) -> Role:
 
 
 async def store_comments(
-    site: Site,
+    comments: Comments,
     imports: Imports,
     staging: Staging,
     report: ImportReport,
@@ -132,23 +133,23 @@ async def store_comments(
     total, done = max(staging.number("comments"), 1), 0
     parts = staging.ready(IMPORT_STEP_COMMENTS)
     while part := await apart(lambda: next(parts, [])):
-        await store_part(site, imports, part, report)
+        await store_part(comments, imports, part, report)
         done += len(part)
         on_share(done / total)
 
 
 async def store_part(
-    site: Site, imports: Imports, part: list[CommentRow], report: ImportReport
+    comments: Comments, imports: Imports, part: list[CommentRow], report: ImportReport
 ) -> None:
     """Store comments that do not reply to each other. Raises StoreUnavailable."""
-    missing = await _missing(site, imports, await _owned(site.accounts.store, part), report)
-    await _prepare(site, missing)
-    made = await site.process.renderer.make_all(
-        [(each.text, each.ua) for each in missing], site.comments.pictures
+    missing = await _missing(comments, imports, await _owned(comments.accounts.store, part), report)
+    await _prepare(comments, missing)
+    made = await comments.process.renderer.make_all(
+        [(each.text, each.ua) for each in missing], comments.pictures
     )
     pairs = zip(missing, made, strict=True)
     # All at once, so that they share round trips and writes to the disk.
-    await asyncio.gather(*(_store(site, *pair, report) for pair in pairs))
+    await asyncio.gather(*(_store(comments, *pair, report) for pair in pairs))
 
 
 async def _owned(accounts: AccountStore, part: list[CommentRow]) -> list[CommentRow]:
@@ -160,30 +161,32 @@ async def _owned(accounts: AccountStore, part: list[CommentRow]) -> list[Comment
     ]
 
 
-async def _prepare(site: Site, missing: list[CommentRow]) -> None:
-    now = site.process.clock()
+async def _prepare(comments: Comments, missing: list[CommentRow]) -> None:
+    now = comments.process.clock()
     # The comments are old, and versions are times: no version may be older than one that was lost.
-    touched = (site.comments.store.touch(page, now) for page in {digest(e.path) for e in missing})
+    touched = (comments.store.touch(page, now) for page in {digest(e.path) for e in missing})
     notes = {(each.account_id, digest(each.path)) for each in missing if each.account_id}
-    await asyncio.gather(*touched, *(site.comments.index.note_page(*note) for note in notes))
+    await asyncio.gather(*touched, *(comments.index.note_page(*note) for note in notes))
 
 
 async def _missing(
-    site: Site, imports: Imports, part: list[CommentRow], report: ImportReport
+    comments: Comments, imports: Imports, part: list[CommentRow], report: ImportReport
 ) -> list[CommentRow]:
     """Those that are not stored yet. What was deleted a moment ago comes back by the import."""
-    ids, now = [each.id for each in part], site.process.clock()
+    ids, now = [each.id for each in part], comments.process.clock()
     for page in await imports.deleted(ids):
-        await site.comments.deletions.sweep(page, now, now)
+        await comments.deletions.sweep(page, now, now)
     are_there = await imports.are_there(ids)
     report.count("comments", "there", sum(are_there))
     return [each for each, is_there in zip(part, are_there, strict=True) if not is_there]
 
 
-async def _store(site: Site, row: CommentRow, made: RenderedText, report: ImportReport) -> None:
+async def _store(
+    comments: Comments, row: CommentRow, made: RenderedText, report: ImportReport
+) -> None:
     try:
-        await site.comments.store.publish(
-            _comment(site, row, made),
+        await comments.store.publish(
+            _comment(comments, row, made),
             _status(row),
             "",
             by="import",
@@ -204,7 +207,7 @@ def _status(row: CommentRow) -> Status:
     return row.status
 
 
-def _comment(site: Site, row: CommentRow, made: RenderedText) -> Comment:
+def _comment(comments: Comments, row: CommentRow, made: RenderedText) -> Comment:
     comment = Comment(
         row.id,
         row.path,
@@ -219,7 +222,7 @@ def _comment(site: Site, row: CommentRow, made: RenderedText) -> Comment:
         root=row.root_id,
     )
     nick, mail, link = row.nick or None, row.mail or None, row.link or None
-    return with_author(site, comment, row.account_id, nick=nick, mail=mail, link=link)
+    return with_author(comments, comment, row.account_id, nick=nick, mail=mail, link=link)
 
 
 # Counters.
@@ -258,13 +261,15 @@ async def store_counters(
         on_share(done / total)
 
 
-async def compare_counters(site: Site, staging: Staging, apart: Offload = at_once) -> Comparison:
+async def compare_counters(
+    counting: Counting, staging: Staging, apart: Offload = at_once
+) -> Comparison:
     """What is staged with what is here. Raises StoreUnavailable."""
     rows = staging.counters()
     compared = theirs = ours = 0
     lower = list[str]()
     while some := await apart(lambda: list(islice(rows, BATCH_COUNTERS))):
-        counts = await site.counting.counters.read([name for _, name, _ in some])
+        counts = await counting.counters.read([name for _, name, _ in some])
         compared += len(some)
         for (_, name, count), here in zip(some, counts, strict=True):
             theirs += count

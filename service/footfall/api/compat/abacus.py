@@ -13,7 +13,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from ...counting.clients import NOBODY
-from ...domain.site import Site
+from ...domain.site import Accounts, Site
 from ...errors import BadRequest, WrongMethod
 from ...http.params import MAX_PATH, RawRequest
 from ...http.response import Reply, Response, tagged_by_body
@@ -117,12 +117,12 @@ def get_badge(site: Site, parsed: Wanted) -> FastRequest:
 
 def _hit(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
     change = (parsed.path(site.pages.of), NO_VIEWS, 1)
-    return CounterChange(site, [change], lambda counts: answer(counts[0]))
+    return CounterChange(site.counting, [change], lambda counts: answer(counts[0]))
 
 
 def _read(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
     names = site.counting.counters.names([parsed.path(site.pages.of)], [NO_VIEWS])
-    return CounterRead(site, names, lambda counts: answer(counts[0]))
+    return CounterRead(site.counting, names, lambda counts: answer(counts[0]))
 
 
 def _fast(ask: Asking, site: Site, parsed: Wanted) -> FastRequest | None:
@@ -132,11 +132,11 @@ def _fast(ask: Asking, site: Site, parsed: Wanted) -> FastRequest | None:
 
 async def _of_page(ask: Asking, site: Site, parsed: Wanted, caller: Caller) -> object:
     request = ask(site, parsed)
-    client = client_of(site, caller) if request.is_change else NOBODY
+    client = client_of(site.counting, caller) if request.is_change else NOBODY
     return await answered(request, client)
 
 
-async def refuse(site: Site, parsed: None, caller: Caller) -> object:
+async def refuse(accounts: Accounts, parsed: None, caller: Caller) -> object:
     raise WrongMethod("OPTIONS", INSTEAD)
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ...counting.rules import VIEWS
-from ...domain.site import Site
+from ...counting.rules import VIEWS, Counting
 from ...errors import ServiceError
 from ...http.params import MAX_PATH, RawRequest
 from ...http.response import SHARED, Reply, Response, tagged_by_body
@@ -132,26 +131,26 @@ class Badge:
         return badge(self.look, shortened(number) if self.is_short else str(number))
 
 
-def count(site: Site, parsed: Badge) -> FastRequest:
+def count(counting: Counting, parsed: Badge) -> FastRequest:
     """With is_view False it only reads. Either way nothing keeps the answer."""
 
     def answer(counts: Sequence[int]) -> Reply:
         return parsed.drawn(counts), b""
 
     if not parsed.is_view:
-        return CounterRead(site, [f"{parsed.type} {parsed.page}"], answer)
-    return CounterChange(site, [(parsed.page, parsed.type, 1)], answer)
+        return CounterRead(counting, [f"{parsed.type} {parsed.page}"], answer)
+    return CounterChange(counting, [(parsed.page, parsed.type, 1)], answer)
 
 
-def show(site: Site, parsed: Badge) -> FastRequest:
+def show(counting: Counting, parsed: Badge) -> FastRequest:
     names = [f"{parsed.type} {parsed.page}"]
-    return CounterRead(site, names, lambda counts: tagged_by_body(parsed.drawn(counts)))
+    return CounterRead(counting, names, lambda counts: tagged_by_body(parsed.drawn(counts)))
 
 
-async def count_for_github(site: Site, parsed: Badge, caller: Caller) -> object:
+async def count_for_github(counting: Counting, parsed: Badge, caller: Caller) -> object:
     """A profile is viewed where GitHub's proxy asks for its badge, which others ask for as well."""
     asked = replace(parsed, is_view=caller.agent.startswith(CAMO))
-    return await answered(count(site, asked), client_of(site, caller))
+    return await answered(count(counting, asked), client_of(counting, caller))
 
 
 def _judge_user(value: str, context: ParseContext) -> str:

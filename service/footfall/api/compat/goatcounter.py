@@ -16,7 +16,7 @@ import orjson
 
 from ...counting.api import MAX_REFERRER, Aside
 from ...counting.clients import NOBODY
-from ...counting.rules import VIEWS
+from ...counting.rules import VIEWS, Counting
 from ...domain.site import Site
 from ...errors import BadRequest, Forbidden, ServiceError, Unavailable
 from ...http.params import MAX_PATH, RawRequest
@@ -87,7 +87,7 @@ def count(site: Site, parsed: Hit) -> FastRequest:
     if parsed.is_event:
         return FastRequest(_pixel)
     origin = site.statistics.reports.origin(parsed.referrer, is_automated=parsed.is_bot)
-    return CounterChange(site, [(parsed.page, VIEWS, 1)], _pixel, origin)
+    return CounterChange(site.counting, [(parsed.page, VIEWS, 1)], _pixel, origin)
 
 
 def _pixel(counts: Sequence[int]) -> Reply:
@@ -164,17 +164,17 @@ WANTED = Fields(
 Shown = Callable[[int, int | None], Reply | Response]
 
 
-def ever(show: Shown, site: Site, parsed: Wanted) -> FastRequest | None:
+def ever(show: Shown, counting: Counting, parsed: Wanted) -> FastRequest | None:
     """None for what the statistics know, which takes several round trips."""
     if parsed.period or not parsed.pages:
         return None
-    names = site.counting.counters.names(parsed.pages, [VIEWS])
-    return CounterRead(site, names, lambda counts: show(sum(counts), None))
+    names = counting.counters.names(parsed.pages, [VIEWS])
+    return CounterRead(counting, names, lambda counts: show(sum(counts), None))
 
 
 async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> object:
     """Raises Forbidden for statistics that are not for everybody, and Unavailable."""
-    if fast := ever(show, site, parsed):
+    if fast := ever(show, site.counting, parsed):
         return await answered(fast, NOBODY)
     _require(site, "all" if parsed.period else "totals", caller)
     if not parsed.period:

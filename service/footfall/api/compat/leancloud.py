@@ -16,7 +16,8 @@ from typing import Any
 
 import orjson
 
-from ...domain.site import Site
+from ...counting.rules import Counting
+from ...domain.site import Accounts, Comments
 from ...errors import BadRequest, CommentsElsewhere, NoRoom, Refused, ServiceError
 from ...http.envelope import NO_ENVELOPE
 from ...http.params import MAX_PATH, Form, RawRequest
@@ -86,13 +87,13 @@ class Save:
     views: int = 1
 
 
-def find(site: Site, parsed: Find) -> FastRequest:
+def find(counting: Counting, parsed: Find) -> FastRequest:
     query = parsed.query
     rows = [_row(query.field, name) for name in query.names]
     answer = partial(_found, rows, parsed.limit, parsed.tells_number, query.is_list)
     if not rows:
         return FastRequest(answer)
-    return CounterRead(site, [*map(name_of, parsed.pages)], answer, kept_bytes=size_of(*rows))
+    return CounterRead(counting, [*map(name_of, parsed.pages)], answer, kept_bytes=size_of(*rows))
 
 
 def _found(
@@ -111,27 +112,27 @@ def _row(field: str, name: str) -> bytes:
     return json[:-1].replace(b"%", b"%%") + b',"time":%d}'
 
 
-def save(site: Site, parsed: Save) -> FastRequest:
-    return _changes(site, [parsed], _saved(parsed))
+def save(comments: Comments, parsed: Save) -> FastRequest:
+    return _changes(comments, [parsed], _saved(parsed))
 
 
-def batch(site: Site, parsed: Sequence[Save | Told]) -> FastRequest:
+def batch(comments: Comments, parsed: Sequence[Save | Told]) -> FastRequest:
     """One round trip for all; several views of one page are all counted."""
     outcomes = b",".join(map(_outcome, parsed))
     saves = [each for each in parsed if isinstance(each, Save)]
-    return _changes(site, saves, b"[" + outcomes + b"]")
+    return _changes(comments, saves, b"[" + outcomes + b"]")
 
 
-def _changes(site: Site, saves: Sequence[Save], json: bytes) -> FastRequest:
+def _changes(comments: Comments, saves: Sequence[Save], json: bytes) -> FastRequest:
     """`json` is the answer, with _NOW where it tells the time."""
 
     def answer(counts: Sequence[int]) -> Reply:
-        return json.replace(_NOW, iso(site.process.clock()).encode()), b""
+        return json.replace(_NOW, iso(comments.process.clock()).encode()), b""
 
     changes = [(each.page, type_of(each.page), 1) for each in saves if each.views]
     if not changes:
         return FastRequest(answer)
-    return CounterChange(site, changes, answer, kept_bytes=size_of(json))
+    return CounterChange(comments.counting, changes, answer, kept_bytes=size_of(json))
 
 
 def _outcome(each: Save | Told) -> bytes:
@@ -145,11 +146,11 @@ def _saved(saved: Save) -> bytes:
     return b'{"objectId":"%b","%b":"%b"}' % (id_of(saved.name).encode(), date, _NOW)
 
 
-def find_comments(site: Site, parsed: None) -> FastRequest:
+def find_comments(accounts: Accounts, parsed: None) -> FastRequest:
     return FastRequest(lambda counts: _NO_COMMENTS)
 
 
-async def refuse_comment(site: Site, parsed: None, caller: Caller) -> object:
+async def refuse_comment(accounts: Accounts, parsed: None, caller: Caller) -> object:
     # Valine does not say in which language it is shown, but its reader's browser does.
     return _refused(CommentsElsewhere(), caller.language)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from ...domain.site import Site
+from ...counting.rules import Counting
 from ...errors import Forbidden, ServiceError, Unreadable
 from ...http.envelope import Envelope
 from ...http.params import MAX_PATH, Form, RawRequest
@@ -77,7 +77,7 @@ def _counter_of(found: Found, request: RawRequest, context: ParseContext) -> Cou
     return _counter(found["target"], context)
 
 
-def read(site: Site, parsed: Counter) -> FastRequest:
+def read(counting: Counting, parsed: Counter) -> FastRequest:
     # Nobody keeps when a counter began and changed last; theirs tells 0 where it does not know.
     json = ENVELOPE.around(parsed.json[:-1] + b',"created_at":0,"updated_at":0}')
 
@@ -85,24 +85,24 @@ def read(site: Site, parsed: Counter) -> FastRequest:
         # The count is a sufficient ETag.
         return json % counts[0], b'"%d"' % counts[0]
 
-    return _read(site, parsed, answer, json)
+    return _read(counting, parsed, answer, json)
 
 
-def ask(site: Site, parsed: Ask) -> FastRequest:
+def ask(counting: Counting, parsed: Ask) -> FastRequest:
     if not parsed.action:
         (counter,) = parsed.counters
         json = ENVELOPE.around(counter.json)
-        return _read(site, counter, partial(_told, json), json)
+        return _read(counting, counter, partial(_told, json), json)
     json = b",".join([each.json for each in parsed.counters])
     if parsed.action == BATCH:
         json = b"[" + json + b"]"
     changes = [(each.page, type_of(each.page), 1) for each in parsed.counters]
     json = ENVELOPE.around(json)
-    return CounterChange(site, changes, partial(_told, json), kept_bytes=size_of(json))
+    return CounterChange(counting, changes, partial(_told, json), kept_bytes=size_of(json))
 
 
-def _read(site: Site, counter: Counter, answer: Answering, json: bytes) -> FastRequest:
-    return CounterRead(site, [name_of(counter.page)], answer, kept_bytes=size_of(json))
+def _read(counting: Counting, counter: Counter, answer: Answering, json: bytes) -> FastRequest:
+    return CounterRead(counting, [name_of(counter.page)], answer, kept_bytes=size_of(json))
 
 
 def _told(json: bytes, counts: Sequence[int]) -> Reply:

@@ -15,7 +15,7 @@ from functools import partial
 import orjson
 
 from ...counting.rules import VIEWS
-from ...domain.site import Site
+from ...domain.site import Site, Statistics
 from ...errors import ServiceError
 from ...http.envelope import Envelope
 from ...http.params import MAX_PATH, Form
@@ -72,32 +72,38 @@ class View:
 
 def counted(site: Site, page: str, json: bytes) -> FastRequest:
     """Counts a view, and answers by a template that may name each of the four numbers."""
-    return CounterChange(site, [(page, VIEWS, 1)], _answering(site, page, json, _untagged))
+    return CounterChange(
+        site.counting, [(page, VIEWS, 1)], _answering(site.statistics, page, json, _untagged)
+    )
 
 
 def looked_up(site: Site, page: str, json: bytes) -> FastRequest:
     """Reads, and counts nothing."""
     names = site.counting.counters.names([page], [VIEWS])
-    return CounterRead(site, names, _answering(site, page, json, tagged_by_body))
+    return CounterRead(
+        site.counting, names, _answering(site.statistics, page, json, tagged_by_body)
+    )
 
 
 def _untagged(body: bytes) -> Reply:
     return body, b""
 
 
-def _answering(site: Site, page: str, json: bytes, made: Callable[[bytes], Reply]) -> Answering:
+def _answering(
+    statistics: Statistics, page: str, json: bytes, made: Callable[[bytes], Reply]
+) -> Answering:
     # Hardly a page shows its own visitors, which take longer to find.
     of_page = page if b"%(page_uv)d" in json else ""
 
     def answer(counts: list[int]) -> object:
-        totals = site.statistics.totals.known(of_page)
+        totals = statistics.totals.known(of_page)
         if totals is None:
             return found(counts[0])
         return made(json % _numbers(counts[0], totals))
 
     async def found(views: int) -> Reply:
         """The same for the first who asks in a minute."""
-        return made(json % _numbers(views, await site.statistics.totals.find(of_page)))
+        return made(json % _numbers(views, await statistics.totals.find(of_page)))
 
     return answer
 

@@ -4,11 +4,13 @@ import ast
 import functools
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from statistics import median
 
 import pytest
 
+from footfall.domain.site import Site
 from tests.defects import DEFECTS
 
 ROOT = Path(__file__).parents[1]
@@ -318,6 +320,23 @@ def test_every_module_says_what_it_is() -> None:
         if path.read_text() and not ast.get_docstring(tree_of(path))
     ]
     assert silent == []
+
+
+def test_a_site_is_nine_nouns_and_few_functions_take_it_whole() -> None:
+    """What needs one noun gets one noun. Who makes this number larger should know why, and who
+    makes it smaller writes the smaller one here."""
+    assert len(fields(Site)) == 9
+    takers = [
+        f"{path.relative_to(PACKAGE)}: {node.name}"
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and any(
+            each.annotation and ast.unparse(each.annotation).strip("'") == "Site"
+            for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        )
+    ]
+    assert len(takers) == 57, takers
 
 
 # What is longer than it may be: nothing joins these lists, and what became shorter leaves them.

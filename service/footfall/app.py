@@ -185,7 +185,8 @@ def create_site(
 ) -> Site:
     """`viewer_of` is who else may say whose token it is."""
     accounts = _accounts_of(settings, process, store, viewer_of)
-    counting = _counting_of(settings, process, store)
+    pages = PageNames(settings.paths, lambda: store.decodes_paths)
+    counting = _counting_of(settings, process, store, pages)
     return Site(
         process=process,
         settings=settings,
@@ -194,7 +195,7 @@ def create_site(
         comments=_comments_of(settings, process, store, accounts, counting),
         accounts=accounts,
         notifications=_notifications_of(settings, process.clock, store),
-        pages=PageNames(settings.paths, lambda: store.decodes_paths),
+        pages=pages,
         data=Data(
             store.scale,
             store.waiting,
@@ -221,6 +222,9 @@ def _comments_of(
         bulk_actions=store.bulk_actions,
         recent=store.recent,
         index=store.site,
+        unsubscribed=store.unsubscribed,
+        outbox=store.outbox,
+        views=store.views,
         log=store.log,
         cooldown=store.cooldown,
         rules=_rules_of(settings),
@@ -265,10 +269,12 @@ def _notifications_of(
         owner_an_hour=settings.owner_mail_rate,
         address=settings.server_url,
     )
-    return Notifications(store.outbox, recipients, store.unsubscribed, partial(_try_out, settings))
+    return Notifications(store.outbox, recipients, partial(_try_out, settings))
 
 
-def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Counting:
+def _counting_of(
+    settings: SiteSettings, process: Process, store: Store, pages: PageNames
+) -> Counting:
     limits = RateLimits(settings.counter_rate, settings.new_counter_rate, process.trusted_proxies)
     store.new_counters.limits = limits
     clients = Clients(
@@ -285,6 +291,8 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
         store.cooldown,
         clients,
         settings.known_counter_types,
+        pages.of,
+        own_hosts(settings),
         process.background,
     )
 
@@ -298,14 +306,13 @@ def _statistics_of(
         Calendar(settings.timezone),
         datable(clock),
         settings.statistics_months,
-        own_hosts(settings),
         store.moment.salts if isinstance(store.moment, Moments) else None,
         kept=settings.statistics,
     )
     views_ever = ViewsEver(store.views_ever, clock, is_on=settings.statistics != "off")
     before = settings.site_pv_start, settings.site_uv_start
     totals = KnownTotals(views_ever, reports, rules, clock, before)
-    return Statistics(reports, store.views, views_ever, totals)
+    return Statistics(reports, views_ever, totals)
 
 
 def own_hosts(settings: SiteSettings) -> frozenset[str]:
@@ -314,7 +321,7 @@ def own_hosts(settings: SiteSettings) -> frozenset[str]:
     return frozenset({host_name(host)} - {""})
 
 
-def _importer_of(store: Store) -> Importer[Site]:
+def _importer_of(store: Store) -> Importer[Comments]:
     # Loaded here, as the export is.
     from .transfer.importer import StoringImporter
 

@@ -91,8 +91,8 @@ def _send(site: Site, change: PackedChange, client: Client, done: CountsCallback
 
 async def at_ends(site: Site, path: str) -> list[int]:
     """The count of a page at the end of each month, as the months of its views tell it."""
-    months = await site.statistics.views.months(path, MONTHS)
-    (now,) = await site.statistics.views.counts([path])
+    months = await site.comments.views.months(path, MONTHS)
+    (now,) = await site.comments.views.counts([path])
     if not months:
         return [now] * len(MONTHS)
     first = months[min(months)].base
@@ -132,13 +132,13 @@ async def test_the_count_at_the_end_of_each_month_is_that_of_both_pages(
                 await site.counting.counters.correct(path, "time", delta)
     each = zip(await at_ends(site, source), await at_ends(site, target), strict=True)
     wanted = [sum(pair) for pair in each]
-    assert await move(site, source, target, "admin")
+    assert await move(site.comments, source, target, "admin")
     assert await at_ends(site, target) == wanted
-    assert await site.statistics.views.counts([source, target]) == [
+    assert await site.comments.views.counts([source, target]) == [
         0,
         sum(map(sum, of_source + of_target)),
     ]
-    assert await site.statistics.views.months(source, MONTHS) == {}
+    assert await site.comments.views.months(source, MONTHS) == {}
     assert await problems(store) == []
 
 
@@ -158,7 +158,7 @@ async def test_who_has_viewed_both_pages_is_one_visitor(
     source, target = new_pages()
     await view(site, source, map(person, of_source))
     await view(site, target, map(person, of_target))
-    assert await move(site, source, target, "admin")
+    assert await move(site.comments, source, target, "admin")
     wanted = len({*of_source, *of_target})
     found = (await today(site, target)).visitors
     assert found == wanted if wanted <= 10_000 else abs(found - wanted) < 0.03 * wanted
@@ -183,12 +183,12 @@ async def test_bots_hours_and_every_other_counter_move_with_the_views(
         await view(site, path, [BOT, person(1)] * times)
         for type in ("reaction0", "reaction8", NO_VIEWS):
             await view(site, path, [NOBODY] * times, type)
-    (hour,) = await site.statistics.views.hours(source)
+    (hour,) = await site.comments.views.hours(source)
     whole = await today(site, "")
-    assert await move(site, source, target, "admin")
+    assert await move(site.comments, source, target, "admin")
     assert await today(site, target) == Day(6, 1, {"seo": 3})
-    assert await site.statistics.views.hours(target) == {hour: 6}
-    assert await site.statistics.views.in_hours([target], [hour], frozenset()) == [[(6, 3)]]
+    assert await site.comments.views.hours(target) == {hour: 6}
+    assert await site.comments.views.in_hours([target], [hour], frozenset()) == [[(6, 3)]]
     names = [f"{type} {path}" for path in (source, target) for type in ("reaction0", "reaction8")]
     assert await site.counting.counters.read([*names, f"{NO_VIEWS} {target}"]) == [0, 0, 3, 3, 3]
     assert await today(site, "") == whole
@@ -200,7 +200,7 @@ async def test_a_moved_page_is_among_the_most_viewed_under_its_new_name(site: Si
     await view(site, source, [person(1), person(2), person(3)])
     await view(site, target, [person(3)])
     await site.statistics.reports.keep_up()
-    assert await move(site, source, target, "admin")
+    assert await move(site.comments, source, target, "admin")
     for by, days in (("views", 0), ("views", 1), ("views", 7), ("visitors", 7)):
         found = await site.statistics.reports.top(by, days, 10)
         number = 4 if by == "views" else 3
@@ -226,10 +226,10 @@ async def test_views_that_come_during_and_after_the_move_stay_where_they_are_cou
         await asyncio.sleep(0)
     # Back and forth.
     for _ in range(5):
-        assert await move(site, source, target, "admin")
-        assert await move(site, target, source, "admin")
+        assert await move(site.comments, source, target, "admin")
+        assert await move(site.comments, target, source, "admin")
     is_over.set()
     await viewing
-    assert sum(await site.statistics.views.counts([source, target])) == accepted.total()
+    assert sum(await site.comments.views.counts([source, target])) == accepted.total()
     assert sum([(await today(site, each)).views for each in (source, target)]) == accepted.total()
     assert await problems(store) == []

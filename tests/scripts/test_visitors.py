@@ -23,7 +23,6 @@ from footfall.driver.script_calls import CountsCallback
 from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks
-from footfall.statistics import sources
 from footfall.statistics.agents import CLASSES
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.moments import Moments
@@ -515,15 +514,6 @@ async def test_of_too_many_equal_sources_the_same_are_kept_again(
         await telling.site_views.keep_sources(TODAY - 1, Counter(order), DAY_MS)
     (kept,) = await telling.site_views.sources([TODAY - 1])
     assert (len(kept), kept.total(), kept[""]) == (1_001, 1_500, 500)
-
-
-@pytest.mark.parametrize("referrer", ["中" * 253, "例え.example", "\udcff", "x" * 2_000])
-async def test_a_referrer_that_no_browser_sends_is_none(
-    statistics: Reports, referrer: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # To encode one would take as long as hundreds of views.
-    monkeypatch.setattr(sources, "_punycode", None)
-    assert statistics.origin(referrer, is_automated=False).source == ""
 
 
 async def test_a_page_whose_statistics_are_erased_keeps_its_counter(

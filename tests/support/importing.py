@@ -41,7 +41,7 @@ async def imported(
     with members(Source(path)) as files:
         format, files = chosen(files, report)
         wanted = Import(format, way, is_dry)
-        await run(site.service, imports, files, wanted, report, lambda label, share: None)
+        await run(site.service.comments, imports, files, wanted, report, lambda label, share: None)
     return report
 
 

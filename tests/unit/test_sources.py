@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footfall.statistics.sources import MAX_HOST_CHARACTERS, host_name, source_of
+from footfall.statistics import sources
+from footfall.statistics.sources import MAX_HOST_CHARACTERS, host_name, origin_of, source_of
 
 LABEL = "a" * 63
 
@@ -123,3 +124,12 @@ def test_a_host_is_named_once(text: str) -> None:
     host = host_name(text)
     if ":" not in host and not host.startswith("www."):
         assert host_name(host) == host
+
+
+@pytest.mark.parametrize("referrer", ["中" * 253, "例え.example", "\udcff", "x" * 2_000])
+def test_a_referrer_that_no_browser_sends_is_none(
+    referrer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To encode one would take as long as hundreds of views.
+    monkeypatch.setattr(sources, "_punycode", None)
+    assert origin_of(referrer, (), is_automated=False).source == ""

@@ -157,7 +157,7 @@ async def test_one_import_at_a_time_and_one_that_nobody_waits_for_ends(
 ) -> None:
     monkeypatch.setattr(importer, "TELL_SECONDS", 0.001)
     importing_ = site.service.data.importer()
-    first = importing_.file(site.service, DATA / "waline.json", "max", is_dry=False)
+    first = importing_.file(site.service.comments, DATA / "waline.json", "max", is_dry=False)
     await anext(first)
     assert [each["errno"] for each in await send(site, b"[]")] == [503]
     await first.aclose()

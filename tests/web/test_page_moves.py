@@ -70,7 +70,7 @@ async def test_a_page_is_shown_at_its_new_path_as_it_was(site: Site) -> None:
     before = await shown(site, source)
     of_site = await site.get("/api/comment", type="count")
     assert before[0] == 7
-    assert await move(site.service, source, target, ADMIN.id)
+    assert await move(site.service.comments, source, target, ADMIN.id)
     assert await shown(site, target) == before
     assert await shown(site, source) == [0, "[]"]
     assert await site.get("/api/comment", type="count") == of_site
@@ -84,7 +84,7 @@ async def test_what_the_other_page_has_stays_and_comes_between_by_its_time(site:
     for number, path in enumerate((source, target, source)):
         await write(site, path, str(number))
     numbers = [(await shown(site, path))[0] for path in (source, target)]
-    assert await move(site.service, source, target, ADMIN.id)
+    assert await move(site.service.comments, source, target, ADMIN.id)
     found = (await site.get("/api/comment", path=target, pageSize=100, by=ADMIN))["data"]
     assert found["count"] == sum(numbers)
     times = [each["time"] for each in found["data"] if not each.get("sticky")]
@@ -128,14 +128,14 @@ async def test_a_mover_may_end_at_any_step_and_somebody_goes_on(
         before = await shown(site, source)
         with cut_at(monkeypatch, number, is_done=is_done) as asked:
             try:
-                await move(site.service, source, target, ADMIN.id)
+                await move(site.service.comments, source, target, ADMIN.id)
                 is_over = True
             except StoreUnavailable:
                 pass
         await site.service.process.background.finished()
         site.clock.now += LEFT_MS + 1_000
         await catch_up(site.store.journal, monkeypatch)
-        await carry_on(site.service)
+        await carry_on(site.service.comments)
         await site.service.process.background.finished()
         what = f"cut at {asked[-1]}, the {number}. step"
         assert await shown(site, source) == [0, "[]"], what
@@ -151,7 +151,7 @@ async def test_two_movers_at_once_move_everything_once(site: Site) -> None:
     source, target = new_pages()
     await write(site, source)
     before = await shown(site, source)
-    await asyncio.gather(*(move(site.service, source, target, ADMIN.id) for _ in range(2)))
+    await asyncio.gather(*(move(site.service.comments, source, target, ADMIN.id) for _ in range(2)))
     assert await shown(site, target) == before
     assert await site.get("/article", path=target) == 5
     assert await problems(site) == []
@@ -171,7 +171,7 @@ async def test_who_writes_meanwhile_is_on_one_of_both_pages(site: Site) -> None:
 
     writing = asyncio.create_task(go_on_writing())
     for pages in ((source, target), (target, source), (source, target)):
-        await move(site.service, *pages, ADMIN.id)
+        await move(site.service.comments, *pages, ADMIN.id)
     is_over = True
     await writing
     texts = [text for path in (source, target) for text in await all_texts(site, path)]
@@ -194,7 +194,7 @@ async def test_what_is_deleted_stays_with_what_is_below_it_and_can_come_back(sit
     reply = await site.reply(first, "A reply", url=source)
     other = await site.post("Second", url=source)
     await site.send("DELETE", f"/api/comment/{first['objectId']}", by=ADMIN)
-    assert await move(site.service, source, target, ADMIN.id)
+    assert await move(site.service.comments, source, target, ADMIN.id)
     assert await all_texts(site, source) == []
     assert await all_texts(site, target) == [other["orig"]]
     restored = await site.service.comments.deletions.restore(
@@ -225,12 +225,12 @@ async def test_a_reply_waits_while_its_thread_may_come_back_on_the_other_page(
 
         with monkeypatch.context() as patched:
             patched.setattr(site.service.comments.store, "publish", publish_and_delete)
-            assert not await move(site.service, source, target, ADMIN.id)
+            assert not await move(site.service.comments, source, target, ADMIN.id)
         if comes_back:
             await site.service.comments.deletions.restore(moved, site.clock(), SWEEPER)
         site.clock.now += 2 * LEFT_MS
         await site.kept_up()
-        await carry_on(site.service)
+        await carry_on(site.service.comments)
         await site.settled()
         assert await site.service.comments.moves.under_way() == []
         threads = (await site.page(target))["data"]
@@ -243,7 +243,7 @@ async def test_the_text_leads_to_the_comments_of_the_new_page(site: Site) -> Non
     first = await site.post("First", url=source)
     text = f"See [this](#{first['objectId']})"
     await site.reply(first, text, url=source)
-    assert await move(site.service, source, target, ADMIN.id)
+    assert await move(site.service.comments, source, target, ADMIN.id)
     (thread,) = (await site.page(target))["data"]
     (reply,) = thread["children"]
     assert (reply["pid"], reply["rid"]) == (thread["objectId"], thread["objectId"])
@@ -254,10 +254,10 @@ async def test_the_text_leads_to_the_comments_of_the_new_page(site: Site) -> Non
 async def test_who_wants_no_mails_of_a_thread_gets_none_at_its_new_place(site: Site) -> None:
     source, target = new_pages()
     first = await site.post("First", url=source)
-    await site.service.notifications.unsubscribed.add("somebody", first["objectId"])
-    assert await move(site.service, source, target, ADMIN.id)
+    await site.service.comments.unsubscribed.add("somebody", first["objectId"])
+    assert await move(site.service.comments, source, target, ADMIN.id)
     (thread,) = (await site.page(target))["data"]
-    assert await site.service.notifications.unsubscribed.has(["somebody"], thread["objectId"])
+    assert await site.service.comments.unsubscribed.has(["somebody"], thread["objectId"])
 
 
 async def test_an_owner_sees_what_would_move_and_moves_it(site: Site) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..domain import authors
 from ..domain.authors import Author, Deed
-from ..domain.site import Comments, Site
+from ..domain.site import Comments
 from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Caller
 from ..render.view import DisplayOptions
@@ -55,17 +55,17 @@ def _facts(found: Any) -> dict[str, Any] | None:
         return None
 
 
-async def anonymize(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
-    return await _erase(site, parsed, "anonymize", caller)
+async def anonymize(comments: Comments, parsed: AuthorRequest, caller: Caller) -> object:
+    return await _erase(comments, parsed, "anonymize", caller)
 
 
-async def delete(site: Site, parsed: AuthorRequest, caller: Caller) -> object:
-    return await _erase(site, parsed, "delete", caller)
+async def delete(comments: Comments, parsed: AuthorRequest, caller: Caller) -> object:
+    return await _erase(comments, parsed, "delete", caller)
 
 
-async def _erase(site: Site, parsed: AuthorRequest, deed: Deed, caller: Caller) -> object:
-    author = await authors.find(site.accounts.store, parsed.who)
-    done = await authors.erase(site, author, deed, caller, parsed.after)
+async def _erase(comments: Comments, parsed: AuthorRequest, deed: Deed, caller: Caller) -> object:
+    author = await authors.find(comments.accounts.store, parsed.who)
+    done = await authors.erase(comments, author, deed, caller, parsed.after)
     return {
         "comments": done.comments,
         "damaged": done.damaged,

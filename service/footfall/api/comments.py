@@ -15,7 +15,7 @@ from ..config import SiteSettings
 from ..counting.clients import Client
 from ..domain import comments as domain
 from ..domain.page_cache import CachedAnswer, PageCache
-from ..domain.site import Comments, Site
+from ..domain.site import Comments
 from ..errors import Refused
 from ..http.params import (
     MAX_CAPTCHA,
@@ -102,32 +102,32 @@ async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
         return (await _listing(comments, parsed, caller.viewer))[1]
 
 
-def page(site: Site, parsed: List) -> FastRequest | None:
+def page(comments: Comments, parsed: List) -> FastRequest | None:
     """A page as the public sees it. None with LEVELS, which change with other pages."""
-    if site.comments.display.levels:
+    if comments.display.levels:
         return None
 
     def answer(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
         if not version:
-            return first_page(site.comments, parsed)
-        return kept_page(site.comments.page_cache, parsed, *version) or common_page(
-            site.comments, parsed, *version
+            return first_page(comments, parsed)
+        return kept_page(comments.page_cache, parsed, *version) or common_page(
+            comments, parsed, *version
         )
 
-    return _PageRequest(site, parsed, answer)
+    return _PageRequest(comments, parsed, answer)
 
 
 class _PageRequest(FastRequest):
-    __slots__ = ("_parsed", "_site")
+    __slots__ = ("_comments", "_parsed")
 
-    def __init__(self, site: Site, parsed: List, answer: Answering) -> None:
+    def __init__(self, comments: Comments, parsed: List, answer: Answering) -> None:
         super().__init__(answer)
-        self._site = site
+        self._comments = comments
         self._parsed = parsed
 
     def send(self, client: Client, done: Done) -> None:
-        if self._site.comments.page_cache.has(self._parsed):
-            self._site.comments.store.fetch_version(self._parsed.path, done)
+        if self._comments.page_cache.has(self._parsed):
+            self._comments.store.fetch_version(self._parsed.path, done)
         else:
             # Then the version need not be read first.
             done([])

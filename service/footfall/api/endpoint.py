@@ -6,10 +6,7 @@ Response cost more than the work of an operation.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, fields
-from functools import cache
-from inspect import Parameter, signature
-from operator import attrgetter
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.routing import compile_path
@@ -17,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..counting.clients import NOBODY
 from ..domain.rules import AccountRules
-from ..domain.site import Site
+from ..domain.site import Site, noun_of
 from ..errors import NotFound, TooLong, Unreadable, WrongMethod
 from ..http import cors
 from ..http.body import read_body
@@ -48,19 +45,6 @@ from .schemas import AnswerSchema
 from .who import Who
 
 READING = ("GET", "HEAD")
-
-
-# Type -> the site's field of it.
-_NOUNS: Mapping[object, str] = {each.type: each.name for each in fields(Site)}
-
-
-@cache
-def noun_of(handler: Callable[..., object]) -> Callable[[Site], Any]:
-    """What an operation gets of a site, by the annotation of its first parameter."""
-    first, *_ = signature(handler).parameters.values()
-    if first.annotation in (Site, Parameter.empty):
-        return lambda site: site
-    return attrgetter(_NOUNS[first.annotation])
 
 
 @dataclass(frozen=True, slots=True)

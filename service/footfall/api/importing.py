@@ -83,7 +83,7 @@ async def _lines(
 ) -> AsyncGenerator[bytes]:
     envelope, refuse = parsed.dialect.envelope, parsed.dialect.refusals.answer
     with kept:
-        steps = site.data.importer().file(site, path, parsed.way, is_dry=parsed.is_dry)
+        steps = site.data.importer().file(site.comments, path, parsed.way, is_dry=parsed.is_dry)
         try:
             async with aclosing(steps):
                 async for step in steps:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..domain import groups as domain
 from ..domain.groups import AlikeComments
 from ..domain.queue import Wanted
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..http.params import RawRequest
 from ..model import Caller, Comment
 from .context import ParseContext
@@ -28,9 +28,9 @@ class Groups:
 GROUPS = Fields(Groups.of, (STATUS, KEYWORD), source="query")
 
 
-async def groups(site: Site, parsed: Groups, caller: Caller) -> object:
+async def groups(comments: Comments, parsed: Groups, caller: Caller) -> object:
     """Raises TooManyAtOnce, Busy."""
-    found = await domain.groups(site, parsed.wanted, caller)
+    found = await domain.groups(comments, parsed.wanted, caller)
     return {
         "data": [_group(each) for each in found.groups],
         "others": found.others,

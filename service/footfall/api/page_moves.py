@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..domain import page_moves as domain
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..errors import BadRequest
 from ..http.params import MAX_PATH, RawRequest
 from ..model import Caller
@@ -39,19 +39,17 @@ MOVE = Fields(
 )
 
 
-async def move(site: Site, parsed: Move, caller: Caller) -> object:
+async def move(comments: Comments, parsed: Move, caller: Caller) -> object:
     """Raises BadRequest, Refused."""
     source, target = parsed.source, parsed.target
     if source == target:
         raise BadRequest({"to": "to should be another page than path"})
-    had, met = [await domain.holding(site.comments, path) for path in (source, target)]
+    had, met = [await domain.holding(comments, path) for path in (source, target)]
     is_over = False
     if parsed.is_meant:
         assert caller.viewer.account
-        ended = await domain.begin(site, source, target, caller.viewer.account.id)
+        ended = await domain.begin(comments, source, target, caller.viewer.account.id)
         with suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), WAIT_SECONDS)
-        is_over = all(
-            (source, target) != note[:2] for note in await site.comments.moves.under_way()
-        )
+        is_over = all((source, target) != note[:2] for note in await comments.moves.under_way())
     return {"to": target, "had": had._asdict(), "met": met._asdict(), "isOver": is_over}

@@ -11,7 +11,7 @@ from ..domain.bans import until_of
 from ..domain.links import LINK_SECONDS, new_link
 from ..domain.mails import canonical, is_mail
 from ..domain.registration import new_account
-from ..domain.site import Accounts, Site
+from ..domain.site import Accounts, Comments
 from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
@@ -40,10 +40,10 @@ def accounts() -> None:
 def list_(is_json: bool) -> None:
     """Show every account, the oldest first."""
 
-    async def show(site: Site) -> int:
+    async def show(accounts: Accounts) -> int:
         number, total = 0, 1
         while number < total:
-            total, found = await site.accounts.store.listed(number, STEP_ACCOUNTS)
+            total, found = await accounts.store.listed(number, STEP_ACCOUNTS)
             for each in found:
                 click.echo(json.dumps(domain.facts(each)) if is_json else _as_line(each))
             number += STEP_ACCOUNTS
@@ -71,16 +71,16 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
         raise click.ClickException(f"a name has 1 to {MAX_NICK} characters")
     role: Role = "administrator" if is_administrator else "guest"
 
-    async def make(site: Site) -> str:
-        account = new_account(site.process, nick, mail, role)
+    async def make(accounts: Accounts) -> str:
+        account = new_account(accounts.process, nick, mail, role)
         try:
-            await site.accounts.store.register(account, account, canonical(mail), Credentials())
+            await accounts.store.register(account, account, canonical(mail), Credentials())
         except UserExists:
             raise click.ClickException(
                 f"{mail} has an account already: `footfall accounts promote` makes its owner an "
                 "administrator, `footfall accounts password` gives a link for another password"
             ) from None
-        return await new_link(site.accounts.store, account.id)
+        return await new_link(accounts.store, account.id)
 
     # Read once: a file that is a pipe has its text only once.
     settings = settings_of_environment()
@@ -92,11 +92,11 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
 def password(who: str) -> None:
     """Print a link that sets another password, once, within a day. The old one works until then."""
 
-    async def make(site: Site) -> str:
-        account = await _found(site.accounts, who)
+    async def make(accounts: Accounts) -> str:
+        account = await _found(accounts, who)
         if account.role == "banned":
             aside(f"({printable(account.mail)} is banned, and cannot log in before `unban`)")
-        return await new_link(site.accounts.store, account.id)
+        return await new_link(accounts.store, account.id)
 
     settings = settings_of_environment()
     _say_link(settings, with_site(make, settings))
@@ -125,14 +125,14 @@ def ban(who: str) -> None:
     An administrator is a guest after the ban.
     """
 
-    async def work(site: Site) -> str:
-        account = await _found(site.accounts, who)
+    async def work(comments: Comments) -> str:
+        account = await _found(comments.accounts, who)
         mail = printable(account.mail)
-        is_new = await banning.ban_account(site.comments, account.id, CONSOLE)
+        is_new = await banning.ban_account(comments, account.id, CONSOLE)
         if is_new is None:
             raise _nobody(who)
         if not is_new:
-            listed = await site.accounts.bans.store.get(account.id)
+            listed = await comments.accounts.bans.store.get(account.id)
             until = until_of(listed) if listed else ""
             ends = f" until {until}: `footfall bans add` changes that" if until else ""
             raise NothingToDo(f"{mail} is banned already{ends}")
@@ -146,10 +146,10 @@ def ban(who: str) -> None:
 def unban(who: str) -> None:
     """Let a banned account log in again, as a guest."""
 
-    async def work(site: Site) -> str:
-        account = await _found(site.accounts, who)
+    async def work(comments: Comments) -> str:
+        account = await _found(comments.accounts, who)
         mail = printable(account.mail)
-        if not await banning.lift(site.comments, account.id, CONSOLE):
+        if not await banning.lift(comments, account.id, CONSOLE):
             raise NothingToDo(f"{mail} is not banned")
         return f"{mail} may log in again, as a guest"
 
@@ -162,11 +162,11 @@ def unban(who: str) -> None:
 def delete(who: str, is_meant: bool) -> None:
     """Delete an account for good; its mail is free again, and its comments stay, without a name."""
 
-    async def remove(site: Site) -> str:
-        account = await _found(site.accounts, who)
+    async def remove(comments: Comments) -> str:
+        account = await _found(comments.accounts, who)
         if not is_meant:
             return f"would be deleted: {_as_line(account)}\nNothing was done; --yes deletes it."
-        if not await banning.remove(site.comments, account.id, CONSOLE):
+        if not await banning.remove(comments, account.id, CONSOLE):
             raise _nobody(who)
         return f"deleted: {_as_line(account)}"
 
@@ -176,10 +176,10 @@ def delete(who: str, is_meant: bool) -> None:
 def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ...]) -> None:
     """Give an account another role, if it has one of these."""
 
-    async def change(site: Site) -> str:
-        found = await _found(site.accounts, who)
+    async def change(comments: Comments) -> str:
+        found = await _found(comments.accounts, who)
         mail = printable(found.mail)
-        was = await banning.change_role(site.comments, found.id, role, CONSOLE, of=of)
+        was = await banning.change_role(comments, found.id, role, CONSOLE, of=of)
         if was is None:
             raise _nobody(who)
         if was.role == "banned" and role == "administrator":

@@ -13,7 +13,7 @@ import click
 from ..domain import accounts, authors
 from ..domain.authors import Author, Deed, facts, iso
 from ..domain.bans import until_of
-from ..domain.site import Accounts, Comments, Site
+from ..domain.site import Accounts, Comments
 from ..model import Account, StoredComment
 from ..plurals import number_of
 from ..store.ids import created_ms
@@ -73,10 +73,10 @@ async def _summary(comments: Comments, who: str) -> str:
 def export(who: str, output: TextIO) -> None:
     """Write everything that is stored of an author, as JSON lines. Exit 1 if there is nothing."""
 
-    async def write(site: Site) -> int:
-        author = await authors.find(site.accounts.store, who)
+    async def write(comments: Comments) -> int:
+        author = await authors.find(comments.accounts.store, who)
         number = 0
-        async for line in _lines(site.comments, author):
+        async for line in _lines(comments, author):
             click.echo(json.dumps(line), file=output)
             number += 1
         return number
@@ -124,20 +124,23 @@ def delete(who: str, is_meant: bool) -> None:
 def _erase(who: str, deed: Deed, is_meant: bool) -> None:
     done = {"anonymize": "made anonymous", "delete": "deleted, with the replies to them"}[deed]
 
-    async def work(site: Site) -> str:
+    async def work(comments: Comments) -> str:
         if not is_meant:
-            what = await _summary(site.comments, who)
+            what = await _summary(comments, who)
             return f"{what}\nwould be {done}. Nothing was done; --yes does it."
-        author, comments, damaged, after = await authors.find(site.accounts.store, who), 0, 0, ""
+        author = await authors.find(comments.accounts.store, who)
+        erased, damaged, after = 0, 0, ""
         while True:
-            outcome = await authors.erase(site, author, deed, CONSOLE, after, is_begun=comments > 0)
-            comments, damaged = comments + outcome.comments, damaged + outcome.damaged
+            outcome = await authors.erase(
+                comments, author, deed, CONSOLE, after, is_begun=erased > 0
+            )
+            erased, damaged = erased + outcome.comments, damaged + outcome.damaged
             if not (after := outcome.after):
                 break
             await asyncio.sleep(PACE_SECONDS)
         if not (outcome.is_logged or damaged):
             raise _nothing_of(who)
-        words = f"{number_of(comments, 'comment')} {done}" if comments else "no comment was found"
+        words = f"{number_of(erased, 'comment')} {done}" if erased else "no comment was found"
         words += "; the account is deleted" if outcome.has_account else "; no account"
         if damaged:
             click.echo(words)

@@ -11,7 +11,7 @@ import click
 from ..domain import banning
 from ..domain.banning import MAX_REASON
 from ..domain.bans import kind_of, until_of
-from ..domain.site import Site
+from ..domain.site import Accounts, Comments
 from ..model import Ban
 from .commands import Group
 from .console import NothingToDo, printable
@@ -38,9 +38,9 @@ def bans() -> None:
 def list_(is_json: bool) -> None:
     """Show every ban, the newest first."""
 
-    async def read(site: Site) -> list[Ban]:
-        await site.accounts.bans.refresh()
-        return site.accounts.bans.newest()
+    async def read(accounts: Accounts) -> list[Ban]:
+        await accounts.bans.refresh()
+        return accounts.bans.newest()
 
     found = with_site(read)
     for each in found:
@@ -90,9 +90,9 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
     if len(reason) > MAX_REASON:
         raise click.UsageError(f"a reason has at most {MAX_REASON} characters")
 
-    async def ban(site: Site) -> str:
+    async def ban(comments: Comments) -> str:
         made, is_new = await banning.ban(
-            site.comments, what, CONSOLE, until_ms=until or lasts, reason=reason.strip()
+            comments, what, CONSOLE, until_ms=until or lasts, reason=reason.strip()
         )
         if not is_new:
             raise NothingToDo(f"banned already: {_line(made)}")

@@ -8,7 +8,7 @@ A restore may not, and is refused then; with a REDIS_URL it cannot find out if s
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 import uvloop
@@ -16,7 +16,7 @@ import uvloop
 from ..app import create_site, open_process, open_store, own_redis, redis_of
 from ..config import Settings
 from ..domain.process import Process
-from ..domain.site import Site
+from ..domain.site import Site, noun_of
 from ..driver.private_aof import is_there
 from ..driver.private_server import InUse, url_of
 from ..driver.scheme import require_scheme
@@ -84,14 +84,14 @@ async def _existing(
         yield process, store
 
 
-def with_site(work: Callable[[Site], Awaitable[T]], settings: Settings | None = None) -> T:
-    """Do something to the data set in the settings, which are those of the environment if none are
-    given, and wait for what goes on in the background."""
+def with_site(work: Callable[[Any], Awaitable[T]], settings: Settings | None = None) -> T:
+    """Do something to the noun that `work` takes, and wait for what goes on in the background. The
+    data set is the one in the settings, which are those of the environment if none are given."""
     known = settings or settings_of_environment()
 
     async def run() -> T:
         async with existing_site(known) as (_, site):
-            done = await work(site)
+            done = await work(noun_of(work)(site))
             await site.process.background.finished()
             return done
 

@@ -101,7 +101,7 @@ async def _import(
 ) -> Comparison | None:
     async with existing_site(settings) as (store, site):
         imports = Imports(store.redis, store.scripts, store.keys, store.moment)
-        return await run(site, imports, files, wanted, report, on_progress)
+        return await run(site.comments, imports, files, wanted, report, on_progress)
 
 
 @contextlib.contextmanager

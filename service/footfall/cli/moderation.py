@@ -15,7 +15,7 @@ import uvloop
 
 from ..domain import bulk, moderation
 from ..domain.authors import facts, iso
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..maintenance.selection import CommentFilter, find
 from ..model import STATUSES, Status, StoredComment
 from ..plurals import number_of
@@ -35,7 +35,7 @@ MAX_LISTED = 10
 FAILURES = frozenset(("missing", "changed", "failed"))
 MAX_SHOWN_CHARACTERS = 60
 
-BulkAction = Callable[[Site, Sequence[str]], Awaitable[bulk.BulkResult]]
+BulkAction = Callable[[Comments, Sequence[str]], Awaitable[bulk.BulkResult]]
 
 _json = click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
 
@@ -65,7 +65,7 @@ def _selecting(command: Callable[..., None]) -> Callable[..., None]:
 @_json
 def list_(most: int, is_json: bool, **words: Any) -> None:
     """Show comments, newest first: all, or those that match."""
-    found = with_site(lambda site: _found(site, CommentFilter(**words), most))
+    found = with_site(lambda site: _found(site.comments, CommentFilter(**words), most))
     _list(found, is_json)
     if not found:
         click.echo(_none(CommentFilter(**words)), err=True)
@@ -76,7 +76,7 @@ def list_(most: int, is_json: bool, **words: Any) -> None:
 @_json
 def show(ids: Sequence[str], is_json: bool) -> None:
     """Show everything that is stored of comments. Exit 1 if one does not exist."""
-    found = with_site(lambda site: _found(site, CommentFilter(ids), len(ids)))
+    found = with_site(lambda site: _found(site.comments, CommentFilter(ids), len(ids)))
     for each in found:
         said = facts(each)
         lines = (f"{name}: {printable(str(value))}" for name, value in said.items())
@@ -93,8 +93,8 @@ def _moderating(
         _change(
             CommentFilter(**words),
             is_json,
-            lambda site, ids: bulk.moderate(
-                site.comments, ids, CONSOLE, status=status, is_pinned=is_pinned
+            lambda comments, ids: bulk.moderate(
+                comments, ids, CONSOLE, status=status, is_pinned=is_pinned
             ),
         )
 
@@ -117,9 +117,9 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
     """Delete comments with their replies; without --yes only say which."""
     wanted = CommentFilter(**words)
     if is_meant:
-        return _change(wanted, is_json, lambda site, ids: bulk.delete(site.comments, ids, CONSOLE))
+        return _change(wanted, is_json, lambda comments, ids: bulk.delete(comments, ids, CONSOLE))
     _require_choice(wanted)
-    found = with_site(lambda site: _found(site, wanted, None))
+    found = with_site(lambda site: _found(site.comments, wanted, None))
     _list(found[:MAX_LISTED], is_json)
     if not (found or wanted.ids):
         raise NothingToDo(_none(wanted))
@@ -138,8 +138,8 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
 def undo_(name: str) -> None:
     """Take back what one of these commands changed less than a minute ago."""
 
-    async def put_back(site: Site) -> bulk.BulkResult | None:
-        return await bulk.undo(site.comments, name, CONSOLE)
+    async def put_back(comments: Comments) -> bulk.BulkResult | None:
+        return await bulk.undo(comments, name, CONSOLE)
 
     outcome = with_site(put_back)
     if outcome is None:
@@ -194,12 +194,12 @@ def _change(wanted: CommentFilter, is_json: bool, change: BulkAction) -> None:
     """Do it to all selected comments, MAX_TOGETHER at a time."""
     _require_choice(wanted)
 
-    async def work(site: Site) -> list[bulk.BulkResult]:
-        ids = [each.id for each in await _found(site, wanted, None)]
+    async def work(comments: Comments) -> list[bulk.BulkResult]:
+        ids = [each.id for each in await _found(comments, wanted, None)]
         others = [id for id in wanted.ids if id not in ids]
-        outcomes = [bulk.BulkResult(await _others(site, others))] if others else []
+        outcomes = [bulk.BulkResult(await _others(comments, others))] if others else []
         for first in range(0, len(ids), MAX_TOGETHER):
-            outcomes.append(await change(site, ids[first : first + MAX_TOGETHER]))
+            outcomes.append(await change(comments, ids[first : first + MAX_TOGETHER]))
         return outcomes
 
     outcomes = with_site(work)
@@ -208,9 +208,9 @@ def _change(wanted: CommentFilter, is_json: bool, change: BulkAction) -> None:
     _finish(outcomes, is_json=is_json)
 
 
-async def _others(site: Site, ids: Sequence[str]) -> dict[str, bulk.Result]:
+async def _others(comments: Comments, ids: Sequence[str]) -> dict[str, bulk.Result]:
     """Of comments that were named, and are not there, or not like what else was said."""
-    there = {each.id for each in await _found(site, CommentFilter(ids), None)}
+    there = {each.id for each in await _found(comments, CommentFilter(ids), None)}
     return {id: "unchanged" if id in there else "missing" for id in ids}
 
 
@@ -260,12 +260,11 @@ def _none(wanted: CommentFilter) -> str:
     return "there are no comments" if wanted.is_everything else "no comment is like that"
 
 
-async def _found(site: Site, wanted: CommentFilter, most: int | None) -> list[StoredComment]:
-    wanted = replace(wanted, paths=tuple(map(site.pages.of, wanted.paths)))
-    every, found = (
-        find(site.comments.moderation, site.comments.index, wanted),
-        list[StoredComment](),
-    )
+async def _found(
+    comments: Comments, wanted: CommentFilter, most: int | None
+) -> list[StoredComment]:
+    wanted = replace(wanted, paths=tuple(map(comments.counting.page_of, wanted.paths)))
+    every, found = (find(comments.moderation, comments.index, wanted), list[StoredComment]())
     while len(found) != most and (each := await anext(every, None)):
         found.append(each)
     return found

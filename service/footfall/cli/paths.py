@@ -7,7 +7,7 @@ from ..app import data_set
 from ..config import Settings
 from ..domain import page_moves
 from ..domain.page_moves import Holding
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..http.params import MAX_PATH
 from ..maintenance.spellings import misspelled
 from ..model import OnProgress
@@ -53,15 +53,17 @@ def move_(source: str, target: str, is_meant: bool) -> None:
     """
     settings = settings_of_environment()
 
-    async def run(site: Site) -> tuple[Holding, Holding, bool]:
-        if site.pages.of(target) != target:
-            raise click.UsageError(f"TO is counted as {site.pages.of(target)}: name that")
-        of_both = [await page_moves.holding(site.comments, path) for path in (source, target)]
-        notes = await site.comments.moves.under_way()
+    async def run(comments: Comments) -> tuple[Holding, Holding, bool]:
+        if comments.counting.page_of(target) != target:
+            raise click.UsageError(
+                f"TO is counted as {comments.counting.page_of(target)}: name that"
+            )
+        of_both = [await page_moves.holding(comments, path) for path in (source, target)]
+        notes = await comments.moves.under_way()
         is_begun = any(each[:2] == (source, target) for each in notes)
         if not (any(of_both[0]) or is_begun):
             raise NothingToDo(f"{printable(source)} has neither counts nor comments")
-        is_whole = not is_meant or await _move(site, source, target)
+        is_whole = not is_meant or await _move(comments, source, target)
         return of_both[0], of_both[1], is_whole
 
     if source == target:
@@ -128,15 +130,15 @@ async def _merge(
             await store.decode_paths()
         for number, (source, target) in enumerate(sorted(found.items())):
             on_progress("moving", number / len(found))
-            await _move(site, source, target)
+            await _move(site.comments, source, target)
             done.append((source, target))
         return found
 
 
-async def _move(site: Site, source: str, target: str) -> bool:
+async def _move(comments: Comments, source: str, target: str) -> bool:
     assert CONSOLE.viewer.account
     try:
-        return await page_moves.move(site, source, target, CONSOLE.viewer.account.id)
+        return await page_moves.move(comments, source, target, CONSOLE.viewer.account.id)
     except MoveUnderWay as error:
         other = f"{printable(error.move.source)} is being moved to {printable(error.move.target)}"
         raise click.ClickException(f"{other}: wait until that is done") from error

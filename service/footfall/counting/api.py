@@ -27,10 +27,10 @@ from ..api.fields import (
     Words,
 )
 from ..domain.rules import require_administrator
-from ..domain.site import Site
 from ..http.params import MAX_PATHS, Form, RawRequest
 from ..http.response import Reply, tagged_by_body
 from ..model import Caller
+from ..statistics.sources import origin_of
 from .rules import VIEWS, Counting, lowers_views
 
 # Answers are made by the types that were asked for, which strangers choose.
@@ -192,23 +192,23 @@ CHANGE = Shapes(
 )
 
 
-def add(site: Site, parsed: Change | Read) -> FastRequest | None:
+def add(counting: Counting, parsed: Change | Read) -> FastRequest | None:
     """None if only an administrator may ask for it."""
     is_lower = isinstance(parsed, Change) and lowers_views(parsed.changes)
-    return None if is_lower else _asked(site, parsed)
+    return None if is_lower else _asked(counting, parsed)
 
 
-async def change(site: Site, parsed: Change | Read, caller: Caller) -> object:
+async def change(counting: Counting, parsed: Change | Read, caller: Caller) -> object:
     """Raises Unauthorized or Forbidden if anybody but an administrator counts views down."""
     if isinstance(parsed, Change) and lowers_views(parsed.changes):
         require_administrator(caller.viewer)
-    return await answered(_asked(site, parsed), client_of(site.counting, caller))
+    return await answered(_asked(counting, parsed), client_of(counting, caller))
 
 
-def _asked(site: Site, parsed: Change | Read) -> FastRequest:
+def _asked(counting: Counting, parsed: Change | Read) -> FastRequest:
     if isinstance(parsed, Read):
-        return read(site.counting, parsed)
+        return read(counting, parsed)
     types = tuple(type for _, type, _ in parsed.changes)
     reply = _change_reply(types, parsed.dialect, is_list=parsed.is_list)
-    origin = site.statistics.reports.origin(parsed.referrer, is_automated=parsed.webdriver)
-    return CounterChange(site.counting, parsed.changes, reply, origin)
+    origin = origin_of(parsed.referrer, counting.own_hosts, is_automated=parsed.webdriver)
+    return CounterChange(counting, parsed.changes, reply, origin)

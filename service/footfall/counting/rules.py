@@ -5,7 +5,7 @@ If the public could count views down, anybody could set a site's numbers to zero
 The rule is written in callbacks, since busy sites count thousands of views a second.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -37,6 +37,10 @@ class Counting:
     clients: Clients
     # The types of counters: views and reactions.
     types: tuple[str, ...]
+    # The path by which a page is counted, of the one that a client sent.
+    page_of: Callable[[str], str]
+    # Hosts of the site itself, which are no sources of views.
+    own_hosts: frozenset[str]
     background: Background
     unknown_proxies: UnknownProxies = field(default_factory=UnknownProxies)
 

@@ -28,7 +28,7 @@ from .accounts import Changes
 from .bulk import MAX_AT_ONCE, comments_of
 from .mails import canonical, is_canonically, is_mail
 from .moderation import until_settled
-from .site import Comments, Site
+from .site import Comments
 
 Deed = Literal["anonymize", "delete"]
 # Of a part of the site's comments, and of a step that reads it.
@@ -109,7 +109,7 @@ async def part(comments: Comments, author: Author, after: str = "") -> AuthorPag
 
 
 async def erase(
-    site: Site,
+    comments: Comments,
     author: Author,
     deed: Deed,
     caller: Caller,
@@ -129,24 +129,22 @@ async def erase(
         if author.id == banning.by(caller):
             raise Refused("This is your own account: another administrator has to do that")
         if author.account.role != "banned":
-            await accounts.edit(site.comments, author.id, Changes(role="banned"))
-    found = await part(site.comments, author, after)
-    one = partial(_anonymize if deed == "anonymize" else _delete, site.comments)
+            await accounts.edit(comments, author.id, Changes(role="banned"))
+    found = await part(comments, author, after)
+    one = partial(_anonymize if deed == "anonymize" else _delete, comments)
     numbers = await _each(found.comments, one)
     done, damaged = sum(filter(None, numbers)), numbers.count(None)
     if found.after:
         return Erasure(done, damaged, found.searched, found.after)
-    done += await site.comments.deletions.erase(author.wrote, site.process.clock())
-    is_forgotten = await _forget(site, author)
-    has_account = bool(author.account) and await accounts.remove(site.comments, author.id)
+    done += await comments.deletions.erase(author.wrote, comments.process.clock())
+    is_forgotten = await _forget(comments, author)
+    has_account = bool(author.account) and await accounts.remove(comments, author.id)
     is_begun = bool(after) if is_begun is None else is_begun
     is_logged = bool(is_begun or done or is_forgotten or has_account)
     if is_logged:
         # A digest, since the log must not be where the mail is still known.
         name = author.id or f"mail {digest(author.mail)}"
-        await site.comments.log.add(
-            by=banning.by(caller), did=f"{deed} author", id=name, was="", now=""
-        )
+        await comments.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
     return Erasure(done, damaged, found.searched, "", has_account, is_logged)
 
 
@@ -212,20 +210,20 @@ def _anonymous(comment: Comment) -> Comment:
     )
 
 
-async def _forget(site: Site, author: Author) -> bool:
+async def _forget(comments: Comments, author: Author) -> bool:
     """Take away what remembers an author, besides comments and account; False if nothing does."""
-    number = int(bool(author.id) and await site.comments.index.forget_pages_of(author.id))
+    number = int(bool(author.id) and await comments.index.forget_pages_of(author.id))
     for value in filter(None, (author.id, author.mail)):
-        number += await site.accounts.bans.forget(value)
+        number += await comments.accounts.bans.forget(value)
     if author.mail:
-        number += await site.comments.log.forget(author.mail)
+        number += await comments.log.forget(author.mail)
         # What was given up says why, in words of other servers: they name the address.
-        given_up = await site.notifications.outbox.undelivered(MAX_UNDELIVERED)
+        given_up = await comments.outbox.undelivered(MAX_UNDELIVERED)
         named = [each.id for each in given_up if author.mail in each.error.casefold()]
-        number += await site.notifications.outbox.drop(named) if named else 0
-    async for name, record in site.comments.undo_records.every():
+        number += await comments.outbox.drop(named) if named else 0
+    async for name, record in comments.undo_records.every():
         if any(map(author.wrote, comments_of(record))):
-            number += await site.comments.undo_records.remove(name)
+            number += await comments.undo_records.remove(name)
     return number > 0
 
 

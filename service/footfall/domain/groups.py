@@ -10,7 +10,7 @@ from ..store import codec
 from .likeness import Kind, groups_of
 from .queue import Wanted, steps
 from .shares import client_of
-from .site import Site
+from .site import Comments
 
 MAX_GROUPED_COMMENTS = 1000
 
@@ -39,29 +39,27 @@ class QueueGroups:
     spam: int
 
 
-async def groups(site: Site, wanted: Wanted, caller: Caller) -> QueueGroups:
+async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGroups:
     """Of at most MAX_GROUPED_COMMENTS. Raises TooManyAtOnce, Busy."""
     client = client_of(caller)
-    with site.comments.bulk_shares.room(client, 1):
-        comments, others, after = list[Comment](), list[str](), ""
-        async with aclosing(
-            steps(site.comments, wanted, "", most=MAX_GROUPED_COMMENTS)
-        ) as looked_at:
+    with comments.bulk_shares.room(client, 1):
+        held, others, after = list[Comment](), list[str](), ""
+        async with aclosing(steps(comments, wanted, "", most=MAX_GROUPED_COMMENTS)) as looked_at:
             async for step in looked_at:
-                secrets = await site.comments.store.secrets([each.id for each in step.matching])
+                secrets = await comments.store.secrets([each.id for each in step.matching])
                 for each in step.matching:
                     try:
                         private = secrets.get(each.id, b"")
-                        comments.append(codec.comment(each._replace(private=private)))
+                        held.append(codec.comment(each._replace(private=private)))
                     except (TypeError, ValueError):
                         # It is damaged, and shown as it is.
                         others.append(each.id)
                 after = step.after
         # In the renderer's thread, where the event loop does not wait for it.
-        work = partial(groups_of, comments, site.statistics.reports.own_hosts)
-        found = await site.process.renderer.run(work, client)
-    shown = [comments[place] for group in found for place in group.samples]
-    accounts = await site.accounts.store.by_ids({each.account for each in shown} - {""})
+        work = partial(groups_of, held, comments.counting.own_hosts)
+        found = await comments.process.renderer.run(work, client)
+    shown = [held[place] for group in found for place in group.samples]
+    accounts = await comments.accounts.store.by_ids({each.account for each in shown} - {""})
 
     def nick(comment: Comment) -> str:
         account = accounts.get(comment.account)
@@ -69,10 +67,10 @@ async def groups(site: Site, wanted: Wanted, caller: Caller) -> QueueGroups:
 
     alike = []
     for group in found:
-        members = [comments[place] for place in group.members]
+        members = [held[place] for place in group.members]
         kind, value = group.trait
         if kind == "account":
-            value = nick(comments[group.samples[0]])
+            value = nick(held[group.samples[0]])
         alike.append(
             AlikeComments(
                 kind,
@@ -80,10 +78,10 @@ async def groups(site: Site, wanted: Wanted, caller: Caller) -> QueueGroups:
                 [each.id for each in members],
                 len({each.author or each.nick for each in members}),
                 len({each.address for each in members}),
-                [(comments[place], nick(comments[place])) for place in group.samples],
+                [(held[place], nick(held[place])) for place in group.samples],
             )
         )
     grouped = {id for group in alike for id in group.ids}
-    others += [each.id for each in comments if each.id not in grouped]
-    held = await site.comments.index.held()
-    return QueueGroups(alike, sorted(others, reverse=True), bool(after), *held)
+    others += [each.id for each in held if each.id not in grouped]
+    numbers = await comments.index.held()
+    return QueueGroups(alike, sorted(others, reverse=True), bool(after), *numbers)

@@ -39,7 +39,7 @@ async def keep_up(site: Site) -> None:
             await site.comments.deletions.sweep_due(site.process.clock())
             await site.statistics.reports.keep_up()
             await site.statistics.views_ever.keep_up()
-            await carry_on(site)
+            await carry_on(site.comments)
         except (StoreUnavailable, ErrorReply):
             # Connections log outages, and /readyz reports them.
             pass

@@ -23,7 +23,7 @@ from ..store.comments import AlreadyPublished, IdTaken, Step
 from ..store.ids import SHORT
 from ..store.moves import MoveNote, MoveUnderWay, TakenComment
 from ..store.status import status_in, status_of
-from .site import Comments, Site
+from .site import Comments
 
 # Of a step, during which they are on neither page.
 STEP_COMMENTS = 64
@@ -55,62 +55,60 @@ def _types(counting: Counting) -> Sequence[str]:
 
 
 async def move(
-    site: Site, source: str, target: str, by: str, on_share: OnShare = lambda share: None
+    comments: Comments, source: str, target: str, by: str, on_share: OnShare = lambda share: None
 ) -> bool:
     """Move all of a page; False if some of it waits for what may come back to the other page, and
     follows within minutes. `by` is an account.
 
     Raises MoveUnderWay; StoreUnavailable, after which a service carries it on.
     """
-    note = MoveNote(source, target, by, site.process.clock())
-    await site.comments.moves.begin(note)
-    return await _carry_out(site, note, on_share)
+    note = MoveNote(source, target, by, comments.process.clock())
+    await comments.moves.begin(note)
+    return await _carry_out(comments, note, on_share)
 
 
-async def begin(site: Site, source: str, target: str, by: str) -> asyncio.Event:
+async def begin(comments: Comments, source: str, target: str, by: str) -> asyncio.Event:
     """The same behind the request; the event tells that it has ended, or was left to a service.
 
     Raises Refused, StoreUnavailable.
     """
-    note, ended = MoveNote(source, target, by, site.process.clock()), asyncio.Event()
+    note, ended = MoveNote(source, target, by, comments.process.clock()), asyncio.Event()
     try:
-        await site.comments.moves.begin(note)
+        await comments.moves.begin(note)
     except MoveUnderWay as error:
         raise Refused("One of these pages is being moved: try again later") from error
 
     async def carry_out() -> None:
-        await _try_again(site, note)
+        await _try_again(comments, note)
         ended.set()
 
-    site.process.background.start(carry_out())
+    comments.process.background.start(carry_out())
     return ended
 
 
-async def carry_on(site: Site) -> None:
+async def carry_on(comments: Comments) -> None:
     """Go on with what was left behind, behind everything else. Raises StoreUnavailable."""
-    now = site.process.clock()
-    for note in await site.comments.moves.under_way():
+    now = comments.process.clock()
+    for note in await comments.moves.under_way():
         if note.at < now - LEFT_MS:
-            await site.comments.moves.go_on(note._replace(at=now))
-            site.process.background.start(_try_again(site, note))
+            await comments.moves.go_on(note._replace(at=now))
+            comments.process.background.start(_try_again(comments, note))
 
 
-async def _try_again(site: Site, note: MoveNote) -> None:
+async def _try_again(comments: Comments, note: MoveNote) -> None:
     # What fails is tried again when it was left for long enough.
     with suppress(StoreUnavailable, ErrorReply):
-        await _carry_out(site, note, lambda share: None)
+        await _carry_out(comments, note, lambda share: None)
 
 
-async def _carry_out(site: Site, note: MoveNote, on_share: OnShare) -> bool:
-    if not await _move_comments(site.comments, note, on_share):
+async def _carry_out(comments: Comments, note: MoveNote, on_share: OnShare) -> bool:
+    if not await _move_comments(comments, note, on_share):
         return False
-    await _move_counters(site.comments, note)
-    await site.statistics.views.relist(note.source, note.target)
-    await site.notifications.unsubscribed.keep(digest(note.source), digest(note.target))
-    await site.comments.log.add(
-        by=note.by, did="move", id=note.target, was=note.source, now=note.target
-    )
-    await site.comments.moves.end(note)
+    await _move_counters(comments, note)
+    await comments.views.relist(note.source, note.target)
+    await comments.unsubscribed.keep(digest(note.source), digest(note.target))
+    await comments.log.add(by=note.by, did="move", id=note.target, was=note.source, now=note.target)
+    await comments.moves.end(note)
     return True
 
 

@@ -3,8 +3,12 @@
 All other state is in Redis, so that several processes behave as one.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from inspect import Parameter, signature
+from operator import attrgetter
+from typing import Any
 
 from ..config import SiteSettings
 from ..counting.rules import Counting
@@ -49,7 +53,6 @@ from .shares import Shares
 @dataclass(frozen=True, slots=True)
 class Statistics:
     reports: Reports
-    views: Views
     views_ever: ViewsEver
     totals: KnownTotals
 
@@ -85,6 +88,12 @@ class Comments:
     bulk_actions: BulkActions
     recent: Recent
     index: SiteIndex
+    # Which pages' replies somebody no longer wants to hear of.
+    unsubscribed: Unsubscribed
+    # What is still to be told of them.
+    outbox: Outbox
+    # Views move with a page and its comments.
+    views: Views
     log: ModerationLog
     cooldown: Cooldown
     rules: Rules
@@ -104,7 +113,6 @@ class Comments:
 class Notifications:
     outbox: Outbox
     recipients: Recipients
-    unsubscribed: Unsubscribed
     # Tries out all channels (domain/notification_test.py), for an address that gets what a reader
     # would get: by the name of each channel why it failed, "" if it did not.
     try_out: Callable[["Site", str], Awaitable[dict[str, str]]]
@@ -120,7 +128,7 @@ class Data:
     backups: Backups
     # Waline's archive of it; and what stores rows from elsewhere, loaded when it is asked for.
     export: Callable[[], AsyncGenerator[bytes]]
-    importer: Callable[[], "Importer[Site]"]
+    importer: Callable[[], Importer[Comments]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +148,16 @@ class Site:
     def warnings(self) -> list[str]:
         """What this worker has noticed that its owner should know."""
         return [*filter(None, [self.counting.quota.warning, self.counting.unknown_proxies.warning])]
+
+
+# Type -> the site's field of it.
+_NOUNS: Mapping[object, str] = {each.type: each.name for each in fields(Site)}
+
+
+@cache
+def noun_of(handler: Callable[..., object]) -> Callable[[Site], Any]:
+    """What an operation gets of a site, by the annotation of its first parameter."""
+    first, *_ = signature(handler).parameters.values()
+    if first.annotation in (Site, Parameter.empty):
+        return lambda site: site
+    return attrgetter(_NOUNS[first.annotation])

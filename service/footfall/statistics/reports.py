@@ -7,7 +7,7 @@ MOST_EXACT, and says so; and lists know a page only if it was among the most vie
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from ..model import NO_ORIGIN, Origin
 from . import agents
 from .calendar import (
     HOUR_MS,
@@ -31,7 +30,6 @@ from .moments import KEPT_HOURS, hour_number
 from .most_read import MAX_PAGES, MostRead, TopPage
 from .salts import Salts
 from .site_store import SiteNumbers, SiteViews, most_of
-from .sources import host_name, source_of
 from .store import Views, people_of
 
 # The longest month.
@@ -112,7 +110,6 @@ class Reports:
         calendar: Calendar,
         clock: Callable[[], int],
         months: int,
-        own: Container[str] = (),
         salts: Salts | None = None,
         *,
         kept: str = "off",
@@ -125,7 +122,6 @@ class Reports:
         self.calendar = calendar
         self._clock = clock
         self._months = months
-        self.own_hosts = own
         self._salts = salts
         self._minute = MinuteCache(clock)
         self.most_read = MostRead(
@@ -133,18 +129,6 @@ class Reports:
         )
         # The hour up to which this process has kept the site's.
         self._kept_until = 0
-
-    def origin(self, referrer: str, *, is_automated: bool) -> Origin:
-        """What a page says of its view."""
-        if not (referrer or is_automated):
-            return NO_ORIGIN
-        if "//" in referrer:
-            source = source_of(referrer, self.own_hosts)
-        else:
-            # Browsers name a host in ASCII; to encode what a stranger sends may take 10 ms.
-            host = host_name(referrer) if referrer.isascii() else ""
-            source = "" if host in self.own_hosts else host
-        return Origin(source, agents.WEBDRIVER if is_automated else "")
 
     def hour(self) -> LocalHour:
         """This one."""

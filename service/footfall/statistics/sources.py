@@ -9,6 +9,9 @@ import re
 from collections.abc import Container
 from ipaddress import AddressValueError, IPv6Address
 
+from ..model import NO_ORIGIN, Origin
+from . import agents
+
 # RFC 1035. An Android package has no longer name here, either.
 MAX_HOST_CHARACTERS = 253
 # Of what stands between the slashes: a host, a port, and whatever stands before an @.
@@ -77,3 +80,16 @@ def _punycode(name: str) -> str:
         return name.encode("idna").decode()
     except UnicodeError:
         return ""
+
+
+def origin_of(referrer: str, own_hosts: Container[str], *, is_automated: bool) -> Origin:
+    """What a page says of its view."""
+    if not (referrer or is_automated):
+        return NO_ORIGIN
+    if "//" in referrer:
+        source = source_of(referrer, own_hosts)
+    else:
+        # Browsers name a host in ASCII; to encode what a stranger sends may take 10 ms.
+        host = host_name(referrer) if referrer.isascii() else ""
+        source = "" if host in own_hosts else host
+    return Origin(source, agents.WEBDRIVER if is_automated else "")

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import orjson
 
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..errors import BadRequest, Unavailable
 from ..store.imports import Imports, Way
 from .archives import members
@@ -61,12 +61,12 @@ class StoringImporter:
         self._is_busy = False
 
     async def file(
-        self, site: Site, path: Path, way: str, *, is_dry: bool
+        self, comments: Comments, path: Path, way: str, *, is_dry: bool
     ) -> AsyncGenerator[dict[str, Any]]:
         if self._is_busy:
             raise Unavailable()
         state, self._is_busy = _State(), True
-        task = asyncio.create_task(self._import(site, path, cast(Way, way), state, is_dry))
+        task = asyncio.create_task(self._import(comments, path, cast(Way, way), state, is_dry))
         try:
             while not (await asyncio.wait({task}, timeout=TELL_SECONDS))[0]:
                 yield {"step": state.step, "share": round(state.share, 3)}
@@ -78,7 +78,7 @@ class StoringImporter:
             self._is_busy = False
 
     async def _import(
-        self, site: Site, path: Path, way: Way, state: _State, is_dry: bool
+        self, comments: Comments, path: Path, way: Way, state: _State, is_dry: bool
     ) -> dict[str, Any]:
         report = ImportReport(state.note)
         on_share = partial(state.on_progress, "file")
@@ -89,7 +89,7 @@ class StoringImporter:
                 format, files = await _in_a_thread(lambda: chosen(files, report))
                 wanted = Import(format, way, is_dry, may_administer=False)
                 imports, on_progress = self._imports, state.on_progress
-                await run(site, imports, files, wanted, report, on_progress, _in_a_thread)
+                await run(comments, imports, files, wanted, report, on_progress, _in_a_thread)
             except Unknown:
                 raise BadRequest({"file": "file is of no format that is known"}) from None
             except Damaged as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from ..domain.site import Site
+from ..domain.site import Comments
 from ..driver.keys import digest
 from ..model import NO_VIEWS, OnProgress
 from ..store.imports import Imports, Way
@@ -54,7 +54,7 @@ class Import:
 
 @dataclass(slots=True)
 class _Reading:
-    site: Site
+    comments: Comments
     staging: Staging
     place: Callable[[str], str]
     report: ImportReport
@@ -68,7 +68,7 @@ class _Reading:
                 self.take(row)
         self.flush()
         self.staging.tell_joined(self.report)
-        self.staging.put_together(self.report, self.site.process.clock() + DAY_MS)
+        self.staging.put_together(self.report, self.comments.process.clock() + DAY_MS)
 
     def take(self, row: ImportRow) -> None:
         try:
@@ -98,7 +98,7 @@ class _Reading:
             self.report.refuse(Refusal("comments", source, why))
         else:
             try:
-                row = checks.comment(row, self.site.comments.rules, notes.append, self.undated_ms)
+                row = checks.comment(row, self.comments.rules, notes.append, self.undated_ms)
             except checks.Unusable as error:
                 self.report.refuse(Refusal("comments", source, str(error)))
                 row = row._replace(status="deleted", text="")
@@ -111,19 +111,19 @@ class _Reading:
         self.report.count("counters", "read")
         address = address_of(row.path)
         row = row._replace(path=self._page(row.path))
-        row = checks.counter(row, (*self.site.counting.types, NO_VIEWS))
+        row = checks.counter(row, (*self.comments.counting.types, NO_VIEWS))
         name = f"{row.type} {row.path}"
         self.counters.append((self.place(name), name, address, row.number))
         if len(self.counters) >= STEP_COUNTERS:
             self.flush()
 
     def _page(self, address: str) -> str:
-        return self.site.pages.of(path_of(address))
+        return self.comments.counting.page_of(path_of(address))
 
     def _account(self, row: AccountRow) -> None:
         self.report.count("accounts", "read")
         notes = list[str]()
-        latest_ms, may = self.site.process.clock() + DAY_MS, self.may_administer
+        latest_ms, may = self.comments.process.clock() + DAY_MS, self.may_administer
         row = checks.account(row, latest_ms, notes.append, self.undated_ms, may_administer=may)
         row = row._replace(source=row.source or digest(row.mail), notes=())
         if not self.staging.add_account(row):
@@ -137,7 +137,7 @@ class _Reading:
 
 
 async def run(
-    site: Site,
+    comments: Comments,
     imports: Imports,
     files: Sequence[Source],
     wanted: Import,
@@ -151,16 +151,16 @@ async def run(
     try:
         undated_ms = files[0].changed_ms if wanted.undated == "now" else None
         may = wanted.may_administer
-        reading = _Reading(site, staging, imports.place, report, undated_ms, may)
+        reading = _Reading(comments, staging, imports.place, report, undated_ms, may)
         await apart(lambda: reading.read(files, wanted.format))
         if wanted.is_check:
-            return await compare_counters(site.counting, staging, apart)
+            return await compare_counters(comments.counting, staging, apart)
         if wanted.is_dry:
             return None
         await apart(lambda: name_comments(staging, wanted.format.name))
-        await store_accounts(site.accounts.store, staging, wanted.format.name, report)
+        await store_accounts(comments.accounts.store, staging, wanted.format.name, report)
         on_comments = partial(on_progress, "comments")
-        await store_comments(site.comments, imports, staging, report, on_comments, apart)
+        await store_comments(comments, imports, staging, report, on_comments, apart)
         on_counters = partial(on_progress, "counters")
         await store_counters(imports, staging, wanted.way, report, on_counters, apart)
         return None

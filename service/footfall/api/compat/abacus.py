@@ -13,7 +13,8 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from ...counting.clients import NOBODY
-from ...domain.site import Accounts, Site
+from ...counting.rules import Counting
+from ...domain.site import Accounts
 from ...errors import BadRequest, WrongMethod
 from ...http.params import MAX_PATH, RawRequest
 from ...http.response import Reply, Response, tagged_by_body
@@ -92,47 +93,47 @@ def _page_of(referer: str) -> tuple[str, str]:
 
 
 # A FastRequest of what is wanted.
-Asking = Callable[[Site, Wanted], FastRequest]
+Asking = Callable[[Counting, Wanted], FastRequest]
 
 
-def hit(site: Site, parsed: Wanted) -> FastRequest:
-    return _hit(site, parsed, partial(_value, parsed, is_hit=True))
+def hit(counting: Counting, parsed: Wanted) -> FastRequest:
+    return _hit(counting, parsed, partial(_value, parsed, is_hit=True))
 
 
-def get(site: Site, parsed: Wanted) -> FastRequest:
-    return _read(site, parsed, partial(_value, parsed))
+def get(counting: Counting, parsed: Wanted) -> FastRequest:
+    return _read(counting, parsed, partial(_value, parsed))
 
 
-def info(site: Site, parsed: Wanted) -> FastRequest:
-    return _read(site, parsed, partial(_told, parsed.path(site.pages.of)))
+def info(counting: Counting, parsed: Wanted) -> FastRequest:
+    return _read(counting, parsed, partial(_told, parsed.path(counting.page_of)))
 
 
-def hit_badge(site: Site, parsed: Wanted) -> FastRequest:
-    return _hit(site, parsed, lambda number: (badge(parsed.look, str(number)), b""))
+def hit_badge(counting: Counting, parsed: Wanted) -> FastRequest:
+    return _hit(counting, parsed, lambda number: (badge(parsed.look, str(number)), b""))
 
 
-def get_badge(site: Site, parsed: Wanted) -> FastRequest:
-    return _read(site, parsed, lambda number: tagged_by_body(badge(parsed.look, str(number))))
+def get_badge(counting: Counting, parsed: Wanted) -> FastRequest:
+    return _read(counting, parsed, lambda number: tagged_by_body(badge(parsed.look, str(number))))
 
 
-def _hit(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
-    change = (parsed.path(site.pages.of), NO_VIEWS, 1)
-    return CounterChange(site.counting, [change], lambda counts: answer(counts[0]))
+def _hit(counting: Counting, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
+    change = (parsed.path(counting.page_of), NO_VIEWS, 1)
+    return CounterChange(counting, [change], lambda counts: answer(counts[0]))
 
 
-def _read(site: Site, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
-    names = site.counting.counters.names([parsed.path(site.pages.of)], [NO_VIEWS])
-    return CounterRead(site.counting, names, lambda counts: answer(counts[0]))
+def _read(counting: Counting, parsed: Wanted, answer: Callable[[int], object]) -> FastRequest:
+    names = counting.counters.names([parsed.path(counting.page_of)], [NO_VIEWS])
+    return CounterRead(counting, names, lambda counts: answer(counts[0]))
 
 
-def _fast(ask: Asking, site: Site, parsed: Wanted) -> FastRequest | None:
+def _fast(ask: Asking, counting: Counting, parsed: Wanted) -> FastRequest | None:
     """None where the Referer decides, which the fast path does not read."""
-    return None if parsed.is_of_page else ask(site, parsed)
+    return None if parsed.is_of_page else ask(counting, parsed)
 
 
-async def _of_page(ask: Asking, site: Site, parsed: Wanted, caller: Caller) -> object:
-    request = ask(site, parsed)
-    client = client_of(site.counting, caller) if request.is_change else NOBODY
+async def _of_page(ask: Asking, counting: Counting, parsed: Wanted, caller: Caller) -> object:
+    request = ask(counting, parsed)
+    client = client_of(counting, caller) if request.is_change else NOBODY
     return await answered(request, client)
 
 

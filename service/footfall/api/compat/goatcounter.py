@@ -25,6 +25,7 @@ from ...model import Caller, StatisticsPublic
 from ...pages import without_tracking
 from ...statistics.api import DAY_LENGTH, day_of, judge_day
 from ...statistics.calendar import MAX_DAYS, days_between
+from ...statistics.sources import origin_of
 from ..context import ParseContext
 from ..endpoint import Row
 from ..fast import CounterChange, CounterRead, FastRequest, answered
@@ -83,11 +84,11 @@ HIT = Fields(
 )
 
 
-def count(site: Site, parsed: Hit) -> FastRequest:
+def count(counting: Counting, parsed: Hit) -> FastRequest:
     if parsed.is_event:
         return FastRequest(_pixel)
-    origin = site.statistics.reports.origin(parsed.referrer, is_automated=parsed.is_bot)
-    return CounterChange(site.counting, [(parsed.page, VIEWS, 1)], _pixel, origin)
+    origin = origin_of(parsed.referrer, counting.own_hosts, is_automated=parsed.is_bot)
+    return CounterChange(counting, [(parsed.page, VIEWS, 1)], _pixel, origin)
 
 
 def _pixel(counts: Sequence[int]) -> Reply:

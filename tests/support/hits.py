@@ -19,8 +19,7 @@ from footfall.api.fields import Fields, Text
 from footfall.api.prefixes import Prefix
 from footfall.api.schemas import AnswerSchema
 from footfall.api.who import ANYBODY
-from footfall.counting.rules import VIEWS
-from footfall.domain.site import Site
+from footfall.counting.rules import VIEWS, Counting
 from footfall.errors import BadRequest, ServiceError
 from footfall.http.envelope import NO_ENVELOPE
 from footfall.http.params import MAX_PATH
@@ -33,20 +32,20 @@ class Hit:
 
 
 _PAGE = Text("page", "The page", MAX_PATH, required="page can not be blank")
-HIT = Fields(lambda found, request, site: Hit(found["page"]), (_PAGE,), source="query")
+HIT = Fields(lambda found, request, context: Hit(found["page"]), (_PAGE,), source="query")
 
 
-def count(site: Site, parsed: Hit) -> FastRequest:
-    return CounterChange(site.counting, [(parsed.page, VIEWS, 1)], _number)
+def count(counting: Counting, parsed: Hit) -> FastRequest:
+    return CounterChange(counting, [(parsed.page, VIEWS, 1)], _number)
 
 
-def badge(site: Site, parsed: Hit) -> FastRequest:
-    return CounterChange(site.counting, [(parsed.page, VIEWS, 1)], _picture)
+def badge(counting: Counting, parsed: Hit) -> FastRequest:
+    return CounterChange(counting, [(parsed.page, VIEWS, 1)], _picture)
 
 
-def value(site: Site, parsed: Hit) -> FastRequest:
-    names = site.counting.counters.names([parsed.page], [VIEWS])
-    return CounterRead(site.counting, names, lambda counts: {"value": counts[0]})
+def value(counting: Counting, parsed: Hit) -> FastRequest:
+    names = counting.counters.names([parsed.page], [VIEWS])
+    return CounterRead(counting, names, lambda counts: {"value": counts[0]})
 
 
 def _number(counts: Sequence[int]) -> Reply:

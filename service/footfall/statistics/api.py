@@ -195,7 +195,7 @@ async def totals(site: Site, parsed: None, caller: Caller) -> object:
 
 
 PAGE = Fields(
-    lambda found, request, site: str(found["path"]),
+    lambda found, request, context: str(found["path"]),
     (PagePath("path", "The page", default=None, required="path can not be blank"),),
     source="query",
 )

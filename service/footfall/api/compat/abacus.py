@@ -200,9 +200,9 @@ WANTED = Fields(
     source="query",
 )
 BADGE = Fields(Wanted.as_badge, (*_NAMES, *look_fields("hits")), source="query")
-SETTER = Fields(lambda found, request, site: None, (), source="query")
+SETTER = Fields(lambda found, request, context: None, (), source="query")
 SETTER_BEHIND = Fields(
-    lambda found, request, site: None, (Text("counter", "Any", MAX_PATH),), source="query"
+    lambda found, request, context: None, (Text("counter", "Any", MAX_PATH),), source="query"
 )
 
 

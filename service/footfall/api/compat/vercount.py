@@ -152,9 +152,9 @@ PREFIXES_2 = (Prefix("/api/v2", SECOND, name="Vercount"),)
 _ASKED = (True, "true")
 _JSON_2 = {False: ENVELOPE.around(THREE_JSON), True: ENVELOPE.around(FOUR_JSON)}
 _ADDRESS_FIELD = Address("url", "The page's whole address", required="url can not be blank")
-_FIELDS = Fields(lambda found, request, site: View(found["url"], THREE_JSON), (_ADDRESS_FIELD,))
+_FIELDS = Fields(lambda found, request, context: View(found["url"], THREE_JSON), (_ADDRESS_FIELD,))
 _FIELDS_2 = Fields(
-    lambda found, request, site: View(found["url"], _JSON_2[found["page_uv"] in _ASKED]),
+    lambda found, request, context: View(found["url"], _JSON_2[found["page_uv"] in _ASKED]),
     (_ADDRESS_FIELD, Given("page_uv", "Are the page's visitors wanted, too?", *ONLY_TRUE)),
 )
 THREE = object_of(**dict.fromkeys(NAMES, "integer"))

@@ -33,10 +33,13 @@ from ..http.response import Response
 from ..markup import safe_link, safe_nick
 from ..model import PUBLIC, ROLES, Account, Caller, Role
 from ..render.view import DisplayOptions, View
+from . import schemas
 from .comments import captcha_fields, captcha_token
 from .context import ParseContext
-from .fields import Choice, Fields, Found, Given, Integer, Shapes, Text
+from .endpoint import Row
+from .fields import NOTHING, Choice, Fields, Found, Given, Integer, Shapes, Text
 from .session import MAX_LINK_TOKEN_CHARACTERS, PROOF, described, proof_of
+from .who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
 
 # The reference's words where a mail is none.
 NO_MAIL = "email need an email under your options"
@@ -367,3 +370,23 @@ async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> o
     else:
         await registration.confirm(comments.accounts, parsed.token, parsed.password, caller)
     return ""
+
+
+ROWS = (
+    Row(
+        "user_password",
+        "PUT",
+        "/user/password",
+        LOST_PASSWORD,
+        ANYBODY,
+        schemas.DONE,
+        lost_password,
+    ),
+    Row("user_challenge", "GET", "/user/challenge", NOTHING, ANYBODY, schemas.CHALLENGE, challenge),
+    Row("user_verify", "GET", "/verification", VERIFICATION, ANYBODY, schemas.REDIRECT, lead),
+    Row("user_confirm", "PUT", "/verification", CONFIRMATION, ANYBODY, schemas.DONE, confirm),
+    Row("user_list", "GET", "/user", LIST, ANYBODY, schemas.USERS, list_),
+    Row("user_register", "POST", "/user", APPLICANT, ANYBODY, schemas.REGISTERED, register),
+    Row("user_edit", "PUT", "/user", EDIT, MEMBER, schemas.REGISTERED, edit),
+    Row("user_ban", "DELETE", "/user", BAN, QUIET_ADMINISTRATOR, schemas.DONE, ban),
+)

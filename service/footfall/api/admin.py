@@ -16,9 +16,13 @@ from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
 from ..model import Caller
 from ..telemetry.metrics import Histogram, Metrics, Route
+from . import schemas
 from .context import ParseContext
-from .fields import COUNTER_TYPES, Choice, Count, Fields, Found, Integer, Text
+from .endpoint import Row
+from .fields import COUNTER_TYPES, NOTHING, Choice, Count, Fields, Found, Integer, Text
 from .middleware import LOOKS
+from .prefixes import UI
+from .who import ADMINISTRATOR
 
 MAX_REASON = 200
 # What a browser's numbers are exact up to.
@@ -245,3 +249,41 @@ async def _servers(process: Process) -> list[Mapping[str, str]]:
         {ours: facts[theirs] for ours, theirs in _FACTS.items() if theirs in facts} if facts else {}
         for facts in every
     ]
+
+
+ROWS = (
+    Row(
+        "counter_search",
+        "GET",
+        "/counters",
+        SEARCH,
+        ADMINISTRATOR,
+        schemas.COUNTERS,
+        counters,
+        prefixes=(UI,),
+    ),
+    Row(
+        "counter_correct",
+        "PUT",
+        "/counters",
+        CORRECTION,
+        ADMINISTRATOR,
+        schemas.NUMBER_OF,
+        correct,
+        prefixes=(UI,),
+    ),
+    Row("log_read", "GET", "/log", LOG, ADMINISTRATOR, schemas.LOG, log, prefixes=(UI,)),
+    Row(
+        "settings_read",
+        "GET",
+        "/settings",
+        NOTHING,
+        ADMINISTRATOR,
+        schemas.SETTINGS,
+        settings,
+        prefixes=(UI,),
+    ),
+    Row(
+        "state_read", "GET", "/state", NOTHING, ADMINISTRATOR, schemas.STATE, state, prefixes=(UI,)
+    ),
+)

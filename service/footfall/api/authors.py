@@ -12,9 +12,12 @@ from ..domain.site import Comments
 from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Caller
 from ..render.view import DisplayOptions
+from . import schemas
 from .context import ParseContext
+from .endpoint import Row
 from .fields import Fields, Found, Text
 from .session import described
+from .who import ADMINISTRATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +82,10 @@ def _account(display: DisplayOptions, author: Author) -> dict[str, object] | Non
 
 def _more(after: str, searched: int) -> dict[str, object]:
     return {"more": {"after": after, "searched": searched}} if after else {}
+
+
+ROWS = (
+    Row("author", "GET", "/author", WANTED, ADMINISTRATOR, schemas.AUTHOR, show),
+    Row("author_anonymize", "PUT", "/author", WANTED, ADMINISTRATOR, schemas.ERASED, anonymize),
+    Row("author_delete", "DELETE", "/author", WANTED, ADMINISTRATOR, schemas.ERASED, delete),
+)

@@ -10,8 +10,11 @@ from ..domain.site import Accounts, Comments
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import Ban, Caller, iso
+from . import schemas
 from .context import ParseContext
+from .endpoint import Row
 from .fields import Fields, Found, Given, Integer, Text
+from .who import ADMINISTRATOR
 
 MAX_UNTIL = 32
 
@@ -130,3 +133,10 @@ VALUE = Fields(
 async def lift(comments: Comments, value: str, caller: Caller) -> object:
     """Whether there was such a ban."""
     return {"lifted": await banning.lift(comments, value, caller)}
+
+
+ROWS = (
+    Row("ban_list", "GET", "/ban", LIST, ADMINISTRATOR, schemas.BANS, list_),
+    Row("ban_add", "POST", "/ban", NEW_BAN, ADMINISTRATOR, schemas.BAN, add),
+    Row("ban_lift", "DELETE", "/ban", VALUE, ADMINISTRATOR, schemas.LIFTED, lift),
+)

@@ -33,8 +33,10 @@ from ..http.response import Reply, tagged_by_body
 from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
+from . import schemas
 from .context import ParseContext
-from .dialects import Dialect
+from .dialects import Dialect, content
+from .endpoint import Row
 from .fast import Answering, Done, FastRequest
 from .fields import (
     COMMENT_LENGTH,
@@ -48,6 +50,7 @@ from .fields import (
     Shapes,
     Text,
 )
+from .who import ANYBODY, COMMENTER
 
 NO_TEXT = "comment can not be blank"
 # The reference server answers a blank url with these words, and clients show them.
@@ -300,3 +303,31 @@ class Post:
 async def post(comments: Comments, parsed: Post, caller: Caller) -> object:
     stored, live = await domain.publish(comments, parsed.draft, caller)
     return View(caller.viewer, comments.display, parsed.dialect.date).posted(stored, live)
+
+
+ROWS = (
+    Row(
+        "comment_page",
+        "GET",
+        "/comment",
+        LIST,
+        ANYBODY,
+        schemas.PAGE,
+        list_,
+        envelope=content,
+        fast=page,
+    ),
+    Row(
+        "comment_count",
+        "GET",
+        "/comment",
+        COUNT,
+        ANYBODY,
+        schemas.COUNT,
+        count,
+        envelope=content,
+        type="count",
+        fast=fast_count,
+    ),
+    Row("comment_post", "POST", "/comment", DRAFT, COMMENTER, schemas.COMMENT, post),
+)

@@ -8,7 +8,11 @@ from collections.abc import AsyncGenerator
 
 from ..domain.site import Data
 from ..model import Caller
+from . import schemas
 from .answers import Streamed
+from .endpoint import Row
+from .fields import NOTHING
+from .who import ADMINISTRATOR
 
 # A piece is sent when so much has come together.
 PIECE_BYTES = 1 << 16
@@ -29,3 +33,6 @@ async def _joined(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
             yield b"".join(together)
             together, size = [], 0
     yield b"".join(together)
+
+
+ROWS = (Row("database_export", "GET", "/db", NOTHING, ADMINISTRATOR, schemas.ARCHIVE, export),)

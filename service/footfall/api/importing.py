@@ -20,9 +20,13 @@ from ..errors import BadRequest
 from ..http.params import RawRequest
 from ..http.response import Response, failed
 from ..model import Caller
+from . import schemas
 from .context import ParseContext
 from .dialects import Dialect
+from .endpoint import Row
 from .fields import Choice, Fields, Found
+from .prefixes import UI
+from .who import ADMINISTRATOR
 
 # A body has to come within 20 seconds; a larger file is for `footfall import`. moving.js knows it.
 MAX_FILE_BYTES = 32 << 20
@@ -92,3 +96,18 @@ async def _lines(
         except Exception as error:
             # The status is told already.
             yield failed(error, language, "an import", refuse).body + b"\n"
+
+
+ROWS = (
+    Row(
+        "import",
+        "POST",
+        "/import",
+        UPLOAD,
+        ADMINISTRATOR,
+        schemas.LINES,
+        import_,
+        is_upload=True,
+        prefixes=(UI,),
+    ),
+)

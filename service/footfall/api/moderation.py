@@ -12,7 +12,9 @@ from ..http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest
 from ..markup import safe_nick
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
+from . import schemas
 from .context import ParseContext
+from .endpoint import Row
 from .fields import (
     COMMENT_LENGTH,
     Choice,
@@ -25,7 +27,7 @@ from .fields import (
     Text,
     Texts,
 )
-from .who import ADMINISTRATOR, ANYBODY, MODERATOR
+from .who import ADMINISTRATOR, ANYBODY, AUTHOR, EDITOR, MODERATOR
 
 # Comments in one request.
 MAX_IDS = 200
@@ -233,3 +235,9 @@ async def delete(comments: Comments, parsed: Delete, caller: Caller) -> object:
         return (await bulk.delete(comments, parsed.ids, caller, parsed.seen))._asdict()
     await moderation.delete(comments, parsed.id, caller)
     return ""
+
+
+ROWS = (
+    Row("comment_edit", "PUT", "/comment", EDIT, EDITOR, schemas.EDITED, edit),
+    Row("comment_delete", "DELETE", "/comment", DELETE, AUTHOR, schemas.DELETED, delete),
+)

@@ -19,11 +19,14 @@ from ..http.params import MAX_LINK, Form, RawRequest
 from ..http.response import Headers, Response
 from ..model import Caller
 from ..outside.targets import Targets, origin_of
+from . import schemas
 from .answers import Answer
 from .context import ParseContext
+from .endpoint import Row
 from .fields import Fields, Found, Text
 from .flow_cookie import cookie, kept
 from .session import PROOF, proof_of
+from .who import ANYBODY, MEMBER
 
 MAX_NAME, MAX_STATE, MAX_CODE = 32, 2048, 4096
 # With any of these a browser comes back.
@@ -165,3 +168,19 @@ def _page(targets: Targets, target: str) -> str:
 
 def _sent(address: str, cookies: Headers) -> Response:
     return Response(302, b"", [(b"location", address.encode()), *cookies])
+
+
+ROWS = (
+    Row(
+        "oauth",
+        "GET",
+        "/oauth",
+        STEP,
+        ANYBODY,
+        schemas.REDIRECT,
+        oauth,
+        is_navigation=True,
+        is_unsafe=True,
+    ),
+    Row("oauth_add", "POST", "/oauth", ADDITION, MEMBER, schemas.ADDRESS, add),
+)

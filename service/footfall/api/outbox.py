@@ -7,8 +7,12 @@ from ..domain.site import Notifications, Site
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, RawRequest
 from ..model import Caller, iso
+from . import schemas
 from .context import ParseContext
-from .fields import Fields, Found, Text, Texts
+from .endpoint import Row
+from .fields import NOTHING, Fields, Found, Text, Texts
+from .prefixes import UI
+from .who import ADMINISTRATOR
 
 MAX_SHOWN = 100
 MAX_ENTRY_CHARACTERS = 40
@@ -86,3 +90,47 @@ READER = Fields(
 async def try_out(site: Site, to: str, caller: Caller) -> object:
     """By the name of each who is told, why that failed; "" where it did not."""
     return await site.notifications.try_out(site, to)
+
+
+ROWS = (
+    Row(
+        "outbox_read",
+        "GET",
+        "/outbox",
+        NOTHING,
+        ADMINISTRATOR,
+        schemas.OUTBOX,
+        read,
+        prefixes=(UI,),
+    ),
+    Row(
+        "outbox_retry",
+        "PUT",
+        "/outbox",
+        ENTRIES,
+        ADMINISTRATOR,
+        schemas.NUMBER_OF,
+        retry,
+        prefixes=(UI,),
+    ),
+    Row(
+        "outbox_drop",
+        "DELETE",
+        "/outbox",
+        ENTRIES,
+        ADMINISTRATOR,
+        schemas.NUMBER_OF,
+        drop,
+        prefixes=(UI,),
+    ),
+    Row(
+        "outbox_try",
+        "POST",
+        "/outbox",
+        READER,
+        ADMINISTRATOR,
+        schemas.TOLD,
+        try_out,
+        prefixes=(UI,),
+    ),
+)

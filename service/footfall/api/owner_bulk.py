@@ -11,10 +11,13 @@ from ..domain.site import Comments
 from ..errors import BadRequest
 from ..http.params import MAX_ID, RawRequest
 from ..model import STATUSES, Caller, Status
+from . import schemas
 from .context import ParseContext
+from .endpoint import Row
 from .fields import Choice, Fields, Found, Shapes, Text, Texts
 from .owner_queue import KEYWORD, STATUS, statuses_of
-from .who import MODERATOR
+from .prefixes import UI
+from .who import ADMINISTRATOR, MODERATOR
 
 # Comments that are named in one request: as many as groups are made of.
 MAX_TARGETS = MAX_GROUPED_COMMENTS
@@ -105,3 +108,37 @@ def _answer(name: str, action: BulkAction) -> dict[str, object]:
         "isCut": action.is_cut,
         "canUndo": bool(action.undo),
     }
+
+
+ROWS = (
+    Row(
+        "queue_bulk",
+        "POST",
+        "/queue/bulk",
+        BULK,
+        ADMINISTRATOR,
+        schemas.BULK_ACTION,
+        bulk,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_bulk_read",
+        "GET",
+        "/queue/bulk",
+        LOOK,
+        ADMINISTRATOR,
+        schemas.BULK_ACTION,
+        look,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_bulk_undo",
+        "PUT",
+        "/queue/bulk",
+        UNDO,
+        ADMINISTRATOR,
+        schemas.BULK_ACTION,
+        undo,
+        prefixes=(UI,),
+    ),
+)

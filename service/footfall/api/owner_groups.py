@@ -8,9 +8,13 @@ from ..domain.queue import Wanted
 from ..domain.site import Comments
 from ..http.params import RawRequest
 from ..model import Caller, Comment
+from . import schemas
 from .context import ParseContext
+from .endpoint import Row
 from .fields import Fields, Found
 from .owner_queue import KEYWORD, STATUS, statuses_of
+from .prefixes import UI
+from .who import ADMINISTRATOR
 
 # Of a sample's text.
 MAX_SAMPLE_CHARACTERS = 280
@@ -59,3 +63,17 @@ def _sample(comment: Comment, nick: str) -> dict[str, object]:
         "url": comment.path,
         "time": comment.at,
     }
+
+
+ROWS = (
+    Row(
+        "queue_groups",
+        "GET",
+        "/queue/groups",
+        GROUPS,
+        ADMINISTRATOR,
+        schemas.QUEUE_GROUPS,
+        groups,
+        prefixes=(UI,),
+    ),
+)

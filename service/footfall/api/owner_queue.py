@@ -15,11 +15,14 @@ from ..domain.site import Comments
 from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
+from . import schemas
 from .context import ParseContext
 from .dialects import Dialect
+from .endpoint import Row
 from .fields import Choice, Fields, Found, Integer, Shapes, Text
+from .prefixes import UI
 from .queue import MAX_WORDS, SEARCH_TOKENS
-from .who import MODERATOR, READER
+from .who import ADMINISTRATOR, MODERATOR, READER
 
 # Comments that are named in one question.
 MAX_NAMED = 100
@@ -135,3 +138,27 @@ NEWS = Fields(News.of, (STATUS,), source="query")
 async def news(comments: Comments, parsed: News, caller: Caller) -> object:
     found = await domain.news(comments, parsed.statuses)
     return {"ids": found.ids, "total": found.total, "waiting": found.waiting, "spam": found.spam}
+
+
+ROWS = (
+    Row(
+        "queue_read",
+        "GET",
+        "/queue",
+        LIST,
+        ADMINISTRATOR,
+        schemas.QUEUE_PART,
+        list_,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_news",
+        "GET",
+        "/queue/new",
+        NEWS,
+        ADMINISTRATOR,
+        schemas.QUEUE_NEWS,
+        news,
+        prefixes=(UI,),
+    ),
+)

@@ -9,10 +9,14 @@ from ..domain.site import Comments
 from ..http.params import MAX_ID, MAX_UA, RawRequest
 from ..model import Caller
 from ..render.view import View
+from . import schemas
 from .comments import NO_TEXT
 from .context import ParseContext
 from .dialects import Dialect
+from .endpoint import Row
 from .fields import COMMENT_LENGTH, Fields, Found, Text
+from .prefixes import UI
+from .who import ADMINISTRATOR
 
 _TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT)
 
@@ -57,3 +61,27 @@ PREVIEW = Fields(_text, (_TEXT,))
 async def preview(comments: Comments, text: str, caller: Caller) -> object:
     """Raises TooManyAtOnce, Busy."""
     return {"html": await domain.preview(comments, text, caller)}
+
+
+ROWS = (
+    Row(
+        "queue_reply",
+        "POST",
+        "/queue/reply",
+        REPLY,
+        ADMINISTRATOR,
+        schemas.REPLIED,
+        reply,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_preview",
+        "POST",
+        "/queue/preview",
+        PREVIEW,
+        ADMINISTRATOR,
+        schemas.PREVIEW,
+        preview,
+        prefixes=(UI,),
+    ),
+)

@@ -9,8 +9,12 @@ from ..domain.site import Comments
 from ..errors import BadRequest
 from ..http.params import MAX_PATH, RawRequest
 from ..model import Caller
+from . import schemas
 from .context import ParseContext
+from .endpoint import Row
 from .fields import Fields, Flag, Found, Text
+from .prefixes import UI
+from .who import ADMINISTRATOR
 
 # A request waits so long for the end of its move: most have ended by then.
 WAIT_SECONDS = 2.0
@@ -53,3 +57,17 @@ async def move(comments: Comments, parsed: Move, caller: Caller) -> object:
             await asyncio.wait_for(ended.wait(), WAIT_SECONDS)
         is_over = all((source, target) != note[:2] for note in await comments.moves.under_way())
     return {"to": target, "had": had._asdict(), "met": met._asdict(), "isOver": is_over}
+
+
+ROWS = (
+    Row(
+        "page_move",
+        "POST",
+        "/pages/move",
+        MOVE,
+        ADMINISTRATOR,
+        schemas.PAGE_MOVE,
+        move,
+        prefixes=(UI,),
+    ),
+)

@@ -13,10 +13,12 @@ from ..domain.site import Comments
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
+from . import schemas
 from .context import ParseContext
-from .dialects import Dialect
+from .dialects import Dialect, content
+from .endpoint import Row
 from .fields import Choice, Fields, Found, Integer, Shapes, Text
-from .who import READER
+from .who import ADMINISTRATOR, READER
 
 # Characters of what is searched for.
 MAX_WORDS = 256
@@ -102,3 +104,18 @@ async def queue(comments: Comments, parsed: Queue, caller: Caller) -> object:
     if part.after:
         answer["more"] = {"after": part.after, "searched": part.searched}
     return answer
+
+
+ROWS = (
+    Row(
+        "comment_queue",
+        "GET",
+        "/comment",
+        QUEUE,
+        ADMINISTRATOR,
+        schemas.QUEUE,
+        queue,
+        envelope=content,
+        type="list",
+    ),
+)

@@ -18,10 +18,13 @@ from ..http.params import MAX_RECENT, RawRequest
 from ..http.response import Reply
 from ..model import PUBLIC, Caller, Viewer
 from ..render.view import View
+from . import schemas
 from .context import ParseContext
-from .dialects import Dialect
+from .dialects import Dialect, content
+from .endpoint import Row
 from .fast import FastRequest
 from .fields import Fields, Found, Integer
+from .who import ANYBODY
 
 # How often the ids may change between two reads before the answer is 503.
 MAX_READS = 5
@@ -85,3 +88,19 @@ async def _listing(
     versions, found, live = await domain.recent(comments, ids, parsed.number, viewer)
     view = View(viewer, comments.display, parsed.dialect.date)
     return versions, [Fragment(each) for each in view.elsewhere(found, live)]
+
+
+ROWS = (
+    Row(
+        "comment_recent",
+        "GET",
+        "/comment",
+        RECENT,
+        ANYBODY,
+        schemas.RECENT,
+        recent,
+        envelope=content,
+        type="recent",
+        fast=fast_recent,
+    ),
+)

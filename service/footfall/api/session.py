@@ -14,11 +14,13 @@ from ..http.fetch_metadata import require_no_part
 from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import Account, Caller, Credentials, Session, Viewer
 from ..render.view import DisplayOptions
+from . import schemas
 from .answers import Answer, NewSession
 from .context import ParseContext
-from .fields import ONLY_TRUE, Fields, Found, Given, Shapes, Text
+from .endpoint import Row
+from .fields import NOTHING, ONLY_TRUE, Fields, Found, Given, Shapes, Text
 from .flow_cookie import kept
-from .who import ANYBODY
+from .who import ANYBODY, PERSON
 
 # Of an authenticator; a recovery code is longer, and is taken where one logs in.
 CODE_CHARACTERS = 6
@@ -280,3 +282,30 @@ async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> obje
     else:
         await accounts.sessions.end_others(caller.viewer)
     return ""
+
+
+ROWS = (
+    Row(
+        "token_second_factor",
+        "GET",
+        "/token/2fa",
+        SECOND_FACTOR,
+        PERSON,
+        schemas.SECOND_FACTOR,
+        second_factor,
+    ),
+    Row(
+        "token_second_factor_new",
+        "POST",
+        "/token/2fa",
+        NEW_SECOND_FACTOR,
+        PERSON,
+        schemas.RECOVERY,
+        add_second_factor,
+    ),
+    Row("session_list", "GET", "/token/sessions", NOTHING, PERSON, schemas.SESSIONS, sessions),
+    Row("session_end", "DELETE", "/token/sessions", SESSION, PERSON, schemas.DONE, end_sessions),
+    Row("token", "GET", "/token", NOTHING, ANYBODY, schemas.WHO, show),
+    Row("token_log_in", "POST", "/token", LOG_IN, ANYBODY, schemas.PROFILE, log_in),
+    Row("token_log_out", "DELETE", "/token", NOTHING, ANYBODY, schemas.DONE, log_out),
+)

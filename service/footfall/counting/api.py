@@ -10,8 +10,10 @@ from typing import Any
 
 import orjson
 
+from ..api import schemas
 from ..api.context import ParseContext
-from ..api.dialects import Dialect
+from ..api.dialects import Dialect, content
+from ..api.endpoint import Row
 from ..api.fast import Answering, CounterChange, CounterRead, FastRequest, answered, client_of
 from ..api.fields import (
     COUNTER_TYPES,
@@ -26,6 +28,7 @@ from ..api.fields import (
     Shapes,
     Words,
 )
+from ..api.who import ANYBODY
 from ..domain.rules import require_administrator
 from ..http.params import MAX_PATHS, Form, RawRequest
 from ..http.response import Reply, tagged_by_body
@@ -212,3 +215,21 @@ def _asked(counting: Counting, parsed: Change | Read) -> FastRequest:
     reply = _change_reply(types, parsed.dialect, is_list=parsed.is_list)
     origin = origin_of(parsed.referrer, counting.own_hosts, is_automated=parsed.webdriver)
     return CounterChange(counting, parsed.changes, reply, origin)
+
+
+ROWS = (
+    Row(
+        "article_read", "GET", "/article", READ, ANYBODY, schemas.READ, envelope=content, fast=read
+    ),
+    Row(
+        "article_change",
+        "POST",
+        "/article",
+        CHANGE,
+        ANYBODY,
+        schemas.READ,
+        change,
+        envelope=content,
+        fast=add,
+    ),
+)

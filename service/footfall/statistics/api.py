@@ -7,8 +7,11 @@ from datetime import date
 from functools import partial
 from io import StringIO
 
+from ..api import schemas
 from ..api.context import ParseContext
-from ..api.fields import Choice, Fields, Flag, Found, Integer, PagePath, Text
+from ..api.endpoint import Row
+from ..api.fields import NOTHING, Choice, Fields, Flag, Found, Integer, PagePath, Text
+from ..api.who import ADMINISTRATOR, PUBLIC_SERIES, PUBLIC_TOP, PUBLIC_TOTALS
 from ..domain.site import Site, Statistics
 from ..errors import BadRequest
 from ..http.params import RawRequest
@@ -234,3 +237,31 @@ def _hour(at: int) -> str:
     """Such as 2026-11-23T16, in the site's time zone."""
     day, hour = divmod(at, 100)
     return f"{date_of(day).isoformat()}T{hour:02}"
+
+
+ROWS = (
+    Row("statistics_read", "GET", "/statistics", SERIES, PUBLIC_SERIES, schemas.VIEWS, series),
+    Row("statistics_csv", "GET", "/statistics.csv", SERIES, PUBLIC_SERIES, schemas.VIEWS_CSV, csv_of_series),
+    Row("statistics_top", "GET", "/statistics/top", TOP, PUBLIC_TOP, schemas.TOP, top),
+    Row(
+        "statistics_totals",
+        "GET",
+        "/statistics/totals",
+        NOTHING,
+        PUBLIC_TOTALS,
+        schemas.TOTALS,
+        totals,
+    ),
+    Row(
+        "statistics_erase", "DELETE", "/statistics", PAGE, ADMINISTRATOR, schemas.ERASED_PAGE, erase
+    ),
+    Row(
+        "statistics_people",
+        "PUT",
+        "/statistics/people",
+        AS_PEOPLE,
+        ADMINISTRATOR,
+        schemas.AS_PEOPLE,
+        count_as_people,
+    ),
+)

@@ -191,6 +191,18 @@ class Resource:
         common = row.headers(self._dialect) if row else self._dialect.headers
         await send_answer(send, answer.under(common), has_body=method != "HEAD")
 
+    def _caller(
+        self, scope: Scope, headers: Mapping[bytes, bytes], viewer: Viewer, language: str
+    ) -> Caller:
+        return Caller(
+            viewer,
+            address_of(scope.get("client"), headers, self._policy.trusted_proxies),
+            language or headers.get(b"accept-language", b"").decode("latin-1"),
+            self._dialect.is_sent_elsewhere(scope["method"], headers),
+            headers.get(b"user-agent", b"").decode("latin-1"),
+            purpose_of(headers),
+        )
+
     async def _answer(
         self,
         row: Row,
@@ -204,7 +216,6 @@ class Resource:
         dialect, policy = self._dialect, self._policy
         token = dialect.token(scope, headers, policy)
         viewer = await self._site.accounts.viewer_of(token) if token else PUBLIC
-        address = address_of(scope.get("client"), headers, policy.trusted_proxies)
         length = self._site.comments.rules.comment_length
         body = (
             pieces(receive)
@@ -217,12 +228,7 @@ class Resource:
         parsed = row.parse(asked, self._context, self._site.accounts.rules, viewer)
         if method == "HEAD" and row.is_unsafe:
             return Response(200, b"", type=row.answer.type, stream=_unknown())
-        asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
-        is_sent_elsewhere = dialect.is_sent_elsewhere(method, headers)
-        agent = headers.get(b"user-agent", b"").decode("latin-1")
-        purpose = purpose_of(headers)
-        caller = Caller(viewer, address, asked_in, is_sent_elsewhere, agent, purpose)
-        data = await self._run(row, parsed, caller)
+        data = await self._run(row, parsed, self._caller(scope, headers, viewer, language))
         if isinstance(data, Response):
             return data
         if isinstance(data, Streamed):

@@ -34,6 +34,10 @@ from .site import Page
 # Ten times as long as Redis needs for it.
 WAIT_SECONDS = 0.25
 
+_REDIS_FAILURES = "Questions to Redis that it did not answer, or refused"
+_EXHAUSTED = "Tenths of a second in which no file descriptor was left for a connection"
+_KEPT_PAGES = "Bytes of finished pages of comments kept in memory"
+
 
 class Figures(Collector):
     """Reads the service's numbers at each scrape."""
@@ -82,43 +86,19 @@ class Figures(Collector):
     def _ran(self) -> Iterator[Metric]:
         """How workers are doing themselves, and what could not be done."""
         metrics = self._site.process.metrics
-        for name, text, counter in (
-            (
-                "footfall_redis_failures",
-                "Questions to Redis that it did not answer, or refused",
-                metrics.redis_failures,
-            ),
-            (
-                "footfall_connections_refused",
-                "Connections beyond MAX_CONNECTIONS",
-                metrics.turned_away,
-            ),
-            (
-                "footfall_descriptors_exhausted",
-                "Tenths of a second in which no file descriptor was left for a connection",
-                metrics.descriptors_exhausted,
-            ),
-            (
-                "footfall_worker_restarts",
-                "Workers that died and were replaced",
-                metrics.worker_restarts,
-            ),
+        for name, text, number in (
+            ("redis_failures", _REDIS_FAILURES, metrics.redis_failures),
+            ("connections_refused", "Connections beyond MAX_CONNECTIONS", metrics.turned_away),
+            ("descriptors_exhausted", _EXHAUSTED, metrics.descriptors_exhausted),
+            ("worker_restarts", "Workers that died and were replaced", metrics.worker_restarts),
         ):
-            yield CounterMetricFamily(name, text, counter.total)
-        for name, text, counter in (
-            ("footfall_connections", "Connections that are open", metrics.connections),
-            (
-                "footfall_batch_waiting",
-                "Requests that wait for the next batch to leave",
-                metrics.waiting,
-            ),
-            (
-                "footfall_kept_pages_bytes",
-                "Bytes of finished pages of comments kept in memory",
-                metrics.pages_bytes,
-            ),
+            yield CounterMetricFamily(f"footfall_{name}", text, number.total)
+        for name, text, gauge in (
+            ("connections", "Connections that are open", metrics.connections),
+            ("batch_waiting", "Requests that wait for the next batch to leave", metrics.waiting),
+            ("kept_pages_bytes", _KEPT_PAGES, metrics.pages_bytes),
         ):
-            yield GaugeMetricFamily(name, text, counter.total)
+            yield GaugeMetricFamily(f"footfall_{name}", text, gauge.total)
         yield _histogram(
             "footfall_event_loop_lag_seconds",
             "How late a worker does what is due at a fixed time",

@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from typing import IO, BinaryIO, cast
@@ -45,6 +45,17 @@ class NotTried(Failed):
     """The same before anything was tried: no backup has failed."""
 
 
+@contextlib.asynccontextmanager
+async def _noting_failure(store: Store, say: Callable[[str], None]) -> AsyncIterator[None]:
+    try:
+        yield
+    except (Failed, StoreUnavailable, ErrorReply) as error:
+        if not isinstance(error, NotTried):
+            why = str(error) if isinstance(error, Failed) else sentence(error)
+            await _note(store, why, say=say)
+        raise
+
+
 async def back_up(
     settings: Settings,
     place: str,
@@ -68,16 +79,11 @@ async def back_up(
             say(f"left out, since it is damaged: {text}")
 
     async with existing(settings, may_be_older=True) as store:
-        try:
+        async with _noting_failure(store, say):
             name = _name_at(place, settings.key_prefix, keep)
             totals, length_bytes, left_behind = await _written(
                 store, name, has_secrets=has_secrets, on_progress=on_progress, complain=complain
             )
-        except (Failed, StoreUnavailable, ErrorReply) as error:
-            if not isinstance(error, NotTried):
-                why = str(error) if isinstance(error, Failed) else sentence(error)
-                await _note(store, why, say=say)
-            raise
         _say_rest(left_out, say)
         why = f"{left_out:,} damaged entries were left out" if left_out else ""
         await _note(store, why, length_bytes, say=say)

@@ -13,6 +13,7 @@ from ..driver.scheme import WrongScheme
 from ..driver.url import advised
 from ..errors import StoreUnavailable
 from ..store import Mismatch
+from .console import aside
 
 
 @contextlib.contextmanager
@@ -24,3 +25,14 @@ def errors_as_messages() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
     except (StoreUnavailable, ErrorReply) as error:
         raise click.ClickException(advised(sentence(error))) from error
+
+
+@contextlib.contextmanager
+def import_errors_as_messages() -> Iterator[None]:
+    """The same for imports, which may be interrupted and run again."""
+    try:
+        with errors_as_messages():
+            yield
+    except KeyboardInterrupt:
+        aside("Interrupted: what was stored stays, and run again it does the rest")
+        raise SystemExit(130) from None

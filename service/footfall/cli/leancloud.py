@@ -11,10 +11,11 @@ import uvloop
 
 from .commands import Command
 from .console import aside, progress, settings_of_environment
-from .errors import errors_as_messages
+from .errors import import_errors_as_messages
 
 if TYPE_CHECKING:
     from ..store.imports import Way
+    from ..transfer.leancloud import LeanCloud
 
 
 way_option = click.option(
@@ -83,46 +84,45 @@ def leancloud(
     LeanCloud stops on 12 January 2027. Services may run meanwhile, and an import may be repeated.
     """
     settings = settings_of_environment()
-    from ..transfer.download import CannotFetch, is_address
-    from ..transfer.leancloud import LeanCloud
+    from ..transfer import leancloud as transfer
+    from ..transfer.download import is_address
     from .importing import require_data_set, take_over
 
     if not is_address(address):
         raise click.UsageError("SERVER_URL begins with https://")
     if is_check and class_name != "Counter":
         raise click.UsageError("--check compares counters")
-    try:
-        with errors_as_messages(), contextlib.ExitStack() as stack:
-            uvloop.run(require_data_set(settings))
-            file = kept or Path(stack.enter_context(_directory()), f"{class_name}.json")
-            if kept and file.exists():
-                when = datetime.fromtimestamp(file.stat().st_mtime, tz=UTC)
-                aside(f"{file} is of {when:%Y-%m-%d %H:%M} UTC: everything is fetched anew")
-            with progress() as on_progress:
-                try:
-                    number = LeanCloud(address, app_id, app_key).fetch(
-                        class_name, file, lambda share: on_progress("fetching", share)
-                    )
-                except CannotFetch as error:
-                    goes_on = "run this again, and it goes on" if kept else "see --keep"
-                    raise click.ClickException(
-                        f"{error}; nothing was imported: {goes_on}"
-                    ) from error
-            if not number:
-                raise click.ClickException(f"nothing was imported: there is no {class_name} there")
-            take_over(
-                settings,
-                str(file),
-                "valine",
-                cast("Way", way),
-                is_dry=is_dry,
-                is_json=is_json,
-                is_check=is_check,
-            )
-    except KeyboardInterrupt:
-        aside("Interrupted: what was stored stays, and run again it does the rest")
-        raise SystemExit(130) from None
+    with import_errors_as_messages(), contextlib.ExitStack() as stack:
+        uvloop.run(require_data_set(settings))
+        file = kept or Path(stack.enter_context(_directory()), f"{class_name}.json")
+        _fetch(transfer.LeanCloud(address, app_id, app_key), class_name, file, is_kept=bool(kept))
+        take_over(
+            settings,
+            str(file),
+            "valine",
+            cast("Way", way),
+            is_dry=is_dry,
+            is_json=is_json,
+            is_check=is_check,
+        )
 
 
 def _directory() -> "tempfile.TemporaryDirectory[str]":
     return tempfile.TemporaryDirectory(prefix="footfall-leancloud-")
+
+
+def _fetch(server: "LeanCloud", class_name: str, file: Path, *, is_kept: bool) -> None:
+    """Raises ClickException if there is nothing, or not all of it came."""
+    from ..transfer.download import CannotFetch
+
+    if is_kept and file.exists():
+        when = datetime.fromtimestamp(file.stat().st_mtime, tz=UTC)
+        aside(f"{file} is of {when:%Y-%m-%d %H:%M} UTC: everything is fetched anew")
+    with progress() as on_progress:
+        try:
+            number = server.fetch(class_name, file, lambda share: on_progress("fetching", share))
+        except CannotFetch as error:
+            goes_on = "run this again, and it goes on" if is_kept else "see --keep"
+            raise click.ClickException(f"{error}; nothing was imported: {goes_on}") from error
+    if not number:
+        raise click.ClickException(f"nothing was imported: there is no {class_name} there")

@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from .commands import Command
-from .console import aside, settings_of_environment
-from .errors import errors_as_messages
+from .console import settings_of_environment
+from .errors import import_errors_as_messages
 
 _OPTIONS = (
     click.option(
@@ -70,9 +70,5 @@ def _take_over(tool: str, files: tuple[str, ...], options: dict[str, Any]) -> No
     settings = settings_of_environment()
     from .past_importing import take_over
 
-    try:
-        with errors_as_messages():
-            take_over(settings, tool, files, **options)
-    except KeyboardInterrupt:
-        aside("Interrupted: what was stored stays, and run again it does the rest")
-        raise SystemExit(130) from None
+    with import_errors_as_messages():
+        take_over(settings, tool, files, **options)

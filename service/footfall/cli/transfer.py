@@ -8,7 +8,7 @@ import uvloop
 from .backup import Failed
 from .commands import Choosing, Command
 from .console import aside, progress, settings_of_environment
-from .errors import errors_as_messages
+from .errors import errors_as_messages, import_errors_as_messages
 from .leancloud import leancloud, way_option
 from .past_views import access_log, goatcounter
 from .vercount import vercount
@@ -83,33 +83,27 @@ def import_(
     """Import comments, counters and accounts from another system's FILE, or one at a URL.
 
     Services may run meanwhile. What was imported before is left as it is, so an import may be
-    repeated, and if it was interrupted, run it again. Comments of the file that were deleted here
-    come back.
-
-    Views of days that are over have commands of their own.
+    repeated. Comments of the file that were deleted here come back. Views of past days have
+    commands of their own.
     """
     settings = settings_of_environment()
     from .importing import take_over
 
-    try:
-        with errors_as_messages():
-            take_over(
-                settings,
-                file,
-                format_name,
-                cast("Way", way),
-                encoding=encoding,
-                utc_offset=utc_offset,
-                undated=cast("Undated", undated),
-                columns=columns,
-                page_by=page_by,
-                report_name=report_name,
-                is_dry=dry_run,
-                is_json=is_json,
-            )
-    except KeyboardInterrupt:
-        aside("Interrupted: what was stored stays, and run again it does the rest")
-        raise SystemExit(130) from None
+    with import_errors_as_messages():
+        take_over(
+            settings,
+            file,
+            format_name,
+            cast("Way", way),
+            encoding=encoding,
+            utc_offset=utc_offset,
+            undated=cast("Undated", undated),
+            columns=columns,
+            page_by=page_by,
+            report_name=report_name,
+            is_dry=dry_run,
+            is_json=is_json,
+        )
 
 
 @click.command(cls=Command)

@@ -33,6 +33,7 @@ from ..store.comments import AlreadyPublished, CommentStore, IdTaken, Preconditi
 from ..store.cooldown import Cooldown
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
+from .renderer import RenderedText
 from .rules import Rules, require_allowed, verdict
 from .shares import client_of
 from .site import Comments
@@ -66,6 +67,34 @@ async def publish(
     return await _publish(comments, draft, caller, has_twins=True)
 
 
+def _written(
+    comments: Comments, id: str, draft: Draft, root: str, made: RenderedText, caller: Caller
+) -> Comment:
+    comment = Comment(
+        id,
+        draft.path,
+        created_ms(id),
+        made.html,
+        draft.text,
+        ua=draft.ua,
+        browser=made.browser,
+        os=made.os,
+        address=caller.address,
+        parent=draft.parent,
+        root=root,
+    )
+    account = caller.viewer.account
+    link = None if draft.link is None else safe_link(draft.link)
+    return with_author(
+        comments,
+        comment,
+        account.id if account else None,
+        nick=draft.nick,
+        mail=draft.mail,
+        link=link,
+    )
+
+
 async def _publish(
     comments: Comments, draft: Draft, caller: Caller, *, has_twins: bool
 ) -> tuple[StoredComment, Lookups]:
@@ -88,28 +117,7 @@ async def _publish(
                 text, draft.ua or "", comments.pictures, forbidden, client_of(caller)
             )
             status = verdict(caller, rules, made, approved=before.approved)
-            comment = Comment(
-                id,
-                draft.path,
-                created_ms(id),
-                made.html,
-                text,
-                ua=draft.ua,
-                browser=made.browser,
-                os=made.os,
-                address=caller.address,
-                parent=draft.parent,
-                root=before.root or "",
-            )
-            account = caller.viewer.account
-            comment = with_author(
-                comments,
-                comment,
-                account.id if account else None,
-                nick=draft.nick,
-                mail=draft.mail,
-                link=None if draft.link is None else safe_link(draft.link),
-            )
+            comment = _written(comments, id, draft, before.root or "", made, caller)
             if comment.account:
                 # Before the comment: an account that changes is refreshed on all of its pages.
                 await comments.index.note_page(comment.account, digest(draft.path))

@@ -74,17 +74,7 @@ async def restore(
     paths = {"paths": DECODED} if header.get("paths") == DECODED.decode() else {}
     await _begin(data.redis, data.keys, mark, paths, replaces=replaces)
     await reopen()
-    batch, begun = _Batch(data.redis, data.keys), 0
-    for line in found:
-        if line.get("moved"):
-            begun += await batch.write(mark)
-            batch = _Batch(data.redis, data.keys)
-            await _take_out(data, line)
-        batch.add(without(line, strays))
-        if batch.is_full or "totals" in line:
-            begun += await batch.write(mark)
-            batch = _Batch(data.redis, data.keys)
-    totals = line["totals"]
+    begun, totals = await _write(data, found, strays, mark)
     on_progress("indexes", 1)
     comments, pages = await _index(data)
     counters = (await data.numbers.recount(mends=True)).number
@@ -98,6 +88,23 @@ async def restore(
         )
     await data.redis.change(("HDEL", data.keys.site("format"), "restoring"))
     return there
+
+
+async def _write(
+    data: DataSet, found: Iterator[Any], strays: set[str], mark: str
+) -> tuple[int, Any]:
+    """How many counters were begun, and the totals that the file ends with."""
+    batch, begun = _Batch(data.redis, data.keys), 0
+    for line in found:
+        if line.get("moved"):
+            begun += await batch.write(mark)
+            batch = _Batch(data.redis, data.keys)
+            await _take_out(data, line)
+        batch.add(without(line, strays))
+        if batch.is_full or "totals" in line:
+            begun += await batch.write(mark)
+            batch = _Batch(data.redis, data.keys)
+    return begun, line["totals"]
 
 
 class Contents(NamedTuple):

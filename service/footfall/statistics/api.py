@@ -241,7 +241,15 @@ def _hour(at: int) -> str:
 
 ROWS = (
     Row("statistics_read", "GET", "/statistics", SERIES, PUBLIC_SERIES, schemas.VIEWS, series),
-    Row("statistics_csv", "GET", "/statistics.csv", SERIES, PUBLIC_SERIES, schemas.VIEWS_CSV, csv_of_series),
+    Row(
+        "statistics_csv",
+        "GET",
+        "/statistics.csv",
+        SERIES,
+        PUBLIC_SERIES,
+        schemas.VIEWS_CSV,
+        csv_of_series,
+    ),
     Row("statistics_top", "GET", "/statistics/top", TOP, PUBLIC_TOP, schemas.TOP, top),
     Row(
         "statistics_totals",

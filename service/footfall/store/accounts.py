@@ -7,7 +7,7 @@ Who changes one says how they have read it, so that of two at a time one is told
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
@@ -72,6 +72,10 @@ class StoredAccount:
     @property
     def credentials(self) -> Credentials:
         return codec.credentials(self.secret)
+
+
+# The keys that a change of an account may change.
+_CHANGED = ("bodies", "credentials", "mails", "ids", "administrators", "unseen", "identities")
 
 
 class AccountStore:
@@ -189,12 +193,8 @@ class AccountStore:
         made, ms, and stays written down until `seen`. Raises LinkExpired, Changed, LoggedOut,
         UserExists, IdentityTaken, LastAdministrator.
         """
-        names = "bodies", "credentials", "mails", "ids", "administrators", "unseen", "identities"
-        before = _known_by(stored.credentials.identities)
-        known_by = _known_by(after[1].identities) if after else []
-        lost = [each for each in before if each not in known_by]
         outcome = await self._change(
-            **self._keys_of(*names),
+            **self._keys_of(*_CHANGED),
             **self._sessions_of(stored.id),
             places=self._places(stored.id),
             link=self._link(held.link if held else None),
@@ -211,8 +211,7 @@ class AccountStore:
             revokes=revokes,
             keeps=keeps,
             unseen_since=unseen_since,
-            lost=len(lost),
-            known_by=lost + known_by,
+            **_identities(stored.credentials, after[1] if after else None),
         )
         _require(outcome)
 
@@ -357,6 +356,13 @@ def _require(outcome: Sequence[bytes]) -> None:
     """Raises what a script has refused."""
     if refusal := REFUSALS.get(outcome[0]):
         raise refusal()
+
+
+def _identities(before: Credentials, after: Credentials | None) -> dict[str, Any]:
+    """By which other services' names an account is known no more, and by which it is now."""
+    known_by = _known_by(after.identities) if after else []
+    lost = [each for each in _known_by(before.identities) if each not in known_by]
+    return {"lost": len(lost), "known_by": lost + known_by}
 
 
 def _known_by(identities: Mapping[str, str]) -> list[str]:

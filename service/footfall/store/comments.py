@@ -156,7 +156,7 @@ class CommentStore:
         AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
         keys = self._keys_of(page, *PUBLISHED)
-        match await self._journal.change(
+        outcome = await self._journal.change(
             self._publish,
             page,
             **keys,
@@ -175,14 +175,8 @@ class CommentStore:
             mark=mark,
             by=by,
             actor="",
-        ):
-            case [b"OK", _]:
-                return
-            case [b"DUPLICATE", same]:
-                raise AlreadyPublished(same.decode() + page)
-            case [b"ORPHAN"]:
-                raise NoSuchParent()
-        raise IdTaken(comment.id)
+        )
+        _require_stored(outcome, comment.id, page)
 
     async def page(
         self,
@@ -353,3 +347,14 @@ class CommentStore:
 
 def _rows(values: Sequence[Any], width: int) -> Iterator[tuple[Any, ...]]:
     return zip(*[iter(values)] * width, strict=True)
+
+
+def _require_stored(outcome: Any, id: str, page: str) -> None:
+    match outcome:
+        case [b"OK", _]:
+            return
+        case [b"DUPLICATE", same]:
+            raise AlreadyPublished(same.decode() + page)
+        case [b"ORPHAN"]:
+            raise NoSuchParent()
+    raise IdTaken(id)

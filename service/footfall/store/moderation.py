@@ -5,7 +5,7 @@ what was read before: of two who edit the same words at once, the second one is 
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
@@ -83,7 +83,7 @@ class Moderation:
         """
         short, page = split(found.id)
         root = codec.root_of(found.body)
-        match await self._journal.change(
+        outcome = await self._journal.change(
             self._moderate,
             page,
             **{name: self._keys.page(page, name) for name in CHANGED},
@@ -97,14 +97,8 @@ class Moderation:
             by=actor.by,
             actor=actor.account,
             **(_worded(found, after, is_own=is_own) if after else UNWORDED),
-        ):
-            case [b"OK", was, changed]:
-                return Moderated(cast(Status, was.decode()), bool(changed))
-            case [b"OVERTAKEN"]:
-                raise Overtaken()
-            case [b"DUPLICATE", same]:
-                raise AlreadyPublished(same.decode() + page)
-        return None
+        )
+        return _moderated(outcome, page)
 
 
 def _worded(found: StoredComment, after: Comment, *, is_own: bool) -> dict[str, object]:
@@ -119,3 +113,14 @@ def _worded(found: StoredComment, after: Comment, *, is_own: bool) -> dict[str, 
         "fingerprint": now if is_own else "",
         "lengths": f"{len(before.source)} {len(after.source)}",
     }
+
+
+def _moderated(outcome: Any, page: str) -> Moderated | None:
+    match outcome:
+        case [b"OK", was, changed]:
+            return Moderated(cast(Status, was.decode()), bool(changed))
+        case [b"OVERTAKEN"]:
+            raise Overtaken()
+        case [b"DUPLICATE", same]:
+            raise AlreadyPublished(same.decode() + page)
+    return None

@@ -22,7 +22,6 @@ from uvicorn.server import ServerState
 from footfall.api import comments
 from footfall.api.dialects import WALINE
 from footfall.api.fast_cycle import protocol_of
-from footfall.app import open_process, open_store
 from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
 from footfall.counting.clients import NOBODY
@@ -32,6 +31,7 @@ from footfall.http.protocol import HttpProtocol
 from footfall.loadtest.exchange import numbered
 from footfall.loadtest.workload import zipf
 from footfall.store.threads import PageReply
+from footfall.stores import open_process, open_store
 from tests.support.sites import site_of
 
 from .peer import Peer

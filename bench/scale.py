@@ -29,12 +29,12 @@ from typing import Any
 import uvloop
 from redis import Redis
 
-from footfall.app import open_process, open_store
 from footfall.callbacks import fulfil
 from footfall.config import Settings
 from footfall.driver.cluster import SLOTS
 from footfall.loadtest.workload import zipf
 from footfall.store import Store
+from footfall.stores import open_process, open_store
 from tests.support.servers import wait_until
 
 from . import machine

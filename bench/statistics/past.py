@@ -9,10 +9,9 @@ from typing import Any
 
 from redis import Redis
 
-from footfall.app import open_process, open_store
 from footfall.callbacks import awaited
 from footfall.config import Settings
-from footfall.counting.clients import NOBODY, Bot, Client, Person
+from footfall.counting.clients import NOBODY, Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
 from footfall.driver.connection import pack_word
 from footfall.driver.script_calls import CountsCallback
@@ -22,12 +21,13 @@ from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.visitors import salted
 from footfall.store import Store
+from footfall.stores import open_process, open_store
 
 # As many as a busy worker has in a batch.
 AT_ONCE = 500
 SALTED = salted(b"0123456789abcdef", "")
 
-View = tuple[PackedChange, Client]
+View = tuple[PackedChange, CountingClient]
 
 
 class Clock:
@@ -68,7 +68,7 @@ class Past:
             await asyncio.gather(*(self._view(*each) for each in some))
             await self.store.background.finished()
 
-    async def _view(self, change: PackedChange, client: Client) -> None:
+    async def _view(self, change: PackedChange, client: CountingClient) -> None:
         def send(done: CountsCallback) -> None:
             self.store.counters.send(change, done, client)
 

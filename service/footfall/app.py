@@ -1,16 +1,15 @@
-"""Puts everything together: settings -> process -> store -> site; asgi.py adds the routes.
+"""Puts a site together, of its settings and a store (stores.py); asgi.py adds the routes.
 
 Only cli/, server/ and tests import this module; all others get what they need as arguments.
 """
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import cache, partial
 from urllib.parse import urlsplit
 
 from . import __version__
-from .config import BadSettings, ProcessSettings, Settings, SiteSettings
+from .config import BadSettings, SiteSettings
 from .counting.clients import Clients
 from .counting.limits import RateLimits
 from .counting.rules import Counting
@@ -21,22 +20,14 @@ from .domain.captcha import Captcha
 from .domain.delivery import Delivery
 from .domain.devices import Devices
 from .domain.importer import Importer
-from .domain.process import About, Process, now_ms, nowhere
+from .domain.process import Process
 from .domain.recipients import Recipients
 from .domain.rules import AccountRules, Rules
 from .domain.sessions import Sessions
 from .domain.site import Accounts, Comments, Data, Notifications, Site, Statistics
-from .driver.client import connect
-from .driver.keys import Keys, digest
-from .driver.private_server import CannotStart, private_server, url_of
-from .driver.probe import Probe
-from .driver.safety import Safety
-from .driver.scripts import Scripts
-from .driver.stats import CommandStats
-from .driver.url import parse_redis_url
+from .driver.keys import digest
 from .http.client import forwarded_address
-from .maintenance.dataset import DataSet
-from .model import Durability, Viewer
+from .model import Viewer
 from .netaddr import Networks
 from .notify.channels import channels_of, smtp_of, spam_checkers_of
 from .outside.captcha import Verifier
@@ -47,133 +38,19 @@ from .outside.targets import Targets
 from .pages import PageNames
 from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
-from .render.region import open_regions
 from .render.view import DisplayOptions
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments
 from .statistics.reports import Reports
-from .statistics.salts import Salts
 from .statistics.sources import host_name
 from .statistics.totals import KnownTotals
 from .statistics.views_ever import ViewsEver
 from .store import Store
 from .store.imports import Imports
+from .stores import data_set
 from .telemetry.metrics import Metrics
 
 DAY_MS = 86_400_000
-
-
-def open_process(
-    settings: Settings,
-    url: str,
-    metrics: Metrics | None = None,
-    *,
-    clock: Callable[[], int] = now_ms,
-) -> Process:
-    """What there is once, on the Redis at `url`; nothing is sent yet. Raises BadSettings.
-
-    `metrics` need the routes of the application that it is for (asgi.create_metrics), if it is for
-    one.
-    """
-    durability = durability_of(settings)
-    metrics = metrics or Metrics()
-    try:
-        redis = connect(
-            settings.redis_access if url == settings.redis_url else url,
-            settings.redis_timeout,
-            durability,
-            asks_replicas=settings.read_from_replicas,
-            stats=CommandStats(metrics, settings.slow_seconds),
-        )
-    except ValueError as error:
-        raise BadSettings(f"REDIS_URL: {error}") from error
-    scripts = Scripts(redis)
-    # Its keys begin like those of the site, which may be all that this user may touch.
-    keys = Keys(settings.key_prefix, settings.counter_buckets)
-    safety = Safety(redis, durability, Probe(redis, scripts, keys.probe))
-    if url == url_of(settings.data_dir):
-        safety.data_dir = settings.data_dir.absolute()
-    return Process(
-        redis,
-        scripts,
-        safety,
-        metrics=metrics,
-        trusted_proxies=Networks(settings.trusted_proxies),
-        region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
-        clock=clock,
-        about=About(__version__, settings.shown()),
-    )
-
-
-def open_store(settings: SiteSettings, process: Process) -> Store:
-    """The nouns of a site's data set; nothing is sent yet."""
-    return Store(
-        process.redis,
-        process.scripts,
-        process.background,
-        prefix=settings.key_prefix,
-        buckets=settings.counter_buckets,
-        counter_limit=settings.counter_limit,
-        tells=settings.tells,
-        moment=_moments_of(settings, process),
-    )
-
-
-def _moments_of(settings: SiteSettings, process: Process) -> Moments | None:
-    if settings.statistics == "off":
-        return None
-    calendar, clock = Calendar(settings.timezone), datable(process.clock)
-    tells = settings.statistics == "visitors"
-    salts = Salts(calendar, clock, settings.key_prefix) if tells else None
-    return Moments(calendar, clock, settings.statistics_months, salts)
-
-
-def own_redis(settings: Settings) -> str:
-    """REDIS_URL without its credentials, to be shown. Raises BadSettings."""
-    try:
-        return f"REDIS_URL {parse_redis_url(settings.redis_url).shown}"
-    except ValueError as error:
-        raise BadSettings(f"REDIS_URL: {error}") from error
-
-
-@asynccontextmanager
-async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
-    """(URL, description) of the Redis in the settings; a private one runs during the block.
-
-    Raises BadSettings, CannotStart, InUse.
-    """
-    if settings.redis_url:
-        yield settings.redis_url, own_redis(settings)
-        return
-    durability = durability_of(settings)
-    if durability.replicas:
-        raise CannotStart(
-            f"DURABILITY={durability}: the private server has no replicas; give a REDIS_URL"
-        )
-    server = private_server(settings.data_dir, settings.redis_server, durability)
-    async with server as (url, version):
-        yield url, f"private {version} in {settings.data_dir.absolute()}"
-
-
-def data_set(store: Store) -> DataSet:
-    return DataSet(
-        store.redis,
-        store.keys,
-        store.comments,
-        store.bans,
-        store.journal,
-        store.mending,
-        store.numbers,
-        store.views,
-        store.site_views,
-        store.views_ever,
-        store.format,
-    )
-
-
-def durability_of(settings: ProcessSettings) -> Durability:
-    """DURABILITY, or its default: `fsync` with the private server, `everysec` with REDIS_URL."""
-    return settings.durability or Durability("everysec" if settings.redis_url else "fsync")
 
 
 def create_site(

@@ -20,10 +20,10 @@ import httpx
 import uvicorn
 from playwright.sync_api import Browser, Page, expect
 
-from footfall.app import open_process, open_store
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.model import PUBLIC, Account, Viewer
+from footfall.stores import open_process, open_store
 from tests.support.accounts import save_account
 from tests.support.servers import program_of, running
 from tests.support.sites import site_of

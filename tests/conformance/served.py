@@ -16,11 +16,11 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from footfall.app import open_process, open_store
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.domain import attempts, log_ins
 from footfall.driver.script_calls import Rate
+from footfall.stores import open_process, open_store
 from tests.support.providers import Provider, provider
 from tests.support.servers import program_of, running
 from tests.support.sites import site_of

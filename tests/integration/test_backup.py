@@ -18,7 +18,6 @@ from zoneinfo import ZoneInfo
 import orjson
 import pytest
 
-from footfall.app import data_set
 from footfall.callbacks import awaited
 from footfall.domain.process import now_ms
 from footfall.driver.client import connect
@@ -41,6 +40,7 @@ from footfall.store.comments import Step
 from footfall.store.ids import SHORT, IdGenerator, created_ms
 from footfall.store.moderation import Actor
 from footfall.store.projections import UNDO_MS
+from footfall.stores import data_set
 from tests.attacks.test_backups import HEADER, file_of, thread
 from tests.conftest import ADMIN, BOB, MOMENTS, Site, Sites, server_of
 from tests.support.backups import (

@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from footfall.app import data_set
 from footfall.maintenance.check import check
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
 from footfall.store import Store
+from footfall.stores import data_set
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.support.backups import report
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.counting.clients import Bot, Client, Person
+from footfall.counting.clients import Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
 from footfall.domain.process import now_ms
 from footfall.driver.connection import pack_word
@@ -92,7 +92,7 @@ async def truth(store: Store) -> Truth:
 async def _one_day(
     store: Store, truth: Truth, day: int, chance: random.Random, *, is_talked_of: bool
 ) -> None:
-    sent: list[tuple[str, Client, str]] = []
+    sent: list[tuple[str, CountingClient, str]] = []
     readers = [Person("", f"reader {n}", b"") for n in range(60)]
     bot = Bot("", pack_word(CRAWLED))
     for _ in range(120):
@@ -114,13 +114,13 @@ async def _one_day(
     await asyncio.gather(*(_viewed(store, *each) for each in sent))
 
 
-async def _viewed(store: Store, path: str, client: Client, source: str) -> None:
+async def _viewed(store: Store, path: str, client: CountingClient, source: str) -> None:
     origin = Origin(source) if source else NO_ORIGIN
     change = store.counters.change([(path, "time", 1)], origin)
     await awaited(partial(_send, store, change, client))
 
 
-def _send(store: Store, change: PackedChange, client: Client, done: CountsCallback) -> None:
+def _send(store: Store, change: PackedChange, client: CountingClient, done: CountsCallback) -> None:
     store.counters.send(change, done, client)
 
 

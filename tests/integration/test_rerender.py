@@ -10,7 +10,6 @@ import orjson
 import pytest
 from redis import Redis
 
-from footfall.app import data_set
 from footfall.domain.renderer import RenderedText
 from footfall.maintenance import rerender as rerender_module
 from footfall.maintenance.rerender import Tally, What, rerender
@@ -18,6 +17,7 @@ from footfall.model import StoredComment
 from footfall.render.pictures import Pictures
 from footfall.store import codec
 from footfall.store.ids import SHORT, split
+from footfall.stores import data_set
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.support.serving import Serving, serving
 

@@ -8,13 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
-from footfall.app import create_site, open_process, open_store
+from footfall.app import create_site
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.domain.process import Process
 from footfall.domain.site import Site
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
+from footfall.stores import open_process, open_store
 from tests.support.servers import RealServer
 
 # The first is open to everybody; the second differs in whatever a site may decide.

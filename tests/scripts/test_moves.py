@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from footfall.callbacks import awaited
 from footfall.config import Settings
-from footfall.counting.clients import NOBODY, Bot, Client, Person
+from footfall.counting.clients import NOBODY, Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
 from footfall.domain.page_moves import move
 from footfall.domain.process import now_ms
@@ -72,12 +72,12 @@ def new_pages() -> tuple[str, str]:
     return f"/from/{number}", f"/to/{number}"
 
 
-def person(name: int) -> Client:
+def person(name: int) -> CountingClient:
     return Person("", f"sender {name}", b"")
 
 
 async def view(
-    site: Site, path: str, clients: Iterable[Client] = (NOBODY,), type: str = "time"
+    site: Site, path: str, clients: Iterable[CountingClient] = (NOBODY,), type: str = "time"
 ) -> None:
     """One view each, all in one batch; then the site knows of them, too."""
     change = site.counting.counters.change([(path, type, 1)])
@@ -85,7 +85,7 @@ async def view(
     await site.process.background.finished()
 
 
-def _send(site: Site, change: PackedChange, client: Client, done: CountsCallback) -> None:
+def _send(site: Site, change: PackedChange, client: CountingClient, done: CountsCallback) -> None:
     site.counting.counters.send(change, done, client)
 
 

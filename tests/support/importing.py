@@ -4,10 +4,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from footfall.app import data_set
 from footfall.maintenance.check import check
 from footfall.store import Store
 from footfall.store.imports import Imports, Way
+from footfall.stores import data_set
 from footfall.transfer.archives import members
 from footfall.transfer.formats import chosen
 from footfall.transfer.importing import Import, run

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from footfall.app import open_process, open_store
 from footfall.config import BadSettings, Settings
 from footfall.render.avatar import compile_avatar
+from footfall.stores import open_process, open_store
 from tests.support.sites import site_of
 
 RECORDED = {

@@ -8,7 +8,7 @@ import pytest
 
 from footfall.counting import batch as counter_batch
 from footfall.counting.batch import CounterBatch, Dating
-from footfall.counting.clients import Client
+from footfall.counting.clients import CountingClient
 from footfall.counting.packed import PackedChange, PackedNames
 from footfall.driver import batch as batch_module
 from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT
@@ -46,7 +46,7 @@ class Redis:
 
     def check(self) -> None: ...
 
-    def began(self, client: Client, change: PackedChange, counts: Sequence[Any]) -> None:
+    def began(self, client: CountingClient, change: PackedChange, counts: Sequence[Any]) -> None:
         self.begun += list(counts).count(1)
 
     def ask(self, commands: Sequence[bytes], done: Done, deadline: float) -> None:

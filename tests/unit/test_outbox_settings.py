@@ -2,10 +2,11 @@
 
 import pytest
 
-from footfall.app import create_delivery, open_process, open_store
+from footfall.app import create_delivery
 from footfall.config import BadSettings, Settings
 from footfall.notify.channels import smtp_of
 from footfall.notify.mail import MailProvider
+from footfall.stores import open_process, open_store
 from tests.support.sites import site_of
 
 

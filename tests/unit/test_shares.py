@@ -8,14 +8,14 @@ import pytest
 from footfall.api.feeds import MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS
 from footfall.api.live import MAX_CLIENT_STREAMS, MAX_STREAMS
 from footfall.domain.renderer import Renderer
-from footfall.domain.shares import Client, Shares, client_of
+from footfall.domain.shares import QueuedClient, Shares, queued_client_of
 from footfall.errors import Busy, TooManyAtOnce
 from footfall.model import Account, Caller, Viewer
 
 
-def by(role: str, address: str, name: str = "ann") -> Client:
+def by(role: str, address: str, name: str = "ann") -> QueuedClient:
     account = Account(name, role, name, f"{name}@example.com") if role else None  # type: ignore[arg-type]
-    return client_of(Caller(Viewer(account), address))
+    return queued_client_of(Caller(Viewer(account), address))
 
 
 def test_a_client_has_its_share_and_others_have_theirs() -> None:
@@ -91,7 +91,7 @@ def test_a_network_of_ipv6_takes_turns_as_one_client() -> None:
     ],
 )
 def test_an_address_and_an_account_have_one_share_each(
-    one: Client, other: Client, is_shared: bool
+    one: QueuedClient, other: QueuedClient, is_shared: bool
 ) -> None:
     shares = Shares(1, 100)
     with shares.room(one, 1):

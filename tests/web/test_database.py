@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from footfall.app import data_set
+from footfall.stores import data_set
 from footfall.transfer.export import TABLES, Export
 from footfall.transfer.writing import write
 from tests.conftest import ADMIN, BOB, Site, Sites

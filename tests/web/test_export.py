@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from footfall.app import data_set
 from footfall.driver.client import connect
 from footfall.store import Store
+from footfall.stores import data_set
 from footfall.transfer.export import Export
 from footfall.transfer.writing import TABLES, write
 from tests.conftest import Site, Sites

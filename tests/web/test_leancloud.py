@@ -14,7 +14,7 @@ from footfall.api.compat.leancloud_fields import (
     MAX_QUERY_NAMES,
     MAX_SIGN_AGE_MS,
     id_of,
-    name_of,
+    page_of_object,
 )
 from footfall.errors import StoreUnavailable
 from footfall.http.params import MAX_PATH
@@ -510,7 +510,7 @@ async def test_either_may_be_left_open(make_site: Sites) -> None:
 
 def test_an_id_is_the_name() -> None:
     for name in ("/a", READABLE, "site-pv", "/" + "\U0001f600" * (MAX_PATH - 1)):
-        assert name_of(id_of(name)) == name
+        assert page_of_object(id_of(name)) == name
         assert len(id_of(name)) <= MAX_OBJECT_ID
 
 

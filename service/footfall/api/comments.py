@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from orjson import Fragment
 
 from ..config import SiteSettings
-from ..counting.clients import Client
+from ..counting.clients import CountingClient
 from ..domain import comments as domain
 from ..domain.page_cache import CachedAnswer, PageCache
 from ..domain.site import Comments
@@ -128,7 +128,7 @@ class _PageRequest(FastRequest):
         self._comments = comments
         self._parsed = parsed
 
-    def send(self, client: Client, done: Done) -> None:
+    def send(self, client: CountingClient, done: Done) -> None:
         if self._comments.page_cache.has(self._parsed):
             self._comments.store.fetch_version(self._parsed.path, done)
         else:

@@ -38,7 +38,7 @@ from ..model import PUBLIC, Caller, Viewer
 from .answers import Answer, Streamed
 from .context import ParseContext
 from .dialects import Dialect, usual
-from .fast import FastRequest, answered, client_of
+from .fast import FastRequest, answered, counting_client_of
 from .fields import Reader
 from .prefixes import WALINE_PREFIXES, Prefix
 from .schemas import AnswerSchema
@@ -246,7 +246,7 @@ class Resource:
             fast = row.fast_request(site, parsed)
             if fast:
                 return await answered(
-                    fast, client_of(site.counting, caller) if fast.is_change else NOBODY
+                    fast, counting_client_of(site.counting, caller) if fast.is_change else NOBODY
                 )
         assert row.run is not None, f"{row.route} has nothing that answers this request"
         return await row.run(noun_of(row.run)(site), parsed, caller)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from ..callbacks import awaited
-from ..counting.clients import Client
+from ..counting.clients import CountingClient
 from ..counting.rules import Counting
 from ..http.connection import FirstLines
 from ..http.response import Reply, Response
@@ -60,7 +60,7 @@ class FastRequest:
     def __init__(self, answer: Answering) -> None:
         self.answer = answer
 
-    def send(self, client: Client, done: Done) -> None:
+    def send(self, client: CountingClient, done: Done) -> None:
         """Ask Redis with the next batch, for this client if it is a change. Here nothing is asked,
         as for what takes several round trips."""
         done([])
@@ -85,7 +85,7 @@ class CounterRead(FastRequest):
         self._read = counting.counters.reading(names)
         self._kept_bytes = kept_bytes
 
-    def send(self, client: Client, done: Done) -> None:
+    def send(self, client: CountingClient, done: Done) -> None:
         self._counting.counters.fetch(self._read, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
@@ -114,20 +114,20 @@ class CounterChange(FastRequest):
         self._change = counting.counters.change(changes, origin)
         self._kept_bytes = kept_bytes
 
-    def send(self, client: Client, done: Done) -> None:
+    def send(self, client: CountingClient, done: Done) -> None:
         self._counting.change(self._change, client, done)
 
     def kept_bytes(self, text_bytes: int) -> int:
         return self._change.kept_bytes + self._kept_bytes
 
 
-def client_of(counting: Counting, caller: Caller) -> Client:
+def counting_client_of(counting: Counting, caller: Caller) -> CountingClient:
     """Who asks for a change that takes no fast path."""
     agent = caller.agent.encode("latin-1", errors="replace")
     return counting.clients[caller.address, b"", agent, caller.purpose]
 
 
-async def answered(request: FastRequest, client: Client) -> Any:
+async def answered(request: FastRequest, client: CountingClient) -> Any:
     """The answer, for an endpoint. Raises what the operation refuses."""
     answer = request.answer(await awaited(partial(request.send, client)))
     return await answer if isinstance(answer, Coroutine) else answer

@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from time import monotonic
 from typing import Any, ClassVar
 
-from ..counting.clients import Client, Clients
+from ..counting.clients import Clients, CountingClient
 from ..domain.site import Site
 from ..errors import TooMany
 from ..http.client import Headers, is_proxy
@@ -78,7 +78,7 @@ class FastCycle:
             peer, connection.policy.trusted_proxies
         )
         # Who else it is.
-        self._peer_client = Client(limits.client_key(peer))
+        self._peer_client = CountingClient(limits.client_key(peer))
         self.keep_alive = self.response_complete = True
 
     def take(self, request: FastRequest, headers: Headers) -> None:

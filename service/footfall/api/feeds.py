@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from ..domain import feeds
 from ..domain.fair_queue import FairQueue
 from ..domain.page_cache import CachedAnswer
-from ..domain.shares import Client, Shares, client_of
+from ..domain.shares import QueuedClient, Shares, queued_client_of
 from ..domain.site import Site
 from ..errors import NotFound, ServiceError
 from ..http.client import address_of, headers_of, server_address
@@ -100,7 +100,7 @@ class Feeds:
             base = (self._policy.server_url or server_address(scope, self._policy)).rstrip("/")
             wanted = parse(query, f"{base}/api/comment/rss", self._site.pages.of)
             address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
-            finished = await self._finished(wanted, client_of(Caller(address=address)))
+            finished = await self._finished(wanted, queued_client_of(Caller(address=address)))
             reply = finished.body, finished.tag
             type, _ = FORMATS[wanted.format]
             answer = answer_of(reply, headers.get(b"if-none-match", b""))
@@ -109,7 +109,7 @@ class Feeds:
             answer = failure(scope, error, str(query.get("lang", "")).lower(), "")
         await send_answer(send, answer, has_body=scope["method"] != "HEAD")
 
-    async def _finished(self, wanted: FeedRequest, client: Client) -> CachedAnswer:
+    async def _finished(self, wanted: FeedRequest, client: QueuedClient) -> CachedAnswer:
         """Raises NotFound for what is no account; TooManyAtOnce, Unavailable."""
         site = self._site
         if wanted.account and not await site.accounts.store.by_ids({wanted.account}):
@@ -131,7 +131,7 @@ class Feeds:
             return await site.comments.page_cache.find_or_make(wanted, made_of, make, turn)
 
     async def _make(
-        self, wanted: FeedRequest, ids: tuple[str, ...], today_ms: int, client: Client
+        self, wanted: FeedRequest, ids: tuple[str, ...], today_ms: int, client: QueuedClient
     ) -> CachedAnswer:
         site = self._site
         made_of, comments, live = await feeds.read(

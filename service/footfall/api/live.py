@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.live import LivePages
-from ..domain.shares import Shares, client_of
+from ..domain.shares import Shares, queued_client_of
 from ..domain.site import Comments, Site
 from ..errors import Forbidden, ServiceError
 from ..http.client import address_of, headers_of, is_allowed, is_own_page
@@ -76,7 +76,7 @@ class Live:
             if scope["method"] == "HEAD":
                 return await _begin(send, b"", is_over=True)
             address = address_of(scope.get("client"), headers, policy.trusted_proxies)
-            with self._shares.room(client_of(Caller(address=address)), 1):
+            with self._shares.room(queued_client_of(Caller(address=address)), 1):
                 await self._stream(self._site.pages.of(asked), receive, send)
         except ServiceError as error:
             language = str(query.get("lang", "")).lower()

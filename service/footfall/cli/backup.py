@@ -14,7 +14,6 @@ from functools import partial
 from typing import IO, BinaryIO, cast
 
 from .. import __version__
-from ..app import data_set
 from ..config import Settings
 from ..domain.process import now_ms
 from ..driver.replies import ErrorReply, sentence
@@ -28,6 +27,7 @@ from ..maintenance.unsent import unsent
 from ..model import OnProgress
 from ..plurals import number_of
 from ..store import DECODED, FORMAT, Store
+from ..stores import data_set
 from .console import printable
 from .dataset import existing, target
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 import click
 import uvloop
 
-from ..app import data_set
 from ..config import Settings
 from ..maintenance.rerender import Tally, What, rerender
 from ..model import OnProgress
 from ..plurals import number_of
+from ..stores import data_set
 from .commands import Group
 from .console import NothingToDo, progress, settings_of_environment
 from .dataset import existing_site

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 import uvloop
 
-from ..app import create_site, open_process, open_store, own_redis, redis_of
+from ..app import create_site
 from ..config import Settings
 from ..domain.process import Process
 from ..domain.site import Site, noun_of
@@ -24,6 +24,7 @@ from ..errors import ServiceError, StoreUnavailable
 from ..http.translations import translate
 from ..model import Account, Caller, Viewer
 from ..store import HOW_TO_MAKE_ONE, NoDataSet, Store
+from ..stores import open_process, open_store, own_redis, redis_of
 from .console import aside, env_file, settings_of_environment
 from .errors import errors_as_messages
 

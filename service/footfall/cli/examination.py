@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from ..app import account_rules_of, open_process, open_store
+from ..app import account_rules_of
 from ..config import Settings
 from ..domain.authors import iso
 from ..domain.process import Process
@@ -30,6 +30,7 @@ from ..notify.notification import Failed
 from ..plurals import number_of
 from ..store import Mismatch, Store
 from ..store.backups import LastBackup
+from ..stores import open_process, open_store
 from .dataset import described
 from .probe import NoAnswer, ask
 

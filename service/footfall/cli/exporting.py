@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from itertools import islice
 
-from ..app import data_set
 from ..config import Settings
 from ..domain.process import now_ms
 from ..model import OnProgress
+from ..stores import data_set
 from ..transfer.export import Export
 from ..transfer.writing import TABLES, write
 from .backup import MAX_LISTED, failing, target_file

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 import click
 import uvloop
 
-from ..app import data_set
 from ..config import Settings
 from ..maintenance.check import check as check_data
 from ..model import OnProgress
+from ..stores import data_set
 from .backup import Failed, back_up, put_back, read_back
 from .commands import Command
 from .console import progress, settings_of_environment

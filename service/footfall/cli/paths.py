@@ -3,7 +3,6 @@
 import click
 import uvloop
 
-from ..app import data_set
 from ..config import Settings
 from ..domain import page_moves
 from ..domain.page_moves import Holding
@@ -14,6 +13,7 @@ from ..model import OnProgress
 from ..pages import PageNames
 from ..plurals import number_of
 from ..store.moves import MoveUnderWay
+from ..stores import data_set
 from .commands import Group
 from .console import NothingToDo, printable, progress, settings_of_environment
 from .dataset import CONSOLE, existing_site, with_site

@@ -14,7 +14,14 @@ from ..api import schemas
 from ..api.context import ParseContext
 from ..api.dialects import Dialect, content
 from ..api.endpoint import Row
-from ..api.fast import Answering, CounterChange, CounterRead, FastRequest, answered, client_of
+from ..api.fast import (
+    Answering,
+    CounterChange,
+    CounterRead,
+    FastRequest,
+    answered,
+    counting_client_of,
+)
 from ..api.fields import (
     COUNTER_TYPES,
     Choice,
@@ -205,7 +212,7 @@ async def change(counting: Counting, parsed: Change | Read, caller: Caller) -> o
     """Raises Unauthorized or Forbidden if anybody but an administrator counts views down."""
     if isinstance(parsed, Change) and lowers_views(parsed.changes):
         require_administrator(caller.viewer)
-    return await answered(_asked(counting, parsed), client_of(counting, caller))
+    return await answered(_asked(counting, parsed), counting_client_of(counting, caller))
 
 
 def _asked(counting: Counting, parsed: Change | Read) -> FastRequest:

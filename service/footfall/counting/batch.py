@@ -16,7 +16,7 @@ from ..driver.scripts import Scripts
 from ..statistics.moment import Moment
 from ..statistics.visits import Visits
 from .calls import Began, ChangeCall, DatedCall
-from .clients import NOBODY, Client
+from .clients import NOBODY, CountingClient
 from .packed import PackedChange
 
 # Changes at which a batch is sent however many are in flight: a script call with so many blocks
@@ -26,7 +26,7 @@ MAX_BATCH_CHANGES = 1_000
 # Says when views are counted.
 Clock = Callable[[], Moment]
 # What is asked, and who waits for it.
-Changes = dict[PackedChange, list[tuple[CountsCallback, Client]]]
+Changes = dict[PackedChange, list[tuple[CountsCallback, CountingClient]]]
 
 
 class Dating(NamedTuple):
@@ -37,7 +37,9 @@ class Dating(NamedTuple):
 
 
 class CounterBatcher(Batcher, Protocol):
-    def add(self, change: PackedChange, done: CountsCallback, client: Client = NOBODY) -> None:
+    def add(
+        self, change: PackedChange, done: CountsCallback, client: CountingClient = NOBODY
+    ) -> None:
         """Change counters, as this client wants; `done` gets the new counts."""
         ...
 
@@ -62,7 +64,9 @@ class CounterBatch(Batch):
         self._changes: Changes = {}
         self._number = 0
 
-    def add(self, change: PackedChange, done: CountsCallback, client: Client = NOBODY) -> None:
+    def add(
+        self, change: PackedChange, done: CountsCallback, client: CountingClient = NOBODY
+    ) -> None:
         if self._is_leaving or self._may_join(done):
             self._changes.setdefault(change, []).append((done, client))
             self.waiting += 1
@@ -88,7 +92,9 @@ class CounterBatch(Batch):
 class CounterNodeBatches(NodeBatches[CounterBatch]):
     """A CounterBatcher for a Cluster."""
 
-    def add(self, change: PackedChange, done: CountsCallback, client: Client = NOBODY) -> None:
+    def add(
+        self, change: PackedChange, done: CountsCallback, client: CountingClient = NOBODY
+    ) -> None:
         if len(change.parts) == 1:
             return self._at(change.slot).add(change, done, client)
         joint = Joint(change.size, len(change.parts), done)

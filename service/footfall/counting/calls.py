@@ -10,15 +10,15 @@ from ..driver.script_calls import CountsCallback, ScriptCall, sound
 from ..driver.scripts import Script
 from ..statistics.moment import Moment
 from ..statistics.visits import Visits
-from .clients import NOBODY_SEEN, Bot, Client, Person
+from .clients import NOBODY_SEEN, Bot, CountingClient, Person
 from .packed import PackedChange
 
 log = logging.getLogger(__name__)
 
 # What is asked, and who waits for it.
-Changes = Mapping[PackedChange, Sequence[tuple[CountsCallback, Client]]]
+Changes = Mapping[PackedChange, Sequence[tuple[CountsCallback, CountingClient]]]
 # Is told of a client's change that has begun counters, and of the counts.
-Began = Callable[[Client, PackedChange, Sequence[Any]], None]
+Began = Callable[[CountingClient, PackedChange, Sequence[Any]], None]
 
 
 class ChangeCall(ScriptCall):
@@ -133,7 +133,10 @@ class DatedCall(ChangeCall):
         return self._script.call(number, [first, *keys, *args], more=seen, in_full=in_full)
 
     def _noted(
-        self, change: PackedChange, waiting: Sequence[tuple[CountsCallback, Client]], moment: Moment
+        self,
+        change: PackedChange,
+        waiting: Sequence[tuple[CountsCallback, CountingClient]],
+        moment: Moment,
     ) -> tuple[bytes, int]:
         """What is noted of the views of a change, and how many words of it are visitors."""
         source, bot_of_page = change.origin
@@ -154,7 +157,7 @@ class DatedCall(ChangeCall):
 
 
 def _answer(
-    waiting: Sequence[tuple[CountsCallback, Client]], answer: list[int] | Exception
+    waiting: Sequence[tuple[CountsCallback, CountingClient]], answer: list[int] | Exception
 ) -> None:
     for done, _ in waiting:
         deliver(done, answer)

@@ -18,7 +18,7 @@ NOBODY_SEEN = _NONE + _NONE
 _PERSON_SEEN = _ONE + _NONE
 
 
-class Client:
+class CountingClient:
     """`key` names it for the rate limits, "" if it has none. Of its views nobody is noted: visitors
     are not told apart, or it changes what is no view."""
 
@@ -32,10 +32,10 @@ class Client:
         self.key = key
 
 
-NOBODY = Client()
+NOBODY = CountingClient()
 
 
-class Bot(Client):
+class Bot(CountingClient):
     """`bot` is its class, packed."""
 
     __slots__ = ("bot", "noted")
@@ -48,7 +48,7 @@ class Bot(Client):
         self.noted = _NONE + _ONE + bot
 
 
-class Person(Client):
+class Person(CountingClient):
     """Has a number, which the salt of a day makes; 0 while no day has one."""
 
     __slots__ = ("_agent", "_sender", "day", "noted", "number", "words")
@@ -73,7 +73,7 @@ class Person(Client):
         return True
 
 
-class Clients(dict[tuple[str, bytes, bytes, bytes], Client]):
+class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
     """(peer's address, X-Forwarded-For if it is a proxy's, user agent, purpose) -> the client. The
     purpose is the header Sec-Purpose, or Purpose.
 
@@ -95,13 +95,13 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], Client]):
             self.clear()
             self._day = day
 
-    def __missing__(self, asked: tuple[str, bytes, bytes, bytes]) -> Client:
+    def __missing__(self, asked: tuple[str, bytes, bytes, bytes]) -> CountingClient:
         peer, forwarded, agent, purpose = asked
         address = self._behind(peer, forwarded) if forwarded else peer
         key = self._limits.client_key(address)
-        client: Client
+        client: CountingClient
         if not self.tells_visitors:
-            client = Client(key)
+            client = CountingClient(key)
         elif bot := class_of_view(agent, purpose=purpose):
             client = Bot(key, pack_word(bot))
         else:

@@ -20,7 +20,7 @@ from ..driver.scripts import Scripts
 from ..netaddr import network_key
 from ..plurals import number_of
 from ..store.cooldown import Cooldown, of_a_network
-from .clients import Client
+from .clients import CountingClient
 from .limits import RateLimits
 from .packed import PackedChange
 
@@ -191,7 +191,7 @@ class NewCounters:
         self._cooldown = cooldown
         self.limits: RateLimits | None = None
 
-    def began(self, client: Client, change: PackedChange, counts: Sequence[Any]) -> None:
+    def began(self, client: CountingClient, change: PackedChange, counts: Sequence[Any]) -> None:
         """Note which counters a client's change has begun. It does not wait for Redis."""
         each = zip(change.changes, counts, strict=True)
         # A count of 1 after +1 means a new counter, since a count of 0 is not stored.

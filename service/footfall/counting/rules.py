@@ -14,7 +14,7 @@ from ..driver.background import Background
 from ..driver.script_calls import CountsCallback
 from ..errors import NoRoom, TooMany
 from ..store.cooldown import Cooldown
-from .clients import Client, Clients
+from .clients import Clients, CountingClient
 from .limits import RateLimits
 from .packed import PackedChange
 from .quota import CounterNumbers, CounterQuota
@@ -44,7 +44,7 @@ class Counting:
     background: Background
     unknown_proxies: UnknownProxies = field(default_factory=UnknownProxies)
 
-    def change(self, change: PackedChange, client: Client, done: CountsCallback) -> None:
+    def change(self, change: PackedChange, client: CountingClient, done: CountsCallback) -> None:
         """Apply changes, all or none; `done` gets the new counts, in order.
 
         Or it gets TooMany if the client makes too many changes or too many new counters, NoRoom if
@@ -61,7 +61,7 @@ class Counting:
     def _paid(
         self,
         change: PackedChange,
-        client: Client,
+        client: CountingClient,
         done: CountsCallback,
         waits: list[int] | Exception,
     ) -> None:
@@ -71,7 +71,7 @@ class Counting:
             self.background.start(self._change_known(change, client, done))
 
     async def _change_known(
-        self, change: PackedChange, client: Client, done: CountsCallback
+        self, change: PackedChange, client: CountingClient, done: CountsCallback
     ) -> None:
         """The same where new counters may be refused: Redis is asked first which these are."""
         names = [name for name, _ in change.changes]

@@ -18,7 +18,7 @@ from ..model import Caller, Status
 from ..store.ids import is_id
 from . import bulk, queue
 from .queue import Wanted
-from .shares import client_of
+from .shares import queued_client_of
 from .site import Comments
 
 Deed = Literal["approved", "waiting", "spam", "deleted"]
@@ -154,7 +154,7 @@ async def _start(
 ) -> tuple[str, BulkAction]:
     name, ended = secrets.token_hex(8), asyncio.Event()
     with ExitStack() as stack:
-        stack.enter_context(comments.bulk_shares.room(client_of(caller), 1))
+        stack.enter_context(comments.bulk_shares.room(queued_client_of(caller), 1))
         await _note(comments, name, action)
         kept = stack.pop_all()
     comments.process.background.start(_carry_out(comments, name, action, steps, kept, ended))

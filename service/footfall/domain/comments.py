@@ -35,7 +35,7 @@ from ..store.ids import created_ms, is_id
 from .captcha import Proof
 from .renderer import RenderedText
 from .rules import Rules, require_allowed, verdict
-from .shares import client_of
+from .shares import queued_client_of
 from .site import Comments
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
@@ -114,7 +114,7 @@ async def _publish(
             # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
             made = await comments.process.renderer.make(
-                text, draft.ua or "", comments.pictures, forbidden, client_of(caller)
+                text, draft.ua or "", comments.pictures, forbidden, queued_client_of(caller)
             )
             status = verdict(caller, rules, made, approved=before.approved)
             comment = _written(comments, id, draft, before.root or "", made, caller)

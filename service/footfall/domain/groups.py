@@ -9,7 +9,7 @@ from ..model import Caller, Comment
 from ..store import codec
 from .likeness import Group, Kind, groups_of
 from .queue import Wanted, steps
-from .shares import client_of
+from .shares import queued_client_of
 from .site import Comments
 
 MAX_GROUPED_COMMENTS = 1000
@@ -41,7 +41,7 @@ class QueueGroups:
 
 async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGroups:
     """Of at most MAX_GROUPED_COMMENTS. Raises TooManyAtOnce, Busy."""
-    client = client_of(caller)
+    client = queued_client_of(caller)
     with comments.bulk_shares.room(client, 1):
         held, others, is_cut = await _held(comments, wanted)
         # In the renderer's thread, where the event loop does not wait for it.

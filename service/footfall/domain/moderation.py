@@ -21,7 +21,7 @@ from ..store.moderation import Actor, Moderation, Overtaken
 from ..store.site_index import SiteIndex
 from .comments import cooldown, lookups
 from .rules import Rules, require_allowed, verdict
-from .shares import client_of
+from .shares import queued_client_of
 from .site import Comments
 
 T = TypeVar("T")
@@ -137,7 +137,7 @@ async def _store_words(comments: Comments, found: StoredComment, text: str, call
     """Raises TooManyAtOnce, Duplicate, Unavailable."""
     approved = await _approved(comments.rules, comments.index, caller)
     made = await comments.process.renderer.make(
-        text, "", comments.pictures, comments.rules.forbidden, client_of(caller)
+        text, "", comments.pictures, comments.rules.forbidden, queued_client_of(caller)
     )
     judged = verdict(caller, comments.rules, made, approved=approved)
 
@@ -197,7 +197,9 @@ async def html_of(comments: Comments, comment: Comment, text: str, caller: Calle
     if not text or text == comment.source:
         return comment.html
     return (
-        await comments.process.renderer.make(text, "", comments.pictures, None, client_of(caller))
+        await comments.process.renderer.make(
+            text, "", comments.pictures, None, queued_client_of(caller)
+        )
     ).html
 
 

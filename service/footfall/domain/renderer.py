@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 from ..patterns import Patterns
 from ..render.pictures import Pictures
 from .fair_queue import FairQueue
-from .shares import BACKGROUND, Client, Shares
+from .shares import BACKGROUND, QueuedClient, Shares
 
 # Characters of texts that may wait to be rendered: four of the longest comments of one client, a
 # quarter of a second each, and those of sixteen such clients.
@@ -54,7 +54,12 @@ class Renderer:
         self._loaded_at = -inf
 
     async def make(
-        self, text: str, ua: str, pictures: Pictures, forbidden: Patterns | None, client: Client
+        self,
+        text: str,
+        ua: str,
+        pictures: Pictures,
+        forbidden: Patterns | None,
+        client: QueuedClient,
     ) -> RenderedText:
         """Raises TooManyAtOnce for a client that has too much waiting already, and Busy."""
         is_first = self._loaded_at == -inf
@@ -79,7 +84,7 @@ class Renderer:
         return made
 
     async def run(
-        self, work: Callable[[], T], client: Client, characters: int = PIECE_CHARACTERS
+        self, work: Callable[[], T], client: QueuedClient, characters: int = PIECE_CHARACTERS
     ) -> T:
         """Do something that would hold the event loop up, for as long as so many characters would,
         when it is the client's turn."""

@@ -6,7 +6,7 @@ from ..store.ids import is_id
 from . import bulk
 from .bulk import BulkResult
 from .comments import publish
-from .shares import client_of
+from .shares import queued_client_of
 from .site import Comments
 
 
@@ -31,4 +31,4 @@ async def reply(
 async def preview(comments: Comments, text: str, caller: Caller) -> str:
     """The HTML that a comment of this text will have. Raises TooManyAtOnce, Busy."""
     renderer = comments.process.renderer
-    return (await renderer.make(text, "", comments.pictures, None, client_of(caller))).html
+    return (await renderer.make(text, "", comments.pictures, None, queued_client_of(caller))).html

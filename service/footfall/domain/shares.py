@@ -18,7 +18,7 @@ from ..netaddr import HOMES_IN_A_NETWORK, limit_key, network_key
 RETRY_MS = 1000
 
 
-class Client(NamedTuple):
+class QueuedClient(NamedTuple):
     """Who takes turns, whose shares the work for them is of, and in which network they are."""
 
     turn: str
@@ -27,18 +27,18 @@ class Client(NamedTuple):
 
 
 # Whatever is done behind the requests: imports and mails take turns as one client.
-BACKGROUND = Client("", ())
+BACKGROUND = QueuedClient("", ())
 
 
-def client_of(caller: Caller) -> Client:
+def queued_client_of(caller: Caller) -> QueuedClient:
     """All of an address take turns as one, however many accounts it has; and an account has one
     share, however many addresses it has. Administrators wait for no stranger at their address."""
     account, home = caller.viewer.account, limit_key(caller.address)
     by_account = (f"account {account.id}",) if account else ()
     if caller.viewer.is_administrator:
-        return Client("".join(by_account), by_account)
+        return QueuedClient("".join(by_account), by_account)
     network = network_key(home)
-    return Client(f"address {network or home}", (f"address {home}", *by_account), network)
+    return QueuedClient(f"address {network or home}", (f"address {home}", *by_account), network)
 
 
 class Shares:
@@ -56,7 +56,7 @@ class Shares:
         self._shares = Counter[str]()
 
     @contextmanager
-    def room(self, client: Client, size: int) -> Iterator[None]:
+    def room(self, client: QueuedClient, size: int) -> Iterator[None]:
         """Taken during the block. Raises TooManyAtOnce if the client has no more, else Busy."""
         network = client.network
         if any(self._shares[each] >= self.each for each in client.shares) or (
@@ -71,7 +71,7 @@ class Shares:
         finally:
             self._take(client, -size)
 
-    def _take(self, client: Client, size: int) -> None:
+    def _take(self, client: QueuedClient, size: int) -> None:
         self._taken += size
         for each in (*client.shares, *filter(None, [client.network])):
             self._shares[each] += size

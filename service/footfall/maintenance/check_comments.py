@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ..store.indexes import IndexPlace, deleted_by
 from ..store.mending import Fix
 from .findings import Finding, misplaced, removal_of
-from .moment import IndexedComment, Moment
+from .moment import IndexedComment, PageSnapshot
 
 # Every root that is not deleted is in one of these.
 ROOTS = ("newest", "pinned", "heldroots")
@@ -32,7 +32,7 @@ def entries_of(short: bytes, body: bytes | None) -> Iterator[tuple[str, bytes]]:
         yield from ((index, stored.root) for index in ROOTS)
 
 
-def has_news(known: KnownBodies, moment: Moment) -> bool:
+def has_news(known: KnownBodies, moment: PageSnapshot) -> bool:
     """Was a body changed since it was read? Then its comment has other places."""
     changed = {
         short: each.body
@@ -43,7 +43,7 @@ def has_news(known: KnownBodies, moment: Moment) -> bool:
     return bool(changed)
 
 
-def wrong(moment: Moment, bare: set[bytes]) -> Iterator[Finding]:
+def wrong(moment: PageSnapshot, bare: set[bytes]) -> Iterator[Finding]:
     longest = 0
     for short, stored in moment.comments.items():
         places, parsed = stored.places(short), stored.parsed
@@ -71,7 +71,7 @@ def _too_long(known: bytes, longest: int) -> Iterator[Finding]:
         yield Finding(text, [Fix("longest", ("SET", longest))])
 
 
-def _lost(moment: Moment, places: Iterable[IndexPlace]) -> Iterator[Finding]:
+def _lost(moment: PageSnapshot, places: Iterable[IndexPlace]) -> Iterator[Finding]:
     """A deleted comment that nobody would remove, or that would be removed twice."""
     own, *others = places
     there = [each for each in (own, *others) if moment.score(each)]
@@ -83,7 +83,7 @@ def _lost(moment: Moment, places: Iterable[IndexPlace]) -> Iterator[Finding]:
         yield Finding(f"{own.member} is deleted twice: {each.name} holds it", [removal_of(each)])
 
 
-def rootless_of(moment: Moment) -> Iterator[tuple[bytes, bytes]]:
+def rootless_of(moment: PageSnapshot) -> Iterator[tuple[bytes, bytes]]:
     """Replies that are not deleted, and their roots that nobody sees: these may be deleted."""
     for short, stored in moment.comments.items():
         if not stored.root or stored.is_leaving or stored.status == "deleted":
@@ -92,7 +92,7 @@ def rootless_of(moment: Moment) -> Iterator[tuple[bytes, bytes]]:
             yield short, stored.root
 
 
-def orphaned(moment: Moment, page: str, short: bytes, root: bytes) -> Iterator[Finding]:
+def orphaned(moment: PageSnapshot, page: str, short: bytes, root: bytes) -> Iterator[Finding]:
     reply, above = moment.comments[short], moment.comments[root]
     if reply.body is None or reply.is_leaving or reply.status == "deleted":
         return

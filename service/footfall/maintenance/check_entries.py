@@ -7,12 +7,12 @@ from ..store.status import STORED
 from .dataset import DataSet
 from .entries import MAX_COUNT
 from .findings import Finding, removal
-from .moment import IndexedComment, Moment, moment_of
+from .moment import IndexedComment, PageSnapshot, moment_of
 
 # What Redis says of a member and its value, or score.
 Pair = tuple[bytes, bytes]
 # What is wrong with an entry: a clause behind its name, "" for nothing.
-Rule = Callable[[Moment, bytes, bytes], str]
+Rule = Callable[[PageSnapshot, bytes, bytes], str]
 
 
 def strays(
@@ -38,7 +38,7 @@ def _short_of(name: str, pair: Pair) -> bytes:
     return pair[1] if name == "fingerprints" else pair[0].rpartition(b":")[2]
 
 
-def _findings(moment: Moment, name: str, shorts: Mapping[bytes, bytes]) -> Iterator[Finding]:
+def _findings(moment: PageSnapshot, name: str, shorts: Mapping[bytes, bytes]) -> Iterator[Finding]:
     for member, short in shorts.items():
         value, stored = moment.found[name, member], moment.comments[short]
         # It may have gone since it was met, or lead elsewhere.
@@ -58,26 +58,26 @@ def _fix(name: str, member: bytes) -> Fix:
     return removal(name, member)
 
 
-def _anything(_moment: Moment, _member: bytes, _short: bytes) -> str:
+def _anything(_moment: PageSnapshot, _member: bytes, _short: bytes) -> str:
     return ""
 
 
-def _liked(moment: Moment, member: bytes, _short: bytes) -> str:
+def _liked(moment: PageSnapshot, member: bytes, _short: bytes) -> str:
     value = moment.found["likes", member] or b""
     is_count = value.isdigit() and len(value) <= len(str(MAX_COUNT)) and int(value) <= MAX_COUNT
     return "" if is_count else f" with {value[:32]!r}, not a count"
 
 
-def _held(moment: Moment, member: bytes, _short: bytes) -> str:
+def _held(moment: PageSnapshot, member: bytes, _short: bytes) -> str:
     value = moment.found["held", member] or b""
     return "" if STORED.fullmatch(value) else f" as {value[:32]!r}, which is no status"
 
 
-def _deleted(moment: Moment, _member: bytes, short: bytes) -> str:
+def _deleted(moment: PageSnapshot, _member: bytes, short: bytes) -> str:
     return "" if moment.comments[short].status == "deleted" else ", which is not deleted"
 
 
-def _gone(moment: Moment, member: bytes, short: bytes) -> str:
+def _gone(moment: PageSnapshot, member: bytes, short: bytes) -> str:
     if text := _deleted(moment, member, short):
         return text
     head, stored = member.partition(b":")[0], moment.comments[short]
@@ -89,7 +89,7 @@ def _gone(moment: Moment, member: bytes, short: bytes) -> str:
 def _indexed(name: str) -> Rule:
     """Of an index of comments that are not deleted."""
 
-    def rule(moment: Moment, member: bytes, short: bytes) -> str:
+    def rule(moment: PageSnapshot, member: bytes, short: bytes) -> str:
         stored = moment.comments[short]
         places = stored.places(short)
         if places is None or name == "nested" and _may_be_nested(stored, member, short):

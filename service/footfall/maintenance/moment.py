@@ -66,7 +66,7 @@ class IndexedComment:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class PageSnapshot:
     """`comments` by short id; `found` has the value or score of each entry, None for none."""
 
     version: bytes
@@ -90,7 +90,7 @@ def read_body(stored: bytes | None) -> Body | None:
 
 async def moment_of(
     data: DataSet, page: str, shorts: Sequence[bytes], entries: Iterable[Entry] = ()
-) -> Moment | None:
+) -> PageSnapshot | None:
     """Read these comments and entries; None if the page has changed meanwhile."""
     members = defaultdict[str, list[bytes]](list)
     for name, member in dict.fromkeys(entries):
@@ -123,7 +123,7 @@ async def moment_of(
         for (name, each), reply in zip(members.items(), scores, strict=True)
         for member, value in zip(each, reply, strict=True)
     }
-    return Moment(before or b"", longest, comments, values)
+    return PageSnapshot(before or b"", longest, comments, values)
 
 
 def _about(data: DataSet, page: str, shorts: Sequence[bytes]) -> list[tuple[object, ...]]:

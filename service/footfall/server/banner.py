@@ -3,11 +3,11 @@
 import socket
 
 from .. import __version__
-from ..app import durability_of
 from ..config import Settings
 from ..driver.safety import Safety
 from ..plurals import number_of
 from ..store.size import Size
+from ..stores import durability_of
 from ..telemetry.logs import announce
 from .listener import name_of
 

@@ -15,12 +15,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from mmap import mmap
 
-from ..app import create_delivery, create_site, durability_of, open_process, open_store, redis_of
+from ..app import create_delivery, create_site
 from ..asgi import create_metrics, health_of
 from ..config import Settings
 from ..domain.delivery import delivering
 from ..domain.keeping_up import keep_up
 from ..domain.site import Site
+from ..stores import durability_of, open_process, open_store, redis_of
 from ..telemetry.logs import announce
 from ..telemetry.metrics import Metrics
 from . import workers

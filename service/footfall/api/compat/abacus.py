@@ -21,7 +21,7 @@ from ...http.response import Reply, Response, tagged_by_body
 from ...model import NO_VIEWS, Caller
 from ..context import ParseContext
 from ..endpoint import Row
-from ..fast import CounterChange, CounterRead, FastRequest, answered, client_of
+from ..fast import CounterChange, CounterRead, FastRequest, answered, counting_client_of
 from ..fields import Fields, Found, Given, Text
 from ..prefixes import Prefix
 from ..schemas import AnswerSchema, Schema
@@ -133,7 +133,7 @@ def _fast(ask: Asking, counting: Counting, parsed: Wanted) -> FastRequest | None
 
 async def _of_page(ask: Asking, counting: Counting, parsed: Wanted, caller: Caller) -> object:
     request = ask(counting, parsed)
-    client = client_of(counting, caller) if request.is_change else NOBODY
+    client = counting_client_of(counting, caller) if request.is_change else NOBODY
     return await answered(request, client)
 
 

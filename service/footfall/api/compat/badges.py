@@ -19,7 +19,7 @@ from ...http.response import SHARED, Reply, Response, tagged_by_body
 from ...model import NO_VIEWS, Caller
 from ..context import ParseContext
 from ..endpoint import Row
-from ..fast import CounterChange, CounterRead, FastRequest, answered, client_of
+from ..fast import CounterChange, CounterRead, FastRequest, answered, counting_client_of
 from ..fields import Choice, Field, Fields, Found, Integer, Text
 from ..prefixes import Prefix
 from ..schemas import AnswerSchema
@@ -150,7 +150,7 @@ def show(counting: Counting, parsed: Badge) -> FastRequest:
 async def count_for_github(counting: Counting, parsed: Badge, caller: Caller) -> object:
     """A profile is viewed where GitHub's proxy asks for its badge, which others ask for as well."""
     asked = replace(parsed, is_view=caller.agent.startswith(CAMO))
-    return await answered(count(counting, asked), client_of(counting, caller))
+    return await answered(count(counting, asked), counting_client_of(counting, caller))
 
 
 def _judge_user(value: str, context: ParseContext) -> str:

@@ -28,7 +28,7 @@ from ...model import Caller
 from ..context import ParseContext
 from ..dialects import WALINE, Refusals
 from ..endpoint import Row
-from ..fast import answered, client_of
+from ..fast import answered, counting_client_of
 from ..fields import Fields, Found, Text
 from ..prefixes import Prefix
 from ..schemas import AnswerSchema
@@ -93,7 +93,9 @@ _BUSUANZI_JSON = THREE_JSON[:-1] + b',"version":2.4}'
 async def _call(json: bytes, site: Site, parsed: Called, caller: Caller) -> object:
     # The function may be gone by then.
     script = b"try{%b(%b);}catch(e){}" % (parsed.callback.encode(), json)
-    return await answered(counted(site, parsed.page, script), client_of(site.counting, caller))
+    return await answered(
+        counted(site, parsed.page, script), counting_client_of(site.counting, caller)
+    )
 
 
 def _refused_by_script(error: ServiceError, language: str) -> Response:
@@ -113,7 +115,9 @@ def _view(found: Found, request: RawRequest, context: ParseContext) -> View:
 
 
 async def _count(site: Site, parsed: View, caller: Caller) -> object:
-    return await answered(counted(site, parsed.page, parsed.json), client_of(site.counting, caller))
+    return await answered(
+        counted(site, parsed.page, parsed.json), counting_client_of(site.counting, caller)
+    )
 
 
 async def _read(site: Site, parsed: View, caller: Caller) -> object:

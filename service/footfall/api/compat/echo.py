@@ -9,7 +9,7 @@ from sys import getsizeof
 from ...model import type_of
 
 
-def name_of(page: str) -> str:
+def counter_name(page: str) -> str:
     """The name of its counter."""
     return f"{type_of(page)} {page}"
 

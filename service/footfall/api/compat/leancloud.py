@@ -32,7 +32,7 @@ from ..fields import Choice, Fields, Found, Text
 from ..prefixes import Prefix
 from ..schemas import NUMBER, TEXT, AnswerSchema, Schema
 from ..who import ANYBODY
-from .echo import name_of, size_of
+from .echo import counter_name, size_of
 from .leancloud_fields import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
@@ -93,7 +93,9 @@ def find(counting: Counting, parsed: Find) -> FastRequest:
     answer = partial(_found, rows, parsed.limit, parsed.tells_number, query.is_list)
     if not rows:
         return FastRequest(answer)
-    return CounterRead(counting, [*map(name_of, parsed.pages)], answer, kept_bytes=size_of(*rows))
+    return CounterRead(
+        counting, [*map(counter_name, parsed.pages)], answer, kept_bytes=size_of(*rows)
+    )
 
 
 def _found(

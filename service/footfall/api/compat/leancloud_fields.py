@@ -43,7 +43,7 @@ def id_of(name: str) -> str:
     return urlsafe_b64encode(name.encode()).rstrip(b"=").decode()
 
 
-def name_of(id: str) -> str:
+def page_of_object(id: str) -> str:
     """What `id_of` was called with; "" if that cannot be."""
     if not _ID.fullmatch(id) or len(id) > MAX_OBJECT_ID:
         return ""
@@ -162,7 +162,7 @@ class ObjectId(Field):
 
     def read(self, form: Form, context: ParseContext) -> str:
         value = form.value(self.name)
-        name = name_of(value) if isinstance(value, str) else ""
+        name = page_of_object(value) if isinstance(value, str) else ""
         if not name:
             form.wrong(self.name, f"{self.name} is none of an object here")
         return name

@@ -28,7 +28,7 @@ from ..fields import Choice, Field, Fields, Found, Schema, Shapes, Text
 from ..prefixes import Prefix
 from ..schemas import NUMBER, TEXT, AnswerSchema
 from ..who import ANYBODY
-from .echo import name_of, size_of
+from .echo import counter_name, size_of
 
 ENVELOPE = Envelope(b'{"code":0,"data":', b"}")
 # Fluid sends three.
@@ -102,7 +102,7 @@ def ask(counting: Counting, parsed: Ask) -> FastRequest:
 
 
 def _read(counting: Counting, counter: Counter, answer: Answering, json: bytes) -> FastRequest:
-    return CounterRead(counting, [name_of(counter.page)], answer, kept_bytes=size_of(json))
+    return CounterRead(counting, [counter_name(counter.page)], answer, kept_bytes=size_of(json))
 
 
 def _told(json: bytes, counts: Sequence[int]) -> Reply:

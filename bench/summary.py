@@ -23,15 +23,8 @@ SOURCE = re.compile(
 # The rows of the README, in words for readers who do not know how it was measured.
 HEADLINE = {
     "inc": "counting a view",
-    "inc-browser": "counting a view, with a browser's headers",
-    "inc-proxied": "the same, behind a proxy",
-    "inc-browser-everysec": "counting a view, with a browser's headers, on disk within a second",
-    "inc-proxied-everysec": "the same, behind a proxy",
     "read1": "reading a count",
-    "read1-browser": "reading a count, with a browser's headers",
-    "read1-proxied": "the same, behind a proxy",
     "page": "a page of 50 comments, read again",
-    "mixed": "95 % counts, read and raised, 5 % comments",
 }
 # The peers of a column; of several the fastest counts.
 COLUMNS = {

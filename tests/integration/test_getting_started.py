@@ -1,4 +1,4 @@
-"""docs/getting-started.md does what it says: its commands give the output that stands below them."""
+"""docs/getting-started.md: its commands give the output that stands below them."""
 
 import re
 import shlex

@@ -97,8 +97,12 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
             return None
         type = values.get("type")
         row = next((row for row in rows if row.type == type and type), rows[0])
-        # A POST without a body has its query's fields.
-        fields = parse_json(body) if body else values if method == b"POST" else {}
+        fields = {}
+        if body:
+            fields = parse_json(body)
+        elif method == b"POST":
+            # Without a body it has its query's fields.
+            fields = values
         request = RawRequest(values, dialect, fields, variables=variables)
         parsed = row.parse(request, self._context, self._site.accounts.rules)
         fast = row.fast_request(self._site, parsed)

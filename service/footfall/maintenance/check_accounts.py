@@ -211,7 +211,8 @@ def _state(
 
 
 def _is_wrong(entry: AccountEntry, belongs: bool, is_there: bool) -> bool:
-    return is_there and not belongs or belongs and not is_there and entry.name not in OPTIONAL
+    may_be_missing = belongs and entry.name in OPTIONAL
+    return is_there != belongs and not may_be_missing
 
 
 def _text(raw: bytes) -> str:

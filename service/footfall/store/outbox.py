@@ -202,16 +202,13 @@ class Outbox:
     async def undelivered(self, count: int, ids: Sequence[str] = ()) -> list[Undelivered]:
         """What was given up, newest first: so many, or those with these ids."""
         key = self._names["undelivered"]
-        questions = [("XRANGE", key, id, id) for id in ids]
+        commands: list[tuple[object, ...]] = [("XRANGE", key, id, id) for id in ids]
         if not ids:
-            found = await self._redis.ask(("XREVRANGE", key, "+", "-", "COUNT", count))
-        else:
-            found = await self._redis.ask(*questions)
+            commands = [("XREVRANGE", key, "+", "-", "COUNT", count)]
+        entries = [entry for reply in await self._redis.ask(*commands) for entry in reply]
         return [
-            Undelivered(entry.id, entry.task, words.get(b"error", b"").decode())
-            for raw in found
-            for each in raw
-            for entry, words in [(_parsed([each])[0], _pairs(each[1]))]
+            Undelivered(parsed.id, parsed.task, _pairs(raw[1]).get(b"error", b"").decode())
+            for raw, parsed in zip(entries, _parsed(entries), strict=True)
         ]
 
     async def again(self, each: Undelivered, task: Task) -> bool:

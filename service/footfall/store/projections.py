@@ -157,8 +157,10 @@ def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
         return {}
     was, now = [first.was], [first.now]
     if entry.did in ("moderate", "edit"):
-        was += ["pinned"] * (first.was_pinned and not first.is_pinned)
-        now += ["pinned"] * (first.is_pinned and not first.was_pinned)
+        if first.was_pinned and not first.is_pinned:
+            was.append("pinned")
+        if first.is_pinned and not first.was_pinned:
+            now.append("pinned")
     if entry.lengths:
         was.append(number_of(int(entry.lengths[0]), "character"))
         now.append(number_of(int(entry.lengths[1]), "character"))

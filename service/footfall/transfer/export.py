@@ -150,7 +150,7 @@ async def archive(
     head = {"type": "waline", "version": 1, "time": now_ms, "tables": tables}
     yield orjson.dumps(head)[:-1] + b',"data":{'
     for number, table in enumerate(tables):
-        yield b'%b"%b":[' % (b"," * (number > 0), table.encode())
+        yield b'%b"%b":[' % (b"," if number else b"", table.encode())
         between = b"\n"
         async for row in rows(table):
             yield between + row

@@ -62,8 +62,7 @@ def create_site(
 ) -> Site:
     """`viewer_of` is who else may say whose token it is."""
     accounts = _accounts_of(settings, process, store, viewer_of)
-    pages = PageNames(settings.paths, lambda: store.decodes_paths)
-    counting = _counting_of(settings, process, store, pages)
+    counting = _counting_of(settings, process, store)
     return Site(
         process=process,
         settings=settings,
@@ -72,7 +71,6 @@ def create_site(
         comments=_comments_of(settings, process, store, accounts, counting),
         accounts=accounts,
         notifications=_notifications_of(settings, process.clock, store),
-        pages=pages,
         data=Data(
             store.scale,
             store.waiting,
@@ -149,9 +147,7 @@ def _notifications_of(
     return Notifications(store.outbox, recipients, partial(_try_out, settings))
 
 
-def _counting_of(
-    settings: SiteSettings, process: Process, store: Store, pages: PageNames
-) -> Counting:
+def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Counting:
     limits = RateLimits(settings.counter_rate, settings.new_counter_rate, process.trusted_proxies)
     store.new_counters.limits = limits
     clients = Clients(
@@ -168,7 +164,7 @@ def _counting_of(
         store.cooldown,
         clients,
         settings.known_counter_types,
-        pages.of,
+        PageNames(settings.paths, lambda: store.decodes_paths).of,
         own_hosts(settings),
         process.background,
     )
@@ -278,14 +274,14 @@ def _account_mails_of(settings: SiteSettings, store: Store, metrics: Metrics) ->
 
 
 def _captcha_of(settings: SiteSettings, store: Store) -> Captcha:
-    verifier = None
-    if settings.turnstile_secret:
+    verifier, field = None, settings.captcha_field
+    if field == "turnstile":
         verifier = Verifier(
-            "turnstile", settings.turnstile_secret, settings.turnstile_url, settings.turnstile_key
+            field, settings.turnstile_secret, settings.turnstile_url, settings.turnstile_key
         )
-    elif settings.recaptcha_secret:
+    elif field:
         verifier = Verifier(
-            "recaptchaV3", settings.recaptcha_secret, settings.recaptcha_url, settings.recaptcha_key
+            field, settings.recaptcha_secret, settings.recaptcha_url, settings.recaptcha_key
         )
     return Captcha(verifier, store.accounts, store.cooldown, wants_work=settings.registration_work)
 

@@ -100,8 +100,10 @@ async def test_a_connection_ends_soon_after_its_last_stream_however_long_clients
         async with asyncio.timeout(60):
             await reader.readuntil(b"on")
             protocol.shutdown()
-            # Longer than an idle connection is waited for.
-            await asyncio.sleep(2 * USED_CONNECTION_GRACE_SECONDS)
+            # The event loop runs timers in their order: an idle connection would be closed by then.
+            looked = asyncio.Event()
+            asyncio.get_running_loop().call_later(USED_CONNECTION_GRACE_SECONDS, looked.set)
+            await looked.wait()
             assert not protocol.transport.is_closing()
             end.set()
             await reader.read()

@@ -12,9 +12,10 @@ from bench.report import GOALS, MEASURES, Goal, markdown
 from bench.results import Results, lines
 from bench.run import Plan
 from bench.scenarios import QUICK, SCENARIOS
-from bench.scripts import worse
+from bench.scripts import COUNTED, worse
 from bench.statistics.tables import RATES as STATISTICS_RATES
 from bench.stats import NOISE, Spread, percentile, ratios
+from footfall.driver.scripts import sources
 
 ROOT = Path(__file__).parents[2]
 
@@ -195,9 +196,12 @@ def test_what_is_counted_may_not_grow_and_times_may() -> None:
     assert len(worse({"rendering links": {"bytes_a_byte": 3.01}}, stored)) == 1
 
 
-def test_every_construct_has_stored_figures() -> None:
+def test_every_script_and_every_construct_has_counted_figures() -> None:
+    """One without any could grow unseen."""
     stored = json.loads((ROOT / "bench/results/scripts.json").read_text())
-    assert {f"rendering {name}" for name in CONSTRUCTS} <= stored.keys()
+    counted = {name for name, figures in stored.items() if COUNTED.keys() & figures}
+    assert {f"rendering {name}" for name in CONSTRUCTS} <= counted
+    assert sources().keys() <= {name.partition(",")[0] for name in counted}
 
 
 def test_the_documents_figures_are_those_that_were_measured() -> None:

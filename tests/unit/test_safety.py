@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from footfall.driver.data_set_id import DataSetIds
-from footfall.driver.facts import find
+from footfall.driver.facts import facts_of, find
 from footfall.driver.replies import error_reply
 from footfall.driver.safety import Safety
 from footfall.driver.stats import CommandStats
@@ -104,6 +104,14 @@ def test_an_old_server_that_always_flushes_needs_no_wait() -> None:
 def test_a_flush_that_was_fast_enough_or_long_ago_is_no_problem(met: dict[str, str]) -> None:
     flush = {"flush_at": str(NOW), "flush_ms": "9000", **met}
     assert list(find({**SOUND, **flush}, FSYNC, NOW, 1.5)) == []
+
+
+@pytest.mark.parametrize(
+    "latency", [None, [], error_reply("ERR unknown command"), [[b"command", 1, 2, 3]]]
+)
+def test_a_server_that_tells_of_no_slow_file_is_taken_as_it_is(latency: object) -> None:
+    facts = facts_of(b"role:master\r\n", [b"1700000000", b"0"], [], latency)
+    assert facts == {"role": "master", "time": "1700000000"}
 
 
 def test_a_server_that_does_not_say_is_not_trusted() -> None:

@@ -24,7 +24,7 @@ class ParseContext:
     def of(cls, site: Site) -> "ParseContext":
         return cls(
             site.settings,
-            site.pages.of,
+            site.counting.page_of,
             site.process.clock,
             site.accounts.providers,
             site.statistics.reports,

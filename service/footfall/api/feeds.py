@@ -98,7 +98,7 @@ class Feeds:
         query = parse_query(scope["query_string"][:MAX_URL])
         try:
             base = (self._policy.server_url or server_address(scope, self._policy)).rstrip("/")
-            wanted = parse(query, f"{base}/api/comment/rss", self._site.pages.of)
+            wanted = parse(query, f"{base}/api/comment/rss", self._site.counting.page_of)
             address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
             finished = await self._finished(wanted, queued_client_of(Caller(address=address)))
             reply = finished.body, finished.tag

@@ -77,7 +77,7 @@ class Live:
                 return await _begin(send, b"", is_over=True)
             address = address_of(scope.get("client"), headers, policy.trusted_proxies)
             with self._shares.room(queued_client_of(Caller(address=address)), 1):
-                await self._stream(self._site.pages.of(asked), receive, send)
+                await self._stream(self._site.counting.page_of(asked), receive, send)
         except ServiceError as error:
             language = str(query.get("lang", "")).lower()
             await send_answer(send, failure(scope, error, language, f"GET {PATH}"))

@@ -68,7 +68,7 @@ async def _rerender(
             site.comments,
             data_set(store),
             store.bodies,
-            [*map(site.pages.of, paths)],
+            [*map(site.counting.page_of, paths)],
             what,
             on_progress=on_progress,
             complain=complain,

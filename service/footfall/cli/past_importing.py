@@ -106,7 +106,7 @@ async def _import(
         statistics, months = site.statistics.reports, settings.statistics_months
         period = _period(statistics.today(), months)
         past = _past_views(store, period, months)
-        wanted = replace(wanted, page_of=site.pages.of)
+        wanted = replace(wanted, page_of=site.counting.page_of)
         await run(past, statistics.calendar, period, logs, wanted, report, on_progress)
 
 

@@ -41,7 +41,7 @@ def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None
     async def read(site: Site) -> Report:
         found = site.statistics.reports
         last = found.today()
-        page = path and site.pages.of(path)
+        page = path and site.counting.page_of(path)
         return await found.report(page, found.days_before(last, number - 1), last)
 
     settings = settings_of_environment()
@@ -70,7 +70,7 @@ def _erase(path: str | None, settings: Settings) -> None:
         raise click.UsageError("--erase needs the PATH of a page")
 
     async def forget(site: Site) -> int:
-        page = site.pages.of(path)
+        page = site.counting.page_of(path)
         if not await site.statistics.reports.erase(page):
             raise NothingToDo(f"nothing is known of when {printable(page)} was viewed")
         (count,) = await site.counting.counters.read([f"time {page}"])

@@ -14,7 +14,6 @@ from ..config import SiteSettings
 from ..counting.rules import Counting
 from ..model import Viewer
 from ..outside.providers import Providers
-from ..pages import PageNames
 from ..render.pictures import Pictures
 from ..render.view import DisplayOptions
 from ..statistics.reports import Reports
@@ -140,8 +139,6 @@ class Site:
     comments: Comments
     accounts: Accounts
     notifications: Notifications
-    # The path by which a page is counted, of the one that a client sent.
-    pages: PageNames
     data: Data
 
     @property

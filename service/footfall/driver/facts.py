@@ -51,7 +51,7 @@ def facts_of(info: Any, time: Any, config: Any, latency: Any) -> Facts | None:
         words = [word.decode() for word in config]
         facts |= zip(words[::2], words[1::2], strict=True)
     # A server whose latency-monitor-threshold is 0 tells of none, and few users may ask.
-    if not isinstance(latency, ErrorReply):
+    if latency and not isinstance(latency, ErrorReply):
         file = [(at, ms) for name, at, ms, *_ in latency if name.startswith(b"aof-")]
         if file:
             at, ms = max(file)

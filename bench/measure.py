@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from footfall.loadtest.load import Verdict
+from footfall.loadtest.ledger import Verdict
 
 from .machine import Cores, Watch
 from .peer import Peer

@@ -15,10 +15,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import cycle
 from math import inf
 from pathlib import Path
 
-from footfall.loadtest.load import Generator, Verdict
+from footfall.loadtest.exchange import MARK, Address, numbered
+from footfall.loadtest.ledger import Ledger, Verdict
+from footfall.loadtest.load import Load, Row
+from footfall.loadtest.workload import Request
 
 from . import machine, plots, report, wrk
 from .growth import Growth
@@ -258,14 +262,13 @@ class Bench:
             before = settled(count)
             wait_for_calm(self._environment.cores)
             watch = Watch(self._environment.cores)
-            generator = Generator(peer.url, templates, connections=64, first=next_number())
-            outcome = generator.open(rate, self._plan.seconds * 2)
+            outcome = at_rate(peer.url, templates, rate, self._plan.seconds * 2)
             foreign = watch.foreign()
             if not is_noisy(foreign, self._plan.noise):
                 break
         verdict = ""
         if scenario.counted == "views":
-            unknown = outcome.in_flight + outcome.refused
+            unknown = outcome.sent - outcome.accepted
             verdict = str(Verdict(outcome.accepted, settled(count) - before, unknown))
         latency = outcome.latency
         row = {
@@ -306,6 +309,17 @@ class Bench:
                 growth.of_comments(self._plan.comments)
             self.results.growth = growth.rows
             self.results.memory |= growth.memory
+
+
+def at_rate(url: str, templates: Sequence[bytes], rate: float, seconds: float) -> Row:
+    """Send these in turn, so many per second, over 64 connections."""
+    requests = (
+        Request(numbered(template, n) if MARK in template else template)
+        for n, template in enumerate(cycle(templates), next_number())
+    )
+    row = Row("", rate)
+    load = Load(row, requests, Address.parse(url), Ledger(()), connections=64, retry_for=seconds)
+    return load.run(seconds)
 
 
 def describe(run: Run, round: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from footfall.loadtest.histogram import rank
+from footfall.loadtest.load import rank
 
 # A run in which other processes used more than this share of our cores is worthless.
 NOISE = 0.12

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from footfall.loadtest.exchange import ANSWER_SECONDS
+from footfall.loadtest.exchange import RESPONSE_SECONDS
 
 from ..support.servers import wait_until
 
@@ -87,7 +87,7 @@ class Moderators:
 
     def _client(self) -> httpx.Client:
         headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=ANSWER_SECONDS)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=RESPONSE_SECONDS)
 
     def _moderate(self, random: Random, is_over: threading.Event) -> None:
         acts = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from footfall.loadtest.verify import Plan, VerifyReport
+from footfall.loadtest.measurement import Plan, Report
 
 from ..support.checking import Checking, checking
 from .faults import Fault
@@ -42,7 +42,7 @@ class Force:
 @dataclass
 class Outcome:
     fault: Fault
-    report: VerifyReport
+    report: Report
     writer: Writer
     # From the end of the fault to the next increment that is accepted, for each round.
     recoveries: list[float] = field(default_factory=list)
@@ -93,9 +93,9 @@ def _round(
 
 def _problems(outcome: Outcome) -> Iterator[str]:
     report, writer = outcome.report, outcome.writer
-    if not report.is_sound or report.ended:
+    if not report.ledger.is_exact or report.gave_up:
         yield "\n".join(report.lines())
-    if hung := report.ledger.hung + writer.hung:
+    if hung := report.hung + writer.hung:
         yield f"{hung} requests had no answer in time"
     if (worst := max(outcome.recoveries)) > outcome.fault.seconds:
         yield f"recovered after {worst:.1f} seconds, not {outcome.fault.seconds:g}"

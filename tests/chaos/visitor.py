@@ -14,7 +14,7 @@ from itertools import cycle
 import httpx
 
 from bench.stats import percentile
-from footfall.loadtest.exchange import ANSWER_SECONDS
+from footfall.loadtest.exchange import RESPONSE_SECONDS
 
 PAUSE_SECONDS = 0.002
 
@@ -37,7 +37,7 @@ def visiting(url: str, paths: Sequence[str]) -> Iterator[Visit]:
     visit, is_over = Visit(), threading.Event()
 
     def ask() -> None:
-        with httpx.Client(base_url=url, timeout=ANSWER_SECONDS) as client:
+        with httpx.Client(base_url=url, timeout=RESPONSE_SECONDS) as client:
             for path in cycle(paths):
                 for request in (
                     client.build_request("GET", "/article", params={"path": path}),

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from footfall.loadtest.exchange import ANSWER_SECONDS
+from footfall.loadtest.exchange import RESPONSE_SECONDS
 
 from ..support.servers import wait_until
 
@@ -44,7 +44,7 @@ class Writer:
     def _write(self) -> None:
         # A new connection for each comment, so that behind a load balancer every service gets some.
         fresh = httpx.Limits(max_keepalive_connections=0)
-        with httpx.Client(timeout=ANSWER_SECONDS, limits=fresh) as client:
+        with httpx.Client(timeout=RESPONSE_SECONDS, limits=fresh) as client:
             for number in count():
                 if self._is_over.wait(PAUSE_SECONDS):
                     return
@@ -74,7 +74,7 @@ class Writer:
         yield from self.refusals
         found: dict[str, str] = {}
         times = 0
-        with httpx.Client(base_url=self._url, timeout=ANSWER_SECONDS) as client:
+        with httpx.Client(base_url=self._url, timeout=RESPONSE_SECONDS) as client:
             for page in PAGES:
                 comments = _all_of(client, page)
                 times += len(comments)

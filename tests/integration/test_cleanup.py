@@ -49,7 +49,7 @@ def test_only_its_own_counters_are_taken_away(served: Serving, words: tuple[str,
     httpx.post(f"{served.url}/article", json={"path": "/footfall-bench/"}).raise_for_status()
     code, output = served.ask(*words, served.url)
     assert code == 0, output
-    assert re.search(r"^Taken away: \d+ counters, /footfall-bench/[0-9a-f]{16}/\*$", output, re.M)
+    assert re.search(r"^Removed: \d+ counters, /footfall-bench/[0-9a-f]{16}/\*$", output, re.M)
     assert counters(served) == [
         f"{1:>12,}  time        /footfall-bench/",
         "1 of 1 counter, about 33 bytes",
@@ -94,7 +94,7 @@ def test_counters_that_may_stay_are_removed_by_the_command_that_is_named(
     code, output = served.ask(*words, served.url, "--leave-behind")
     assert code == 0, output
     assert counters(served) != ["there are no counters"]
-    found = re.search(r"^Left behind: .*; take them away by: (footfall .*)$", output, re.M)
+    found = re.search(r"^Left behind: .*; remove them with: (footfall .*)$", output, re.M)
     assert found
     assert served.ask(*shlex.split(found[1])[1:])[0] == 0
     assert counters(served) == ["there are no counters"]
@@ -108,7 +108,7 @@ def test_a_signal_ends_it_and_takes_the_counters_away(
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
-    assert "Taken away: " in output
+    assert "Removed: " in output
     assert "Increments: exact (accepted " in output
     assert counters(served) == ["there are no counters"]
 
@@ -175,7 +175,7 @@ def test_a_limit_of_the_service_is_told_in_its_words(
             spend_tokens(served)
         code, output = served.ask("bench", "--seconds", seconds, "--connections", "8", served.url)
         assert code == 1
-        assert re.search(rf": \d+ refused with {re.escape(words)}", output), output
+        assert re.search(rf": \d+ x {re.escape(words)}", output), output
         assert "Increments: exact" in output
-        assert "Taken away: " in output
+        assert "Removed: " in output
         assert counters(served) == ["there are no counters"]

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from footfall.loadtest import verify as checker
-from footfall.loadtest.verify import Plan, prepare
+from footfall.loadtest import exchange
+from footfall.loadtest.measurement import Measurement, Plan
 from tests.support.checking import checking
 from tests.support.fake_waline import Start
 from tests.support.servers import free_port, wait_until
@@ -48,7 +48,7 @@ def test_a_real_service_is_exact_and_says_so_to_people_and_programs(directory: P
     assert (code, lines[0]) == (0, f"{served.url}: Footfall, Waline API 1.39.3"), output
     assert lines[-1] == f"Increments: {increments['verdict']}"
     assert lines[-1].startswith("Increments: exact (accepted ")
-    assert "Answers: no count twice, none below what was known" in lines
+    assert "Responses: no count twice, none below what was known" in lines
     assert increments["sent"] == increments["accepted"] == increments["counted"] > 0
     assert (increments["unknown"], figures["wrong"], figures["hung"]) == (0, 0, 0)
     assert (figures["exit"], figures["reads"] > 0) == (0, True)
@@ -67,14 +67,14 @@ def test_it_goes_on_while_the_service_is_killed_and_started_again(
         served.start()
         running.wait_for_more()
         report = running.stop()
-    assert (report.is_sound, report.ledger.hung) == (True, 0), report.lines()
-    assert report.ledger.longest_outage > 0.05
+    assert (report.ledger.is_exact, report.hung) == (True, 0), [*report.lines()]
+    assert report.longest_outage > 0.05
 
 
 @pytest.mark.parametrize(
     ("manners", "words"),
     [
-        ({"loses": 20}, r"Answers: \d+ WRONG\n  /footfall-bench/\S+ (was|got) "),
+        ({"loses": 20}, r"Responses: \d+ WRONG\n  /footfall-bench/\S+ (was|got) "),
         ({"doubles": 20}, r"Increments: COUNTED TWICE \d+ \(accepted"),
     ],
     ids=str,
@@ -88,18 +88,18 @@ def test_a_server_that_miscounts_one_view_in_twenty_is_found_out(
 
 @pytest.mark.rare
 def test_a_request_without_an_answer_is_hung(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker, "ANSWER_SECONDS", 0.2)
-    report = prepare(start(keeps_silent=20).url, Plan(1, 4), namespace=NAMESPACE).run()
-    assert report.is_sound
-    assert report.ledger.hung > 0
-    assert report.ledger.hung == report.ledger.total.unknown
+    monkeypatch.setattr(exchange, "RESPONSE_SECONDS", 0.2)
+    report = Measurement(start(keeps_silent=20).url, Plan(1, 4), NAMESPACE).run()
+    assert report.ledger.is_exact
+    assert report.hung > 0
+    assert report.hung == report.ledger.total.unknown
 
 
 @pytest.mark.rare
 def test_a_server_that_stays_away_is_given_up(start: Start, verify: Verify) -> None:
     code, output = verify(start(ends=5).url, "--seconds", "600", "--retry-for", "0.3")
     assert code == 1
-    assert "Given up: nobody was answered for 0.3 seconds" in output
+    assert "Given up: no request was answered for 0.3 seconds" in output
     assert "x cannot connect: Connection refused" in output
     assert "but the counts cannot be read: Connection refused" in output
 
@@ -113,5 +113,5 @@ def test_ctrl_c_ends_it_with_what_was_measured_so_far(start: Start, directory: P
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
-    assert "Stopped early; this is what was seen so far." in output
+    assert "Stopped early; this is what was measured so far." in output
     assert "Increments: exact (accepted " in output

@@ -5,8 +5,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from footfall.loadtest.ledger import Ledger
-from footfall.loadtest.target import Target
-from footfall.loadtest.verify import Checker, Plan, VerifyReport
+from footfall.loadtest.measurement import Measurement, Plan, Report
 
 from .servers import wait_until
 
@@ -17,8 +16,7 @@ class Checking:
     """`paths` are those to count, whose counters stay; without them, some below NAMESPACE."""
 
     def __init__(self, url: str, plan: Plan, paths: Sequence[str] = ()) -> None:
-        target = Target.find(url, NAMESPACE)
-        self._checker = Checker(target, NAMESPACE, plan, paths)
+        self._checker = Measurement(url, plan, NAMESPACE, paths)
         self._thread = threading.Thread(target=self._checker.run, daemon=True)
         self._thread.start()
 
@@ -35,7 +33,7 @@ class Checking:
         wanted = self.accepted + number
         wait_until(lambda: self.accepted >= wanted, f"{number} more increments to be accepted")
 
-    def stop(self) -> VerifyReport:
+    def stop(self) -> Report:
         self._checker.stop()
         self._thread.join()
         return self._checker.report

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from footfall.loadtest.ledger import Ledger
+from footfall.loadtest.load import Outages
 
 
 @pytest.fixture
@@ -59,7 +60,8 @@ def test_a_count_that_a_read_saw_may_be_taken_back_until_it_was_accepted(ledger:
     ledger.read("/a", 1, ledger.sends("/a", is_increment=False))
     raise_to(ledger, 2)
     ledger.read_back([2, 0])
-    assert (floor, ledger.wrong, ledger.verdicts()["/a"].is_exact) == (1, 0, True)
+    ledger.close()
+    assert (floor, ledger.wrong, ledger.verdicts["/a"].is_exact) == (1, 0, True)
 
 
 def test_a_gap_below_what_was_known_is_wrong_too(ledger: Ledger) -> None:
@@ -78,7 +80,7 @@ def test_a_surplus_on_another_path_does_not_hide_a_loss(ledger: Ledger) -> None:
     raise_to(ledger, 1, 2, path="/b")
     ledger.read_back([1, 3])
     assert ledger.total.is_exact
-    assert [str(each) for each in ledger.verdicts().values()] == [
+    assert [str(each) for each in ledger.verdicts.values()] == [
         "LOST 1 (accepted 2, counted 1)",
         "COUNTED TWICE 1 (accepted 2, counted 3)",
     ]
@@ -90,24 +92,22 @@ def test_only_the_first_wrong_answers_are_told_in_full(ledger: Ledger) -> None:
     assert (ledger.wrong, len(ledger.wrongs)) == (1000, 10)
 
 
-def test_an_outage_lasts_from_the_first_waiting_request_to_the_next_good_answer(
-    ledger: Ledger,
-) -> None:
-    ledger.began(0)
-    ledger.ended(1, is_good=True)
+def test_an_outage_lasts_from_the_first_waiting_request_to_the_next_good_response() -> None:
+    outages = Outages()
+    outages.began(0)
+    outages.ended(1, is_good=True)
     # A time in which nobody asks is no outage.
-    ledger.began(10)
-    ledger.ended(10.5, is_good=False)
-    assert ledger.quiet(11) == 1
-    ledger.began(12)
-    ledger.ended(13, is_good=True)
-    assert (ledger.longest_outage, ledger.quiet(20)) == (3, 0)
+    outages.began(10)
+    outages.ended(10.5, is_good=False)
+    assert outages.quiet(11) == 1
+    outages.began(12)
+    outages.ended(13, is_good=True)
+    assert (outages.longest, outages.quiet(20)) == (3, 0)
 
 
-def test_a_request_that_still_waits_keeps_its_outage_when_another_is_answered(
-    ledger: Ledger,
-) -> None:
-    ledger.began(0)
-    ledger.began(0)
-    ledger.ended(1, is_good=True)
-    assert ledger.quiet(5) == 4
+def test_a_request_that_still_waits_keeps_its_outage_when_another_is_answered() -> None:
+    outages = Outages()
+    outages.began(0)
+    outages.began(0)
+    outages.ended(1, is_good=True)
+    assert outages.quiet(5) == 4

@@ -1,39 +1,56 @@
-"""The parts of the load generator: how it reads answers, and what it reports."""
+"""The parts of the load generator: how it reads responses, and what it reports."""
 
-import socket
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 
 from footfall.driver.keys import MAX_PACKED_BYTES
 from footfall.loadtest import exchange
-from footfall.loadtest.exchange import MARK, Address, Answer, Connection, numbered, request
-from footfall.loadtest.histogram import Histogram, rank
-from footfall.loadtest.load import Outcome, Verdict
-from footfall.loadtest.report import BenchReport, BenchRow, Ending
+from footfall.loadtest.exchange import MARK, Address, Connection, Response, numbered, request
+from footfall.loadtest.ledger import Ledger, Verdict
+from footfall.loadtest.load import Histogram, Row, rank
+from footfall.loadtest.measurement import BENCH_PATHS, BenchPlan, Cleanup, Report
 from footfall.loadtest.target import ID_BYTES, NAMESPACE, Target, counts_in
-from footfall.loadtest.workload import PATHS, zipf
+from footfall.loadtest.workload import zipf
 
 HERE = Address("http", "127.0.0.1", 1)
 
 
-@pytest.fixture
-def pair() -> Iterator[tuple[Connection, socket.socket]]:
-    """Make a connection that waits for its answer, and the server's end of it."""
-    connection = Connection(HERE)
-    connection.socket, server = socket.socketpair()
-    connection.socket.setblocking(False)
-    connection.send(b"GET / HTTP/1.1\r\n\r\n")
-    # A server that closes with unread bytes would reset the connection.
-    server.recv(1024)
-    yield connection, server
-    connection.close()
-    server.close()
+def responses_of(send: Callable[[asyncio.StreamWriter], Any], n: int = 1) -> list[Response]:
+    """What a connection gets for n requests from a server that sends this for each."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(n):
+            await reader.readuntil(b"\r\n\r\n")
+            await send(writer)
+        writer.close()
+
+    async def exchanged() -> list[Response]:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            connection = Connection(Address("http", *server.sockets[0].getsockname()))
+            message = b"GET / HTTP/1.1\r\n\r\n"
+            return [await connection.ask(message) for _ in range(n)]
+
+    return asyncio.run(exchanged())
 
 
-def answer(body: bytes = b"", status: int = 200) -> Answer:
-    return Answer(status, b"HTTP/1.1 200 OK\r\n", body, False)
+def sending(*pieces: bytes) -> Callable[[asyncio.StreamWriter], Any]:
+    async def send(writer: asyncio.StreamWriter) -> None:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            # So that the other end of the connection, in the same loop, gets them one by one.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    return send
+
+
+def answer(body: bytes = b"", status: int = 200) -> Response:
+    return Response(status, [], body)
 
 
 @pytest.mark.parametrize(
@@ -90,53 +107,38 @@ CHUNKED = (
 )
 
 
-@pytest.mark.parametrize("sent", [LENGTH, CHUNKED])
-def test_an_answer_is_whole_wherever_it_was_divided(
-    pair: tuple[Connection, socket.socket], sent: bytes
-) -> None:
-    connection, server = pair
-    for at in range(1, len(sent)):
-        connection.is_busy = True
-        server.send(sent[:at])
-        assert connection.receive() is None
-        server.send(sent[at:])
-        received = connection.receive()
-        assert received
-        assert (received.status, received.body, received.is_last) == (200, b"hello", False)
-
-
-def test_an_answer_that_breaks_off_is_an_error(pair: tuple[Connection, socket.socket]) -> None:
-    connection, server = pair
-    server.send(LENGTH[:-1])
-    server.close()
-    with pytest.raises(ConnectionResetError, match="before the answer"):
-        connection.receive()
+UNTIL_CLOSED = b"HTTP/1.0 200 OK\r\n\r\nhello"
 
 
 @pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        (b"SSH-2.0-OpenSSH\r\n\r\n", "does not speak HTTP"),
-        (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 20_000, "headers without end"),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n", "more than 1 MiB"),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + bytes(1 << 20), "more than 1 MiB"),
-    ],
+    "sent", [LENGTH, CHUNKED, UNTIL_CLOSED, b"HTTP/1.1 103 A\r\n\r\n" + LENGTH]
 )
-def test_answers_have_bounds(
-    pair: tuple[Connection, socket.socket], monkeypatch: pytest.MonkeyPatch, sent: bytes, words: str
+def test_a_response_is_whole_wherever_it_was_divided(sent: bytes) -> None:
+    for at in range(1, len(sent)):
+        (received,) = responses_of(sending(sent[:at], sent[at:]))
+        assert (received.status, received.body) == (200, b"hello")
+
+
+def test_a_connection_is_used_again() -> None:
+    assert [each.body for each in responses_of(sending(CHUNKED), 2)] == [b"hello", b"hello"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        (LENGTH[:-1], "closed before the response"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "does not speak HTTP"),
+        (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 20_000, "more than 0 MiB"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + bytes(1 << 17), "more than 0 MiB"),
+    ],
+    ids=["incomplete", "other protocol", "headers", "body"],
+)
+def test_a_bad_response_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, sent: bytes, text: str
 ) -> None:
-    monkeypatch.setattr(exchange, "MAX_ANSWER_BYTES", 1 << 20)
-    connection, server = pair
-    server.setblocking(False)
-
-    def receive_all(rest: bytes) -> None:
-        while True:
-            if rest:
-                rest = rest[server.send(rest) :]
-            assert connection.receive() is None
-
-    with pytest.raises(exchange.BadAnswer, match=words):
-        receive_all(sent)
+    monkeypatch.setattr(exchange, "MAX_RESPONSE_BYTES", 1 << 16)
+    with pytest.raises(OSError, match=text):
+        responses_of(sending(sent))
 
 
 @pytest.mark.parametrize(
@@ -200,48 +202,52 @@ def test_a_verdict_allows_for_increments_in_flight(counted: int, is_exact: bool,
     assert (verdict.is_exact, word in str(verdict)) == (is_exact, True)
 
 
-def report_of(*outcomes: Outcome) -> BenchReport:
+def report_of(row: Row, accepted: int = 1) -> Report:
     target = Target(HERE, "/api", "1.39.3", "1.0")
-    rows = [BenchRow("a row", outcome) for outcome in outcomes]
-    return BenchReport(target, "/x/", ["/x/0000"], 64, rows, Verdict(1, 1))
+    ledger = Ledger(["/x/0000"])
+    ledger.sends("/x/0000", is_increment=True)
+    if accepted:
+        ledger.raised("/x/0000", 1, 0)
+    ledger.read_back([accepted])
+    return Report(target, "/x/", BenchPlan(1, 64), ledger, [row])
 
 
 @pytest.mark.parametrize(("busy", "is_marked"), [(0.9, False), (0.91, True)])
 def test_a_row_that_shows_the_generators_limit_is_marked(busy: float, is_marked: bool) -> None:
-    lines = list(report_of(Outcome(busy=busy)).lines())
+    lines = list(report_of(Row("a row", busy=busy)).lines())
     assert lines[1].endswith("generator-bound") == is_marked
     assert any("shows that limit" in line for line in lines) == is_marked
 
 
 def test_a_request_that_was_due_and_could_not_be_sent_is_an_error() -> None:
-    report = report_of(Outcome(planned=100, sent=90, accepted=90))
+    report = report_of(Row("a row", planned=100, sent=90, accepted=90))
     assert report.code == 1
     assert "a row: 10 not sent in time, which is more than the server carries" in report.lines()
 
 
 @pytest.mark.parametrize(
-    ("changed", "is_interrupted", "code"), [(1, False, 0), (0, False, 1), (1, True, 130)]
+    ("accepted", "is_interrupted", "code"), [(1, False, 0), (0, False, 1), (1, True, 130)]
 )
 def test_a_measurement_succeeds_if_it_counted_something_and_was_not_interrupted(
-    changed: int, is_interrupted: bool, code: int
+    accepted: int, is_interrupted: bool, code: int
 ) -> None:
-    report = report_of(Outcome(planned=1, sent=1, accepted=1, changed=changed))
+    report = report_of(Row("a row", planned=1, sent=1, accepted=1), accepted)
     report.is_interrupted = is_interrupted
     assert report.code == code
 
 
 @pytest.mark.parametrize(("is_as_asked", "code"), [(True, 0), (False, 1)])
-def test_a_measurement_fails_if_its_counters_could_not_be_taken_away(
+def test_a_measurement_fails_if_its_counters_could_not_be_removed(
     is_as_asked: bool, code: int
 ) -> None:
-    report = report_of(Outcome(planned=1, sent=1, accepted=1, changed=1))
-    report.ending = Ending("Left behind: a counter", is_as_asked)
+    report = report_of(Row("a row", planned=1, sent=1, accepted=1))
+    report.cleanup = Cleanup("Left behind: a counter", is_as_asked)
     assert (report.code, report.as_json()["counters"]) == (code, "Left behind: a counter")
     assert "Left behind: a counter" in report.lines()
 
 
 def test_names_of_counters_are_short_enough_for_packed_hashes() -> None:
-    name = f"time {NAMESPACE % ('0' * 2 * ID_BYTES)}{PATHS:04d}"
+    name = f"time {NAMESPACE % ('0' * 2 * ID_BYTES)}{BENCH_PATHS:04d}"
     assert len(name) <= MAX_PACKED_BYTES
 
 

@@ -1,8 +1,8 @@
-"""The counters of `footfall bench` and `verify` are taken away again, through the service's Redis.
+"""Removes the counters of `footfall bench` and `verify` through the service's Redis.
 
-The API takes no counter away. Before anything is counted, Redis has to be the one in which the
-server counts: a counter is set there, and the server must read the same number. So nothing is left
-in a server of somebody else.
+The API removes no counter. Before anything is counted, Redis has to be the one in which the server
+counts: a counter is set there, and the server must read the same number. So nothing is left in
+somebody else's server.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Coroutine, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import click
 import uvloop
@@ -20,7 +20,7 @@ from ..driver.private_server import CannotStart
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..loadtest.interrupt import interruptible, until_interrupted
-from ..loadtest.report import Ending
+from ..loadtest.measurement import Cleanup, Report
 from ..loadtest.target import CannotMeasure, Target
 from ..maintenance.prune import remove_named
 from ..plurals import number_of
@@ -39,29 +39,15 @@ RETRY_PAUSE_SECONDS = 0.5
 LATE_SECONDS = 2.0
 
 _HELP = (
-    "The counters are taken away again through the Redis of the service: give its REDIS_URL or "
+    "The counters are removed again through the Redis of the service: give its REDIS_URL or "
     "DATA_DIR, and its KEY_PREFIX, in the environment, in .env or by --data. With --leave-behind "
-    "nothing is taken away, and no Redis is needed"
+    "nothing is removed, and no Redis is needed"
 )
 
 
-class LoadTestRun(Protocol):
-    """What a measurement has to say about itself."""
-
-    target: Target
-    namespace: str
-    ending: Ending | None
-
-    @property
-    def paths(self) -> Sequence[str]: ...
-
-    @property
-    def is_unsure(self) -> bool: ...
-
-
 @contextlib.contextmanager
-def counters_taken_away(report: LoadTestRun, *, leave_behind: bool) -> Iterator[None]:
-    """Around what counts: make sure before it that the counters can be taken away, and do so after
+def counters_removed(report: Report, *, leave_behind: bool) -> Iterator[None]:
+    """Around the measurement: make sure before it that the counters can be removed, and do so after
     it, also after an interruption. The report gets what became of them.
 
     Raises ClickException, before anything is counted. With `leave_behind` the counters stay.
@@ -72,9 +58,9 @@ def counters_taken_away(report: LoadTestRun, *, leave_behind: bool) -> Iterator[
             yield
         except BaseException:
             # The report is not printed any more.
-            aside(_ending(report, settings).line)
+            aside(_cleanup(report, settings).line)
             raise
-        report.ending = _ending(report, settings)
+        report.cleanup = _cleanup(report, settings)
 
 
 def _settings_of(target: Target, namespace: str) -> Settings:
@@ -106,33 +92,30 @@ async def _is_same(settings: Settings, target: Target, path: str) -> bool:
         except CannotMeasure as error:
             raise click.ClickException(f"{target.address} does not answer: {error}") from error
         finally:
-            await _removed(store, [f"time {path}"])
+            await _removed(store, [path])
 
 
-def _ending(report: LoadTestRun, settings: Settings | None) -> Ending:
+def _cleanup(report: Report, settings: Settings | None) -> Cleanup:
     if settings is None:
-        return Ending(_left_behind(report), is_as_asked=True)
-    taking_away = TakingAway(settings, report.paths, is_unsure=report.is_unsure)
+        return Cleanup(_left_behind(report), is_as_asked=True)
     try:
-        # One more signal does not keep the counters from being taken away.
+        # One more signal does not keep the counters from being removed.
         with until_interrupted(lambda: None):
-            _run(taking_away.run())
+            removed = _run(_remove_all(settings, report))
             _require_none(report)
-    except click.ClickException as error:
-        return Ending(f"{_left_behind(report)}\n{error.message}", is_as_asked=False)
-    except KeyboardInterrupt:
-        why = "Interrupted before all of them were taken away"
-        return Ending(f"{_left_behind(report)}\n{why}", is_as_asked=False)
-    removed = number_of(taking_away.removed, "counter")
-    return Ending(f"Taken away: {removed}, {report.namespace}*", is_as_asked=True)
+    except (click.ClickException, KeyboardInterrupt) as error:
+        why = getattr(error, "message", "Interrupted before all of them were removed")
+        return Cleanup(f"{_left_behind(report)}\n{why}", is_as_asked=False)
+    line = f"Removed: {number_of(removed, 'counter')}, {report.namespace}*"
+    return Cleanup(line, is_as_asked=True)
 
 
-def _require_none(report: LoadTestRun) -> None:
+def _require_none(report: Report) -> None:
     """Raises ClickException if the server still has counts: it may have been started again, with
     another Redis. A server that does not answer has been asked enough."""
     deadline = time.monotonic() + SEEN_SECONDS
     with contextlib.suppress(CannotMeasure):
-        while any(report.target.counted(report.paths)):
+        while any(report.target.counted(report.ledger.paths)):
             if time.monotonic() > deadline:
                 raise click.ClickException(
                     f"{report.target.address} does not count in the Redis of these settings any "
@@ -141,43 +124,32 @@ def _require_none(report: LoadTestRun) -> None:
             time.sleep(SEEN_POLL_SECONDS)
 
 
-def _left_behind(report: LoadTestRun) -> str:
-    line = f"Left behind: counters of up to {number_of(len(report.paths), 'path')}"
+def _left_behind(report: Report) -> str:
+    paths = number_of(len(report.ledger.paths), "path")
+    line = f"Left behind: counters of up to {paths}, {report.namespace}*"
     if report.target.footfall is None:
-        return f"{line}, {report.namespace}*"
-    command = f"footfall counters delete --yes '{report.namespace}*'"
-    return f"{line}, {report.namespace}*; take them away by: {command}"
+        return line
+    return f"{line}; remove them with: footfall counters delete --yes '{report.namespace}*'"
 
 
-class TakingAway:
-    """Removes the counters of these paths, and counts how many were removed."""
-
-    def __init__(self, settings: Settings, paths: Sequence[str], *, is_unsure: bool) -> None:
-        self._settings = settings
-        self._names = [f"time {path}" for path in paths]
-        self._is_unsure = is_unsure
-        self.removed = 0
-
-    async def run(self) -> None:
-        deadline = time.monotonic() + RETRY_SECONDS
-        while True:
-            try:
-                await self._remove()
-                return
-            except (StoreUnavailable, ErrorReply, CannotStart, OSError):
-                if time.monotonic() > deadline:
-                    raise
-            await asyncio.sleep(RETRY_PAUSE_SECONDS)
-
-    async def _remove(self) -> None:
-        async with opened(self._settings) as store:
-            self.removed += await _removed(store, self._names)
-            if self._is_unsure:
-                await asyncio.sleep(LATE_SECONDS)
-                self.removed += await _removed(store, self._names)
+async def _remove_all(settings: Settings, report: Report) -> int:
+    deadline, removed = time.monotonic() + RETRY_SECONDS, 0
+    while True:
+        try:
+            async with opened(settings) as store:
+                removed += await _removed(store, report.ledger.paths)
+                if report.is_unsure:
+                    await asyncio.sleep(LATE_SECONDS)
+                    removed += await _removed(store, report.ledger.paths)
+                return removed
+        except (StoreUnavailable, ErrorReply, CannotStart, OSError):
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(RETRY_PAUSE_SECONDS)
 
 
-async def _removed(store: Store, names: Sequence[str]) -> int:
+async def _removed(store: Store, paths: Sequence[str]) -> int:
+    names = [f"time {path}" for path in paths]
     return await remove_named(store.redis, store.scripts, store.keys, store.views, names)
 
 

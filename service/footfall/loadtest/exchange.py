@@ -1,42 +1,41 @@
-"""HTTP/1.1 for the load generator: requests in bytes, connections, and answers.
+"""HTTP/1.1 for the load generator: requests in bytes, connections and responses.
 
-Servers may be anybody's, so the size of an answer and the time for it are limited. Requests are not
-pipelined; a connection that the server has closed, or will close, is opened anew.
+Servers may be anybody's, so the size of a response and the time for it are limited. Requests are
+not pipelined, and connections are kept.
 """
 
-import json
+import asyncio
+import os
 import re
-import select
-import socket
 import ssl
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlsplit
+
+import httptools
+import orjson
 
 # In a template, the place of a number that no other request has, with ten digits.
 MARK = b"\x01"
 NUMBER = "%010d"
 OPEN_SECONDS = 5.0
-ANSWER_SECONDS = 10.0
-RECEIVE_BYTES = 1 << 18
-MAX_HEAD_BYTES = 64 * 1024
+RESPONSE_SECONDS = 10.0
+# Some servers close a connection after two idle seconds, which a request must not cross: it is
+# opened again after this time.
+IDLE_SECONDS = 1.5
 # A page of ten threads takes some tens of kilobytes, of very long ones some hundreds.
-MAX_ANSWER_BYTES = 8 * 1024 * 1024
+MAX_RESPONSE_BYTES = 8 * 1024 * 1024
 # How much of a server's error message is shown.
 MAX_SHOWN_CHARACTERS = 200
 
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.I)
-_CHUNKED = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked", re.I)
-_CLOSE = re.compile(rb"\r\nconnection:[ \t]*close", re.I)
-_CHUNK = re.compile(rb"([0-9a-fA-F]{1,7})[^\r\n]*\r\n")
-_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
+# A response without these ends with its connection.
+_LENGTHS = {"content-length", "transfer-encoding"}
 _SUCCESS = re.compile(rb'"errno"\s*:\s*0\b')
-_BODILESS = (204, 304)
 
 
 def request(
@@ -55,13 +54,13 @@ def numbered(template: bytes, number: int) -> bytes:
     return template.replace(MARK, (NUMBER % number).encode())
 
 
-class BadAnswer(OSError):
-    """The answer is not HTTP, or too large."""
+class BadResponse(OSError):
+    """The response is not HTTP, too large or incomplete."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """A server's scheme, host and port, and the path that all its paths begin with."""
+    """A server's scheme, host and port, and the path that all its paths start with."""
 
     scheme: str
     name: str
@@ -76,9 +75,9 @@ class Address:
             port = parts.port
             name = (parts.hostname or "").encode("idna").decode()
         except ValueError as error:
-            raise ValueError(f"{printable(url)!r} is no address: {error}") from error
+            raise ValueError(f"{printable(url)!r} is not an address: {error}") from error
         if parts.scheme not in ("http", "https") or not name or not url.isprintable():
-            raise ValueError(f"{printable(url)!r} is no address like https://count.example")
+            raise ValueError(f"{printable(url)!r} is not an address like https://count.example")
         if parts.query or parts.fragment or "@" in parts.netloc:
             raise ValueError("the address must be without password, query and fragment")
         base = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
@@ -98,16 +97,19 @@ class Address:
         return f"{self.scheme}://{self.host}{self.base}"
 
 
-class Answer(NamedTuple):
-    status: int
-    head: bytes
-    body: bytes
-    # True if the server closes the connection after this answer.
-    is_last: bool
+@dataclass(slots=True)
+class Response:
+    status: int = 0
+    raw_headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    body: bytes = b""
 
-    def header(self, name: str) -> str:
-        found = re.search(rb"\r\n%b:[ \t]*([^\r\n]*)" % re.escape(name.encode()), self.head, re.I)
-        return printable(found[1].decode("latin-1")) if found else ""
+    @property
+    def headers(self) -> dict[str, str]:
+        """By their names in lower case, as they can be shown."""
+        raw = self.raw_headers
+        return {
+            str(name, "latin-1").lower(): printable(str(value, "latin-1")) for name, value in raw
+        }
 
     @property
     def is_accepted(self) -> bool:
@@ -121,159 +123,127 @@ class Answer(NamedTuple):
     def refusal(self) -> str:
         """The status, and the server's error message if it has one."""
         data = self.json()
-        words = data.get("errmsg") or "" if isinstance(data, dict) else ""
-        if isinstance(words, dict):
-            words = "; ".join(map(str, words.values()))
-        if not words:
+        text = data.get("errmsg") or "" if isinstance(data, dict) else ""
+        if isinstance(text, dict):
+            text = "; ".join(map(str, text.values()))
+        if not text:
             with suppress(ValueError):
-                words = HTTPStatus(self.status).phrase
-        return f"HTTP {self.status}" + (f": {printable(str(words))}" if words else "")
+                text = HTTPStatus(self.status).phrase
+        return f"HTTP {self.status}" + (f": {printable(str(text))}" if text else "")
 
     def json(self) -> Any:
         """The body's JSON, None if it is not JSON."""
         try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError):
+            return orjson.loads(self.body)
+        except ValueError:
             return None
 
 
 def printable(text: str) -> str:
-    """The beginning of a server's text, without characters that control a terminal."""
-    return "".join(each if each.isprintable() else "?" for each in text[:MAX_SHOWN_CHARACTERS])
+    """The start of a server's text, without characters that control a terminal."""
+    return "".join(char if char.isprintable() else "?" for char in text[:MAX_SHOWN_CHARACTERS])
 
 
-class Connection:
-    """A socket with at most one request in flight. Every method may raise OSError."""
+class Connection(asyncio.Protocol):
+    """Sends one request after the other; also takes the parser's callbacks, `on_…`."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._received = b""
-        self.socket: socket.socket | None = None
-        self.is_busy = False
-        # For the owner: when the request was due, if it is a change, and since when it is idle.
-        self.due = 0.0
-        self.is_change = False
-        self.free_since = 0.0
+        self._transport: asyncio.Transport | None = None
+        self._pending: asyncio.Future[Response] | None = None
+        self._response, self._received = Response(), 0
+        self._used_at = 0.0
 
-    def open(self) -> None:
-        """Connect; this blocks for some round trips, and OPEN_SECONDS at most."""
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and time.monotonic() - self._used_at < IDLE_SECONDS
+
+    async def open(self) -> None:
+        """Raises OSError."""
         self.close()
-        address = self._address
-        plain = socket.create_connection((address.name, address.port), timeout=OPEN_SECONDS)
+        self._parser = httptools.HttpResponseParser(self)
+        address, loop = self._address, asyncio.get_running_loop()
+        async with asyncio.timeout(OPEN_SECONDS):
+            self._transport, _ = await loop.create_connection(
+                lambda: self, address.name, address.port, ssl=address.tls
+            )
+        self._used_at = time.monotonic()
+
+    async def ask(self, message: bytes) -> Response:
+        """Send a request, and connect first where that is needed. Raises OSError."""
+        if not self.is_open:
+            await self.open()
+        assert self._transport is not None
+        loop = asyncio.get_running_loop()
+        self._pending = loop.create_future()
+        self._response, self._received = Response(), 0
+        self._transport.write(message)
+        timer = loop.call_later(RESPONSE_SECONDS, self._expire)
         try:
-            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            tls = address.tls
-            self.socket = tls.wrap_socket(plain, server_hostname=address.name) if tls else plain
-            self.socket.setblocking(False)
-        except BaseException:
-            plain.close()
-            raise
-
-    def send(self, message: bytes) -> None:
-        """Send a request. It is small, so the kernel takes it in one piece."""
-        self.is_busy = True
-        self.is_change = message[:1] == b"P"
-        if self.socket is None or self.socket.send(message) != len(message):
-            raise BadAnswer("the request did not fit into the socket's buffer")
-
-    def receive(self) -> Answer | None:
-        """The answer, None until all of it has come; does not block."""
-        while self.socket is not None:
-            try:
-                piece = self.socket.recv(RECEIVE_BYTES)
-            except (BlockingIOError, ssl.SSLWantReadError):
-                return None
-            if not self.is_busy:
-                raise ConnectionResetError("closed")
-            self._received = self._received + piece if self._received else piece
-            answer = _whole(self._received, is_end=not piece)
-            if answer is not None:
-                self._received = b""
-                self.is_busy = False
-                return answer
-            if not piece:
-                raise ConnectionResetError("the connection was closed before the answer was there")
-        return None
+            return await self._pending
+        finally:
+            timer.cancel()
+            self._used_at = time.monotonic()
 
     def close(self) -> None:
-        if self.socket is not None:
-            self.socket.close()
-        self.socket = None
-        self.is_busy = False
-        self._received = b""
+        if self._transport:
+            self._transport.abort()
+        self._transport = self._pending = None
+
+    def data_received(self, data: bytes) -> None:
+        self._received += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError:
+            self._fail(BadResponse("the server does not speak HTTP/1.1"))
+        if self._received > MAX_RESPONSE_BYTES:
+            size = f"{MAX_RESPONSE_BYTES >> 20} MiB"
+            self._fail(BadResponse(f"the server sent a response of more than {size}"))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        response = self._response
+        if self._pending and response.status and not response.headers.keys() & _LENGTHS:
+            # It ends with its connection.
+            self.on_message_complete()
+        self._fail(error or ConnectionResetError("the connection was closed before the response"))
+
+    def _expire(self) -> None:
+        self._fail(TimeoutError(f"no response within {RESPONSE_SECONDS:.0f} seconds"))
+
+    def _fail(self, error: Exception) -> None:
+        pending = self._pending
+        self.close()
+        if pending and not pending.done():
+            pending.set_exception(error)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._response.raw_headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self._response.status = self._parser.get_status_code()
+
+    def on_body(self, data: bytes) -> None:
+        self._response.body = self._response.body + data if self._response.body else data
+
+    def on_message_complete(self) -> None:
+        if self._response.status < 200:
+            self._response = Response()
+            return
+        pending, self._pending = self._pending, None
+        if not self._parser.should_keep_alive():
+            # Now, since its end may come after the next request was sent.
+            self.close()
+        if pending and not pending.done():
+            pending.set_result(self._response)
 
 
-def _whole(received: bytes, *, is_end: bool) -> Answer | None:
-    """The answer, if these bytes are all of it; with `is_end` no more will come."""
-    end = received.find(b"\r\n\r\n")
-    if end < 0:
-        if len(received) > MAX_HEAD_BYTES:
-            raise BadAnswer("the server sends headers without end")
-        return None
-    head = received[: end + 2]
-    found = _STATUS.match(head)
-    if found is None:
-        raise BadAnswer("the server does not speak HTTP/1.1")
-    if len(received) > MAX_ANSWER_BYTES:
-        raise BadAnswer(f"the server sent an answer of more than {MAX_ANSWER_BYTES >> 20} MiB")
-    status, body = int(found[1]), received[end + 4 :]
-    is_last = head[7:8] == b"0" or bool(_CLOSE.search(head))
-    if status in _BODILESS:
-        return Answer(status, head, b"", is_last)
-    if length := _LENGTH.search(head):
-        expected = int(length[1][:12])
-        if expected > MAX_ANSWER_BYTES:
-            raise BadAnswer(
-                f"the server announced an answer of more than {MAX_ANSWER_BYTES >> 20} MiB"
-            )
-        return Answer(status, head, body[:expected], is_last) if len(body) >= expected else None
-    if _CHUNKED.search(head):
-        joined = _joined(body)
-        return None if joined is None else Answer(status, head, joined, is_last)
-    # Without either header the answer ends when the server closes the connection.
-    return Answer(status, head, body, True) if is_end else None
-
-
-def _joined(chunks: bytes) -> bytes | None:
-    """The body of a chunked answer; None until the last chunk has come."""
-    pieces: list[bytes] = []
-    at = 0
-    while found := _CHUNK.match(chunks, at):
-        size = int(found[1], 16)
-        if not size:
-            is_whole = chunks.endswith(b"\r\n\r\n")
-            return b"".join(pieces) if is_whole else None
-        pieces.append(chunks[found.end() : found.end() + size])
-        at = found.end() + size + 2
-    return None
-
-
-class Client:
-    """Sends one request after the other, over one connection."""
-
-    def __init__(self, address: Address) -> None:
-        self._address = address
-        self._connection = Connection(address)
-
-    def __enter__(self) -> "Client":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
-
-    def ask(self, message: bytes) -> Answer:
-        """Send a request and wait for its answer. Raises OSError."""
-        connection = self._connection
-        if connection.socket is None:
-            connection.open()
-        connection.send(message)
-        assert connection.socket is not None
-        deadline = time.monotonic() + ANSWER_SECONDS
-        while (answer := connection.receive()) is None:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([connection.socket], [], [], left)[0]:
-                connection.close()
-                raise TimeoutError(f"there was no answer within {ANSWER_SECONDS:.0f} seconds")
-        if answer.is_last:
-            connection.close()
-        return answer
+def reason(error: OSError) -> str:
+    """What went wrong, for the user."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {(error.reason or str(error)).replace('_', ' ').lower()}"
+    if isinstance(error, ConnectionError) and error.errno:
+        return os.strerror(error.errno)
+    return error.strerror or str(error) or type(error).__name__

@@ -1,301 +1,288 @@
-"""The load generator, and the verdict whether every count is exact.
+"""The load generator: clients in one thread, each over a connection of its own.
 
-The generator is one thread with a selector. An open loop sends at times that are fixed beforehand,
-and measures from those times, so that a stall of the server counts for all requests that had to
-wait; a closed loop sends when the last answer has come. The generator carries some tens of
-thousands of requests a second. `Outcome.busy` is the share of a core that it used: near 1, the
-generator was measured and not the server.
+A closed loop sends when the last response has come. An open loop sends at times that are fixed
+beforehand, and a request that had to wait for a connection counts from when it was due, so that a
+stall of the server counts for all requests that it delayed. Clients go on through outages, with a
+pause after each failure, so that few requests have an unknown outcome. `Row.busy` is the share of a
+core that the generator used: near 1, the generator was measured and not the server.
 """
 
-import select
+import asyncio
+import math
 import selectors
 import time
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count, cycle
+from itertools import count
+
+import uvloop
 
 from ..model import OnShare
-from .exchange import MARK, Address, Answer, Connection, numbered
-from .histogram import Histogram
+from ..plurals import number_of
+from .exchange import Address, Connection, Response, reason
+from .ledger import Ledger
+from .target import counts_in
+from .workload import Request
 
-GRACE_SECONDS = 5.0
-# How often loops check if they should stop.
+# How often a loop checks if it should stop.
 TICK_SECONDS = 0.1
-# Some servers close a connection after two idle seconds, which a request must not cross: it is
-# opened anew after this time.
-IDLE_SECONDS = 1.5
+# How long a client pauses after a failure.
+PAUSE_SECONDS = 0.1
+# For how long after the end requests are sent that were due before it.
+GRACE_SECONDS = 5.0
 # Connections that are opened at the same time.
 OPENERS = 32
-# After so many failures in a row, or three for each connection, the run is given up.
-MIN_FAILURES = 200
-# Different messages that refusals are counted by.
-MAX_REFUSALS = 10
+# Different messages that failures are counted by.
+MAX_TROUBLES = 10
+# Latencies have three significant digits: 1,234 us counts as 1,232 us.
+SIGNIFICANT_BITS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Is every acknowledged change counted, and nothing else?
+def rank(n: int, share: float) -> int:
+    """The index, in n sorted values, of the smallest that at least this share does not exceed."""
+    # Rounded, because 0.99 * 100 is a little more than 99.
+    return max(math.ceil(round(share * n, 9)) - 1, 0)
 
-    It is not known if requests without an answer were counted, so any count from `accepted` to
-    `accepted + unknown` is exact.
-    """
 
-    accepted: int
-    counted: int
-    unknown: int = 0
+class Histogram:
+    """Latencies in whole microseconds, in a few kilobytes. HdrHistogram for Python has no wheel for
+    Linux on ARM."""
 
-    @property
-    def is_exact(self) -> bool:
-        return self.accepted <= self.counted <= self.accepted + self.unknown
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+        self.n = 0
+        self.greatest = 0
 
-    def __str__(self) -> str:
-        numbers = f"accepted {self.accepted:,}, counted {self.counted:,}"
-        if self.unknown:
-            numbers += f", unknown {self.unknown:,}"
-        if self.is_exact:
-            return f"exact ({numbers})"
-        if self.counted < self.accepted:
-            return f"LOST {self.accepted - self.counted:,} ({numbers})"
-        return f"COUNTED TWICE {self.counted - self.accepted - self.unknown:,} ({numbers})"
+    def add(self, us: int) -> None:
+        shift = max(us.bit_length() - SIGNIFICANT_BITS, 0)
+        self._counts[us >> shift << shift] += 1
+        self.n += 1
+        self.greatest = max(self.greatest, us)
+
+    def at(self, share: float) -> int:
+        """The latency in us that this share of the requests did not exceed; 0 without requests."""
+        left = rank(self.n, share)
+        for us in sorted(self._counts):
+            left -= self._counts[us]
+            if left < 0:
+                return us
+        return 0
+
+
+class Outages:
+    """For how long requests waited and none was answered well, by the caller's clock in seconds."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._waiting = 0
+        self._quiet_since = math.inf
+
+    def began(self, now: float) -> None:
+        self._waiting += 1
+        self._quiet_since = min(self._quiet_since, now)
+
+    def ended(self, now: float, *, is_good: bool) -> None:
+        self._waiting -= 1
+        if is_good:
+            self.longest = max(self.longest, self.quiet(now))
+            self._quiet_since = now if self._waiting else math.inf
+
+    def quiet(self, now: float) -> float:
+        """How long the present outage has lasted; 0 if there is none."""
+        return max(now - self._quiet_since, 0.0)
 
 
 @dataclass
-class Outcome:
-    """The numbers of a run. Of changes, POST and PUT, `changed` were accepted and `unsure` may have
-    been made.
+class Row:
+    """The figures of a run. `rate` is in requests per second; without it the loop is closed.
 
-    Requests that were `planned` and not `sent` found no free connection until the end.
+    Requests are `accepted`, `refused` by a response, `broken` (their connection was) or `hung`
+    (without a response in time). Those `planned` and not `sent` found no connection in time.
     """
 
+    name: str
+    rate: float | None = None
     planned: int = 0
     sent: int = 0
     accepted: int = 0
     refused: int = 0
     broken: int = 0
-    changed: int = 0
-    unsure: int = 0
+    hung: int = 0
     seconds: float = 0.0
-    # Accepted within `seconds`, without the answers that came after the end.
+    # Accepted within `seconds`, without the responses that came after the end.
     in_time: int = 0
     # The share of a core that the generator used.
     busy: float = 0.0
     gave_up: str = ""
-    refusals: Counter[str] = field(default_factory=Counter)
+    troubles: Counter[str] = field(default_factory=Counter)
     latency: Histogram = field(default_factory=Histogram)
-
-    @property
-    def in_flight(self) -> int:
-        """Requests that were sent and not answered."""
-        return self.sent - self.accepted - self.refused
+    longest_outage: float = 0.0
 
     @property
     def failed(self) -> int:
         return self.planned - self.accepted
 
     @property
-    def rate(self) -> float:
+    def reached(self) -> float:
+        """Requests per second."""
         return self.in_time / self.seconds if self.seconds else 0.0
 
+    def trouble(self, text: str) -> None:
+        if text in self.troubles or len(self.troubles) < MAX_TROUBLES:
+            self.troubles[text] += 1
 
-class Generator:
-    """Sends prepared requests to a server over `connections` connections.
 
-    `templates` are used in turn; each MARK in one becomes a number, counted up from `first`. A
-    generator runs once. Raises OSError if it cannot connect.
+class Load:
+    """Runs once. `row` and `ledger` may be read meanwhile, from any thread.
+
+    If no request is answered well for `retry_for` seconds, the run is given up.
     """
 
     def __init__(
-        self, url: str, templates: Sequence[bytes], *, connections: int, first: int = 0
+        self,
+        row: Row,
+        requests: Iterator[Request],
+        address: Address,
+        ledger: Ledger,
+        *,
+        connections: int,
+        retry_for: float,
     ) -> None:
-        address = Address.parse(url)
-        self._requests = _requests(templates, first)
-        self._selector = selectors.DefaultSelector()
+        self.row = row
+        self._requests = requests
+        self._ledger = ledger
+        self._retry_for = retry_for
         self._connections = [Connection(address) for _ in range(connections)]
-        self._free = deque(self._connections)
-        self._waiting: deque[tuple[float, bytes]] = deque()
-        self._max_failures = max(MIN_FAILURES, 3 * connections)
-        self._failures = 0
-        self._is_over = False
-        self._progress_at = 0.0
-        self.outcome = Outcome()
-        try:
-            with ThreadPoolExecutor(OPENERS) as pool:
-                list(pool.map(Connection.open, self._connections))
-        except OSError:
-            self._close()
-            raise
-        for each in self._connections:
-            self._watch(each)
+        self._turns = count()
+        self._is_stopped = False
+        self._outages = Outages()
 
     def stop(self) -> None:
-        """Send nothing more; answers to what was sent are still awaited."""
-        self._is_over = True
+        """Send nothing more; responses to what was sent are still awaited."""
+        self._is_stopped = True
 
-    def closed(self, seconds: float, on_progress: OnShare | None = None) -> Outcome:
-        """A closed loop: every connection sends its next request when its answer has come."""
-        start, busy = self._start()
-        now, end = start, start + seconds
-        while not self._is_over and now < end:
-            while self._free and not self._is_over:
-                self._send(self._free.popleft(), time.perf_counter(), next(self._requests))
-            self._take(min(end - now, TICK_SECONDS))
+    def run(self, seconds: float, on_progress: OnShare = lambda share: None) -> Row:
+        # uvloop rounds times to milliseconds, and so sends in bursts; select() does not.
+        precise = selectors.SelectSelector
+        factory = (lambda: asyncio.SelectorEventLoop(precise())) if self.row.rate else None
+        with asyncio.Runner(loop_factory=factory or uvloop.new_event_loop) as runner:
+            runner.run(self._run(seconds, on_progress))
+        return self.row
+
+    async def _run(self, seconds: float, on_progress: OnShare) -> None:
+        self._opening = asyncio.Semaphore(OPENERS)
+        await asyncio.gather(*map(self._is_open, self._connections))
+        self._start = time.perf_counter()
+        self._end = self._start + seconds
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watch(on_progress))
+            for connection in self._connections:
+                group.create_task(self._client(connection))
+        row, outages = self.row, self._outages
+        row.longest_outage = max(outages.longest, outages.quiet(time.perf_counter()))
+        if row.rate and not self._is_stopped:
+            row.planned = max(row.planned, math.ceil(row.rate * seconds))
+
+    async def _watch(self, on_progress: OnShare) -> None:
+        row, seconds, used = self.row, self._end - self._start, time.thread_time()
+        now = self._start
+        while now < self._end and not self._is_stopped:
+            await asyncio.sleep(min(TICK_SECONDS, self._end - now))
             now = time.perf_counter()
-            self._report_progress(on_progress, (now - start) / seconds)
-        self.outcome.planned = self.outcome.sent
-        return self._finish(start, busy)
+            on_progress(min((now - self._start) / seconds, 1.0))
+            if self._outages.quiet(now) > self._retry_for:
+                who = f"no request was answered for {number_of(self._retry_for, 'second')}"
+                row.gave_up = f"Given up: {who}"
+                self.stop()
+        row.seconds, row.in_time = now - self._start, row.accepted
+        row.busy = (time.thread_time() - used) / row.seconds
 
-    def open(self, rate: float, seconds: float, on_progress: OnShare | None = None) -> Outcome:
-        """An open loop: `rate` requests a second at fixed times, whatever the server does."""
-        start, busy = self._start()
-        now, end = start, start + seconds
-        outcome = self.outcome
-        while not self._is_over and now < end:
-            while (due := start + outcome.planned / rate) <= now:
-                self._waiting.append((due, next(self._requests)))
-                outcome.planned += 1
-            self._serve()
-            self._take(min(min(due, end) - time.perf_counter(), TICK_SECONDS))
-            now = time.perf_counter()
-            self._report_progress(on_progress, (now - start) / seconds)
-        return self._finish(start, busy)
-
-    def _serve(self) -> None:
-        while self._waiting and self._free and not self._is_over:
-            self._send(self._free.popleft(), *self._waiting.popleft())
-
-    def _send(self, connection: Connection, due: float, message: bytes) -> None:
-        if connection.socket is None or due - connection.free_since > IDLE_SECONDS:
-            self._reopen(connection)
-            if self._is_over:
-                return
-        self.outcome.sent += 1
-        connection.due = due
-        try:
-            connection.send(message)
-        except OSError as error:
-            self._lost(connection, error)
-
-    def _take(self, wait: float) -> None:
-        """Take the answers that come, after waiting for at most so many seconds."""
-        # select() takes microseconds; epoll's own time-out is rounded up to a millisecond.
-        if hasattr(select, "epoll"):
-            select.select([self._selector.fileno()], [], [], max(wait, 0))
-            wait = 0
-        for key, _ in self._selector.select(wait):
-            connection: Connection = key.data
-            was_busy = connection.is_busy
-            try:
-                answer = connection.receive()
-            except OSError as error:
-                if was_busy:
-                    self._lost(connection, error)
-                else:
-                    self._unwatch(connection)
-                continue
-            if answer is not None:
-                self._judge(connection, answer)
-                if answer.is_last:
-                    self._unwatch(connection)
-                self._free.append(connection)
-
-    def _judge(self, connection: Connection, answer: Answer) -> None:
-        outcome = self.outcome
-        now = connection.free_since = time.perf_counter()
-        outcome.latency.add(int((now - connection.due) * 1e6))
-        if answer.is_accepted:
-            outcome.accepted += 1
-            outcome.changed += connection.is_change
-            self._failures = 0
-            return
-        outcome.refused += 1
-        # With a 4xx the server has changed nothing; with other errors it may have.
-        if connection.is_change and not 400 <= answer.status < 500:
-            outcome.unsure += 1
-        words = answer.refusal
-        if words in outcome.refusals or len(outcome.refusals) < MAX_REFUSALS:
-            outcome.refusals[words] += 1
-        self._note_failure(words)
-
-    def _lost(self, connection: Connection, error: OSError) -> None:
-        """Note that a request was sent and will get no answer."""
-        self.outcome.broken += 1
-        self.outcome.unsure += connection.is_change
-        self._unwatch(connection)
-        self._free.append(connection)
-        self._note_failure(error.strerror or str(error))
-
-    def _note_failure(self, words: str) -> None:
-        self._failures += 1
-        if self._failures >= self._max_failures:
-            self._give_up(words)
-
-    def _give_up(self, words: str) -> None:
-        self.outcome.gave_up = self.outcome.gave_up or words
-        self._is_over = True
-
-    def _reopen(self, connection: Connection) -> None:
-        self._unwatch(connection)
-        try:
-            connection.open()
-        except OSError as error:
-            self._give_up(error.strerror or str(error))
-            return
-        self._watch(connection)
-
-    def _watch(self, connection: Connection) -> None:
-        assert connection.socket is not None
-        connection.free_since = time.perf_counter()
-        self._selector.register(connection.socket, selectors.EVENT_READ, connection)
-
-    def _unwatch(self, connection: Connection) -> None:
-        if connection.socket is not None:
-            self._selector.unregister(connection.socket)
+    async def _client(self, connection: Connection) -> None:
+        while due := await self._turn():
+            self.row.planned += 1
+            if not await self._ask(connection, next(self._requests), due):
+                connection.close()
+                await asyncio.sleep(PAUSE_SECONDS)
         connection.close()
 
-    def _report_progress(self, on_progress: OnShare | None, share: float) -> None:
-        now = time.perf_counter()
-        if on_progress is not None and now - self._progress_at > TICK_SECONDS:
-            self._progress_at = now
-            on_progress(min(share, 1.0))
+    async def _turn(self) -> float:
+        """Wait for this client's next turn: when its request is due, 0 at the end."""
+        now = due = time.perf_counter()
+        end = self._end
+        if self.row.rate:
+            due = self._start + next(self._turns) / self.row.rate
+            end += GRACE_SECONDS
+        if due >= self._end:
+            return 0.0
+        while (left := due - now) > 0 and not self._is_stopped:
+            await asyncio.sleep(min(left, TICK_SECONDS))
+            now = time.perf_counter()
+            if now >= due:
+                # The connection was free in time, so what is late is this process.
+                return now
+        return 0.0 if self._is_stopped or now >= end else due
 
-    def _start(self) -> tuple[float, float]:
-        return time.perf_counter(), time.thread_time()
+    async def _ask(self, connection: Connection, request: Request, due: float) -> bool:
+        """Send one request, and note what becomes of it; True if it was answered well."""
+        self._outages.began(time.perf_counter())
+        is_good = False
+        if await self._is_open(connection):
+            path, floor = request.path, 0
+            if path:
+                floor = self._ledger.sends(path, is_increment=request.is_increment)
+            response = await self._response(connection, request.message, due)
+            is_good = self._enter(request, response, floor)
+        else:
+            self._ledger.refused += request.is_increment
+        self._outages.ended(time.perf_counter(), is_good=is_good)
+        return is_good
 
-    def _finish(self, start: float, busy: float) -> Outcome:
-        """Wait for the answers that are missing, then stop."""
-        end = time.perf_counter()
-        outcome = self.outcome
-        outcome.seconds = end - start
-        outcome.in_time = outcome.accepted
-        outcome.busy = (time.thread_time() - busy) / outcome.seconds
-        self._wait_for_the_rest(end + GRACE_SECONDS)
-        outcome.unsure += sum(each.is_busy and each.is_change for each in self._connections)
-        if self._is_over and not outcome.gave_up:
-            outcome.planned = outcome.sent
-        self._close()
-        return outcome
+    async def _is_open(self, connection: Connection) -> bool:
+        if connection.is_open:
+            return True
+        try:
+            async with self._opening:
+                await connection.open()
+        except OSError as error:
+            self.row.trouble(f"cannot connect: {reason(error)}")
+            return False
+        return True
 
-    def _wait_for_the_rest(self, deadline: float) -> None:
-        while any(each.is_busy for each in self._connections):
-            left = deadline - time.perf_counter()
-            if left <= 0:
-                return
-            self._take(left)
-            if not self._is_over:
-                self._serve()
+    async def _response(
+        self, connection: Connection, message: bytes, due: float
+    ) -> Response | None:
+        row = self.row
+        row.sent += 1
+        try:
+            response = await connection.ask(message)
+        except TimeoutError:
+            row.hung += 1
+        except OSError as error:
+            row.broken += 1
+            row.trouble(reason(error))
+        else:
+            row.latency.add(int((time.perf_counter() - due) * 1e6))
+            return response
+        return None
 
-    def _close(self) -> None:
-        for each in self._connections:
-            each.close()
-        self._selector.close()
-
-
-def _requests(templates: Sequence[bytes], first: int) -> Iterator[bytes]:
-    if not any(MARK in each for each in templates):
-        return cycle(templates)
-    return (
-        numbered(template, number) if MARK in template else template
-        for template, number in zip(cycle(templates), count(first), strict=False)
-    )
+    def _enter(self, request: Request, response: Response | None, floor: int) -> bool:
+        row, ledger, path = self.row, self._ledger, request.path
+        is_accepted = bool(response and response.is_accepted)
+        if response and is_accepted and path:
+            counts = counts_in(response)
+            if counts and len(counts) == 1:
+                (ledger.raised if request.is_increment else ledger.read)(path, counts[0], floor)
+            else:
+                is_accepted = False
+        row.accepted += is_accepted
+        if response and not is_accepted:
+            row.refused += 1
+            row.trouble(response.refusal)
+        if request.is_increment and not is_accepted:
+            # With a 4xx the server has not counted; with other errors it may have.
+            if response and 400 <= response.status < 500:
+                ledger.refused += 1
+            else:
+                ledger.unknown[path] += 1
+        return is_accepted

@@ -4,19 +4,21 @@ Any server with the Waline API can be measured, under /api or without prefix, as
 A Footfall is recognised by its counter script.
 """
 
-import json
-import ssl
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+import orjson
+
 from ..plurals import number_of
-from .exchange import Address, Answer, Client, request
+from .exchange import Address, Connection, Response, reason, request
 
 # Paths in one read: their URL has less than 4 kB, which every server accepts.
 PATHS_A_READ = 50
-# How attributes begin in Footfall's counter script and demonstration page.
+# How attributes start in Footfall's counter script and demonstration page.
 FOOTFALL_ATTRIBUTE = b"data-footfall-"
 HEADERS = (("User-Agent", "footfall-bench"), ("Accept", "*/*"))
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -51,23 +53,23 @@ class Target:
             address = replace(address, base=address.base.removesuffix("/api"))
         except ValueError as error:
             raise CannotMeasure(str(error)) from error
-        with Client(address) as client:
-            try:
-                return cls._find(client, address, path)
-            except OSError as error:
-                raise CannotMeasure(f"cannot reach {address}: {reason(error)}") from error
+        try:
+            return asyncio.run(cls._find(address, path))
+        except OSError as error:
+            raise CannotMeasure(f"cannot reach {address}: {reason(error)}") from error
 
     @classmethod
-    def _find(cls, client: Client, address: Address, path: str) -> "Target":
-        answers = []
-        for prefix in ("/api", ""):
-            target = cls(address, prefix, "", None)
-            answer = client.ask(target.read([path]))
-            if answer.is_accepted and counts_in(answer) is not None:
-                version, footfall = answer.header("x-waline-version"), _footfall(client, address)
-                return cls(address, prefix, version, footfall)
-            answers.append(answer)
-        raise CannotMeasure(_no_waline(address, answers[0]))
+    async def _find(cls, address: Address, path: str) -> "Target":
+        with contextlib.closing(Connection(address)) as connection:
+            responses = []
+            for prefix in ("/api", ""):
+                target = cls(address, prefix, "", None)
+                response = await connection.ask(target.read([path]))
+                if response.is_accepted and counts_in(response) is not None:
+                    version = response.headers.get("x-waline-version", "")
+                    return cls(address, prefix, version, await _footfall(connection, address))
+                responses.append(response)
+        raise CannotMeasure(_no_waline(address, responses[0]))
 
     @property
     def name(self) -> str:
@@ -82,7 +84,7 @@ class Target:
         return self._get(f"/article?path={quote(','.join(paths), safe='/,')}&type=time")
 
     def view(self, path: str) -> bytes:
-        body = json.dumps({"path": path, "type": "time", "action": "inc"}).encode()
+        body = orjson.dumps({"path": path, "type": "time", "action": "inc"})
         target = f"{self.address.base}{self.prefix}/article"
         return request("POST", target, self.address.host, HEADERS, body)
 
@@ -99,32 +101,34 @@ class Target:
 
     def counted(self, paths: Sequence[str]) -> list[int]:
         """The counts of these paths, in order. Raises CannotMeasure."""
-        found: list[int] = []
         try:
-            with Client(self.address) as client:
-                for at in range(0, len(paths), PATHS_A_READ):
-                    some = paths[at : at + PATHS_A_READ]
-                    answer = client.ask(self.read(some))
-                    if not answer.is_accepted:
-                        raise CannotMeasure(answer.refusal)
-                    counts = counts_in(answer)
-                    if counts is None or len(counts) != len(some):
-                        raise CannotMeasure(
-                            f"asked for {number_of(len(some), 'count')}, it answered something else"
-                        )
-                    found += counts
+            return asyncio.run(self._counted(paths))
         except OSError as error:
             raise CannotMeasure(reason(error)) from error
-        return found
+
+    async def _counted(self, paths: Sequence[str]) -> list[int]:
+        counts: list[int] = []
+        with contextlib.closing(Connection(self.address)) as connection:
+            for at in range(0, len(paths), PATHS_A_READ):
+                some = paths[at : at + PATHS_A_READ]
+                response = await connection.ask(self.read(some))
+                if not response.is_accepted:
+                    raise CannotMeasure(response.refusal)
+                read = counts_in(response)
+                if read is None or len(read) != len(some):
+                    asked = number_of(len(some), "count")
+                    raise CannotMeasure(f"asked for {asked}, it sent something else")
+                counts += read
+        return counts
 
 
-def counts_in(answer: Answer) -> list[int] | None:
-    """The counts in an answer, in any of the dialects' shapes; None if it has none."""
-    data = answer.json()
+def counts_in(response: Response) -> list[int] | None:
+    """The counts in a response, in the shape of any API variant; None if it has none."""
+    data = response.json()
     if isinstance(data, dict) and "data" in data:
         data = data["data"]
-    counts = [_count(each) for each in (data if isinstance(data, list) else [data])]
-    return None if None in counts else [each for each in counts if each is not None]
+    counts = [_count(item) for item in (data if isinstance(data, list) else [data])]
+    return None if None in counts else [n for n in counts if n is not None]
 
 
 def _count(value: Any) -> int | None:
@@ -134,32 +138,25 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _footfall(client: Client, address: Address) -> str | None:
+async def _footfall(connection: Connection, address: Address) -> str | None:
     """Footfall's version, "" if it is not known, None if it is another server.
 
     A proxy may pass on only /api, so the demonstration page there is tried, too.
     """
     for path in ("/count.js", "/api"):
-        answer = client.ask(request("GET", f"{address.base}{path}", address.host, HEADERS))
-        if answer.status == 200 and FOOTFALL_ATTRIBUTE in answer.body:
-            return answer.header("x-footfall-version")
+        message = request("GET", f"{address.base}{path}", address.host, HEADERS)
+        response = await connection.ask(message)
+        if response.status == 200 and FOOTFALL_ATTRIBUTE in response.body:
+            return response.headers.get("x-footfall-version", "")
     return None
 
 
-def _no_waline(address: Address, answer: Answer) -> str:
-    if answer.status in _REDIRECTS:
+def _no_waline(address: Address, response: Response) -> str:
+    if response.status in _REDIRECTS:
         # Redirects are not followed: the server that was named should be measured.
-        return f"{address} sends everybody on to {answer.header('location')}; give the last address"
-    data = answer.json()
-    if isinstance(data, dict) and "errno" in data or answer.status in (403, 429, 503):
-        return f"{address} refuses to answer: {answer.refusal}"
-    return f"there is no Waline server at {address}: /api/article answers {answer.refusal}"
-
-
-def reason(error: OSError) -> str:
-    """What went wrong, in words for the user."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not to be trusted: {error.verify_message}"
-    if isinstance(error, ssl.SSLError):
-        return f"TLS failed: {(error.reason or str(error)).replace('_', ' ').lower()}"
-    return error.strerror or str(error) or type(error).__name__
+        location = response.headers.get("location", "")
+        return f"{address} redirects to {location}; give the last address"
+    data = response.json()
+    if isinstance(data, dict) and "errno" in data or response.status in (403, 429, 503):
+        return f"{address} rejects requests: {response.refusal}"
+    return f"there is no Waline server at {address}: /api/article answers {response.refusal}"

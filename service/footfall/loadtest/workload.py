@@ -1,20 +1,27 @@
-"""The workloads: requests of a site's visitors, in bytes.
-
-They are drawn with fixed seeds, so all measurements send the same, except for the namespace of the
-paths.
+"""The workloads: requests of a site's visitors. They are drawn with fixed seeds, so all
+measurements send the same, except for the namespace of the paths.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from dataclasses import dataclass
+from itertools import accumulate, cycle
 from random import Random
 
 from .target import PATHS_A_READ, Target
 
-PATHS = 1_000
-# Requests that are prepared for a row and sent in turn: enough to have Zipf's tail.
-POOL_REQUESTS = 8_192
-# Reads of fifty paths have three kilobytes each, so there are fewer.
-LONG_POOL_REQUESTS = 512
+# Lists of fifty paths that are prepared, since they have three kilobytes each.
+LISTS = 512
+# The share of increments in `checks`.
+INCREMENT_SHARE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`path` is the one path that it counts or reads, whose response the ledger checks; or ""."""
+
+    message: bytes
+    path: str = ""
+    is_increment: bool = False
 
 
 def zipf(random: Random, n: int) -> Iterator[int]:
@@ -27,46 +34,45 @@ def zipf(random: Random, n: int) -> Iterator[int]:
 class Workload:
     """The comments of `article` are read; without it, those of a path that has none."""
 
-    def __init__(self, target: Target, namespace: str, article: str | None = None) -> None:
-        self.namespace = namespace
-        self.paths = [f"{namespace}{n:04d}" for n in range(PATHS)]
+    def __init__(self, target: Target, paths: Sequence[str], article: str | None = None) -> None:
         self._target = target
-        self._article = article or self.paths[0]
+        self._paths = paths
+        self._views = [Request(target.view(path), path, is_increment=True) for path in paths]
+        self._reads = [Request(target.read([path]), path) for path in paths]
+        self._page = Request(target.page(article or paths[0]))
 
-    def reads(self) -> list[bytes]:
+    def reads(self) -> Iterator[Request]:
         """The count of one path."""
-        return [self._target.read([path]) for path in self._drawn("reads")]
+        return map(self._reads.__getitem__, self._ranks("reads"))
 
-    def views(self) -> list[bytes]:
-        return [self._target.view(path) for path in self._drawn("views")]
+    def views(self) -> Iterator[Request]:
+        return map(self._views.__getitem__, self._ranks("views"))
 
-    def lists(self) -> list[bytes]:
+    def lists(self) -> Iterator[Request]:
         """The counts of fifty paths, as a list of articles shows them."""
         random = Random("lists")
-        return [
-            self._target.read(random.sample(self.paths, PATHS_A_READ))
-            for _ in range(LONG_POOL_REQUESTS)
-        ]
+        lists = [random.sample(self._paths, PATHS_A_READ) for _ in range(LISTS)]
+        return cycle([Request(self._target.read(paths)) for paths in lists])
 
-    def pages(self) -> list[bytes]:
+    def pages(self) -> Iterator[Request]:
         """The first page of comments."""
-        return [self._target.page(self._article)]
+        return cycle([self._page])
 
-    def site(self) -> list[bytes]:
+    def site(self) -> Iterator[Request]:
         """A visit reads its article's count and raises it; every tenth also reads the comments."""
         random = Random("site")
-        (page,) = self.pages()
-        made = []
-        for path in self._drawn("visits"):
+        for rank in self._ranks("visits"):
             kind = random.random()
-            if kind < 0.475:
-                made.append(self._target.read([path]))
-            elif kind < 0.95:
-                made.append(self._target.view(path))
+            if kind < 0.95:
+                yield (self._reads if kind < 0.475 else self._views)[rank]
             else:
-                made.append(page)
-        return made
+                yield self._page
 
-    def _drawn(self, seed: str) -> Sequence[str]:
-        ranks = zipf(Random(seed), PATHS)
-        return [self.paths[next(ranks)] for _ in range(POOL_REQUESTS)]
+    def checks(self) -> Iterator[Request]:
+        """Increments and reads of all paths alike."""
+        random = Random("checks")
+        while True:
+            yield random.choice(self._views if random.random() < INCREMENT_SHARE else self._reads)
+
+    def _ranks(self, seed: str) -> Iterator[int]:
+        return zipf(Random(seed), len(self._paths))

@@ -1,0 +1,25 @@
+"""The command health; `probe.py` does the same without loading it."""
+
+import click
+
+from .commands import Command
+from .console import settings_of_environment
+from .probe import SECONDS, NoAnswer, ask
+
+
+@click.command(cls=Command)
+@click.option("--ready", is_flag=True, help="Also whether Redis answers and changes are safe.")
+@click.option("--seconds", default=SECONDS, type=click.FloatRange(0.1, 60), help="To wait at most.")
+def health(ready: bool, seconds: float) -> None:
+    """Ask the service that these settings start how it is: for probes of containers, also at UDS.
+
+    Exit 0 if it is alive, or with --ready, if it takes requests.
+    """
+    settings = settings_of_environment()
+    path = "/readyz" if ready else "/livez"
+    try:
+        status, text = ask(settings.host, settings.port, settings.uds, path, seconds)
+    except NoAnswer as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(text.strip())
+    raise SystemExit(status != 200)

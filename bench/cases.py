@@ -6,15 +6,15 @@ from typing import Any
 
 from redis import Redis
 
+from footfall.accounts.store.bans import MAX_BANS
+from footfall.comments.store import codec
+from footfall.comments.store.comments import MAX_PAGE_BYTES, MAX_REPLIES
+from footfall.comments.store.deletions import STEP_BYTES, STEP_REPLIES
+from footfall.comments.store.ids import SHORT, IdGenerator
+from footfall.comments.store.projections import Applying, CommentChange, JournalEntry
 from footfall.driver.keys import Keys
 from footfall.model import Account, Ban, Comment, Credentials, Session
-from footfall.store import codec
-from footfall.store.bans import MAX_BANS
-from footfall.store.comments import MAX_PAGE_BYTES, MAX_REPLIES
-from footfall.store.deletions import STEP_BYTES, STEP_REPLIES
-from footfall.store.ids import SHORT, IdGenerator
-from footfall.store.outbox import CONSUMER, GROUP, Task
-from footfall.store.projections import Applying, CommentChange, JournalEntry
+from footfall.notifications.store.outbox import CONSUMER, GROUP, Task
 
 from . import seed
 from .scenarios import article, path

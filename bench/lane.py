@@ -19,19 +19,19 @@ import httptools
 import uvicorn
 from uvicorn.server import ServerState
 
-from footfall.api import comments
-from footfall.api.dialects import WALINE
-from footfall.api.fast_cycle import protocol_of
 from footfall.asgi import create_app, create_metrics, policy_of
+from footfall.comments.api import comments
+from footfall.comments.store.threads import PageReply
 from footfall.config import Settings
 from footfall.counting.clients import NOBODY
-from footfall.domain.site import Site
 from footfall.driver.connection import pack_word
 from footfall.http.protocol import HttpProtocol
 from footfall.loadtest.exchange import numbered
 from footfall.loadtest.workload import zipf
-from footfall.store.threads import PageReply
+from footfall.site import Site
 from footfall.stores import open_process, open_store
+from footfall.table.dialects import WALINE
+from footfall.table.fast_cycle import protocol_of
 from tests.support.sites import site_of
 
 from .peer import Peer

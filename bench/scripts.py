@@ -26,15 +26,15 @@ from typing import Any
 
 from redis import Redis
 
-from footfall.api.dialects import WALINE
+from footfall.comments.store import codec
+from footfall.comments.store.ids import SHORT
+from footfall.comments.store.threads import PageReply
 from footfall.counting.api import counts_reply
 from footfall.driver.scripts import parse_header, sources
 from footfall.model import PUBLIC, Account, Comment, Lookups, StoredComment
 from footfall.render.markdown import render
 from footfall.render.view import DisplayOptions, View
-from footfall.store import codec
-from footfall.store.ids import SHORT
-from footfall.store.threads import PageReply
+from footfall.table.dialects import WALINE
 
 from . import constructs, lane, seed
 from .cases import Values, every_case, prepare, thread

@@ -15,10 +15,10 @@ from typing import Any
 import orjson
 from redis import Redis
 
+from footfall.comments.store.ids import IdGenerator
 from footfall.config import Settings
 from footfall.model import Comment
 from footfall.store import Store
-from footfall.store.ids import IdGenerator
 from footfall.stores import open_process, open_store
 
 from .scenarios import REPLIES, ROOTS, article, deep

@@ -21,15 +21,15 @@ import httpx
 import pytest
 from starlette import routing
 
+from footfall import site as domain_site
+from footfall.accounts.rules import log_ins, passwords
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.counting import limits as rate_limit
-from footfall.domain import log_ins, passwords
-from footfall.domain import site as domain_site
-from footfall.domain.process import now_ms
 from footfall.driver.client import connect
 from footfall.maintenance import check_accounts, check_journals, check_site
 from footfall.model import PUBLIC, Account, Viewer
+from footfall.process.process import now_ms
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
 from footfall.store import Store

@@ -130,7 +130,7 @@ DEFECTS = (
     ),
     Defect(
         "a stranger's header of a token is an error of ours",
-        "service/footfall/domain/tokens.py",
+        "service/footfall/accounts/rules/tokens.py",
         'if token.partition(".")[0] != _first_part():',
         "if False:",
         "tests/attacks/test_accounts.py::a_token_with_another_name_in_it",
@@ -144,21 +144,21 @@ DEFECTS = (
     ),
     Defect(
         "the version of the list of bans is somebody's ban",
-        "service/footfall/store/bans.py",
+        "service/footfall/accounts/store/bans.py",
         "if found and value != VERSION else None",
         "if found else None",
         "tests/web/test_bans.py::the_version_of_the_list_is_nobodys_ban",
     ),
     Defect(
         "the picture that a new mail makes is not seen on pages",
-        "service/footfall/domain/accounts.py",
+        "service/footfall/accounts/rules/accounts.py",
         '    return replace(account, mail="", avatar=avatar)',
         '    return replace(account, mail="")',
         "tests/web/test_refresh.py::the_picture_of_a_new_mail_is_seen_on_every_page",
     ),
     Defect(
         "the page about the API shows nothing, as a tag is not named",
-        "service/footfall/api/description.py",
+        "service/footfall/table/description.py",
         '    "pages": "Pages that move",\n',
         "",
         "tests/web/test_description.py::every_operation_has_a_tag_that_the_description_names",

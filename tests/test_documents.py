@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import footfall
-from footfall.api.endpoint import Row, asking
-from footfall.api.fields import described
-from footfall.api.prefixes import UI
-from footfall.api.routes import TABLE
+from footfall.comments.store import rules
 from footfall.config import Settings
 from footfall.errors import ServiceError
-from footfall.store import rules
+from footfall.routes import TABLE
+from footfall.table.endpoint import Row, asking
+from footfall.table.fields import described
+from footfall.table.prefixes import UI
 
 ROOT = Path(__file__).parents[1]
 # The folders of a checkout, without what tools have put there.

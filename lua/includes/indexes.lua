@@ -1,5 +1,5 @@
 -- Put a comment into the indexes of its page where it belongs, and remove it from all others.
--- `indexes_of` in service/footfall/store/indexes.py has the same rules for check and restore.
+-- `indexes_of` in service/footfall/comments/store/indexes.py has the same rules for check and restore.
 --
 -- INCLUDE place
 -- KEYS    newest       zset    approved roots by insertion time, ms

@@ -9,26 +9,24 @@ from functools import cache, partial
 from urllib.parse import urlsplit
 
 from . import __version__
+from .accounts.rules.account_mails import AccountMails, Sender
+from .accounts.rules.bans import KnownBans
+from .accounts.rules.captcha import Captcha
+from .accounts.rules.devices import Devices
+from .accounts.rules.sessions import Sessions
+from .comments.rules.admission import AccountRules, Rules
+from .comments.rules.importer import Importer
 from .config import BadSettings, SiteSettings
 from .counting.clients import Clients
 from .counting.limits import RateLimits
 from .counting.rules import Counting
-from .domain import notification_test
-from .domain.account_mails import AccountMails, Sender
-from .domain.bans import KnownBans
-from .domain.captcha import Captcha
-from .domain.delivery import Delivery
-from .domain.devices import Devices
-from .domain.importer import Importer
-from .domain.process import Process
-from .domain.recipients import Recipients
-from .domain.rules import AccountRules, Rules
-from .domain.sessions import Sessions
-from .domain.site import Accounts, Comments, Data, Notifications, Site, Statistics
 from .driver.keys import digest
 from .http.client import forwarded_address
 from .model import Viewer
 from .netaddr import Networks
+from .notifications.rules import notification_test
+from .notifications.rules.delivery import Delivery
+from .notifications.rules.recipients import Recipients
 from .notify.channels import channels_of, smtp_of, spam_checkers_of
 from .outside.captcha import Verifier
 from .outside.oauth import OAuthServices
@@ -36,9 +34,11 @@ from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
 from .outside.targets import Targets
 from .pages import PageNames
+from .process.process import Process
 from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
 from .render.view import DisplayOptions
+from .site import Accounts, Comments, Data, Notifications, Site, Statistics
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments
 from .statistics.reports import Reports

@@ -6,22 +6,22 @@ from mmap import mmap
 from starlette.routing import Router
 from starlette.types import ASGIApp
 
-from . import __version__
-from .api import middleware, routes
-from .api.account_pages import account_routes
-from .api.description import description_route
-from .api.endpoint import not_found
-from .api.feeds import feed_routes
-from .api.health import Health, health_routes
-from .api.live import live_routes
-from .api.metrics import metrics_route
-from .api.owner_pages import NoPage
-from .api.site import page_routes
-from .api.unsubscribe import unsubscribe_routes
+from . import __version__, routes
+from .comments.api.feeds import feed_routes
+from .comments.api.live import live_routes
 from .config import Settings
-from .domain.site import Accounts, Site
 from .http.policy import Policy
+from .monitoring.health import Health, health_routes
+from .monitoring.metrics import metrics_route
 from .netaddr import Networks
+from .notifications.api.unsubscribe import unsubscribe_routes
+from .owner.account_pages import account_routes
+from .owner.files import page_routes
+from .owner.pages import NoPage
+from .site import Accounts, Site
+from .table import middleware
+from .table.description import description_route
+from .table.endpoint import not_found
 from .telemetry.metrics import Metrics
 
 DAY_SECONDS = 86_400
@@ -75,7 +75,7 @@ def create_app(
 
     health = health or health_of(settings, site)
     # A Router alone: Starlette's application would add two layers of error handling to each
-    # request, and api/endpoint.py and api/middleware.py handle all errors.
+    # request, and table/endpoint.py and table/middleware.py handle all errors.
     router = Router(
         [
             *feed_routes(site, policy, values),

@@ -1,4 +1,5 @@
-"""All errors that a client may get, as one tree; api/endpoint.py and api/fast_cycle.py catch them.
+"""All errors that a client may get, as one tree; table/endpoint.py and table/fast_cycle.py catch
+them.
 
 A class says its HTTP status and errno if they are others than those of the class above it;
 docs/api.md says of each when it comes. Refusals by the site's rules have HTTP status 200 and an

@@ -34,7 +34,7 @@ def type_of(name: str) -> str:
     return NO_VIEWS if name in SITE_COUNTERS else "time"
 
 
-# Other counters' protocols that a site may speak (api/compat/).
+# Other counters' protocols that a site may speak (compat/).
 PROTOCOLS = ("leancloud", "open-kounter", "busuanzi", "goatcounter", "abacus", "badges")
 Level = Literal["memory", "everysec", "fsync", "replica"]
 # Called with what is being done, and the share of it that is done, 0 to 1.
@@ -202,9 +202,9 @@ class Draft:
 class Comment:
     """A comment as it is stored: what its author wrote and what was made of it then.
 
-    `id` contains the time and the page (store/ids.py); `at` is in ms since the epoch; `root` and
-    `parent` are ids, "" on a root; `account` is the author's account id or ""; `author` identifies
-    the author for tallies, by account id or a digest of the mail address.
+    `id` contains the time and the page (comments/store/ids.py); `at` is in ms since the epoch;
+    `root` and `parent` are ids, "" on a root; `account` is the author's account id or ""; `author`
+    identifies the author for tallies, by account id or a digest of the mail address.
     """
 
     id: str

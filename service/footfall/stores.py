@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 from . import __version__
 from .config import BadSettings, ProcessSettings, Settings, SiteSettings
-from .domain.process import About, Process, now_ms, nowhere
 from .driver.client import connect
 from .driver.keys import Keys
 from .driver.private_server import CannotStart, private_server, url_of
@@ -20,6 +19,7 @@ from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
 from .model import Durability
 from .netaddr import Networks
+from .process.process import About, Process, now_ms, nowhere
 from .render.region import open_regions
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments

@@ -9,8 +9,8 @@ import jwt
 import pyotp
 import pytest
 
-from footfall.domain import log_ins, passwords
-from footfall.domain.links import new_link
+from footfall.accounts.rules import log_ins, passwords
+from footfall.accounts.rules.links import new_link
 from footfall.model import Credentials
 from tests.conftest import Site, Sites
 from tests.support.own_pages import SENT

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import account_mails, attempts, log_ins
-from footfall.domain.registration import new_account
+from footfall.accounts.rules import account_mails, attempts, log_ins
+from footfall.accounts.rules.registration import new_account
 from footfall.driver.script_calls import Rate
 from footfall.model import Account, Credentials, Role
 from footfall.notify import account_mail

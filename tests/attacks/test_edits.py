@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import renderer
-from footfall.domain.renderer import RenderedText
+from footfall.comments.rules import renderer
+from footfall.comments.rules.renderer import RenderedText
 from footfall.model import Account
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 

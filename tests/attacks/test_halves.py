@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from footfall.domain.tokens import key_of, sign
+from footfall.accounts.rules.tokens import key_of, sign
 from tests.conftest import ADMIN, BOB, Site, Sites
 
 ON = ("fake",)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from footfall.domain import attempts
+from footfall.accounts.rules import attempts
 from footfall.driver.script_calls import Rate
 from footfall.outside.targets import Targets
 from tests.conftest import Site, Sites

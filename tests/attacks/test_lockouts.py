@@ -7,7 +7,7 @@ import httpx
 import pyotp
 import pytest
 
-from footfall.domain import attempts, log_ins, passwords
+from footfall.accounts.rules import attempts, log_ins, passwords
 from footfall.driver.script_calls import Rate
 from footfall.http.csrf import CSRF_HEADER
 from tests.conftest import Site, Sites

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain.mails import canonical
+from footfall.accounts.rules.mails import canonical
 from footfall.driver.keys import digest
 from tests.conftest import ADMIN, EVE, Site, Sites
 from tests.support.receivers import MailServer

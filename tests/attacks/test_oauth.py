@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from joserfc.jwk import RSAKey
 
-from footfall.domain import attempts
+from footfall.accounts.rules import attempts
 from footfall.driver.script_calls import Rate
 from footfall.outside import fetch
 from tests.conftest import Site, Sites

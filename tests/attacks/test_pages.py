@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import page_cache as pages_module
-from footfall.domain.page_cache import PageCache
+from footfall.comments.rules import page_cache as pages_module
+from footfall.comments.rules.page_cache import PageCache
+from footfall.comments.store import codec
+from footfall.comments.store.ids import SHORT, IdGenerator, created_ms
 from footfall.driver.keys import digest
 from footfall.model import Comment, Status
 from footfall.render import view as view_module
-from footfall.store import codec
-from footfall.store.ids import SHORT, IdGenerator, created_ms
 from tests.conftest import ADMIN, Site, server_of
 
 ON = ("valkey",)

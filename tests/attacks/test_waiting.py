@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from footfall.app import create_delivery
+from footfall.comments.rules import renderer
+from footfall.comments.rules.page_cache import MAX_PAGES_AT_ONCE
+from footfall.comments.rules.renderer import PIECE_CHARACTERS
 from footfall.config import Settings
-from footfall.domain import renderer
-from footfall.domain.page_cache import MAX_PAGES_AT_ONCE
-from footfall.domain.renderer import PIECE_CHARACTERS
 from footfall.model import Account
 from footfall.notify import mail as mail_module
 from footfall.notify import templates

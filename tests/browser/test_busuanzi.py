@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from footfall.api.site import UI
+from footfall.owner.files import UI
 from tests.support.servers import free_port, wait_until
 from tests.support.serving import Serving, started
 

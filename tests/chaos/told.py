@@ -18,7 +18,7 @@ from pathlib import Path
 
 from redis import Redis
 
-from footfall.store.outbox import CONSUMER, GROUP, IDLE_MS
+from footfall.notifications.store.outbox import CONSUMER, GROUP, IDLE_MS
 
 from ..support.servers import wait_until
 from ..support.serving import SOURCES, Serving

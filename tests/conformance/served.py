@@ -16,9 +16,9 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from footfall.accounts.rules import attempts, log_ins
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
-from footfall.domain import attempts, log_ins
 from footfall.driver.script_calls import Rate
 from footfall.stores import open_process, open_store
 from tests.support.providers import Provider, provider

@@ -11,8 +11,8 @@ import httpx
 import pytest
 import uvicorn
 
-from footfall.api.compat.abacus import SETTING
-from footfall.domain.live import SILENT_SECONDS
+from footfall.comments.rules.live import SILENT_SECONDS
+from footfall.compat.abacus import SETTING
 from footfall.model import PROTOCOLS
 from tests.support.requirements import program
 from tests.support.serving import serving

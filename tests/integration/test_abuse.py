@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from footfall.api import fast_requests
-from footfall.api.fast_requests import FastRequests
 from footfall.asgi import create_metrics
+from footfall.comments.rules.page_cache import CachedAnswer, PageCache
 from footfall.config import Settings
-from footfall.domain.page_cache import CachedAnswer, PageCache
 from footfall.http.connection import STUCK_SECONDS
 from footfall.http.protocol import MAX_PIPELINED
 from footfall.store import Store
+from footfall.table import fast_requests
+from footfall.table.fast_requests import FastRequests
 from tests.support.fakes import fake_redis
 from tests.support.servers import RealServer
 from tests.support.sites import site_of

@@ -8,8 +8,8 @@ from typing import Any
 import pyotp
 import pytest
 
-from footfall.domain import attempts
-from footfall.domain.links import new_link
+from footfall.accounts.rules import attempts
+from footfall.accounts.rules.links import new_link
 from footfall.driver.script_calls import Rate
 from tests.conftest import EVERYWHERE, Site, Sites
 from tests.support.logging_in import Browser, settings

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import authors
+from footfall.comments.rules import authors
+from footfall.comments.store import deletions
 from footfall.driver.keys import digest
-from footfall.store import deletions
-from footfall.store.outbox import Task
+from footfall.notifications.store.outbox import Task
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
 from tests.support.backups import report, taken

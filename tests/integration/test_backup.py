@@ -19,7 +19,12 @@ import orjson
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.domain.process import now_ms
+from footfall.comments.store import deletions
+from footfall.comments.store.codec import parse_body, root_of
+from footfall.comments.store.comments import Step
+from footfall.comments.store.ids import SHORT, IdGenerator, created_ms
+from footfall.comments.store.moderation import Actor
+from footfall.comments.store.projections import UNDO_MS
 from footfall.driver.client import connect
 from footfall.driver.keys import digest
 from footfall.errors import Duplicate
@@ -30,16 +35,12 @@ from footfall.maintenance.backup import pages
 from footfall.maintenance.restore import NotEmpty, verify
 from footfall.maintenance.unsent import unsent
 from footfall.model import Comment, Origin
+from footfall.process.process import now_ms
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
 from footfall.statistics.store import PageViews
-from footfall.store import Mismatch, Store, deletions
-from footfall.store.codec import parse_body, root_of
-from footfall.store.comments import Step
-from footfall.store.ids import SHORT, IdGenerator, created_ms
-from footfall.store.moderation import Actor
-from footfall.store.projections import UNDO_MS
+from footfall.store import Mismatch, Store
 from footfall.stores import data_set
 from tests.attacks.test_backups import HEADER, file_of, thread
 from tests.conftest import ADMIN, BOB, MOMENTS, Site, Sites, server_of

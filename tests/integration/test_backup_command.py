@@ -16,12 +16,12 @@ import pytest
 from redis import Redis
 
 from footfall import __version__
+from footfall.comments.store.ids import IdGenerator, created_ms
 from footfall.driver.client import connect
 from footfall.driver.keys import Keys
 from footfall.model import Comment
 from footfall.store import Store
 from footfall.store.backups import LastBackup
-from footfall.store.ids import IdGenerator, created_ms
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import BUCKETS, Serving, serving
 

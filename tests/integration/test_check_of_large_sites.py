@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from footfall.comments.store import codec
+from footfall.comments.store.ids import SHORT, IdGenerator, created_ms
+from footfall.comments.store.indexes import indexes_of, site_indexes_of
 from footfall.driver.client import connect
 from footfall.model import Comment
-from footfall.store import Store, codec
-from footfall.store.ids import SHORT, IdGenerator, created_ms
-from footfall.store.indexes import indexes_of, site_indexes_of
+from footfall.store import Store
 from tests.conftest import ADMIN, Sites
 from tests.support.backups import report
 from tests.support.servers import RealServer, program_of, running

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from footfall.store import deletions
-from footfall.store.ids import split
+from footfall.comments.store import deletions
+from footfall.comments.store.ids import split
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.backups import report
 

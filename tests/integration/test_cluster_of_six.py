@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from footfall.callbacks import fulfil
+from footfall.comments.store.ids import IdGenerator
 from footfall.driver import cluster
 from footfall.driver.batch import MAX_NODE_BATCHES_IN_FLIGHT
 from footfall.driver.client import connect
@@ -24,7 +25,6 @@ from footfall.driver.replies import ErrorReply
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
 from footfall.store import Rate, Store
-from footfall.store.ids import IdGenerator
 from tests.conftest import REAL
 from tests.support import extent
 from tests.support.backups import report

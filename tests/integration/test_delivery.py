@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.domain.delivery import MAX_TASKS
-from footfall.store.outbox import CONSUMER, GROUP
+from footfall.notifications.rules.delivery import MAX_TASKS
+from footfall.notifications.store.outbox import CONSUMER, GROUP
 from tests.support.receivers import MailServer, Receiver
 from tests.support.servers import RealServer, wait_until
 from tests.support.serving import Serving, serving

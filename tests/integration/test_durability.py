@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from footfall.callbacks import fulfil
+from footfall.comments.store.ids import IdGenerator, created_ms
 from footfall.driver.client import connect
 from footfall.driver.facts import find
 from footfall.driver.keys import digest
@@ -24,7 +25,6 @@ from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, PUBLIC, Comment, Durability
 from footfall.store import Rate, Store
-from footfall.store.ids import IdGenerator, created_ms
 from tests.support.servers import RealServer, free_port, program_of, running, wait_until
 from tests.support.serving import serving
 from tests.support.sites import safety_of

@@ -12,13 +12,14 @@ from typing import Any, cast
 
 import pytest
 
+from footfall.comments.store import journal
 from footfall.driver.client import connect
 from footfall.driver.connection import Connection, pack
 from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.keys import digest
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
-from footfall.store import Store, journal
+from footfall.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import Site, Sites
 from tests.support.backups import report

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from footfall.api import routes
+from footfall import routes
 from tests.support import hits
 from tests.support.servers import RealServer
 

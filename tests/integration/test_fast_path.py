@@ -28,19 +28,20 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from footfall.api import routes
-from footfall.api.fast import FastRequest
-from footfall.api.fast_cycle import protocol_of
+from footfall import routes
 from footfall.asgi import create_app, create_metrics, policy_of
+from footfall.comments.store import ids
 from footfall.config import Settings
-from footfall.domain.site import Site
 from footfall.driver.client import connect
 from footfall.http.connection import BODY_SECONDS
 from footfall.http.response import Response
 
 # Loaded now, since the first comment would take long otherwise.
 from footfall.render import markdown, sanitize  # noqa: F401
-from footfall.store import Store, ids
+from footfall.site import Site
+from footfall.store import Store
+from footfall.table.fast import FastRequest
+from footfall.table.fast_cycle import protocol_of
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import Clock
 from tests.support import extent

@@ -100,8 +100,8 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     assert loggers == {
         "footfall.server.opening": "WARNING",
         "footfall.driver.stats": "WARNING",
-        "footfall.api.fast_cycle": "WARNING",
-        "footfall.api.middleware": "WARNING",
+        "footfall.table.fast_cycle": "WARNING",
+        "footfall.table.middleware": "WARNING",
         "footfall.http.response": "ERROR",
         "uvicorn.error": "WARNING",
     }
@@ -193,11 +193,11 @@ def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Pat
             return [each for each in served.records if each["logger"] == logger]
 
         asked = 0
-        while len(said := lines("footfall.api.middleware")) < 2:
+        while len(said := lines("footfall.table.middleware")) < 2:
             client.get(f"{served.url}/article?path=/a")
             asked += 1
         assert said[1]["message"].endswith(f"; {asked - 2} more were slow")
-        for logger in ("footfall.api.middleware", "footfall.driver.stats"):
+        for logger in ("footfall.table.middleware", "footfall.driver.stats"):
             times = [datetime.fromisoformat(each["timestamp"]) for each in lines(logger)]
             assert all(later - one > timedelta(seconds=0.99) for one, later in pairwise(times))
 
@@ -212,8 +212,8 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     assert {(each[1], each[2]) for each in kinds if each} == {
         ("WARNING", "footfall.server.opening"),
         ("WARNING", "footfall.driver.stats"),
-        ("WARNING", "footfall.api.fast_cycle"),
-        ("WARNING", "footfall.api.middleware"),
+        ("WARNING", "footfall.table.fast_cycle"),
+        ("WARNING", "footfall.table.middleware"),
         ("ERROR", "footfall.http.response"),
     }
     (failure,) = [line for line in served.lines if " ERROR footfall.http.response: " in line]

@@ -15,10 +15,10 @@ import pytest
 from footfall.callbacks import awaited
 from footfall.counting.clients import Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
-from footfall.domain.process import now_ms
 from footfall.driver.connection import pack_word
 from footfall.driver.script_calls import CountsCallback
 from footfall.model import NO_ORIGIN, Origin
+from footfall.process.process import now_ms
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports

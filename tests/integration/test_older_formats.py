@@ -10,12 +10,12 @@ import httpx
 import orjson
 import pytest
 
+from footfall.comments.store.ids import SHORT
 from footfall.driver.client import connect
 from footfall.driver.keys import digest
 from footfall.errors import Duplicate
 from footfall.model import PUBLIC, Viewer
 from footfall.store import FORMAT, Store
-from footfall.store.ids import SHORT
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites, server_of
 from tests.data.formats.make import MARA, TOM, answers, more_answers
 from tests.support.backups import differences, report, restored

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from footfall.cli import backup as commands
+from footfall.comments.store.moves import MoveNote
 from footfall.config import Settings
-from footfall.domain.process import now_ms
 from footfall.maintenance.backup import backup
-from footfall.store.moves import MoveNote
+from footfall.process.process import now_ms
 from tests.support.backups import silent
 from tests.support.serving import Serving, serving
 

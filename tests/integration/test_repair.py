@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from footfall.store import Store, deletions
-from footfall.store.ids import SHORT, split
-from footfall.store.indexes import DELETED, INDEXES, SITE_INDEXES
-from footfall.store.rules import PAGE, SITE
+from footfall.comments.store import deletions
+from footfall.comments.store.ids import SHORT, split
+from footfall.comments.store.indexes import DELETED, INDEXES, SITE_INDEXES
+from footfall.comments.store.rules import PAGE, SITE
+from footfall.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support import extent
 from tests.support.backups import report

@@ -10,13 +10,13 @@ import orjson
 import pytest
 from redis import Redis
 
-from footfall.domain.renderer import RenderedText
+from footfall.comments.rules.renderer import RenderedText
+from footfall.comments.store import codec
+from footfall.comments.store.ids import SHORT, split
 from footfall.maintenance import rerender as rerender_module
 from footfall.maintenance.rerender import Tally, What, rerender
 from footfall.model import StoredComment
 from footfall.render.pictures import Pictures
-from footfall.store import codec
-from footfall.store.ids import SHORT, split
 from footfall.stores import data_set
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.support.serving import Serving, serving

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import queue
-from footfall.domain.queue import Wanted
+from footfall.comments.rules import queue
+from footfall.comments.rules.queue import Wanted
 from footfall.driver.connection import Connection
 from footfall.driver.pipeline import MAX_SENDS_A_WRITE
 from footfall.model import STATUSES, Ban, Viewer

@@ -14,10 +14,10 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from footfall.api.fast_cycle import protocol_of
 from footfall.asgi import policy_of
 from footfall.config import Settings
 from footfall.http.connection import USED_CONNECTION_GRACE_SECONDS
+from footfall.table.fast_cycle import protocol_of
 from tests.conftest import Site
 from tests.support.servers import wait_until
 from tests.support.serving import SOURCES, Serving, serving

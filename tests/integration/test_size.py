@@ -13,9 +13,9 @@ import httpx
 import pytest
 from redis import Redis
 
+from footfall.comments.store.indexes import HASHES, INDEXES, STRINGS
 from footfall.driver.client import RedisClient, connect
 from footfall.store import Store, size
-from footfall.store.indexes import HASHES, INDEXES, STRINGS
 from footfall.store.size import Kind, Size
 from tests.conftest import EVERYWHERE, Site, Sites
 from tests.support.servers import program_of, running

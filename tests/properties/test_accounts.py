@@ -12,9 +12,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, invariant, multiple, rule
 
-from footfall.domain import banning
-from footfall.domain.bans import value_of
-from footfall.domain.mails import canonical
+from footfall.accounts.rules.bans import value_of
+from footfall.accounts.rules.mails import canonical
+from footfall.comments.rules import banning
 from footfall.errors import UserExists
 from footfall.model import MAY_LOG_IN, ROLES, Account, Caller, Credentials, Role, Viewer
 from tests.support.accounts import save_account

@@ -15,16 +15,17 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, multiple, precondition, rule
 
+from footfall.comments.store import codec, deletions, journal
+from footfall.comments.store.comments import AlreadyPublished, IdTaken
+from footfall.comments.store.ids import SHORT, IdGenerator, created_ms, split
+from footfall.comments.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_indexes_of
+from footfall.comments.store.moderation import Actor, Overtaken
+from footfall.comments.store.projections import UNDO_MS, JournalEntry, logged_as, task_of
+from footfall.comments.store.status import status_of
 from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent, StoreUnavailable
 from footfall.model import STATUSES, Body, Comment, Status, StoredComment
-from footfall.store import Store, codec, deletions, journal
-from footfall.store.comments import AlreadyPublished, IdTaken
-from footfall.store.ids import SHORT, IdGenerator, created_ms, split
-from footfall.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_indexes_of
-from footfall.store.moderation import Actor, Overtaken
-from footfall.store.projections import UNDO_MS, JournalEntry, logged_as, task_of
-from footfall.store.status import status_of
+from footfall.store import Store
 from tests.support.stepping import Call, Fate, Stepping
 
 from .machines import PREFIX, SiteMachine, play

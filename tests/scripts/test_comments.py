@@ -7,6 +7,10 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
+from footfall.comments.store import codec, deletions
+from footfall.comments.store.comments import AlreadyPublished, IdTaken, Preconditions
+from footfall.comments.store.ids import IdGenerator, created_ms
+from footfall.comments.store.moderation import Actor
 from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent
 from footfall.model import (
@@ -22,10 +26,7 @@ from footfall.model import (
     StoredComment,
     Viewer,
 )
-from footfall.store import Store, codec, deletions
-from footfall.store.comments import AlreadyPublished, IdTaken, Preconditions
-from footfall.store.ids import IdGenerator, created_ms
-from footfall.store.moderation import Actor
+from footfall.store import Store
 
 ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
 BOB = Viewer(Account("bob", "guest", "Bob", "bob@example.com"))

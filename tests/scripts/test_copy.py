@@ -1,9 +1,9 @@
 """comments/copy on real servers, since fakeredis lets no script ask for the server's name."""
 
+from footfall.comments.store.ids import SHORT, IdGenerator, split
+from footfall.comments.store.moderation import Actor
 from footfall.model import Comment
 from footfall.store import Store
-from footfall.store.ids import SHORT, IdGenerator, split
-from footfall.store.moderation import Actor
 from tests.conftest import REAL
 
 ON = REAL

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
+from footfall.comments.store import codec, deletions
+from footfall.comments.store.deletions import CHANGED
+from footfall.comments.store.ids import SHORT
+from footfall.comments.store.indexes import DELETED, HASHES, INDEXES
+from footfall.comments.store.projections import UNDO_MS
 from footfall.driver.keys import digest
 from footfall.model import PUBLIC, Comment, Viewer
-from footfall.store import Store, codec, deletions
-from footfall.store.deletions import CHANGED
-from footfall.store.ids import SHORT
-from footfall.store.indexes import DELETED, HASHES, INDEXES
-from footfall.store.projections import UNDO_MS
+from footfall.store import Store
 
 from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, threads
 

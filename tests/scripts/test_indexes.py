@@ -4,10 +4,9 @@ from itertools import product
 
 import pytest
 
-from footfall.model import STATUSES, Comment, Standing, Status, StoredComment
-from footfall.store import Store, codec
-from footfall.store.ids import SHORT, IdGenerator, created_ms, split
-from footfall.store.indexes import (
+from footfall.comments.store import codec
+from footfall.comments.store.ids import SHORT, IdGenerator, created_ms, split
+from footfall.comments.store.indexes import (
     DELETED,
     INDEXES,
     SITE_INDEXES,
@@ -16,7 +15,9 @@ from footfall.store.indexes import (
     indexes_of,
     site_indexes_of,
 )
-from footfall.store.moderation import Actor, Moderated
+from footfall.comments.store.moderation import Actor, Moderated
+from footfall.model import STATUSES, Comment, Standing, Status, StoredComment
+from footfall.store import Store
 
 NOW = 1_700_000_000_000
 NOBODY, BOB = "", "bob"

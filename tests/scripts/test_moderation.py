@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from footfall.comments.store import codec, deletions
+from footfall.comments.store.comments import AlreadyPublished
+from footfall.comments.store.ids import SHORT
+from footfall.comments.store.moderation import Moderated, Overtaken
 from footfall.driver.keys import digest
 from footfall.model import STATUSES, Comment, StoredComment
-from footfall.store import Store, codec, deletions
-from footfall.store.comments import AlreadyPublished
-from footfall.store.ids import SHORT
-from footfall.store.moderation import Moderated, Overtaken
+from footfall.store import Store
 
 from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, text_of
 

@@ -13,15 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from footfall.callbacks import awaited
+from footfall.comments.rules.page_moves import move
 from footfall.config import Settings
 from footfall.counting.clients import NOBODY, Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
-from footfall.domain.page_moves import move
-from footfall.domain.process import now_ms
-from footfall.domain.site import Site
 from footfall.driver.connection import pack_word
 from footfall.driver.script_calls import CountsCallback
 from footfall.model import NO_VIEWS
+from footfall.process.process import now_ms
+from footfall.site import Site
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Day

@@ -2,10 +2,10 @@
 
 import pytest
 
+from footfall.comments.store import comments as comments_module
 from footfall.driver.keys import digest
 from footfall.model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
 from footfall.store import Store
-from footfall.store import comments as comments_module
 
 from .test_comments import (
     ADMIN,

@@ -1,9 +1,9 @@
 """comments/replace through its store method, on fakeredis and on real servers."""
 
+from footfall.comments.store.bodies import Replacement
+from footfall.comments.store.ids import SHORT
 from footfall.driver.keys import digest
 from footfall.store import Store
-from footfall.store.bodies import Replacement
-from footfall.store.ids import SHORT
 
 from .test_comments import Article
 

@@ -16,13 +16,13 @@ from footfall.callbacks import awaited
 from footfall.counting.clients import NOBODY, Bot, Clients, CountingClient, Person
 from footfall.counting.limits import RateLimits
 from footfall.counting.packed import PackedChange
-from footfall.domain.process import now_ms
 from footfall.driver.connection import pack_word
 from footfall.driver.keys import GROUPS, Keys, digest
 from footfall.driver.script_calls import CountsCallback
 from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks
+from footfall.process.process import now_ms
 from footfall.statistics.agents import CLASSES
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.moments import Moments

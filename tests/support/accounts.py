@@ -1,9 +1,9 @@
 """Stores accounts for tests, with any state and history."""
 
-from footfall.domain.mails import canonical
+from footfall.accounts.rules.mails import canonical
+from footfall.comments.store.codec import account_body
 from footfall.model import Account
 from footfall.store import Store
-from footfall.store.codec import account_body
 
 
 async def save_account(store: Store, account: Account) -> None:

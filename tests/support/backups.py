@@ -7,12 +7,12 @@ from functools import partial
 from io import BytesIO
 from typing import Any, cast
 
+from footfall.comments.store.indexes import HASHES, STRINGS
 from footfall.maintenance.backup import backup, pairs
 from footfall.maintenance.check import check
 from footfall.maintenance.compare import compare
 from footfall.maintenance.restore import restore
 from footfall.store import Store
-from footfall.store.indexes import HASHES, STRINGS
 from footfall.stores import data_set
 from tests.conftest import ADMIN, BOB, Site, Sites
 

@@ -10,10 +10,10 @@ import httpx
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from footfall.api import routes
-from footfall.api.context import ParseContext
-from footfall.api.description import described
-from footfall.domain.site import Site
+from footfall import routes
+from footfall.site import Site
+from footfall.table.context import ParseContext
+from footfall.table.description import described
 
 
 class Described:

@@ -1,4 +1,4 @@
-"""A small protocol of another counter, in one file as each below service/footfall/api/compat/.
+"""A small protocol of another counter, in one file as each below service/footfall/compat/.
 
 `GET /hits/count?page=/a` counts a view and answers `{"value": 1}`, and so does a beacon, `POST
 /hit?page=/a`. `GET /hits/badge/a.svg` counts and is a picture, and `GET /hits/value/a.json` only
@@ -11,19 +11,19 @@ from functools import partial
 
 import orjson
 
-from footfall.api import routes
-from footfall.api.dialects import REFUSAL_STATUSES, WALINE, Refusals
-from footfall.api.endpoint import Row
-from footfall.api.fast import CounterChange, CounterRead, FastRequest
-from footfall.api.fields import Fields, Text
-from footfall.api.prefixes import Prefix
-from footfall.api.schemas import AnswerSchema
-from footfall.api.who import ANYBODY
+from footfall import routes
 from footfall.counting.rules import VIEWS, Counting
 from footfall.errors import BadRequest, ServiceError
 from footfall.http.envelope import NO_ENVELOPE
 from footfall.http.params import MAX_PATH
 from footfall.http.response import SHARED, Reply, Response
+from footfall.table.dialects import REFUSAL_STATUSES, WALINE, Refusals
+from footfall.table.endpoint import Row
+from footfall.table.fast import CounterChange, CounterRead, FastRequest
+from footfall.table.fields import Fields, Text
+from footfall.table.prefixes import Prefix
+from footfall.table.schemas import AnswerSchema
+from footfall.table.who import ANYBODY
 
 
 @dataclass(frozen=True, slots=True)

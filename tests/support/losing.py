@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from footfall.comments.store import journal
+from footfall.comments.store.journal import Journal
 from footfall.driver.scripts import Script
 from footfall.errors import StoreUnavailable
-from footfall.store import journal
-from footfall.store.journal import Journal
 
 
 @contextmanager

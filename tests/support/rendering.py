@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from footfall.domain import renderer
-from footfall.domain.renderer import RenderedText, Renderer
+from footfall.comments.rules import renderer
+from footfall.comments.rules.renderer import RenderedText, Renderer
 from footfall.patterns import Patterns
 from footfall.render.pictures import Pictures
 

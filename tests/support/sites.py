@@ -5,12 +5,12 @@ from weakref import WeakKeyDictionary
 
 from footfall.app import create_site
 from footfall.config import Settings
-from footfall.domain.process import About, Process, now_ms
-from footfall.domain.site import Site
 from footfall.driver.probe import Probe
 from footfall.driver.safety import Safety
 from footfall.model import MEMORY, Durability, Viewer
 from footfall.netaddr import Networks
+from footfall.process.process import About, Process, now_ms
+from footfall.site import Site
 from footfall.store import Store
 from footfall.telemetry.metrics import Metrics
 

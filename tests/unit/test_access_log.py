@@ -11,8 +11,8 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from footfall.api.access import LoggedRequests
 from footfall.http.policy import Policy
+from footfall.table.access import LoggedRequests
 from footfall.telemetry import access_log
 from footfall.telemetry.access_log import AccessLog, Answer, Request, as_json, as_text, pieces
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from footfall.api.day_table import chart_of, period_of, rows_of
 from footfall.http.page_words import PageWords
+from footfall.owner.day_table import chart_of, period_of, rows_of
 from footfall.statistics.calendar import days_between
 from footfall.statistics.reports import Day, Report
 

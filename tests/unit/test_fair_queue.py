@@ -2,7 +2,7 @@
 
 import asyncio
 
-from footfall.domain.fair_queue import FairQueue
+from footfall.process.fair_queue import FairQueue
 
 
 class Line:

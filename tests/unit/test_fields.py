@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from footfall.api.dialects import WALINE
-from footfall.api.endpoint import Row
-from footfall.api.fields import Fields, ListOf, described
-from footfall.api.routes import TABLE
 from footfall.counting import api as counters
 from footfall.errors import BadRequest
 from footfall.http.params import RawRequest
 from footfall.pages import PageNames
+from footfall.routes import TABLE
+from footfall.table.dialects import WALINE
+from footfall.table.endpoint import Row
+from footfall.table.fields import Fields, ListOf, described
 
 SETTINGS = SimpleNamespace(known_counter_types=("time", "reaction0"))
 CONTEXT: Any = SimpleNamespace(settings=SETTINGS, page_of=PageNames().of)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from footfall.domain.rules import Rules
+from footfall.comments.rules.admission import Rules
 from footfall.transfer import checks
 from footfall.transfer.formats import guess, named
 from footfall.transfer.rows import CommentRow, CounterRow, ImportRow, Refusal

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from footfall.domain.likeness import MAX_GROUPS, MAX_SAMPLES, Trait, groups_of
+from footfall.comments.rules.likeness import MAX_GROUPS, MAX_SAMPLES, Trait, groups_of
 from footfall.model import Comment
 
 OWN = {"blog.example"}

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from footfall.domain import page_cache as pages_module
-from footfall.domain.page_cache import CachedAnswer, PageCache
+from footfall.comments.rules import page_cache as pages_module
+from footfall.comments.rules.page_cache import CachedAnswer, PageCache
 from footfall.errors import Unavailable
 
 

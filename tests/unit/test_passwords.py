@@ -2,8 +2,8 @@
 
 import pytest
 
-from footfall.domain import phpass
-from footfall.domain.passwords import IS_COMMON, IS_MAIL, TOO_SHORT, Passwords, weakness
+from footfall.accounts.rules import phpass
+from footfall.accounts.rules.passwords import IS_COMMON, IS_MAIL, TOO_SHORT, Passwords, weakness
 
 LONG = "päss" * 30
 

@@ -14,13 +14,13 @@ import pytest
 
 from bench.lane import Listener, connections, packed, requests_of
 from bench.scenarios import Headers, Increment, Op, Read
-from footfall.api.fast_cycle import protocol_of
 from footfall.asgi import create_metrics, policy_of
 from footfall.config import Settings
 from footfall.statistics.moments import Moments
 from footfall.statistics.visitors import salted
 from footfall.statistics.visits import Visits
 from footfall.stores import open_process, open_store
+from footfall.table.fast_cycle import protocol_of
 from tests.support.sites import site_of
 
 # Requests of one turn of the event loop, each on a connection of its own.

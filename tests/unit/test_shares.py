@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from footfall.api.feeds import MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS
-from footfall.api.live import MAX_CLIENT_STREAMS, MAX_STREAMS
-from footfall.domain.renderer import Renderer
-from footfall.domain.shares import QueuedClient, Shares, queued_client_of
+from footfall.comments.api.feeds import MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS
+from footfall.comments.api.live import MAX_CLIENT_STREAMS, MAX_STREAMS
+from footfall.comments.rules.renderer import Renderer
 from footfall.errors import Busy, TooManyAtOnce
 from footfall.model import Account, Caller, Viewer
+from footfall.process.shares import QueuedClient, Shares, queued_client_of
 
 
 def by(role: str, address: str, name: str = "ann") -> QueuedClient:

@@ -11,7 +11,7 @@ import pytest
 from babel import Locale
 
 from footfall import errors
-from footfall.domain.bans import NOTHING
+from footfall.accounts.rules.bans import NOTHING
 from footfall.http.translations import FOLDER, LOCALES, languages, translate, translations
 
 LANGUAGES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "en")

@@ -22,9 +22,9 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from footfall.api.fast_cycle import FastCycle
 from footfall.http import connection, protocol
 from footfall.server import server
+from footfall.table.fast_cycle import FastCycle
 
 # Of a connection.
 PROTOCOL = {

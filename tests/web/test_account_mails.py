@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from footfall.accounts.rules import account_mails, attempts
+from footfall.accounts.rules.links import new_link
+from footfall.accounts.rules.registration import new_account
 from footfall.config import BadSettings, Settings
-from footfall.domain import account_mails, attempts
-from footfall.domain.links import new_link
-from footfall.domain.registration import new_account
 from footfall.driver.script_calls import Rate
 from footfall.model import Account, Credentials
 from tests.conftest import Site, Sites

@@ -8,9 +8,9 @@ import jwt
 import pyotp
 import pytest
 
-from footfall.domain import passwords
-from footfall.domain.links import new_link
-from footfall.domain.registration import new_account
+from footfall.accounts.rules import passwords
+from footfall.accounts.rules.links import new_link
+from footfall.accounts.rules.registration import new_account
 from footfall.model import Credentials
 from tests.conftest import Site, Sites
 

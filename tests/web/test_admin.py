@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from footfall.api.prefixes import UI
-from footfall.api.routes import TABLE
-from footfall.domain.process import now_ms
 from footfall.notify.notification import Failed
+from footfall.process.process import now_ms
+from footfall.routes import TABLE
+from footfall.table.prefixes import UI
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.own_pages import SENT, last
 from tests.support.receivers import receiver

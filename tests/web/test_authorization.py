@@ -10,17 +10,18 @@ from typing import Any
 import jwt
 import pytest
 
-from footfall.api.compat import rows_of
-from footfall.api.endpoint import asking
-from footfall.api.fast_requests import FastRequests
-from footfall.api.routes import TABLE
-from footfall.api.who import ANYBODY, Who
-from footfall.domain import accounts, banning
-from footfall.domain.accounts import Changes
-from footfall.domain.rules import AccountRules
-from footfall.domain.sessions import Sessions
+from footfall.accounts.rules import accounts
+from footfall.accounts.rules.accounts import Changes
+from footfall.accounts.rules.sessions import Sessions
+from footfall.comments.rules import banning
+from footfall.comments.rules.admission import AccountRules
+from footfall.compat import rows_of
 from footfall.errors import ServiceError
 from footfall.model import PROTOCOLS, PUBLIC, Account, Caller, Credentials, Role, Viewer
+from footfall.routes import TABLE
+from footfall.table.endpoint import asking
+from footfall.table.fast_requests import FastRequests
+from footfall.table.who import ANYBODY, Who
 from tests.conftest import Site, Sites
 from tests.support.accounts import save_account
 from tests.support.own_pages import OwnPage

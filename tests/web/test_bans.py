@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import banning
+from footfall.accounts.store import bans as store_module
+from footfall.comments.rules import banning
 from footfall.errors import StoreUnavailable
 from footfall.model import Caller, Viewer
-from footfall.store import bans as store_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import bulk, bulk_actions, queue
+from footfall.comments.rules import bulk, bulk_actions, queue
 from footfall.errors import StoreUnavailable
 from tests.conftest import ADMIN, Site, Sites
 from tests.web.test_owner_queue import WAITS, asked, part, posted, words

@@ -7,9 +7,9 @@ import httpx
 import orjson
 import pytest
 
-from footfall.api.compat.vercount import MAX_ADDRESS
-from footfall.api.site import COMPAT_SCRIPTS, UI
+from footfall.compat.vercount import MAX_ADDRESS
 from footfall.http.params import MAX_BODY, MAX_PATH
+from footfall.owner.files import COMPAT_SCRIPTS, UI
 from footfall.statistics.reports import Day
 from tests.conftest import Site, Sites
 

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from footfall.comments.store.moderation import Actor
 from footfall.errors import Duplicate
-from footfall.store.moderation import Actor
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 CHROME = (

@@ -6,9 +6,9 @@ import httpx
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from footfall.api.prefixes import UI
-from footfall.api.routes import TABLE
 from footfall.model import PROTOCOLS
+from footfall.routes import TABLE
+from footfall.table.prefixes import UI
 from tests.conftest import Site, Sites
 from tests.support.description import description_of
 

@@ -7,14 +7,14 @@ from typing import Any
 import orjson
 import pytest
 
-from footfall.api import routes
-from footfall.api.dialects import REFUSAL_STATUSES, WALINE, Refusals
-from footfall.api.own_pages import OWN_PAGES
-from footfall.api.prefixes import API, UI, Prefix
-from footfall.api.schemas import AnswerSchema
+from footfall import routes
 from footfall.errors import ServiceError
 from footfall.http.envelope import Envelope
 from footfall.http.response import JSON_TYPE, Response
+from footfall.table.dialects import REFUSAL_STATUSES, WALINE, Refusals
+from footfall.table.own_pages import OWN_PAGES
+from footfall.table.prefixes import API, UI, Prefix
+from footfall.table.schemas import AnswerSchema
 from tests.conftest import ADMIN, Site, Sites
 from tests.support.own_pages import SENT, OwnPage, last
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain.mails import canonical
+from footfall.accounts.rules.mails import canonical
 from tests.conftest import Site, Sites
 from tests.support.importing import DATA, database, imported, problems
 from tests.support.losing import lost_replies

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from footfall.api import importing
+from footfall.owner import importing
 from footfall.transfer import importer
 from tests.conftest import ADMIN, Site
 from tests.support.importing import DATA, database, problems

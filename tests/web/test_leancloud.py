@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from footfall.api.compat.leancloud_fields import (
+from footfall.compat.leancloud_fields import (
     MAX_BATCH,
     MAX_OBJECT_ID,
     MAX_QUERY_NAMES,

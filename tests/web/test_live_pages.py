@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from footfall.api.live import seen
-from footfall.domain import live
-from footfall.domain.live import LivePages
+from footfall.comments.api.live import seen
+from footfall.comments.rules import live
+from footfall.comments.rules.live import LivePages
 from tests.conftest import ADMIN, Site, Sites
 
 ON = ("fake",)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from footfall.comments.store import deletions
 from footfall.errors import Duplicate
-from footfall.store import deletions
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.losing import catch_up, lost_replies
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from footfall.api.compat.open_kounter import FAILED, MAX_BATCH
+from footfall.compat.open_kounter import FAILED, MAX_BATCH
 from footfall.http.params import MAX_PATH
 from tests.conftest import Site, Sites
 

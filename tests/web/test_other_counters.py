@@ -11,10 +11,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from footfall.api.compat import ROWS
-from footfall.api.compat.leancloud_fields import id_of
-from footfall.domain.process import now_ms
+from footfall.compat import ROWS
+from footfall.compat.leancloud_fields import id_of
 from footfall.model import NO_VIEWS, PROTOCOLS
+from footfall.process.process import now_ms
 from tests.conftest import Site, Sites
 
 # A protocol is a codec, and asks the store for what others ask.

@@ -9,17 +9,17 @@ from urllib.parse import parse_qsl
 import orjson
 import pytest
 
-from footfall.api import health, metrics
 from footfall.app import create_delivery
 from footfall.config import Settings
-from footfall.domain import delivery as delivery_module
-from footfall.domain import notification_test
-from footfall.domain.delivery import Delivery
 from footfall.driver.keys import digest
+from footfall.monitoring import health, metrics
+from footfall.notifications.rules import delivery as delivery_module
+from footfall.notifications.rules import notification_test
+from footfall.notifications.rules.delivery import Delivery
+from footfall.notifications.store import outbox as outbox_module
 from footfall.notify.notification import Failed, Notification
 from footfall.notify.push import Push
 from footfall.notify.webhook import signature
-from footfall.store import outbox as outbox_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.losing import lost_replies
 from tests.support.receivers import MailServer, Receiver, receiver

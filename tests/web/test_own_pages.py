@@ -11,8 +11,8 @@ import jwt
 import pytest
 from babel import Locale
 
-from footfall.api import day_table, overview_page, statistics_page
-from footfall.api.account_pages import PAGE_NAMES, PAGES
+from footfall.owner import day_table, overview_page, statistics_page
+from footfall.owner.account_pages import PAGE_NAMES, PAGES
 from tests.conftest import Site, Sites
 from tests.support.own_pages import OwnPage
 

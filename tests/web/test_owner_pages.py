@@ -9,12 +9,12 @@ from urllib.parse import urljoin
 import httpx
 import pytest
 
-from footfall.api.account_pages import PAGES
-from footfall.api.owner_pages import MENU
-from footfall.domain.process import now_ms
 from footfall.errors import StoreUnavailable
 from footfall.http.params import MAX_URL
 from footfall.markup import visible
+from footfall.owner.account_pages import PAGES
+from footfall.owner.pages import MENU
+from footfall.process.process import now_ms
 from footfall.statistics.most_read import TopPage
 from tests.conftest import ADMIN, Site, Sites
 from tests.support.own_pages import OwnPage

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import queue
+from footfall.comments.rules import queue
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.own_pages import SENT, last
 

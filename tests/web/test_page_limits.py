@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from footfall.store import comments as comments_module
-from footfall.store.moderation import Actor
+from footfall.comments.store import comments as comments_module
+from footfall.comments.store.moderation import Actor
 from tests.conftest import BOB, Site
 
 

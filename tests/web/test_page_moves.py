@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from footfall.domain.page_moves import LEFT_MS, carry_on, move
+from footfall.comments.rules.page_moves import LEFT_MS, carry_on, move
+from footfall.comments.store.deletions import SWEEPER
+from footfall.comments.store.moves import MoveNote
 from footfall.driver.client import RedisClient
 from footfall.driver.keys import digest
 from footfall.driver.scripts import Script
 from footfall.errors import StoreUnavailable
 from footfall.model import Comment
-from footfall.store.deletions import SWEEPER
-from footfall.store.moves import MoveNote
 from tests.conftest import ADMIN, BOB, Site
 from tests.support import extent
 from tests.support.backups import report

@@ -1,7 +1,7 @@
 """One page is one page, in whichever spelling a client names it."""
 
-from footfall.domain.process import now_ms
 from footfall.pages import RULES
+from footfall.process.process import now_ms
 from tests.conftest import Site, Sites
 
 ON = ("fake",)

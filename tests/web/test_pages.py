@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from footfall.api.site import UI
+from footfall.owner.files import UI
 from tests.conftest import Site, Sites
 
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from footfall.api import routes
+from footfall import routes
 from tests.conftest import Site, Sites
 from tests.support import hits
 

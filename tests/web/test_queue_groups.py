@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import groups, queue
+from footfall.comments.rules import groups, queue
 from footfall.model import Account
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.accounts import save_account

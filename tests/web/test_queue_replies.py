@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import replies
+from footfall.comments.rules import replies
 from footfall.errors import StoreUnavailable
 from tests.conftest import Site, Sites
 from tests.web.test_owner_queue import WAITS, asked, part

@@ -8,7 +8,7 @@ from typing import Any
 import pyotp
 import pytest
 
-from footfall.domain.reauthentication import FRESH_MINUTES
+from footfall.accounts.rules.reauthentication import FRESH_MINUTES
 from footfall.model import Caller
 from tests.conftest import Site, Sites
 

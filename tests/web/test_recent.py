@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from footfall.comments.store import recent as recent_module
+from footfall.comments.store.moderation import Actor
 from footfall.model import Account
-from footfall.store import recent as recent_module
-from footfall.store.moderation import Actor
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
 

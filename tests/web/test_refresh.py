@@ -2,7 +2,7 @@
 
 import pytest
 
-from footfall.domain import refresh
+from footfall.comments.rules import refresh
 from footfall.errors import StoreUnavailable
 from tests.conftest import Site, Sites
 

@@ -7,9 +7,9 @@ import orjson
 import pytest
 
 from footfall.app import create_delivery
+from footfall.comments.rules import spam_check
 from footfall.config import BadSettings, Settings
-from footfall.domain import spam_check
-from footfall.domain.delivery import Delivery
+from footfall.notifications.rules.delivery import Delivery
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.receivers import Receiver, receiver
 from tests.web.test_outbox import settle

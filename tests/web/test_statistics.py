@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain.process import now_ms
+from footfall.process.process import now_ms
 from footfall.statistics.calendar import MINUTE_MS, date_of
 from tests.conftest import ADMIN, Site, Sites
 

@@ -4,18 +4,18 @@ import json
 
 import click
 
+from ..accounts.rules import accounts as domain
+from ..accounts.rules.bans import until_of
+from ..accounts.rules.links import LINK_SECONDS, new_link
+from ..accounts.rules.mails import canonical, is_mail
+from ..accounts.rules.registration import new_account
+from ..comments.rules import banning
 from ..config import Settings
-from ..domain import accounts as domain
-from ..domain import banning
-from ..domain.bans import until_of
-from ..domain.links import LINK_SECONDS, new_link
-from ..domain.mails import canonical, is_mail
-from ..domain.registration import new_account
-from ..domain.site import Accounts, Comments
 from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
 from ..model import Account, Credentials, Role
+from ..site import Accounts, Comments
 from .commands import Group
 from .console import NothingToDo, aside, printable, settings_of_environment
 from .dataset import CONSOLE, with_site

@@ -10,13 +10,14 @@ from typing import Any, TextIO
 
 import click
 
-from ..domain import accounts, authors
-from ..domain.authors import Author, Deed, facts, iso
-from ..domain.bans import until_of
-from ..domain.site import Accounts, Comments
+from ..accounts.rules import accounts
+from ..accounts.rules.bans import until_of
+from ..comments.rules import authors
+from ..comments.rules.authors import Author, Deed, facts, iso
+from ..comments.store.ids import created_ms
 from ..model import Account, StoredComment
 from ..plurals import number_of
-from ..store.ids import created_ms
+from ..site import Accounts, Comments
 from .commands import Group
 from .console import printable
 from .dataset import CONSOLE, with_site

@@ -15,7 +15,6 @@ from typing import IO, BinaryIO, cast
 
 from .. import __version__
 from ..config import Settings
-from ..domain.process import now_ms
 from ..driver.replies import ErrorReply, sentence
 from ..errors import StoreUnavailable
 from ..maintenance.archive import Damaged, Totals
@@ -26,6 +25,7 @@ from ..maintenance.restore import NotEmpty, restore, verify
 from ..maintenance.unsent import unsent
 from ..model import OnProgress
 from ..plurals import number_of
+from ..process.process import now_ms
 from ..store import DECODED, FORMAT, Store
 from ..stores import data_set
 from .console import printable

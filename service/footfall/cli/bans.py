@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from ..domain import banning
-from ..domain.banning import MAX_REASON
-from ..domain.bans import kind_of, until_of
-from ..domain.site import Accounts, Comments
+from ..accounts.rules.bans import kind_of, until_of
+from ..comments.rules import banning
+from ..comments.rules.banning import MAX_REASON
 from ..model import Ban
+from ..site import Accounts, Comments
 from .commands import Group
 from .console import NothingToDo, printable
 from .dataset import CONSOLE, with_site

@@ -14,9 +14,8 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 from ..app import account_rules_of
+from ..comments.rules.authors import iso
 from ..config import Settings
-from ..domain.authors import iso
-from ..domain.process import Process
 from ..driver import private_aof
 from ..driver.facts import Facts
 from ..driver.private_server import url_of
@@ -28,6 +27,7 @@ from ..maintenance.check import Line, Problem
 from ..notify.channels import smtp_of
 from ..notify.notification import Failed
 from ..plurals import number_of
+from ..process.process import Process
 from ..store import Mismatch, Store
 from ..store.backups import LastBackup
 from ..stores import open_process, open_store

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from itertools import islice
 
 from ..config import Settings
-from ..domain.process import now_ms
 from ..model import OnProgress
+from ..process.process import now_ms
 from ..stores import data_set
 from ..transfer.export import Export
 from ..transfer.writing import TABLES, write

@@ -13,13 +13,13 @@ from typing import Any
 import click
 import uvloop
 
-from ..domain import bulk, moderation
-from ..domain.authors import facts, iso
-from ..domain.site import Comments
+from ..comments.rules import bulk, moderation
+from ..comments.rules.authors import facts, iso
+from ..comments.store import codec
 from ..maintenance.selection import CommentFilter, find
 from ..model import STATUSES, Status, StoredComment
 from ..plurals import number_of
-from ..store import codec
+from ..site import Comments
 from ..store.log import ModerationLog
 from .commands import Command
 from .comments import comments

@@ -14,10 +14,10 @@ import uvloop
 from .. import __version__
 from ..app import create_delivery
 from ..config import BadSettings, Settings
-from ..domain import notification_test
-from ..domain.delivery import Delivery, delivering
+from ..notifications.rules import notification_test
+from ..notifications.rules.delivery import Delivery, delivering
+from ..notifications.store.outbox import MAX_UNDELIVERED, Outbox, Undelivered
 from ..plurals import number_of
-from ..store.outbox import MAX_UNDELIVERED, Outbox, Undelivered
 from ..telemetry.logs import announce
 from .commands import Group, Logged
 from .console import NothingToDo, printable, settings_of_environment

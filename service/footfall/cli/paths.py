@@ -3,16 +3,16 @@
 import click
 import uvloop
 
+from ..comments.rules import page_moves
+from ..comments.rules.page_moves import Holding
+from ..comments.store.moves import MoveUnderWay
 from ..config import Settings
-from ..domain import page_moves
-from ..domain.page_moves import Holding
-from ..domain.site import Comments
 from ..http.params import MAX_PATH
 from ..maintenance.spellings import misspelled
 from ..model import OnProgress
 from ..pages import PageNames
 from ..plurals import number_of
-from ..store.moves import MoveUnderWay
+from ..site import Comments
 from ..stores import data_set
 from .commands import Group
 from .console import NothingToDo, printable, progress, settings_of_environment

@@ -8,7 +8,7 @@ from datetime import date
 import click
 
 from ..config import Settings
-from ..domain.site import Site
+from ..site import Site
 from ..statistics.calendar import date_of
 from ..statistics.reports import Report
 from .console import NothingToDo, printable, settings_of_environment

@@ -10,11 +10,16 @@ from typing import Any
 
 import orjson
 
-from ..api import schemas
-from ..api.context import ParseContext
-from ..api.dialects import Dialect, content
-from ..api.endpoint import Row
-from ..api.fast import (
+from ..comments.rules.admission import require_administrator
+from ..http.params import MAX_PATHS, Form, RawRequest
+from ..http.response import Reply, tagged_by_body
+from ..model import Caller
+from ..statistics.sources import origin_of
+from ..table import schemas
+from ..table.context import ParseContext
+from ..table.dialects import Dialect, content
+from ..table.endpoint import Row
+from ..table.fast import (
     Answering,
     CounterChange,
     CounterRead,
@@ -22,7 +27,7 @@ from ..api.fast import (
     answered,
     counting_client_of,
 )
-from ..api.fields import (
+from ..table.fields import (
     COUNTER_TYPES,
     Choice,
     Field,
@@ -35,12 +40,7 @@ from ..api.fields import (
     Shapes,
     Words,
 )
-from ..api.who import ANYBODY
-from ..domain.rules import require_administrator
-from ..http.params import MAX_PATHS, Form, RawRequest
-from ..http.response import Reply, tagged_by_body
-from ..model import Caller
-from ..statistics.sources import origin_of
+from ..table.who import ANYBODY
 from .rules import VIEWS, Counting, lowers_views
 
 # Answers are made by the types that were asked for, which strangers choose.

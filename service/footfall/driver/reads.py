@@ -1,7 +1,7 @@
 """What requests ask of a batch that reads, in RESP, Redis's protocol.
 
 Busy sites ask for the same few numbers again and again, so a prepared request keeps what it asks
-(api/fast_requests.py), and requests of one batch that ask the same are sent to Redis once.
+(table/fast_requests.py), and requests of one batch that ask the same are sent to Redis once.
 """
 
 from collections.abc import Callable, Sequence

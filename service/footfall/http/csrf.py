@@ -18,7 +18,7 @@ from .response import Headers as Lines
 # Any value will do: no other origin can send a header of this name.
 CSRF_HEADER = b"x-footfall-page"
 SESSION_COOKIE = "footfall"
-# Tells a browser in which an account logged in (domain/devices.py).
+# Tells a browser in which an account logged in (accounts/rules/devices.py).
 DEVICE_COOKIE = "footfall-device"
 # A browser takes a cookie with this before its name only over HTTPS, and with `Secure`.
 SECURE_PREFIX = "__Secure-"

@@ -50,7 +50,8 @@ class RawRequest(NamedTuple):
     """What a request says, before an operation parses it: its query, its body, the id in its path;
     its headers, in lower case; and by name what stands in the variable parts of its path.
 
-    `dialect` is the one in which it is answered (api/dialects.py), of which nothing is known here.
+    `dialect` is the one in which it is answered (table/dialects.py), of which nothing is known
+    here.
     """
 
     query: Values

@@ -2,7 +2,7 @@
 
 For a counter, ASGI (a task, a scope, three messages, a router) costs several times the work itself.
 So a request is held until the parser has all of it. If it may take the fast path, a cycle of our
-own answers it (api/fast_cycle.py). Any request that is unusual, long or has no fast path is
+own answers it (table/fast_cycle.py). Any request that is unusual, long or has no fast path is
 replayed to uvicorn's callbacks and becomes an ASGI request.
 
 A browser sends a dozen headers, of which hardly one changes the answer: only those that might are

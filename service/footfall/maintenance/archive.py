@@ -25,11 +25,11 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from ..comments.store.ids import SHORT, is_id
+from ..comments.store.status import LASTING
 from ..driver.keys import digest
 from ..model import Body, OnShare
 from ..plurals import number_of
-from ..store.ids import SHORT, is_id
-from ..store.status import LASTING
 from .entries import (
     MAX_COUNT,
     is_account,

@@ -17,12 +17,12 @@ from itertools import islice
 from secrets import token_hex
 from typing import BinaryIO, TypeVar
 
+from ..accounts.store.bans import VERSION
+from ..comments.store.ids import SHORT, is_id
 from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..model import OnProgress
-from ..store.bans import VERSION
-from ..store.ids import SHORT, is_id
 from . import view_lines
 from .archive import FORMAT, LINE_BYTES, Line, Totals, Writer, count_of
 from .dataset import DataSet

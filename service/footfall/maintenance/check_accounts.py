@@ -8,12 +8,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..domain.bans import kind_of
-from ..domain.mails import canonical, is_canonically
+from ..accounts.rules.bans import kind_of
+from ..accounts.rules.mails import canonical, is_canonically
+from ..accounts.store.bans import VERSION
+from ..comments.store import codec
+from ..comments.store.ids import SHORT
 from ..model import Account, Ban, Credentials
-from ..store import codec
-from ..store.bans import VERSION
-from ..store.ids import SHORT
 from .backup import walked_hash
 from .check_site import AGAIN_SECONDS, MAX_DOUBTS
 from .dataset import DataSet

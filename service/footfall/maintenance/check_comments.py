@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..store.indexes import IndexPlace, deleted_by
-from ..store.mending import Fix
+from ..comments.store.indexes import IndexPlace, deleted_by
+from ..comments.store.mending import Fix
 from .findings import Finding, misplaced, removal_of
 from .moment import IndexedComment, PageSnapshot
 

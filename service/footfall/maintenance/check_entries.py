@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-from ..store.mending import Fix
-from ..store.status import STORED
+from ..comments.store.mending import Fix
+from ..comments.store.status import STORED
 from .dataset import DataSet
 from .entries import MAX_COUNT
 from .findings import Finding, removal

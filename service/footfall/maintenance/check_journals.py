@@ -1,16 +1,16 @@
 """Has the site followed all journals, and is every change over that was begun?
 
-Services see to both within seconds (domain/keeping_up.py). So what is left for longer was damaged,
-or no service runs.
+Services see to both within seconds (comments/rules/keeping_up.py). So what is left for longer was
+damaged, or no service runs.
 """
 
 import asyncio
 import re
 from collections.abc import AsyncIterator
 
+from ..comments.store.ids import is_id
+from ..comments.store.journal import now_ms
 from ..driver.replies import scored
-from ..store.ids import is_id
-from ..store.journal import now_ms
 from .backup import walked_hash
 from .dataset import DataSet
 from .page_walk import WALK_STEP_COMMENTS

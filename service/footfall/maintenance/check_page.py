@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
+from ..comments.store import codec
+from ..comments.store.indexes import HASHES, INDEXES, indexes_of
+from ..comments.store.mending import Fix
+from ..comments.store.status import status_in, status_of
 from ..driver.keys import digest
-from ..store import codec
-from ..store.indexes import HASHES, INDEXES, indexes_of
-from ..store.mending import Fix
-from ..store.status import status_in, status_of
 from .archive import check_row, count_of
 from .backup import walked_hash
 from .check_comments import KnownBodies, entries_of, has_news, orphaned, rootless_of, wrong

@@ -12,13 +12,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequen
 from itertools import islice
 from typing import Any
 
+from ..comments.store import codec
+from ..comments.store.ids import is_id, split
+from ..comments.store.indexes import SITE_INDEXES, IndexPlace, notes_of, site_indexes_of
+from ..comments.store.journal import now_ms
+from ..comments.store.projections import UNDO_MS
+from ..comments.store.status import status_in, status_of
 from ..driver.replies import scored
-from ..store import codec
-from ..store.ids import is_id, split
-from ..store.indexes import SITE_INDEXES, IndexPlace, notes_of, site_indexes_of
-from ..store.journal import now_ms
-from ..store.projections import UNDO_MS
-from ..store.status import status_in, status_of
 from .backup import Pages, pairs, walked_hash
 from .check_journals import LONG_MS, NUMBER, visible_of
 from .dataset import DataSet

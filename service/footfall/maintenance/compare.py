@@ -7,11 +7,11 @@ rise.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import BinaryIO
 
+from ..comments.store.indexes import DELETED
+from ..comments.store.status import status_of
 from ..driver.keys import digest
 from ..model import OnProgress
 from ..plurals import number_of
-from ..store.indexes import DELETED
-from ..store.status import status_of
 from . import view_lines
 from .archive import Line, Totals, lines
 from .backup import Pages

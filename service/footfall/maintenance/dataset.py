@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
+from ..accounts.store.bans import Bans
+from ..comments.store.comments import CommentStore
+from ..comments.store.journal import Journal
+from ..comments.store.mending import Mending
 from ..counting.quota import CounterNumbers
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..statistics.ever_store import ViewsEver
 from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
-from ..store.bans import Bans
-from ..store.comments import CommentStore
-from ..store.journal import Journal
-from ..store.mending import Mending
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..store.indexes import HASHES, IndexPlace
-from ..store.mending import Fix
+from ..comments.store.indexes import HASHES, IndexPlace
+from ..comments.store.mending import Fix
 
 
 class Finding(NamedTuple):

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..comments.store import codec
+from ..comments.store.ids import SHORT
+from ..comments.store.indexes import HASHES, IndexPlace, indexes_of
+from ..comments.store.status import status_of
 from ..model import Body, Standing
-from ..store import codec
-from ..store.ids import SHORT
-from ..store.indexes import HASHES, IndexPlace, indexes_of
-from ..store.status import status_of
 from .dataset import DataSet
 
 # How often a page that changes meanwhile is read again, before it is left to the next check.

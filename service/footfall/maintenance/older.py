@@ -4,7 +4,7 @@ In format 3 a page's `withdrawn` has the marks of held comments that were approv
 `outbox` what happened to comments and is not in the site's outbox yet.
 """
 
-from ..store.comments import Step
+from ..comments.store.comments import Step
 from .dataset import DataSet
 
 # The format with these keys.

@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
+from ..comments.store.comments import Step
+from ..comments.store.status import status_of
 from ..driver.keys import digest
-from ..store.comments import Step
-from ..store.status import status_of
 from . import older
 from .archive import LINE_BYTES, MAX_LINE_BYTES, Line, check_row, count_of
 from .dataset import DataSet

@@ -23,21 +23,20 @@ from itertools import chain, compress
 from secrets import token_hex
 from typing import Any, BinaryIO, NamedTuple
 
-from ..domain.mails import canonical
+from ..accounts.rules.mails import canonical
+from ..accounts.store.bans import VERSION
+from ..comments.store import codec
+from ..comments.store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
+from ..comments.store.status import status_in
 from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..model import OnProgress
 from ..plurals import number_of
-from ..store import DECODED, FORMAT, codec
-from ..store.bans import VERSION
-from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
-from ..store.status import status_in
+from ..store import DECODED, FORMAT
 from . import view_lines
 from .archive import Damaged, Line, Totals, lines
 from .backup import pages
 from .dataset import DataSet
-
-Command = Sequence[object]
 
 # The hashes of a page whose fields are comments' ids.
 HASHES = ("bodies", "private", "likes", "held")
@@ -183,8 +182,8 @@ class _Batch:
     def __init__(self, redis: RedisClient, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
-        self._counters: list[Command] = []
-        self._others: list[Command] = []
+        self._counters: list[Sequence[object]] = []
+        self._others: list[Sequence[object]] = []
         # (page, fingerprint, comment's short id)
         self._fingerprints: list[tuple[str, str, str]] = []
 
@@ -237,7 +236,7 @@ class _Batch:
         return sum(replies[: len(self._counters)])
 
 
-def _counted(keys: Keys, counters: Mapping[str, int]) -> Iterator[Command]:
+def _counted(keys: Keys, counters: Mapping[str, int]) -> Iterator[Sequence[object]]:
     """Commands for counters, in the buckets of this data set, which may differ from the file's."""
     buckets: defaultdict[str, list[object]] = defaultdict(list)
     for name, count in counters.items():
@@ -246,7 +245,7 @@ def _counted(keys: Keys, counters: Mapping[str, int]) -> Iterator[Command]:
         yield "HSET", key, *fields
 
 
-def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
+def _placed(keys: Keys, page: str, line: Line) -> Iterator[Sequence[object]]:
     """Commands that put a page's comments into their places, and remove them from all others."""
     hashes: defaultdict[str, list[object]] = defaultdict(list)
     leaving: defaultdict[str, list[object]] = defaultdict(list)
@@ -312,13 +311,13 @@ async def _index(data: DataSet) -> tuple[int, int]:
     return comments, count
 
 
-def _known_by(keys: Keys, secrets: Mapping[str, str]) -> Iterator[Command]:
+def _known_by(keys: Keys, secrets: Mapping[str, str]) -> Iterator[Sequence[object]]:
     for id, body in secrets.items():
         for service, name in codec.credentials(body.encode()).identities.items():
             yield "HSET", keys.account("identities"), f"{service} {name}", id
 
 
-def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Command]:
+def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Sequence[object]]:
     """Accounts, and what they are found by."""
     yield "HSET", keys.accounts, *chain(*accounts.items())
     found = [codec.account(id, body.encode()) for id, body in accounts.items()]
@@ -329,7 +328,7 @@ def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Command]:
             yield "ZADD", keys.account("administrators"), 0, each.id
 
 
-def _indexed(keys: Keys, page: str, comments: Iterable[Sequence[Any]]) -> Iterator[Command]:
+def _indexed(keys: Keys, page: str, comments: Iterable[Sequence[Any]]) -> Iterator[Sequence[object]]:
     indexes: defaultdict[str, list[object]] = defaultdict(list)
     authors: Counter[str] = Counter()
     for short, body, _, _, words, _ in comments:

@@ -6,12 +6,12 @@ Without ids all comments of the site are looked at, newest first, some at a time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+from ..comments.store.codec import mail_of, source_of
+from ..comments.store.ids import is_id, split
+from ..comments.store.moderation import Moderation
+from ..comments.store.site_index import SiteIndex
 from ..driver.keys import digest
 from ..model import STATUSES, Status, StoredComment
-from ..store.codec import mail_of, source_of
-from ..store.ids import is_id, split
-from ..store.moderation import Moderation
-from ..store.site_index import SiteIndex
 
 # Comments that are read in one trip.
 SELECTION_STEP_COMMENTS = 100

@@ -1,6 +1,6 @@
 """Notifications that a backup leaves behind: who restores it would not know of them."""
 
-from ..store.projections import JournalEntry, task_of
+from ..comments.store.projections import JournalEntry, task_of
 from . import older
 from .dataset import DataSet
 

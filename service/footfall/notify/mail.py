@@ -194,7 +194,8 @@ class Unsubscribing(NamedTuple):
 
 
 class Recipients(Protocol):
-    """Who may be sent a mail (domain/recipients.py). `is_counted`: by an earlier attempt."""
+    """Who may be sent a mail (notifications/rules/recipients.py). `is_counted`: by an earlier
+    attempt."""
 
     async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing: ...
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import uvicorn
 
 from .. import __version__
-from ..api.access import LoggedRequests, logged_protocol
-from ..api.fast_cycle import protocol_of
-from ..api.health import Health
 from ..asgi import create_app, policy_of
 from ..config import Settings
-from ..domain.site import Site
+from ..monitoring.health import Health
+from ..site import Site
+from ..table.access import LoggedRequests, logged_protocol
+from ..table.fast_cycle import protocol_of
 from ..telemetry.access_log import AccessLog
 from ..telemetry.logs import is_journal
 

@@ -5,7 +5,6 @@ import logging
 
 from ..app import account_rules_of
 from ..config import Settings
-from ..domain.process import Process
 from ..driver import private_aof
 from ..driver.loading import Loading
 from ..driver.replies import ErrorReply, sentence
@@ -14,6 +13,7 @@ from ..driver.scheme import require_scheme
 from ..driver.url import advised, may_pass
 from ..errors import StoreUnavailable
 from ..plurals import number_of
+from ..process.process import Process
 from ..store import Store
 
 log = logging.getLogger(__name__)

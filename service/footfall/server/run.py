@@ -17,10 +17,10 @@ from mmap import mmap
 
 from ..app import create_delivery, create_site
 from ..asgi import create_metrics, health_of
+from ..comments.rules.keeping_up import keep_up
 from ..config import Settings
-from ..domain.delivery import delivering
-from ..domain.keeping_up import keep_up
-from ..domain.site import Site
+from ..notifications.rules.delivery import delivering
+from ..site import Site
 from ..stores import durability_of, open_process, open_store, redis_of
 from ..telemetry.logs import announce
 from ..telemetry.metrics import Metrics

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator
 
 import uvicorn
 
-from ..api.health import Health
-from ..api.metrics import show
-from ..domain.site import Site
 from ..http.connection import Connection
+from ..monitoring.health import Health
+from ..monitoring.metrics import show
+from ..site import Site
 from .descriptors import Shortage
 from .listener import accepted, refuse_more
 

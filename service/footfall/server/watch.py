@@ -4,11 +4,11 @@ import asyncio
 import logging
 from random import uniform
 
-from ..domain import banning, refresh
-from ..domain.process import Process
-from ..domain.site import Site
+from ..comments.rules import banning, refresh
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
+from ..process.process import Process
+from ..site import Site
 
 log = logging.getLogger(__name__)
 

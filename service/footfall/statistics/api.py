@@ -7,16 +7,16 @@ from datetime import date
 from functools import partial
 from io import StringIO
 
-from ..api import schemas
-from ..api.context import ParseContext
-from ..api.endpoint import Row
-from ..api.fields import NOTHING, Choice, Fields, Flag, Found, Integer, PagePath, Text
-from ..api.who import ADMINISTRATOR, PUBLIC_SERIES, PUBLIC_TOP, PUBLIC_TOTALS
-from ..domain.site import Site, Statistics
 from ..errors import BadRequest
 from ..http.params import RawRequest
 from ..http.response import tagged_by_body
 from ..model import PUBLIC, Caller
+from ..site import Site, Statistics
+from ..table import schemas
+from ..table.context import ParseContext
+from ..table.endpoint import Row
+from ..table.fields import NOTHING, Choice, Fields, Flag, Found, Integer, PagePath, Text
+from ..table.who import ADMINISTRATOR, PUBLIC_SERIES, PUBLIC_TOP, PUBLIC_TOTALS
 from .agents import CLASSES
 from .calendar import MAX_DAYS, date_of, day_number, days_between
 from .most_read import MAX_PAGES, ORDERS, PERIODS

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
+from ..comments.store.ids import split
 from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
-from ..store.ids import split
 from .numbered import by_number, hashes, is_number
 from .store import by_class, every_month
 

@@ -8,6 +8,19 @@ failures of Redis into StoreUnavailable (driver/client.py).
 from collections.abc import Awaitable, Callable
 from secrets import token_hex
 
+from ..accounts.store.accounts import AccountStore
+from ..accounts.store.bans import Bans
+from ..comments.store.bodies import Bodies
+from ..comments.store.bulk_actions import BulkActions
+from ..comments.store.comments import CommentStore
+from ..comments.store.deletions import Deletions
+from ..comments.store.journal import Journal
+from ..comments.store.mending import Mending
+from ..comments.store.moderation import Moderation
+from ..comments.store.moves import Moves
+from ..comments.store.recent import Recent
+from ..comments.store.site_index import SiteIndex
+from ..comments.store.undo import UndoRecords
 from ..counting.batch import Clock, Dating, batches_of
 from ..counting.packed import PackedNames
 from ..counting.quota import CounterNumbers, CounterQuota, NewCounters
@@ -17,29 +30,16 @@ from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.script_calls import Rate
 from ..driver.scripts import Scripts
+from ..notifications.store.outbox import Outbox
+from ..notifications.store.unsubscribed import Unsubscribed
 from ..statistics.ever_store import KNOWN, ViewsEver
 from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
 from ..statistics.visits import Visits
-from .accounts import AccountStore
 from .backups import Backups
-from .bans import Bans
-from .bodies import Bodies
-from .bulk_actions import BulkActions
-from .comments import CommentStore
 from .cooldown import Cooldown
-from .deletions import Deletions
-from .journal import Journal
 from .log import ModerationLog
-from .mending import Mending
-from .moderation import Moderation
-from .moves import Moves
-from .outbox import Outbox
-from .recent import Recent
-from .site_index import SiteIndex
 from .size import Scale
-from .undo import UndoRecords
-from .unsubscribed import Unsubscribed
 
 __all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
 

@@ -7,14 +7,14 @@ hashes remembers how many batches of an import it has, for as long as one is lik
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..comments.store.ids import split
+from ..comments.store.status import status_of
 from ..counting.batch import Clock
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from ..statistics.moment import Moment
-from .ids import split
-from .status import status_of
 
 Way = Literal["max", "sum", "replace"]
 # (the hash that has it, its name, its count)

@@ -14,13 +14,13 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
+from ..comments.store.indexes import HASHES, INDEXES, STRINGS
 from ..counting.quota import CounterNumbers, CounterTotals
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..plurals import number_of
-from .indexes import HASHES, INDEXES, STRINGS
 
 # How old a reading may be.
 FRESH_SECONDS = 60.0

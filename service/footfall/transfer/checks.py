@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 
-from ..domain import phpass
-from ..domain.mails import is_mail
-from ..domain.passwords import BCRYPT_HASH
-from ..domain.rules import Rules
+from ..accounts.rules import phpass
+from ..accounts.rules.mails import is_mail
+from ..accounts.rules.passwords import BCRYPT_HASH
+from ..comments.rules.admission import Rules
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
 from ..markup import is_safe_url, safe_link, safe_nick
 from .rows import AccountRow, CommentRow, CounterRow

@@ -10,16 +10,16 @@ from typing import Any
 
 import orjson
 
+from ..accounts.store.accounts import AccountStore
+from ..comments.store import codec
+from ..comments.store.ids import created_ms, is_short
+from ..comments.store.status import status_in
 from ..counting.store import walked
 from ..driver.keys import digest
 from ..maintenance.archive import Line, count_of
 from ..maintenance.backup import pages, walked_hash
 from ..maintenance.dataset import DataSet
 from ..model import Account, Comment, StoredComment, iso
-from ..store import codec
-from ..store.accounts import AccountStore
-from ..store.ids import created_ms, is_short
-from ..store.status import status_in
 
 TABLES = ("Comment", "Counter", "Users")
 

@@ -91,7 +91,7 @@ def _at(row: Record) -> int | None:
 
 
 def page_of(written: str) -> str:
-    """With its query, as its own protocol counts it here (api/compat/goatcounter.py)."""
+    """With its query, as its own protocol counts it here (compat/goatcounter.py)."""
     return path_of(f"https://site{written}") if written.startswith("/") else ""
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from ..domain.site import Comments
 from ..driver.keys import digest
 from ..model import NO_VIEWS, OnProgress
+from ..site import Comments
 from ..store.imports import Imports, Way
 from . import checks
 from .checks import DAY_MS

@@ -11,17 +11,17 @@ from hashlib import blake2b
 from itertools import groupby, islice
 from typing import NamedTuple, Protocol, TypeVar
 
+from ..accounts.rules.mails import canonical
+from ..accounts.store.accounts import AccountStore
+from ..comments.rules.comments import with_author
+from ..comments.rules.renderer import RenderedText
+from ..comments.store.comments import IdTaken
+from ..comments.store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..counting.rules import Counting
-from ..domain.comments import with_author
-from ..domain.mails import canonical
-from ..domain.renderer import RenderedText
-from ..domain.site import Comments
 from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..model import ROLES, Account, Comment, Credentials, OnShare, Role, Status
-from ..store.accounts import AccountStore
-from ..store.comments import IdTaken
-from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
+from ..site import Comments
 from ..store.imports import Imports, Merged, Way
 from .report import ImportReport
 from .rows import AccountRow, CommentRow, Refusal

@@ -1,0 +1,1 @@
+"""Accounts, sessions and bans: their operations, rules and storage."""

@@ -1,0 +1,393 @@
+"""Accounts: register, change, list, ban, and passwords that were lost: what clients know as `user`.
+
+The names of fields are the reference's. What a request may not set is not read.
+"""
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import orjson
+
+from ...comments.api.comments import captcha_fields, captcha_token
+from ...comments.rules import banning
+from ...comments.rules.ranking import ranking
+from ...errors import BadRequest, Denied, UserExists
+from ...http.fetch_metadata import require_navigation
+from ...http.params import (
+    MAX_CAPTCHA,
+    MAX_ID,
+    MAX_LINK,
+    MAX_MAIL,
+    MAX_NICK,
+    MAX_PAGE,
+    MAX_PAGE_SIZE,
+    RawRequest,
+)
+from ...http.response import Response
+from ...markup import safe_link, safe_nick
+from ...model import PUBLIC, ROLES, Account, Caller, Role
+from ...render.view import DisplayOptions, View
+from ...site import Accounts, Comments
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import NOTHING, Choice, Fields, Found, Given, Integer, Shapes, Text
+from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
+from ..rules import accounts, links, mail_change, reauthentication, registration
+from ..rules.accounts import Changes
+from ..rules.captcha import Proof
+from ..rules.mails import canonical, is_mail
+from ..rules.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS, TOO_SHORT
+from ..rules.reauthentication import OwnerProof
+from ..rules.registration import Applicant
+from .session import MAX_LINK_TOKEN_CHARACTERS, PROOF, described, proof_of
+
+# The reference's words where a mail is none.
+NO_MAIL = "email need an email under your options"
+MAX_LABEL = 32
+DEFAULT_SIZE = 10
+# Authors in the public ranking.
+DEFAULT_RANKED, MAX_RANKED = 20, 50
+
+
+def _judge_mail(mail: str, context: ParseContext) -> str:
+    return "" if is_mail(mail) else NO_MAIL
+
+
+def _judge_password(password: str, context: ParseContext) -> str:
+    return TOO_SHORT if len(password) < MIN_PASSWORD_CHARACTERS else ""
+
+
+_NICK = Text("display_name", "The name", MAX_NICK)
+_MAIL = Text("email", "The mail", MAX_MAIL, check=_judge_mail)
+_PASSWORD = Text(
+    "password",
+    "A new password",
+    MAX_PASSWORD_CHARACTERS,
+    check=_judge_password,
+    least=MIN_PASSWORD_CHARACTERS,
+)
+_LINK = Text("url", "The website", MAX_LINK)
+_NEEDED_MAIL = replace(_MAIL, required=NO_MAIL)
+_NEEDED_PASSWORD = replace(_PASSWORD, required="password can not be blank")
+
+
+def _applicant(found: Found, request: RawRequest, context: ParseContext) -> Applicant:
+    return Applicant(
+        nick=safe_nick(found["display_name"]),
+        mail=found["email"],
+        password=found["password"],
+        link=safe_link(found["url"]),
+        setup_code=found["setup_code"],
+        proof=Proof(captcha_token(found, context.settings), found["work"]),
+    )
+
+
+APPLICANT = Fields(
+    _applicant,
+    (
+        replace(_NICK, required="display_name can not be blank"),
+        _NEEDED_MAIL,
+        _NEEDED_PASSWORD,
+        _LINK,
+        Text("setup_code", "`SETUP_CODE`, of the first administrator", MAX_PASSWORD_CHARACTERS),
+        *captcha_fields(),
+        Text("work", "The solution of `GET /user/challenge`", MAX_CAPTCHA),
+    ),
+)
+
+
+async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> object:
+    """As the reference does, it says if the address has to be confirmed first."""
+    is_asked = await registration.register(accounts, applicant, caller)
+    return {"verify": True} if is_asked else ""
+
+
+async def challenge(accounts: Accounts, _: None, caller: Caller) -> object:
+    return await accounts.captcha.challenge()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Of the account with this id; of one's own without."""
+
+    id: str
+    changes: Changes
+    label: str | None
+    role: Role | None
+    proof: OwnerProof = OwnerProof()
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Edit":
+        # A blank name or address leaves what there is, as in the reference.
+        changes = Changes(
+            nick=safe_nick(found["display_name"]) or None,
+            link=safe_link(found["url"]) or None,
+            avatar=safe_link(found["avatar"]) or None,
+            mail=found["email"] or None,
+            password=found["password"] or None,
+            removes_second_factor=found["2fa"] == "",
+            # Which services there are, the settings say.
+            forgotten=frozenset(
+                name for name in context.providers.known() if request.fields.get(name) == ""
+            ),
+        )
+        label = found["label"] and safe_nick(found["label"])
+        return cls(request.id, changes, label, cast(Role, found["type"]) or None, proof_of(found))
+
+
+EDIT = Fields(
+    Edit.of,
+    (
+        _NICK,
+        _LINK,
+        Text("avatar", "The address of a picture", MAX_LINK),
+        _MAIL,
+        _PASSWORD,
+        Given("2fa", "Blank: without a second factor from now on", {"const": ""}, "blank"),
+        Text("label", "The badge beside the name, by administrators alone", MAX_LABEL, None),
+        Choice("type", "The role, by administrators for others", "", ROLES),
+        *PROOF,
+    ),
+    id="The account; without, one's own",
+)
+
+
+async def edit(comments: Comments, parsed: Edit, caller: Caller) -> object:
+    """One's own account, or as an administrator anybody's, with its label and role."""
+    account = caller.viewer.account
+    assert account is not None
+    if parsed.id and not caller.viewer.is_administrator:
+        raise Denied()
+    id, changes, role = parsed.id or account.id, parsed.changes, None
+    asked: str | None = None
+    if caller.viewer.is_administrator:
+        # Nobody else: a badge beside a name says what the site's owner says of its bearer.
+        changes = replace(changes, label=parsed.label)
+        role = parsed.role if parsed.id else None
+    try:
+        await reauthentication.require_for(comments, id, changes, role, parsed.proof, caller)
+        is_own = id == account.id
+        if (
+            is_own
+            and changes.mail
+            and await mail_change.is_needed(comments.accounts, id, changes.mail)
+        ):
+            await mail_change.require_turn(comments.accounts, changes.mail, caller)
+            changes, asked = replace(changes, mail=None), changes.mail
+        if role:
+            await banning.give_role(comments, id, role, caller, changes)
+        else:
+            session = caller.viewer.session if is_own else ""
+            await accounts.edit(comments, id, changes, session)
+    except UserExists:
+        # The reference does not say either whose mail it is.
+        raise Denied() from None
+    if not asked:
+        return ""
+    # Behind the rest: another password ends the links of the old one.
+    await mail_change.begin(comments.accounts, account, asked, caller)
+    return {"verify": True}
+
+
+def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
+    return request.id[:MAX_ID]
+
+
+BAN = Fields(_id, id="The account", needs_id=True)
+
+
+async def ban(comments: Comments, id: str, caller: Caller) -> object:
+    """Ban an account, or remove one whose mail was never verified."""
+    account = caller.viewer.account
+    assert account is not None
+    if id == account.id:
+        raise Denied()
+    stored = await comments.accounts.store.by_id(id)
+    if stored is None:
+        raise Denied()
+    if stored.account.role == "unverified":
+        await banning.remove(comments, id, caller)
+    else:
+        await banning.give_role(comments, id, "banned", caller)
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """So many accounts, or the one with this mail, for administrators; for others the authors of
+    most comments."""
+
+    page: int
+    size: int
+    mail: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
+        return cls(found["page"], found["pageSize"], found["email"])
+
+
+LIST = Fields(
+    List.of,
+    (
+        Integer("page", "Which part, for administrators", 1, MAX_PAGE),
+        Integer("pageSize", "How many; of the ranking 50 at most", 0, MAX_PAGE_SIZE),
+        Text("email", "The account with this mail alone, for administrators", MAX_MAIL),
+    ),
+    source="query",
+)
+
+
+async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
+    if not caller.viewer.is_administrator:
+        return await _ranking(comments, parsed)
+    if parsed.mail:
+        stored = await comments.accounts.store.by_mail(canonical(parsed.mail))
+        return _row(comments.display, stored.account) if stored else ""
+    size = parsed.size or DEFAULT_SIZE
+    first = (parsed.page - 1) * size
+    total, found = await comments.accounts.store.listed(first, size, is_newest_first=True)
+    return {
+        "page": parsed.page,
+        "totalPages": -(-total // size),
+        "pageSize": size,
+        "data": [_row(comments.display, account) for account in found],
+    }
+
+
+def _row(display: DisplayOptions, account: Account) -> dict[str, object]:
+    shown = described(display, account)
+    if created := accounts.created_at(account):
+        shown["createdAt"] = created
+    return shown
+
+
+async def _ranking(comments: Comments, parsed: List) -> list[dict[str, object]]:
+    size = parsed.size or DEFAULT_RANKED
+    if size > MAX_RANKED:
+        raise BadRequest({"pageSize": "pageSize need an integer under your options"})
+    numbers, newest, live = await ranking(comments, size)
+    faces = map(orjson.loads, View(PUBLIC, comments.display).elsewhere(newest, live))
+    return [
+        {
+            "count": number,
+            **({"level": comments.display.level(number)} if comments.display.levels else {}),
+            **{name: face[name] or "" for name in ("nick", "link", "avatar")},
+        }
+        for number, face in zip(numbers, faces, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class LostPassword:
+    """Of the account with a mail; or a new password, with a link's token."""
+
+    mail: str
+    token: str
+    password: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
+        return cls("", found["token"], found["password"])
+
+    @classmethod
+    def of_mail(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
+        return cls(found["email"], "", "")
+
+
+_LINK_TOKEN = Text(
+    "token",
+    "What the link in a mail has behind its #",
+    MAX_LINK_TOKEN_CHARACTERS,
+    required="token can not be blank",
+)
+LOST_PASSWORD = Shapes(
+    (
+        Fields(
+            LostPassword.of,
+            (_LINK_TOKEN, _NEEDED_PASSWORD),
+            when=lambda request: bool(request.fields.get("token")),
+        ),
+        Fields(LostPassword.of_mail, (_NEEDED_MAIL,)),
+    )
+)
+
+
+async def lost_password(comments: Comments, parsed: LostPassword, caller: Caller) -> object:
+    """Where no mails are sent, an administrator makes a link by command."""
+    if parsed.token:
+        await links.set_password(comments, parsed.token, parsed.password, caller)
+    elif comments.accounts.mails.are_sent:
+        await links.forgotten(comments.accounts, parsed.mail, caller)
+    else:
+        raise Denied()
+    return ""
+
+
+def _token(found: Found, request: RawRequest, context: ParseContext) -> str:
+    token: str = found["token"]
+    return token
+
+
+VERIFICATION = Fields(
+    _token,
+    (Text("token", "From the link in a mail", MAX_LINK_TOKEN_CHARACTERS),),
+    source="query",
+    before=lambda request: require_navigation(request.headers),
+)
+
+
+async def lead(accounts: Accounts, token: str, caller: Caller) -> Response:
+    """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
+    await registration.held_by(accounts.store, token)
+    page = f"{accounts.providers.targets.server_url}/ui/confirm#{token}"
+    return Response(302, b"", [(b"location", page.encode())])
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    token: str
+    password: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Confirmation":
+        return cls(found["token"], found["password"])
+
+
+CONFIRMATION = Fields(
+    Confirmation.of,
+    (
+        _LINK_TOKEN,
+        Text("password", "The one that was chosen, or the account's", MAX_PASSWORD_CHARACTERS),
+    ),
+)
+
+
+async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> object:
+    """Use up the link in a mail; which account it is for, the link knows."""
+    # The token of a link for an account names it.
+    if "." in parsed.token:
+        await mail_change.confirm(comments, parsed.token, parsed.password, caller)
+    else:
+        await registration.confirm(comments.accounts, parsed.token, parsed.password, caller)
+    return ""
+
+
+ROWS = (
+    Row(
+        "user_password",
+        "PUT",
+        "/user/password",
+        LOST_PASSWORD,
+        ANYBODY,
+        schemas.DONE,
+        lost_password,
+    ),
+    Row("user_challenge", "GET", "/user/challenge", NOTHING, ANYBODY, schemas.CHALLENGE, challenge),
+    Row("user_verify", "GET", "/verification", VERIFICATION, ANYBODY, schemas.REDIRECT, lead),
+    Row("user_confirm", "PUT", "/verification", CONFIRMATION, ANYBODY, schemas.DONE, confirm),
+    Row("user_list", "GET", "/user", LIST, ANYBODY, schemas.USERS, list_),
+    Row("user_register", "POST", "/user", APPLICANT, ANYBODY, schemas.REGISTERED, register),
+    Row("user_edit", "PUT", "/user", EDIT, MEMBER, schemas.REGISTERED, edit),
+    Row("user_ban", "DELETE", "/user", BAN, QUIET_ADMINISTRATOR, schemas.DONE, ban),
+)

@@ -1,0 +1,142 @@
+"""Bans, for administrators: who may not comment, like, register or log in."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ...comments.rules import banning
+from ...comments.rules.banning import MAX_REASON
+from ...errors import BadRequest
+from ...http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
+from ...model import Ban, Caller, iso
+from ...site import Accounts, Comments
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import Fields, Found, Given, Integer, Text
+from ...table.who import ADMINISTRATOR
+from ..rules.bans import kind_of
+
+MAX_UNTIL = 32
+
+
+@dataclass(frozen=True, slots=True)
+class NewBan:
+    """`until_ms` 0: for ever."""
+
+    value: str
+    until_ms: int
+    reason: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "NewBan":
+        return cls(found["value"], _time(found["until"]) or 0, found["reason"])
+
+
+def _time(text: str) -> int | None:
+    """In ms since the epoch, in UTC unless it says otherwise; None if it is no time."""
+    try:
+        at = datetime.fromisoformat(text)
+        return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _judge_until(until: str, context: ParseContext) -> str:
+    if (_time(until) or 0) > context.clock():
+        return ""
+    return "until need a time to come, as 2030-01-31T12:00:00Z"
+
+
+NEW_BAN = Fields(
+    NewBan.of,
+    (
+        Text("value", "Who is banned", MAX_MAIL, required="value can not be blank"),
+        Text("until", "Its end; without, it has none", MAX_UNTIL, check=_judge_until),
+        Text("reason", "Why, for administrators", MAX_REASON),
+    ),
+)
+
+
+async def add(comments: Comments, parsed: NewBan, caller: Caller) -> object:
+    """Raises Refused, TooManyBans and LastAdministrator."""
+    ban, _ = await banning.ban(
+        comments, parsed.value, caller, until_ms=parsed.until_ms, reason=parsed.reason
+    )
+    return described(ban)
+
+
+def described(ban: Ban) -> dict[str, object]:
+    return {
+        "value": ban.value,
+        "kind": kind_of(ban.value),
+        "until": iso(ban.until_ms) if ban.until_ms else None,
+        "reason": ban.reason,
+        "createdAt": iso(ban.at_ms),
+        "by": ban.by,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    page: int
+    size: int
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
+        return cls(found["page"], found["pageSize"])
+
+
+LIST = Fields(
+    List.of,
+    (
+        Integer("page", "Which part", 1, MAX_PAGE),
+        Integer("pageSize", "Bans in a part", 10, MAX_PAGE_SIZE),
+    ),
+    source="query",
+)
+
+
+async def list_(accounts: Accounts, parsed: List, caller: Caller) -> object:
+    await accounts.bans.refresh()
+    every, first = accounts.bans.newest(), (parsed.page - 1) * parsed.size
+    return {
+        "page": parsed.page,
+        "totalPages": -(-len(every) // parsed.size),
+        "pageSize": parsed.size,
+        "data": [described(ban) for ban in every[first : first + parsed.size]],
+    }
+
+
+def _value(found: Found, request: RawRequest, context: ParseContext) -> str:
+    """A value may have a slash, so it is in the body or the query; others may be in the path."""
+    value = request.fields.get("value") or request.query.get("value") or request.id
+    if not isinstance(value, str) or not value or len(value) > MAX_MAIL:
+        raise BadRequest({"value": "value can not be blank"})
+    return value
+
+
+VALUE = Fields(
+    _value,
+    (
+        Given(
+            "value",
+            "Who was banned, as the ban says it",
+            {"type": "string", "maxLength": MAX_MAIL},
+            f"at most {MAX_MAIL} characters",
+        ),
+    ),
+    source="either",
+    id="The same, if it has no slash",
+)
+
+
+async def lift(comments: Comments, value: str, caller: Caller) -> object:
+    """Whether there was such a ban."""
+    return {"lifted": await banning.lift(comments, value, caller)}
+
+
+ROWS = (
+    Row("ban_list", "GET", "/ban", LIST, ADMINISTRATOR, schemas.BANS, list_),
+    Row("ban_add", "POST", "/ban", NEW_BAN, ADMINISTRATOR, schemas.BAN, add),
+    Row("ban_lift", "DELETE", "/ban", VALUE, ADMINISTRATOR, schemas.LIFTED, lift),
+)

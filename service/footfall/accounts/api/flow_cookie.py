@@ -1,0 +1,34 @@
+"""The cookie of a log-in by another service, which binds it to the browser that has begun it.
+
+It holds the flow's state while the browser is away. When the browser is back, it holds a secret
+that was in no address, without which the ticket in the address is worth nothing.
+"""
+
+import re
+
+from ...http.client import Headers
+from ...http.response import Headers as Lines
+from ...outside.targets import Targets
+
+# A browser takes a cookie of this first word only from this host, over HTTPS.
+_SECURE_NAME, _NAME = "__Host-footfall-flow", "footfall-flow"
+
+
+def cookie(targets: Targets, value: str, lasts_seconds: int = 0) -> Lines:
+    """What keeps the value in this browser for so long; "" ends it."""
+    secure = "; Secure" if targets.server_url.startswith("https:") else ""
+    rest = f"Path=/; Max-Age={lasts_seconds}; HttpOnly; SameSite=Lax{secure}"
+    return [(b"set-cookie", f"{_name(targets)}={value}; {rest}".encode())]
+
+
+def kept(targets: Targets, headers: Headers) -> str:
+    """What this browser has kept; "" for nothing."""
+    start = f"{_name(targets)}="
+    pairs = re.split("[,;]", headers.get(b"cookie", b"").decode("latin-1"))
+    values = [each.strip().removeprefix(start) for each in pairs if start in each]
+    # Of two, somebody who has a part of this host's domain has set one.
+    return values[0] if len(values) == 1 else ""
+
+
+def _name(targets: Targets) -> str:
+    return _SECURE_NAME if targets.server_url.startswith("https:") else _NAME

@@ -1,0 +1,186 @@
+"""Logging in by other services: what clients and browsers know as `oauth`.
+
+A browser is sent to the other service and comes back here. It keeps a cookie until it is logged in,
+so that a log-in which one browser began is of no use in another. It ends on our page to log in on,
+with a ticket behind the `#`, where no server and no log sees it; no address has a token.
+"""
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from ...errors import BadRequest, FlowExpired, ServiceError
+from ...http.fetch_metadata import require_navigation
+from ...http.params import MAX_LINK, Form, RawRequest
+from ...http.response import Headers, Response
+from ...model import Caller
+from ...outside.targets import Targets, origin_of
+from ...site import Comments
+from ...table import schemas
+from ...table.answers import Answer
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import Fields, Found, Text
+from ...table.who import ANYBODY, MEMBER
+from ..rules import identities
+from ..rules.reauthentication import OwnerProof
+from .flow_cookie import cookie, kept
+from .session import PROOF, proof_of
+
+MAX_NAME, MAX_STATE, MAX_CODE = 32, 2048, 4096
+# With any of these a browser comes back.
+_ANSWERS = ("code", "oauth_verifier", "error")
+_ANSWER_FIELDS = (
+    Text("state", "From the service: which log-in it ends", MAX_STATE),
+    Text("iss", "From the service: its issuer", MAX_LINK),
+    Text("oauth_token", "From the service, if it speaks OAuth 1", MAX_CODE),
+    Text("code", "From the service: what proves the log-in", MAX_CODE),
+    Text("oauth_verifier", "The same, if it speaks OAuth 1", MAX_CODE),
+    Text("error", "From the service: why there is no log-in", MAX_CODE),
+)
+_TARGET_FIELDS = (
+    Text("type", "The service, as `github`", MAX_NAME),
+    Text("redirect", "The page where the browser ends", MAX_LINK),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A browser that leaves for the service `name`, or that comes back with an `answer`."""
+
+    name: str
+    redirect: str
+    state: str
+    answer: Mapping[str, str]
+    kept: str = ""
+    wants_page: bool = False
+    proof: OwnerProof = OwnerProof()
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Step":
+        return cls(
+            found["type"],
+            found["redirect"],
+            found["flow"] or found["state"],
+            _answer(found),
+            kept(context.providers.targets, request.headers),
+            b"text/html" in request.headers.get(b"accept", b""),
+        )
+
+    @classmethod
+    def of_addition(cls, found: Found, request: RawRequest, context: ParseContext) -> "Step":
+        return cls(found["type"], found["redirect"], "", {}, proof=proof_of(found))
+
+
+def _answer(found: Found) -> Mapping[str, str]:
+    """What a browser brings back from the service; nothing if it leaves for it."""
+    is_back = any(found[name] for name in _ANSWERS)
+    names = [each.name for each in _ANSWER_FIELDS if is_back and found[each.name]]
+    return {name: found[name] for name in names}
+
+
+def _judge_state(form: Form, found: Found) -> None:
+    if found["state"] and not _answer(found):
+        # The reference takes a token there, and addresses are written down in too many places.
+        form.wrong("state", "state is none of yours to set: say who you are in Authorization")
+
+
+STEP = Fields(
+    Step.of,
+    (
+        *_TARGET_FIELDS,
+        *_ANSWER_FIELDS,
+        Text("flow", "In place of `state`, for services that change it", MAX_STATE),
+    ),
+    source="query",
+    # A picture of this address would put another log-in into the place of one under way.
+    before=lambda request: require_navigation(request.headers),
+    check=_judge_state,
+)
+ADDITION = Fields(Step.of_addition, (*_TARGET_FIELDS, *PROOF))
+
+
+async def oauth(comments: Comments, parsed: Step, caller: Caller) -> Response:
+    """On to the other service, or back from it. Who is logged in adds it to their account."""
+    targets = comments.accounts.providers.targets
+    target = ""
+    try:
+        if not parsed.answer:
+            # No address has a password in it: this adds only if the log-in itself is proof.
+            adds = OwnerProof() if caller.viewer.account else None
+            address, state = await identities.begin(
+                comments, parsed.name, parsed.redirect, caller, adds=adds
+            )
+            return _sent(address, cookie(targets, state, identities.FLOW_SECONDS))
+        if not hmac.compare_digest(parsed.kept.encode(), parsed.state.encode()):
+            raise FlowExpired()
+        flow = await identities.take(comments.accounts.store, parsed.state)
+        target = flow.target
+        arrival = await identities.arrive(comments, flow, parsed.answer, caller)
+        seconds = identities.TICKET_SECONDS if arrival.proof else 0
+        line = cookie(targets, arrival.proof, seconds)
+        return _sent(_end(targets, target, arrival), line)
+    except ServiceError as error:
+        if (
+            not parsed.wants_page
+            or not comments.accounts.providers.is_any
+            or isinstance(error, BadRequest)
+        ):
+            raise
+        # Somebody looks at this: our page says it in words.
+        comments.process.metrics.refused.add(type(error).__name__)
+        page = target.partition("#")[0] if targets.is_own(target) else _page(targets, target)
+        return _sent(f"{page}#problem={type(error).__name__}", cookie(targets, ""))
+
+
+async def add(comments: Comments, parsed: Step, caller: Caller) -> Answer:
+    """Where a browser goes so that a service is added to the account that is logged in."""
+    address, state = await identities.begin(
+        comments, parsed.name, parsed.redirect, caller, adds=parsed.proof
+    )
+    line = cookie(comments.accounts.providers.targets, state, identities.FLOW_SECONDS)
+    return Answer({"url": address}, headers=line)
+
+
+def _end(targets: Targets, target: str, arrival: identities.Arrival) -> str:
+    """The address at which a log-in ends."""
+    if not arrival.ticket:
+        return target or f"{targets.server_url}/ui/profile"
+    code = "&code" if arrival.needs_code else ""
+    return f"{_page(targets, target)}#ticket={arrival.ticket}{code}"
+
+
+def _page(targets: Targets, target: str) -> str:
+    """Our page to log in on, which leads on to where the log-in was asked for."""
+    log_in = f"{targets.server_url}/ui/login"
+    path = target.removeprefix(targets.server_url).partition("#")[0].partition("?")[0]
+    if not target:
+        return log_in
+    if targets.is_own(target) and path == "/ui/login":
+        return target.partition("#")[0]
+    if targets.is_own(target) and (path in ("", "/", "/ui") or path.startswith("/ui/")):
+        # Only the demonstration, or the name of a page.
+        next = path.removeprefix("/ui").strip("/") if path.strip("/") else "demo"
+        return f"{log_in}?{urlencode({'next': next})}" if next else log_in
+    return f"{log_in}?{urlencode({'for': origin_of(target), 'redirect': target})}"
+
+
+def _sent(address: str, cookies: Headers) -> Response:
+    return Response(302, b"", [(b"location", address.encode()), *cookies])
+
+
+ROWS = (
+    Row(
+        "oauth",
+        "GET",
+        "/oauth",
+        STEP,
+        ANYBODY,
+        schemas.REDIRECT,
+        oauth,
+        is_navigation=True,
+        is_unsafe=True,
+    ),
+    Row("oauth_add", "POST", "/oauth", ADDITION, MEMBER, schemas.ADDRESS, add),
+)

@@ -1,0 +1,311 @@
+"""Log in, log out, who is logged in, and second factors: what clients know as `token`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from ...errors import LoggedOut
+from ...http.csrf import device_cookie
+from ...http.fetch_metadata import require_no_part
+from ...http.params import MAX_ID, MAX_MAIL, RawRequest
+from ...model import Account, Caller, Credentials, Session, Viewer
+from ...render.view import DisplayOptions
+from ...site import Accounts, Comments, Site
+from ...table import schemas
+from ...table.answers import Answer, NewSession
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import NOTHING, ONLY_TRUE, Fields, Found, Given, Shapes, Text
+from ...table.who import ANYBODY, PERSON
+from ..rules import accounts, identities, log_ins, reauthentication, two_factor
+from ..rules.passwords import MAX_PASSWORD_CHARACTERS
+from ..rules.reauthentication import OwnerProof
+from .flow_cookie import kept
+
+# Of an authenticator; a recovery code is longer, and is taken where one logs in.
+CODE_CHARACTERS = 6
+MAX_CODE_CHARACTERS = 32
+MAX_SECRET_CHARACTERS = 128
+# Of what works once: a link in a mail, or what a log-in by another service has ended in.
+MAX_LINK_TOKEN_CHARACTERS = 1024
+
+
+def described(display: DisplayOptions, account: Account) -> dict[str, object]:
+    """An account under the names of the reference; no secret is in it."""
+    return {
+        "objectId": account.id,
+        "email": account.mail,
+        "display_name": account.nick,
+        "url": account.link,
+        "type": account.role,
+        "label": account.label,
+        "avatar": display.avatar_of(account),
+    }
+
+
+def profile(comments: Comments, account: Account, credentials: Credentials) -> dict[str, object]:
+    """An account as its owner sees it, with what other services know them by."""
+    by_others = {
+        name: credentials.identities.get(name) for name in comments.accounts.providers.known()
+    }
+    # The reference sends the secret here; its clients ask whether there is one.
+    return (
+        described(comments.display, account)
+        | {"2fa": "on" if credentials.totp else None}
+        | by_others
+    )
+
+
+# What says that a request comes from the account's owner, and not from a token's finder.
+PROOF = (
+    Text("current_password", "The account's password, as proof", MAX_PASSWORD_CHARACTERS),
+    Text("current_code", "A code of its second factor, as proof", MAX_CODE_CHARACTERS),
+)
+
+
+def proof_of(found: Found) -> OwnerProof:
+    return OwnerProof(found["current_password"], found["current_code"])
+
+
+async def show(comments: Comments, parsed: None, caller: Caller) -> object:
+    """Clients ask once a page load; an empty object says nobody."""
+    viewer = caller.viewer
+    stored = await comments.accounts.store.by_id(viewer.account.id) if viewer.account else None
+    if stored is None:
+        return {}
+    return profile(comments, stored.account, stored.credentials)
+
+
+@dataclass(frozen=True, slots=True)
+class LogIn:
+    mail: str
+    password: str
+    code: str
+    # What a log-in by another service has ended in, in place of mail and password, and what the
+    # browser that has begun it keeps.
+    ticket: str = ""
+    proof: str = ""
+    # What tells a browser that the account may know; what our page shall do with the session.
+    device: str = ""
+    is_remembered: bool = False
+    is_handed: bool = False
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "LogIn":
+        ticket = found["ticket"]
+        proof = kept(context.providers.targets, request.headers) if ticket else ""
+        return cls(
+            found["email"],
+            found["password"],
+            found["code"],
+            ticket,
+            proof,
+            device_cookie(request.headers),
+            is_remembered=request.fields.get("remember") is True,
+            is_handed=request.fields.get("hand") is True,
+        )
+
+
+LOG_IN = Fields(
+    LogIn.of,
+    (
+        Text("email", "The account's mail", MAX_MAIL),
+        Text("password", "Its password", MAX_PASSWORD_CHARACTERS),
+        Text("code", "A code of its second factor, or a recovery code", MAX_CODE_CHARACTERS),
+        Text(
+            "ticket",
+            "In place of mail and password: what a log-in by another service has ended in",
+            MAX_LINK_TOKEN_CHARACTERS,
+        ),
+        Given("remember", "The log-in outlasts the browser; under /ui/api", *ONLY_TRUE),
+        Given("hand", "The answer has the token; under /ui/api", *ONLY_TRUE),
+    ),
+)
+
+
+async def log_in(comments: Comments, parsed: LogIn, caller: Caller) -> Answer:
+    if parsed.ticket:
+        stored, token = await identities.redeem(
+            comments.accounts, parsed.ticket, parsed.proof, parsed.code, caller
+        )
+    else:
+        stored, token = await log_ins.by_password(
+            comments.accounts,
+            parsed.mail,
+            parsed.password,
+            parsed.code,
+            caller,
+            device=parsed.device,
+        )
+    shown = profile(comments, stored.account, stored.credentials)
+    session = NewSession(
+        token,
+        partial(comments.accounts.devices.cookie, stored.id, parsed.device),
+        is_remembered=parsed.is_remembered,
+        is_handed=parsed.is_handed,
+    )
+    return Answer(shown | {"password": None}, session=session)
+
+
+async def log_out(accounts: Accounts, parsed: None, caller: Caller) -> Answer:
+    """Without a log-in it is done already."""
+    await accounts.sessions.end(caller.viewer)
+    return Answer("", session=NewSession(""))
+
+
+@dataclass(frozen=True, slots=True)
+class SecondFactor:
+    """Of whose log-in it is asked; "" for one's own. `device` tells a browser."""
+
+    mail: str
+    device: str = ""
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "SecondFactor":
+        return cls(found.get("email", ""), device_cookie(request.headers))
+
+
+def _require_no_part(request: RawRequest) -> None:
+    require_no_part(request.headers)
+
+
+SECOND_FACTOR = Shapes(
+    (
+        Fields(
+            SecondFactor.of,
+            (Text("email", "Whose log-in; without, a secret for oneself", MAX_MAIL),),
+            source="query",
+            who=ANYBODY,
+            when=lambda request: bool(request.query.get("email")),
+            before=_require_no_part,
+        ),
+        Fields(SecondFactor.of, before=_require_no_part),
+    )
+)
+
+
+async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Answer:
+    """Whether a log-in needs a code; for oneself, a secret to set one up with."""
+    if parsed.mail:
+        is_asked = await log_ins.has_second_factor(
+            site.accounts, parsed.mail, caller, device=parsed.device
+        )
+        return Answer({"enable": is_asked})
+    assert caller.viewer.account is not None
+    # A new one each time: the one that is in use is told to nobody, not even its owner.
+    secret = two_factor.new_secret()
+    address = two_factor.otpauth_url(secret, caller.viewer.account.mail, site.settings.title)
+    return Answer({"otpauth_url": address, "secret": secret}, qr_text=address)
+
+
+@dataclass(frozen=True, slots=True)
+class NewSecondFactor:
+    secret: str
+    code: str
+    proof: OwnerProof = OwnerProof()
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "NewSecondFactor":
+        return cls(found["secret"], found["code"], proof_of(found))
+
+
+def _judge_code(code: str, context: ParseContext) -> str:
+    return "" if len(code) == CODE_CHARACTERS else "code should be length under your options"
+
+
+NEW_SECOND_FACTOR = Fields(
+    NewSecondFactor.of,
+    (
+        Text("secret", "The secret", MAX_SECRET_CHARACTERS, required="secret can not be blank"),
+        Text(
+            "code",
+            "The code that an authenticator shows for it, of six digits",
+            MAX_CODE_CHARACTERS,
+            check=_judge_code,
+            required="code can not be blank",
+        ),
+        *PROOF,
+    ),
+)
+
+
+async def add_second_factor(
+    comments: Comments, parsed: NewSecondFactor, caller: Caller
+) -> Mapping[str, object]:
+    """Recovery codes, which are shown this once."""
+    step = await accounts.new_step(comments.accounts, parsed.secret, parsed.code, caller)
+    await reauthentication.require(comments, parsed.proof, caller, of_second_factor=True)
+    return {"recovery": await accounts.add_second_factor(comments, parsed.secret, step, caller)}
+
+
+async def sessions(accounts: Accounts, parsed: None, caller: Caller) -> object:
+    """One's log-ins that go on, and what proves that the account is one's own."""
+    account = caller.viewer.account
+    assert account is not None
+    stored = await accounts.store.by_id(account.id)
+    if stored is None:
+        raise LoggedOut()
+    return {
+        "proof": reauthentication.needed_for(stored.credentials),
+        "sessions": [
+            _session(each, caller.viewer) for each in await accounts.sessions.of(stored.account)
+        ],
+    }
+
+
+def _session(session: Session, viewer: Viewer) -> dict[str, object]:
+    return {
+        "id": session.id,
+        "current": session.id == viewer.session,
+        "began": session.began_ms or None,
+        "ends": session.ends_ms,
+        "by": session.by or None,
+        "browser": session.browser,
+        "os": session.system,
+        "network": session.network,
+    }
+
+
+def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
+    return request.id[:MAX_ID]
+
+
+SESSION = Fields(_id, id="One log-in; without, all but the one that asks")
+
+
+async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> object:
+    """One of one's log-ins; without its id, all but the one that asks."""
+    account = caller.viewer.account
+    assert account is not None
+    if session:
+        await accounts.sessions.end_one(account, session)
+    else:
+        await accounts.sessions.end_others(caller.viewer)
+    return ""
+
+
+ROWS = (
+    Row(
+        "token_second_factor",
+        "GET",
+        "/token/2fa",
+        SECOND_FACTOR,
+        PERSON,
+        schemas.SECOND_FACTOR,
+        second_factor,
+    ),
+    Row(
+        "token_second_factor_new",
+        "POST",
+        "/token/2fa",
+        NEW_SECOND_FACTOR,
+        PERSON,
+        schemas.RECOVERY,
+        add_second_factor,
+    ),
+    Row("session_list", "GET", "/token/sessions", NOTHING, PERSON, schemas.SESSIONS, sessions),
+    Row("session_end", "DELETE", "/token/sessions", SESSION, PERSON, schemas.DONE, end_sessions),
+    Row("token", "GET", "/token", NOTHING, ANYBODY, schemas.WHO, show),
+    Row("token_log_in", "POST", "/token", LOG_IN, ANYBODY, schemas.PROFILE, log_in),
+    Row("token_log_out", "DELETE", "/token", NOTHING, ANYBODY, schemas.DONE, log_out),
+)

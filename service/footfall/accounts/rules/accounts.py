@@ -1,0 +1,216 @@
+"""Accounts: what of them may change, and what follows from it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypedDict
+
+from ...comments.rules import refresh
+from ...comments.store.ids import created_ms, is_short
+from ...errors import LastWayIn, LoggedOut, Unavailable, WrongCode
+from ...model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
+from ...render.view import DisplayOptions
+from ...site import Accounts, Comments
+from ..store.accounts import Changed, Held, StoredAccount
+from . import two_factor
+from .attempts import attempt
+from .mails import canonical
+
+After = tuple[Account, Credentials]
+# What an account becomes; None: it is removed.
+Update = Callable[[Account, Credentials], After | None]
+# How often to read again what somebody else has changed meanwhile.
+MAX_READINGS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is to be changed of an account; None for what stays. A label of "" takes one away."""
+
+    nick: str | None = None
+    link: str | None = None
+    avatar: str | None = None
+    label: str | None = None
+    role: Role | None = None
+    mail: str | None = None
+    password: str | None = None
+    removes_second_factor: bool = False
+    # Other services that shall know the account no more.
+    forgotten: frozenset[str] = frozenset()
+
+
+def created_at(account: Account) -> str:
+    """When it was made, ISO-8601 in UTC; "" if its id does not say."""
+    if not is_short(account.id):
+        return ""
+    return iso(created_ms(account.id))
+
+
+def facts(account: Account) -> dict[str, object]:
+    """An account as data."""
+    known: dict[str, object] = {
+        "id": account.id,
+        "type": account.role,
+        "email": account.mail,
+        "display_name": account.nick,
+        "url": account.link,
+        "avatar": account.avatar,
+        "label": account.label,
+    }
+    created = created_at(account)
+    return known | {"created": created} if created else known
+
+
+async def new_step(accounts: Accounts, secret: str, code: str, caller: Caller) -> int:
+    """The step of a code that an authenticator with this new secret shows now.
+
+    Raises LoggedOut, TooManyAttempts, WrongCode.
+    """
+    if caller.viewer.account is None:
+        raise LoggedOut()
+    id = caller.viewer.account.id
+    made = await attempt(accounts.cooldown, caller, f"code {id}")
+    step = two_factor.step_of(secret, code, accounts.process.clock())
+    if not step:
+        raise WrongCode()
+    made.succeeded(id)
+    return step
+
+
+async def add_second_factor(
+    comments: Comments, secret: str, step: int, caller: Caller
+) -> Sequence[str]:
+    """Ask for codes of this secret from now on, later ones than this step's; the recovery codes,
+    which are shown once. All other sessions end.
+
+    Raises LoggedOut.
+    """
+    assert caller.viewer.account is not None
+    id = caller.viewer.account.id
+    codes, digests = two_factor.new_recovery_codes()
+
+    def change(account: Account, known: Credentials) -> After:
+        return account, replace(known, totp=secret, step=step, recovery=digests)
+
+    await changed(comments, id, change, session=caller.viewer.session)
+    return codes
+
+
+async def edit(comments: Comments, id: str, changes: Changes, session: str = "") -> Account | None:
+    """Change all of this, or nothing; what the account was, None if there is none. Another role
+    ends its sessions; a new password all but the one of this account that asks.
+
+    Raises LoggedOut, BadRequest, UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
+    """
+    password = await _hashed(comments.accounts, id, changes)
+
+    def change(account: Account, known: Credentials) -> After:
+        return _edited(account, changes), _reset(known, changes, password or known.password)
+
+    return await changed(comments, id, change, session=session)
+
+
+async def _hashed(accounts: Accounts, id: str, changes: Changes) -> str:
+    """The hash of the new password; "" if there is none. Raises BadRequest, Busy."""
+    stored = await accounts.store.by_id(id) if changes.password else None
+    if stored is None or not changes.password:
+        return ""
+    return await accounts.process.passwords.hash(
+        changes.password, changes.mail or stored.account.mail
+    )
+
+
+def _edited(account: Account, changes: Changes) -> Account:
+    return Account(
+        account.id,
+        changes.role or account.role,
+        changes.nick or account.nick,
+        changes.mail or account.mail,
+        changes.link or account.link,
+        changes.avatar or account.avatar,
+        account.label if changes.label is None else changes.label,
+    )
+
+
+def _reset(known: Credentials, changes: Changes, password: str) -> Credentials:
+    left = {name: id for name, id in known.identities.items() if name not in changes.forgotten}
+    if changes.forgotten and not (left or password):
+        raise LastWayIn()
+    if changes.removes_second_factor:
+        known = replace(known, totp="", step=0, recovery=())
+    return replace(known, password=password, identities=left)
+
+
+async def remove(comments: Comments, id: str) -> bool:
+    """Remove an account for good; its comments stay. False if there is none.
+
+    Raises LastAdministrator.
+    """
+    return await changed(comments, id, lambda account, known: None) is not None
+
+
+async def changed(
+    comments: Comments,
+    id: str,
+    change: Update,
+    *,
+    held: Held | None = None,
+    revokes: bool = False,
+    session: str = "",
+) -> Account | None:
+    """Put in an account's place what this makes of it; what it was, None if there is none. A link
+    is used up with that, and not without. `session` is the one of this account that asks: a new
+    password or second factor ends all others. `revokes` ends its sessions in any case.
+
+    Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
+    """
+    for _ in range(MAX_READINGS):
+        stored = await comments.accounts.store.by_id(id)
+        if stored is None:
+            return None
+        account = stored.account
+        after = change(account, stored.credentials)
+        asks_more = held or revokes or session
+        if after == (account, stored.credentials) and not asks_more:
+            return account
+        is_seen = after is None or _face(comments.display, account) != _face(
+            comments.display, after[0]
+        )
+        since_ms = comments.process.clock() if is_seen else 0
+        mails = canonical(account.mail), canonical(after[0].mail if after else "")
+        ended = _ended(stored, after, session, revokes=revokes)
+        try:
+            await comments.accounts.store.change(
+                stored, after, mails=mails, held=held, unseen_since=since_ms, **ended
+            )
+        except Changed:
+            continue
+        if is_seen:
+            refresh.begin(comments, id, since_ms)
+        return account
+    raise Unavailable()
+
+
+class Ended(TypedDict):
+    """Which sessions of an account end by a change, as the store is told."""
+
+    session: str
+    revokes: bool
+    keeps: bool
+
+
+def _ended(before: StoredAccount, after: After | None, session: str, *, revokes: bool) -> Ended:
+    """All of them, or all but the one that asks for a new password or second factor."""
+    is_over, known = revokes or after is None, before.credentials
+    is_renewed = False
+    if after is not None:
+        is_over |= after[0].role not in MAY_LOG_IN or after[0].role != before.account.role
+        is_renewed = after[1].password != known.password or after[1].totp not in ("", known.totp)
+    return Ended(
+        session=session, revokes=is_over or is_renewed, keeps=bool(session) and not is_over
+    )
+
+
+def _face(display: DisplayOptions, account: Account) -> Account:
+    """What readers see of it; of the mail, the picture that is made of it."""
+    avatar = display.avatar_of(account)
+    return replace(account, mail="", avatar=avatar)

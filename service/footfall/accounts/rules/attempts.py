@@ -1,0 +1,123 @@
+"""Attempts to prove something: how many one address may make, and how many one account may see.
+
+Only failures cost. An attempt takes its tokens before anything is compared, so that many at once
+are no more than one after the other, and gets them back when it has succeeded.
+
+Nobody shall use up what others may do. So what a page of another site may have made a browser send
+counts apart, and a caller whom an account knows (accounts/rules/devices.py) needs no token of
+strangers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...driver.script_calls import Rate
+from ...errors import TooManyAttempts
+from ...model import Caller
+from ...netaddr import limit_key, network_key
+from ...store.cooldown import Cooldown, of_a_network
+
+# So many at once, and one more every so many seconds. An address has fewer than the strangers of
+# an account, whom others could otherwise keep out.
+ADDRESS_RATE = Rate(1 / 30, 20)
+ACCOUNT_RATE = Rate(1 / 30, 100)
+# Of a browser that an account knows, wherever it is, and of an address that it knows.
+KNOWN_RATE = Rate(1 / 30, 20)
+# What proves nothing and is asked before each log-in: whether a code is needed. An address asks so
+# often that its log-ins never wait for it. And log-ins by other services that are begun.
+QUESTION_RATE = Rate(1 / 10, 60)
+# Of a school that registers in one lesson; thereafter twelve an hour, so no robot makes thousands.
+REGISTRATION_RATE = Rate(1 / 300, 60)
+# What has somebody mailed who may be a stranger: lost passwords, and other mails for an account.
+MAILING_RATE = Rate(1 / 300, 20)
+# Log-ins to one account that succeed and cost nothing: each keeps a thread busy that compares.
+SUCCESS_RATE = Rate(1 / 10, 60)
+
+# Whose bucket it is, and its rate.
+Bucket = tuple[str, Rate]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What was taken for it."""
+
+    cooldown: Cooldown
+    taken: Sequence[Bucket]
+
+    def succeeded(self, id: str) -> None:
+        """Give it back, since it was right, unless this account has too many that are."""
+        self.cooldown.succeed(self.taken, (f"success {id}", SUCCESS_RATE))
+
+    def with_also(self, other: "Attempt") -> "Attempt":
+        """Both as one."""
+        return Attempt(self.cooldown, [*self.taken, *other.taken])
+
+    def came_to_nothing(self) -> None:
+        """Give it back, since nothing was compared."""
+        for who in self.taken:
+            self.cooldown.give_back_attempt(who)
+
+
+async def attempt(
+    cooldown: Cooldown, caller: Caller, what: str = "", known_as: str = ""
+) -> Attempt:
+    """Count an attempt to prove something, for this address and at this account, or at what of it.
+
+    `known_as` is who the account knows there, and stands for `what`. Raises TooManyAttempts.
+    """
+    buckets = _of_address(caller, "", ADDRESS_RATE)
+    if known_as:
+        buckets.append((known_as, KNOWN_RATE))
+    elif what:
+        buckets.append((f"mail {what}", ACCOUNT_RATE))
+    return await _taken(cooldown, buckets)
+
+
+async def attempt_of_browser(cooldown: Cooldown, known_as: str) -> Attempt:
+    """Count an attempt of a browser that the account knows, wherever it is.
+
+    Raises TooManyAttempts.
+    """
+    return await _taken(cooldown, [(known_as, KNOWN_RATE)])
+
+
+async def ask(cooldown: Cooldown, caller: Caller) -> None:
+    """Count what an address asks before it proves anything. Raises TooManyAttempts."""
+    await _taken(cooldown, _of_address(caller, "question ", QUESTION_RATE))
+
+
+async def begin(cooldown: Cooldown, caller: Caller) -> None:
+    """Count a log-in by another service that an address begins. Raises TooManyAttempts."""
+    await _taken(cooldown, _of_address(caller, "begin ", QUESTION_RATE))
+
+
+async def apply(cooldown: Cooldown, caller: Caller, *, is_guessing: bool) -> None:
+    """Count a registration, which may have guessed the setup code. Raises TooManyAttempts."""
+    buckets = _of_address(caller, "registration ", REGISTRATION_RATE)
+    if is_guessing:
+        buckets += _of_address(caller, "setup ", ADDRESS_RATE)
+    await _taken(cooldown, buckets)
+
+
+async def mail(cooldown: Cooldown, caller: Caller) -> None:
+    """Count what has any address mailed. Raises TooManyAttempts."""
+    await _taken(cooldown, _of_address(caller, "mail ", MAILING_RATE))
+
+
+def _of_address(caller: Caller, purpose: str, rate: Rate) -> list[Bucket]:
+    """Its bucket and that of its /48; none where the address is not known."""
+    if not caller.address:
+        return []
+    client = limit_key(caller.address)
+    if caller.is_sent_elsewhere:
+        purpose = f"elsewhere {purpose}"
+    buckets = [(f"{purpose}{client}", rate)]
+    if network := network_key(client):
+        buckets.append((f"{purpose}{network}", of_a_network(rate)))
+    return buckets
+
+
+async def _taken(cooldown: Cooldown, buckets: Sequence[Bucket]) -> Attempt:
+    if buckets and (wait_ms := await cooldown.attempt(buckets)):
+        raise TooManyAttempts(wait_ms)
+    return Attempt(cooldown, buckets)

@@ -1,0 +1,106 @@
+"""Proof that somebody is no robot: a captcha's token, or some work of the browser.
+
+Where a captcha is configured, comments and registrations need its token. Where none is,
+registrations may need work: browsers search for a number by which a digest begins with zeros, a
+second for a person, and a dear habit for a robot. Administrators prove nothing.
+"""
+
+import secrets
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from ...errors import CaptchaFailed, TooFast
+from ...model import Caller
+from ...outside.captcha import Verifier
+from ...store.cooldown import Cooldown
+from ..store.accounts import AccountStore
+
+# 65,536 digests on average.
+WORK_PREFIX = "0000"
+WORK_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What came with a request: a captcha's token, or a piece of work; "" for what did not."""
+
+    token: str = ""
+    work: str = ""
+
+
+class Captcha:
+    """`verifier` is None where no captcha is configured; with `wants_work` registration needs a
+    proof then, too."""
+
+    def __init__(
+        self,
+        verifier: Verifier | None,
+        accounts: AccountStore,
+        cooldown: Cooldown,
+        *,
+        wants_work: bool = False,
+    ) -> None:
+        self.verifier = verifier
+        self._accounts = accounts
+        self._cooldown = cooldown
+        self._wants_work = wants_work
+
+    @property
+    def field(self) -> str:
+        """The field of a request that has the captcha's token; "" without a captcha."""
+        return self.verifier.field if self.verifier else ""
+
+    async def require_for_comment(self, proof: Proof, caller: Caller) -> None:
+        """Raises CaptchaFailed, ProviderUnavailable, Busy."""
+        if self.verifier and not caller.viewer.is_administrator:
+            await self._require_token(self.verifier, proof, caller)
+
+    async def require_for_registration(self, proof: Proof, caller: Caller) -> None:
+        """Raises CaptchaFailed, ProviderUnavailable, Busy, StoreUnavailable."""
+        if caller.viewer.is_administrator:
+            return
+        if self.verifier:
+            await self._require_token(self.verifier, proof, caller)
+        elif self._wants_work:
+            await self._require_work(proof.work)
+
+    async def challenge(self) -> dict[str, Any] | None:
+        """What a browser has to work on before somebody registers; None if nothing."""
+        if self.verifier or not self._wants_work:
+            return None
+        import altcha  # loaded by the first who asks
+
+        made = altcha.create_challenge(
+            "SHA-256",
+            1,
+            key_prefix=WORK_PREFIX,
+            expires_at=int(time.time()) + WORK_SECONDS,
+            hmac_secret=await self._key(),
+        )
+        return dict(made.to_dict())
+
+    async def _require_token(self, verifier: Verifier, proof: Proof, caller: Caller) -> None:
+        if not proof.token or not await verifier.is_passed(proof.token, caller.address):
+            raise CaptchaFailed()
+
+    async def _require_work(self, work: str) -> None:
+        import altcha
+
+        result = altcha.verify_solution(work, await self._key())
+        if not result.verified:
+            raise CaptchaFailed()
+        # Once: who has done the work knows its number, and could use it for a thousand.
+        done = sha256(work.encode()).hexdigest()
+        nonce = altcha.Payload.from_base64(work).challenge.parameters.nonce
+        try:
+            await self._cooldown.admit(
+                f"work {nonce}", done, window_ms=1000 * WORK_SECONDS, is_exempt=False
+            )
+        except TooFast:
+            raise CaptchaFailed() from None
+
+    async def _key(self) -> bytes:
+        key = await self._accounts.signing_key(secrets.token_hex(32))
+        return sha256(b"footfall work\0" + key.encode()).digest()

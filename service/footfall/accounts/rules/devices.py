@@ -1,0 +1,88 @@
+"""Whom an account knows: browsers and addresses from which it logged in lately.
+
+Strangers who try passwords use up what strangers may try at an account. Its owner is let in beside
+them: by a cookie that only a log-in gives (OWASP calls it a device cookie), or by the address. Both
+only say whose attempts are counted; neither proves anything.
+"""
+
+import hmac
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+
+from ...driver.replies import ErrorReply
+from ...errors import Unavailable
+from ...model import Caller
+from ...netaddr import limit_key
+from ..store.accounts import AccountStore
+from . import tokens
+
+# Since the last log-in from there.
+KNOWN_DAYS = 30
+KNOWN_SECONDS = KNOWN_DAYS * 86_400
+# Addresses of one account.
+MAX_PLACES = 16
+# Longer ones are not looked at: ours have about 200 characters.
+MAX_COOKIE_CHARACTERS = 1024
+
+
+class Devices:
+    def __init__(self, accounts: AccountStore, clock: Callable[[], int]) -> None:
+        self._accounts = accounts
+        self._clock = clock
+        self._key = b""
+
+    async def browser(self, id: str, cookie: str) -> str:
+        """The name of the browser with this cookie; "" if this account does not know it."""
+        if not cookie or len(cookie) > MAX_COOKIE_CHARACTERS:
+            return ""
+        claims = tokens.claims_of(cookie, await self._signing_key())
+        if claims is None or claims["sub"] != id or claims["exp"] * 1000 < self._clock():
+            return ""
+        return str(claims["device"])
+
+    async def cookie(self, id: str, before: str) -> str:
+        """What tells a browser in which this account has logged in; `before` did until now."""
+        claims = {
+            "sub": id,
+            "device": await self.browser(id, before) or secrets.token_hex(8),
+            "exp": self._clock() // 1000 + KNOWN_SECONDS,
+        }
+        return tokens.sign(claims, await self._signing_key())
+
+    async def place(self, id: str, caller: Caller) -> str:
+        """A digest of where the caller is; "" if this account does not know it.
+
+        What a page of another site sends comes from nowhere: its author is a stranger.
+        """
+        if not caller.address or caller.is_sent_elsewhere:
+            return ""
+        found = await self._place(id, caller)
+        since_ms = self._clock() - 1000 * KNOWN_SECONDS
+        return found if await self._accounts.has_place(id, found, since_ms) else ""
+
+    async def remember(self, id: str, caller: Caller) -> None:
+        """Note that the account has logged in from there. It has, whether or not that is noted."""
+        if not caller.address or caller.is_sent_elsewhere:
+            return
+        with suppress(Unavailable, ErrorReply):
+            await self._accounts.remember_place(
+                id,
+                await self._place(id, caller),
+                now_ms=self._clock(),
+                lasts_ms=1000 * KNOWN_SECONDS,
+                keep=MAX_PLACES,
+            )
+
+    async def _place(self, id: str, caller: Caller) -> str:
+        """Keyed, since trying all addresses would undo a mere digest; and another for each
+        account, so that nobody sees which of them share an address."""
+        text = f"{id} {limit_key(caller.address)}"
+        return hmac.digest(await self._signing_key(), text.encode(), sha256).hex()[:32]
+
+    async def _signing_key(self) -> bytes:
+        if not self._key:
+            secret = await self._accounts.signing_key(secrets.token_hex(32))
+            self._key = tokens.key_of("device", secret)
+        return self._key

@@ -1,0 +1,261 @@
+"""Logging in by other services: they say who somebody is, and here that becomes an account.
+
+A log-in is begun (a flow, bound to the browser by a cookie), comes back once, and ends in a ticket:
+a link to this service's own page, which becomes a token once, in the same browser, after a second
+factor where there is one. A mail proves nothing here, unless the other service vouches for it: then
+it is as good as confirmed, and an account with that mail which nobody has ever confirmed is handed
+over, without anything by which somebody else could log in to it. Otherwise somebody with an account
+logs in to it, and adds the service then.
+"""
+
+import logging
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+
+import orjson
+
+from ...errors import (
+    BadRequest,
+    Busy,
+    Denied,
+    FlowExpired,
+    IdentityTaken,
+    LinkExpired,
+    NotFound,
+    NotProven,
+    TooManyAttempts,
+    Unavailable,
+    UserExists,
+    WrongCode,
+)
+from ...markup import safe_link, safe_nick
+from ...model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
+from ...outside.providers import Flow
+from ...site import Accounts, Comments
+from ..store.accounts import AccountStore, Changed, Link, StoredAccount
+from . import attempts, mail_change, reauthentication, registration, two_factor
+from .accounts import MAX_READINGS, After, changed
+from .attempts import attempt
+from .mails import canonical, is_mail
+from .reauthentication import OwnerProof
+
+log = logging.getLogger(__name__)
+
+# From the click to the answer of the other service, and from there to our own page.
+FLOW_SECONDS = 600
+TICKET_SECONDS = 300
+# How long a log-in waits for the list of services, if nobody has asked for it before.
+LIST_SECONDS = 5.0
+MAX_NICK, MAX_LINK = 128, 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What a log-in by another service ends in: a ticket, or nothing where the service was added
+    to an account. The browser keeps `proof`, which is in no address: the ticket is worth nothing
+    without it. `needs_code`: both together let nobody in."""
+
+    ticket: str = ""
+    proof: str = ""
+    needs_code: bool = False
+
+
+async def begin(
+    comments: Comments, name: str, redirect: str, caller: Caller, *, adds: OwnerProof | None = None
+) -> tuple[str, str]:
+    """Where the browser goes to log in, and the state that it has to keep.
+
+    `adds`: to the caller's account, with this as proof. Raises NotFound, BadRequest, Banned,
+    Denied, TooManyAttempts, ProviderUnavailable, Busy, and what reauthentication.require does.
+    """
+    providers = comments.accounts.providers
+    if not providers.is_any:
+        raise NotFound("Nobody logs in by another service here")
+    target = providers.targets.resolve(redirect) if redirect else ""
+    wrong = {}
+    if name not in (names := await providers.names(LIST_SECONDS)):
+        listed = ",".join(f'"{each}"' for each in names)
+        wrong["type"] = f"type need in an array of [{listed}]"
+    if redirect and not target:
+        wrong["redirect"] = "redirect need a page of SERVER_URL, SITE_URL or SECURE_DOMAINS"
+    if wrong:
+        raise BadRequest(wrong)
+    if adds and caller.viewer.account is None:
+        raise Denied()
+    comments.accounts.bans.look()
+    await attempts.begin(comments.accounts.cooldown, caller)
+    if adds is not None:
+        await reauthentication.require(comments, adds, caller)
+    await comments.accounts.bans.require_none(caller)
+    state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
+    account = caller.viewer.account.id if adds and caller.viewer.account else ""
+    session = caller.viewer.session if adds else ""
+    flow = Flow(name, state, target, account, verifier, nonce, session)
+    address = await providers.address(flow)
+    body = orjson.dumps(asdict(flow)).decode()
+    await comments.accounts.store.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
+    return address, state
+
+
+async def take(accounts: AccountStore, state: str) -> Flow:
+    """The flow with this state, once. Raises FlowExpired."""
+    body = await accounts.take_link(("flow", state))
+    if not body:
+        raise FlowExpired()
+    return Flow(**orjson.loads(body))
+
+
+async def arrive(
+    comments: Comments, flow: Flow, answer: Mapping[str, str], caller: Caller
+) -> Arrival:
+    """What becomes of a flow whose browser has come back with this answer.
+
+    Raises NotProven, Banned, Denied, IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists,
+    ProviderUnavailable, Busy.
+    """
+    if "error" in answer:
+        raise NotProven()
+    identity = await comments.accounts.providers.identity(flow, answer)
+    if flow.account:
+        await _add(comments, flow, identity)
+        return Arrival()
+    stored = await _account_of(comments, identity, caller)
+    if stored.account.role not in MAY_LOG_IN:
+        raise Denied()
+    # It says by whom; a ticket with another name in it is none.
+    ticket = f"{identity.service}.{secrets.token_urlsafe(24)}"
+    proof = secrets.token_urlsafe(24)
+    lasts_ms = TICKET_SECONDS * 1000
+    await comments.accounts.store.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
+    return Arrival(ticket, proof, bool(stored.credentials.totp))
+
+
+def _link_of(ticket: str, proof: str) -> Link:
+    return "ticket", f"{ticket} {proof}"
+
+
+async def redeem(
+    accounts: Accounts, ticket: str, proof: str, code: str, caller: Caller
+) -> tuple[StoredAccount, str]:
+    """The account that a ticket is for, and a token. A wrong code or proof does not use it up.
+
+    Raises TooManyAttempts, FlowExpired, WrongCode, Banned, Denied.
+    """
+    made = await attempt(accounts.cooldown, caller)
+    link = _link_of(ticket, proof)
+    id = await accounts.store.read_link(link)
+    if not id:
+        raise FlowExpired()
+    # Somebody with a ticket may be guessing codes from many addresses.
+    guess = await attempt(accounts.cooldown, Caller(), f"ticket {id}")
+    for _ in range(MAX_READINGS):
+        stored = await accounts.store.by_id(id)
+        if stored is None or stored.account.role not in MAY_LOG_IN:
+            raise Denied()
+        await accounts.bans.require_none(replace(caller, viewer=Viewer(stored.account)))
+        left = two_factor.left_after(stored.credentials, code, accounts.process.clock())
+        if left is None:
+            raise WrongCode()
+        try:
+            by = ticket.rpartition(".")[0]
+            token = await accounts.sessions.begin(stored, left, link, by=by, caller=caller)
+        except LinkExpired:
+            # It was used at the same moment.
+            raise FlowExpired() from None
+        except Changed:
+            continue
+        made.with_also(guess).succeeded(id)
+        await accounts.devices.remember(id, caller)
+        return stored, token
+    raise Unavailable()
+
+
+async def _account_of(comments: Comments, identity: Identity, caller: Caller) -> StoredAccount:
+    """The account that is known by it; a new one, if there is none and REGISTRATION lets anybody.
+
+    Raises Banned, RegistrationClosed, WrongSetupCode, UserExists.
+    """
+    stored = await comments.accounts.store.by_identity(identity.service, identity.id)
+    if stored is None:
+        await comments.accounts.bans.require_none(caller, identity.mail)
+        # It may be taken by the same person at the same moment.
+        with suppress(IdentityTaken):
+            await _register(comments, identity, caller)
+        stored = await comments.accounts.store.by_identity(identity.service, identity.id)
+    if stored is None:
+        raise Unavailable()
+    return stored
+
+
+async def _register(comments: Comments, identity: Identity, caller: Caller) -> None:
+    """Raises IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists."""
+    nick = safe_nick(identity.nick)[:MAX_NICK].strip() or identity.service
+    made = registration.new_account(
+        comments.process, nick, identity.mail, "guest", _link(identity.link)
+    )
+    shown = identity.mail if is_mail(identity.mail) else ""
+    asks = bool(shown) and not identity.is_vouched and comments.accounts.mails.confirms
+    if asks:
+        # The owner of an account with it is told so, as if it were taken.
+        await mail_change.is_needed(comments.accounts, made.id, shown)
+    # Mails are unique: who shows none gets one that leads nowhere and that nobody can guess.
+    mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown
+    account = replace(made, mail=mail, avatar=_link(identity.avatar))
+    openings = comments.accounts.rules.openings(account, setup_code="")
+    confirmed = canonical(shown) if identity.is_vouched else ""
+    known = Credentials(identities={identity.service: identity.id}, confirmed=confirmed)
+    try:
+        await registration.admit(comments.accounts, openings, known)
+    except UserExists:
+        await _take_over(comments, known)
+    if asks:
+        # They are logged in anyhow, and can ask for another mail on their profile.
+        with suppress(TooManyAttempts, Busy):
+            await mail_change.require_turn(comments.accounts, shown, caller)
+            await mail_change.begin(comments.accounts, account, shown, caller)
+
+
+async def _take_over(comments: Comments, known: Credentials) -> None:
+    """Hand the account with the confirmed mail over to the person known by this, unless it was
+    confirmed before. An administrator's is never: it would be more than an address.
+
+    Raises UserExists.
+    """
+    stored = await comments.accounts.store.by_mail(known.confirmed) if known.confirmed else None
+    if stored is None:
+        raise UserExists()
+
+    def change(account: Account, before: Credentials) -> After:
+        is_there = canonical(account.mail) == known.confirmed
+        is_free = is_there and before.confirmed != known.confirmed
+        if not is_free or account.role not in ("guest", "unverified"):
+            raise UserExists()
+        return replace(account, role="guest"), known
+
+    await changed(comments, stored.id, change, revokes=True)
+    log.info("account %s belongs to the person that another service vouched for", stored.id)
+
+
+def _link(text: str) -> str:
+    is_whole = text.startswith(("http://", "https://")) and len(text) <= MAX_LINK
+    return safe_link(text) if is_whole else ""
+
+
+async def _add(comments: Comments, flow: Flow, identity: Identity) -> None:
+    """Let the account be known by this as well. Raises IdentityTaken, Denied, LoggedOut."""
+
+    def change(account: Account, known: Credentials) -> After:
+        if account.role not in MAY_LOG_IN:
+            raise Denied()
+        identities = {**known.identities, identity.service: identity.id}
+        avatar = account.avatar or _link(identity.avatar)
+        mail = canonical(account.mail)
+        is_proven = identity.is_vouched and canonical(identity.mail) == mail
+        confirmed = mail if is_proven else known.confirmed
+        after = replace(known, identities=identities, confirmed=confirmed)
+        return replace(account, avatar=avatar), after
+
+    if await changed(comments, flow.account, change, session=flow.session) is None:
+        raise Denied()

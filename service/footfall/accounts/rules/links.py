@@ -1,0 +1,133 @@
+"""Links that belong to an account and work once: they set its password, or give it another mail.
+
+An account has one of each kind: a newer one ends the older. It ends with any change of the password
+as well, also of one that was somebody else's: it holds digests of its secret and of the password
+that there was.
+"""
+
+import hmac
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+
+from ...errors import Banned, LinkExpired
+from ...model import Account, Caller, Credentials
+from ...notify.account_mail import Letter
+from ...site import Accounts, Comments
+from ..store.accounts import AccountStore, Held, Purpose
+from . import attempts
+from .accounts import changed
+from .attempts import attempt
+from .mails import canonical
+
+# Of a link that a command prints, and of one that is mailed on request.
+LINK_SECONDS = 24 * 3600
+MAILED_SECONDS = 3600
+# In the place of an id, of which nobody learns the link.
+NO_ACCOUNT = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A link that somebody has shown; `more` is what it was made with."""
+
+    id: str
+    held: Held
+    password: str
+    more: str
+
+    def require(self, known: Credentials) -> None:
+        """Raises LinkExpired if the password was changed since it was made."""
+        if self.password != _digest(known.password):
+            raise LinkExpired()
+
+
+async def new_link(
+    accounts: AccountStore,
+    id: str,
+    purpose: Purpose = "password",
+    *,
+    lasts_seconds: int = LINK_SECONDS,
+    more: str = "",
+) -> str:
+    """The token of a link for this account."""
+    stored = await accounts.by_id(id)
+    secret = secrets.token_urlsafe(24)
+    known = stored.credentials if stored else Credentials()
+    what = f"{_digest(secret)} {_digest(known.password)} {more}"
+    await accounts.keep_link((purpose, id), what, lasts_ms=lasts_seconds * 1000)
+    return f"{id}.{secret}"
+
+
+async def opened(accounts: AccountStore, token: str, purpose: Purpose) -> Opened | None:
+    """The link with this token, if there is one."""
+    id, _, secret = token.rpartition(".")
+    if not id:
+        return None
+    what = await accounts.read_link((purpose, id))
+    known, _, rest = what.partition(" ")
+    if not hmac.compare_digest(known, _digest(secret)):
+        return None
+    password, _, more = rest.partition(" ")
+    return Opened(id, Held((purpose, id), what), password, more)
+
+
+async def set_password(comments: Comments, token: str, password: str, caller: Caller) -> None:
+    """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
+    tried = await attempt(comments.accounts.cooldown, caller)
+    mailed = await opened(comments.accounts.store, token, "reset")
+    link = mailed or await opened(comments.accounts.store, token, "password")
+    if link is None:
+        raise LinkExpired()
+    stored = await comments.accounts.store.by_id(link.id)
+    made = await comments.process.passwords.hash(password, stored.account.mail if stored else "")
+
+    def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
+        link.require(known)
+        proven = _proven(account, known) if mailed else known
+        return _verified(account), replace(proven, password=made)
+
+    if await changed(comments, link.id, change, held=link.held) is None:
+        raise LinkExpired()
+    tried.succeeded(link.id)
+
+
+async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
+    """Mail a link to the owner of the account with this mail. Nobody learns here whether there is
+    one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
+    accounts.bans.look()
+    await attempts.mail(accounts.cooldown, caller)
+    accounts.mails.start(partial(_reset, accounts, canonical(mail), caller.language))
+
+
+async def _reset(accounts: Accounts, mail: str, language: str) -> Letter | None:
+    """The same is done where nothing is sent: else how busy the service is would tell."""
+    stored = await accounts.store.by_mail(mail)
+    is_sent = stored is not None and stored.account.role != "banned"
+    id = stored.id if stored else NO_ACCOUNT
+    # To the mail as the account has it: the request may have spelled it otherwise.
+    to = stored.account.mail if stored else mail
+    with suppress(Banned):
+        await accounts.bans.require_none(Caller(), mail)
+        if not await accounts.mails.wait_ms("reset", mail):
+            token = await new_link(accounts.store, id, "reset", lasts_seconds=MAILED_SECONDS)
+            return Letter("reset", to, language, f"/ui/forgot#{token}", is_sent=is_sent)
+    return None
+
+
+def _proven(account: Account, known: Credentials) -> Credentials:
+    """What an account is left with whose mail is proven to be its user's: no services, if somebody
+    else may have added them. A second factor stays, since a mail alone never replaces it."""
+    mail = canonical(account.mail)
+    return known if known.confirmed == mail else replace(known, confirmed=mail, identities={})
+
+
+def _verified(account: Account) -> Account:
+    """Somebody with a link was sent it, so the mail is theirs. A ban stays one."""
+    return replace(account, role="guest") if account.role == "unverified" else account
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode()).hexdigest()[:32]

@@ -1,0 +1,113 @@
+"""Logging in by mail and password.
+
+Nobody learns here whether a mail has an account: a log-in that fails says nothing, and takes as
+long whatever was wrong.
+"""
+
+import asyncio
+from dataclasses import replace
+
+from ...errors import Busy, Denied
+from ...model import MAY_LOG_IN, Caller, Credentials, Viewer
+from ...site import Accounts
+from ...telemetry.pauses import pause
+from ..store.accounts import Changed, StoredAccount
+from . import attempts, two_factor
+from .accounts import MAX_READINGS
+from .attempts import Attempt
+from .mails import canonical
+
+# A log-in that fails is answered so long after it came, whatever was wrong.
+FAILED_SECONDS = 0.5
+
+
+async def by_password(
+    accounts: Accounts, mail: str, password: str, code: str, caller: Caller, *, device: str = ""
+) -> tuple[StoredAccount, str]:
+    """The account with this mail, and a token; `device` tells a browser
+    (accounts/rules/devices.py).
+
+    Raises TooManyAttempts, Banned, Denied, Busy.
+    """
+    began = asyncio.get_running_loop().time()
+    compared = canonical(mail)
+    accounts.bans.look()
+    stored = await accounts.store.by_mail(compared)
+    if stored and _lacks_code(stored, code):
+        # Such a log-in is the question for the code, asked in another way. No password is compared:
+        # nobody learns which is right, by its answer or by what is left of the attempts.
+        await attempts.ask(accounts.cooldown, caller)
+    else:
+        made = await _attempt(accounts, compared, stored.id if stored else "", caller, device)
+        try:
+            found = await _logged_in(accounts, compared, password, code, caller)
+        except Busy:
+            # Others keep the threads busy that compare: that is no try of this one's.
+            made.came_to_nothing()
+            raise
+        if found:
+            made.succeeded(found[0].id)
+            await accounts.devices.remember(found[0].id, caller)
+            return found
+    await pause(began + FAILED_SECONDS - asyncio.get_running_loop().time())
+    raise Denied()
+
+
+async def _attempt(accounts: Accounts, mail: str, id: str, caller: Caller, device: str) -> Attempt:
+    """Raises TooManyAttempts."""
+    if browser := await accounts.devices.browser(id, device):
+        return await attempts.attempt_of_browser(accounts.cooldown, f"browser {browser}")
+    place = await accounts.devices.place(id, caller)
+    return await attempts.attempt(
+        accounts.cooldown, caller, mail, f"place {place}" if place else ""
+    )
+
+
+async def _logged_in(
+    accounts: Accounts, mail: str, password: str, code: str, caller: Caller
+) -> tuple[StoredAccount, str] | None:
+    """The account and a token, if that is its password and code. Raises Banned, Busy."""
+    for _ in range(MAX_READINGS):
+        try:
+            found = await _proven(accounts, mail, password, code)
+            if found is None:
+                return None
+            # Not before: a stranger is told nothing, and an administrator may always.
+            await accounts.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
+            return found[0], await accounts.sessions.begin(*found, caller=caller)
+        except Changed:
+            # By a log-in at the same moment with the same code, or by its owner.
+            continue
+    return None
+
+
+async def _proven(
+    accounts: Accounts, mail: str, password: str, code: str
+) -> tuple[StoredAccount, Credentials] | None:
+    """The account, if that is its password and code, and what is left of its credentials."""
+    stored = await accounts.store.by_mail(mail)
+    known = stored.credentials if stored else Credentials()
+    is_right, renewed = await accounts.process.passwords.verify(password, known.password)
+    if stored is None or not is_right or stored.account.role not in MAY_LOG_IN:
+        return None
+    left = two_factor.left_after(
+        replace(known, password=renewed) if renewed else known, code, accounts.process.clock()
+    )
+    return (stored, left) if left else None
+
+
+def _lacks_code(stored: StoredAccount, code: str) -> bool:
+    return bool(stored.credentials.totp) and not code
+
+
+async def has_second_factor(
+    accounts: Accounts, mail: str, caller: Caller, *, device: str = ""
+) -> bool:
+    """Does a log-in with this mail need a code? False where there is no account as well.
+
+    A browser that the account knows may ask in any case. Raises TooManyAttempts.
+    """
+    stored = await accounts.store.by_mail(canonical(mail))
+    if stored is None or not await accounts.devices.browser(stored.id, device):
+        await attempts.ask(accounts.cooldown, caller)
+    return stored is not None and _lacks_code(stored, code="")

@@ -1,0 +1,96 @@
+"""Another mail for an account: it is confirmed by a link that is mailed to it.
+
+Who opens that link has the address; whether they have the account, too, a log-in or its
+password says. Otherwise people would confirm out of politeness that strangers have their address.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+
+from ...errors import Busy, LinkExpired, UserExists, WrongPassword
+from ...model import MAY_LOG_IN, Account, Caller, Credentials
+from ...notify.account_mail import Letter
+from ...site import Accounts, Comments
+from . import attempts
+from .account_mails import AccountMails
+from .accounts import changed
+from .attempts import attempt
+from .links import Opened, new_link, opened
+from .mails import canonical
+
+
+async def is_needed(accounts: Accounts, id: str, mail: str) -> bool:
+    """Has this mail to be confirmed before it is the account's? Raises UserExists."""
+    if not accounts.mails.confirms:
+        return False
+    compared = canonical(mail)
+    owner = await accounts.store.by_mail(compared)
+    if owner is None:
+        return True
+    if owner.id != id:
+        raise UserExists()
+    return owner.credentials.confirmed != compared
+
+
+async def require_turn(accounts: Accounts, mail: str, caller: Caller) -> None:
+    """Count a mail that `begin` sends. Raises TooManyAttempts, Busy."""
+    await attempts.mail(accounts.cooldown, caller)
+    await accounts.mails.require_turn("mail", canonical(mail))
+
+
+async def begin(accounts: Accounts, account: Account, mail: str, caller: Caller) -> None:
+    """Mail a link to the address. Raises Busy."""
+    token = await new_link(accounts.store, account.id, "mail", more=mail)
+    letter = Letter("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)
+    accounts.mails.send(letter)
+
+
+async def confirm(comments: Comments, token: str, password: str, caller: Caller) -> None:
+    """Give the account its new mail, and tell the old one.
+
+    Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
+    """
+    tried = await attempt(comments.accounts.cooldown, caller)
+    link = await opened(comments.accounts.store, token, "mail")
+    if link is None:
+        raise LinkExpired()
+    await _require_owner(comments.accounts, link, password, caller)
+
+    def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
+        link.require(known)
+        if account.role not in MAY_LOG_IN:
+            raise LinkExpired()
+        return replace(account, mail=link.more), replace(known, confirmed=canonical(link.more))
+
+    was = await changed(comments, link.id, change, held=link.held)
+    if was is None:
+        raise LinkExpired()
+    tried.succeeded(link.id)
+    await _tell(comments.accounts.mails, was, link.more, caller)
+
+
+async def _require_owner(accounts: Accounts, link: Opened, password: str, caller: Caller) -> None:
+    account = caller.viewer.account
+    if account and account.id == link.id:
+        return
+    # Somebody with the link may be guessing from many addresses.
+    guess = await attempt(accounts.cooldown, Caller(), f"link {link.id}")
+    stored = await accounts.store.by_id(link.id)
+    known = stored.credentials.password if stored else ""
+    is_right, _ = await accounts.process.passwords.verify(password, known)
+    if not is_right:
+        raise WrongPassword()
+    guess.succeeded(link.id)
+
+
+async def _tell(mails: AccountMails, was: Account, mail: str, caller: Caller) -> None:
+    """Tell the address that the account had, if there was one."""
+    compared = canonical(was.mail)
+    # Who came by a service that shows none has one that leads nowhere.
+    is_none = was.mail.startswith(f"{was.id}@mail.")
+    if is_none or compared == canonical(mail):
+        return
+    # The change is made in any case.
+    with suppress(Busy):
+        if not await mails.wait_ms("moved", compared):
+            mails.send(Letter("moved", was.mail, caller.language))

@@ -1,0 +1,146 @@
+"""Changes for which a log-in alone is not enough, since a token may have been copied.
+
+People who change how one logs in to an account, their own or as an administrator somebody else's,
+prove again who they are: by a code, if they have a second factor; otherwise by their password; and
+without either by having logged in a moment ago by another service. A second factor of one's own is
+replaced or removed by a code alone.
+"""
+
+from dataclasses import dataclass
+
+from ...errors import (
+    Busy,
+    CodeRequired,
+    LoggedOut,
+    LogInRequired,
+    PasswordRequired,
+    WrongCode,
+    WrongCurrentPassword,
+)
+from ...model import Account, Caller, Credentials, Role, Viewer
+from ...site import Accounts, Comments
+from ...store.cooldown import Cooldown
+from . import accounts, two_factor
+from .accounts import Changes
+from .attempts import Attempt, attempt
+from .sessions import PASSWORD, Sessions
+
+# So long after it began, a session by another service proves who somebody is.
+FRESH_MINUTES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerProof:
+    """What somebody sends besides their token: the password that they have, or a code."""
+
+    password: str = ""
+    code: str = ""
+
+
+def needed_for(credentials: Credentials) -> str:
+    """What proves whose account this is: "code", "password", or "log-in" by another service."""
+    if credentials.totp:
+        return "code"
+    return "password" if credentials.password else "log-in"
+
+
+async def require(
+    comments: Comments, proof: OwnerProof, caller: Caller, *, of_second_factor: bool = False
+) -> None:
+    """The caller is the owner of their account, and not only somebody who has a token of it. A code
+    is used up.
+
+    Raises LoggedOut, PasswordRequired, CodeRequired, LogInRequired, TooManyAttempts,
+    WrongCurrentPassword, WrongCode, Unavailable, Busy.
+    """
+    viewer = caller.viewer
+    stored = await comments.accounts.store.by_id(viewer.account.id) if viewer.account else None
+    if stored is None:
+        raise LoggedOut()
+    known = stored.credentials
+    is_code = bool(proof.code or of_second_factor or not (known.password and proof.password))
+    if known.totp and is_code:
+        await _use_up(comments, proof.code, caller)
+    elif known.password:
+        await _compare(comments.accounts, proof.password, known.password, caller)
+    else:
+        await _require_fresh(comments.accounts.sessions, viewer, comments.process.clock())
+
+
+async def _use_up(comments: Comments, code: str, caller: Caller) -> None:
+    if not code:
+        raise CodeRequired()
+    made = await _attempt(comments.accounts.cooldown, caller)
+    viewer = caller.viewer
+    assert viewer.account is not None
+
+    def change(account: Account, known: Credentials) -> accounts.After:
+        left = two_factor.spent(known, code, comments.process.clock())
+        if left is None:
+            raise WrongCode()
+        return account, left
+
+    await accounts.changed(comments, viewer.account.id, change, session=viewer.session)
+    made.succeeded(viewer.account.id)
+
+
+async def _compare(accounts: Accounts, password: str, stored: str, caller: Caller) -> None:
+    if not password:
+        raise PasswordRequired()
+    made = await _attempt(accounts.cooldown, caller)
+    try:
+        is_right, _ = await accounts.process.passwords.verify(password, stored)
+    except Busy:
+        made.came_to_nothing()
+        raise
+    if not is_right:
+        raise WrongCurrentPassword()
+    assert caller.viewer.account is not None
+    made.succeeded(caller.viewer.account.id)
+
+
+async def _require_fresh(sessions: Sessions, viewer: Viewer, now_ms: int) -> None:
+    assert viewer.account is not None
+    since_ms = now_ms - FRESH_MINUTES * 60_000
+    fresh = {
+        each.id
+        for each in await sessions.of(viewer.account)
+        if each.began_ms > since_ms and each.by not in ("", PASSWORD)
+    }
+    if viewer.session not in fresh:
+        raise LogInRequired()
+
+
+async def _attempt(cooldown: Cooldown, caller: Caller) -> Attempt:
+    # Of this session alone: a copied token keeps the owner from nothing.
+    return await attempt(cooldown, caller, f"proof {caller.viewer.session}")
+
+
+async def require_for(
+    comments: Comments,
+    id: str,
+    changes: Changes,
+    role: Role | None,
+    proof: OwnerProof,
+    caller: Caller,
+) -> None:
+    """What `require` says, where this change of an account lets somebody in: of one's own, or as an
+    administrator of another."""
+    stored = await comments.accounts.store.by_id(id)
+    if stored is None:
+        return
+    is_own = caller.viewer.account is not None and id == caller.viewer.account.id
+    if _is_guarded(changes, stored.account, stored.credentials, role):
+        off = is_own and changes.removes_second_factor and bool(stored.credentials.totp)
+        await require(comments, proof, caller, of_second_factor=off)
+
+
+def _is_guarded(changes: Changes, account: Account, known: Credentials, role: Role | None) -> bool:
+    """Would this let somebody else in, or in with more rights? Bans and labels would not."""
+    return bool(
+        changes.password
+        or changes.mail not in (None, account.mail)
+        or (changes.removes_second_factor and known.totp)
+        or changes.forgotten & known.identities.keys()
+        or (role not in (None, account.role) and "administrator" in (role, account.role))
+    )

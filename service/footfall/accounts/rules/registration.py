@@ -1,0 +1,155 @@
+"""Making an account: who may, and what the first one is.
+
+Where mails are confirmed, a registration is nothing but a link that is mailed to its address, and
+that holds all of it: until somebody opens it, it takes no address, and after a day it is forgotten.
+The link asks for the password. Somebody who opens a stranger's link thus gets no account that the
+stranger knows the password of.
+"""
+
+import secrets
+from dataclasses import dataclass
+
+import orjson
+
+from ...comments.rules.admission import AccountRules
+from ...comments.store.ids import SHORT
+from ...errors import LinkExpired, RegistrationClosed, UserExists, WrongPassword, WrongSetupCode
+from ...model import Account, Caller, Credentials, Role
+from ...notify.account_mail import Letter
+from ...process.process import Process
+from ...site import Accounts
+from ..store.accounts import AccountStore, Held, Link
+from . import attempts
+from .captcha import Proof
+from .mails import canonical
+
+# How long a registration can be confirmed.
+CONFIRM_SECONDS = 24 * 3600
+
+# What an account may become as the first of all, and as any other; None: nothing.
+Openings = tuple[Account | None, Account | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Applicant:
+    """Who wants an account."""
+
+    nick: str
+    mail: str
+    password: str
+    link: str = ""
+    setup_code: str = ""
+    proof: Proof = Proof()
+
+
+async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> bool:
+    """Make an account, the first of all an administrator's. True: it is made when the address is
+    confirmed, by the link that was mailed to it.
+
+    Raises TooManyAttempts, CaptchaFailed, Banned, RegistrationClosed, WrongSetupCode, UserExists,
+    BadRequest, Busy.
+    """
+    accounts.bans.look()
+    await attempts.apply(accounts.cooldown, caller, is_guessing=bool(applicant.setup_code))
+    await accounts.captcha.require_for_registration(applicant.proof, caller)
+    await accounts.bans.require_none(caller, applicant.mail)
+    account = new_account(accounts.process, applicant.nick, applicant.mail, "guest", applicant.link)
+    openings = accounts.rules.openings(account, applicant.setup_code)
+    asks = accounts.mails.confirms and not await _is_owners(accounts, openings)
+    if asks:
+        await _require_free(accounts, openings, account)
+        await accounts.mails.require_turn("register", canonical(account.mail))
+    password = ""
+    if any(openings):
+        password = await accounts.process.passwords.hash(applicant.password, applicant.mail)
+    if asks:
+        await _ask(accounts, account, password, caller)
+    else:
+        await admit(accounts, openings, Credentials(password))
+    return asks
+
+
+async def confirm(accounts: Accounts, token: str, password: str, caller: Caller) -> None:
+    """Make the account that this link holds, for somebody who knows its password.
+
+    Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
+    UserExists, Busy.
+    """
+    made = await attempts.attempt(accounts.cooldown, caller)
+    held = await held_by(accounts.store, token)
+    asked = orjson.loads(held.what)
+    await accounts.bans.require_none(caller, asked["mail"])
+    is_right, _ = await accounts.process.passwords.verify(password, asked["password"])
+    if not is_right:
+        raise WrongPassword()
+    account = new_account(accounts.process, asked["nick"], asked["mail"], "guest", asked["link"])
+    openings = accounts.rules.openings(account, setup_code="")
+    credentials = Credentials(asked["password"], confirmed=canonical(account.mail))
+    account = await admit(accounts, openings, credentials, held)
+    made.succeeded(account.id)
+
+
+async def held_by(accounts: AccountStore, token: str) -> Held:
+    """The registration that this link holds. Raises LinkExpired."""
+    link: Link = ("register", token)
+    what = await accounts.read_link(link)
+    if not what:
+        raise LinkExpired()
+    return Held(link, what)
+
+
+async def _is_owners(accounts: Accounts, openings: Openings) -> bool:
+    """Is it the first account, of somebody with the setup code? A mail server that does not work
+    must not lock the owner out."""
+    knows_code = bool(accounts.rules.setup_code) and openings[0] is not None
+    return knows_code and await _is_first(accounts.store)
+
+
+async def _is_first(accounts: AccountStore) -> bool:
+    return not (await accounts.listed(0, 1))[0]
+
+
+async def _require_free(accounts: Accounts, openings: Openings, account: Account) -> None:
+    """Raises what `admit` would raise now, before anybody is mailed."""
+    if not openings[0 if await _is_first(accounts.store) else 1]:
+        raise await _refusal(accounts.store, accounts.rules)
+    if await accounts.store.by_mail(canonical(account.mail)):
+        raise UserExists()
+
+
+async def _ask(accounts: Accounts, account: Account, password: str, caller: Caller) -> None:
+    token = secrets.token_urlsafe(24)
+    asked = {"nick": account.nick, "mail": account.mail, "link": account.link, "password": password}
+    what = orjson.dumps(asked).decode()
+    await accounts.store.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
+    letter = Letter("register", account.mail, caller.language, f"/ui/confirm#{token}", account.nick)
+    accounts.mails.send(letter)
+
+
+async def admit(
+    accounts: Accounts, openings: Openings, credentials: Credentials, held: Held | None = None
+) -> Account:
+    """Make an account as the first or as another, whichever may be; a link is used up by it.
+
+    Raises LinkExpired, RegistrationClosed, WrongSetupCode, UserExists, IdentityTaken.
+    """
+    shape = openings[0] or openings[1]
+    if shape:
+        mail = canonical(shape.mail)
+        if made := await accounts.store.register(*openings, mail, credentials, held):
+            return made
+    raise await _refusal(accounts.store, accounts.rules)
+
+
+async def _refusal(
+    accounts: AccountStore, rules: AccountRules
+) -> RegistrationClosed | WrongSetupCode:
+    """Why nobody may make an account now."""
+    is_closed = rules.registration == "closed"
+    if is_closed or await accounts.administrators():
+        return RegistrationClosed()
+    return WrongSetupCode()
+
+
+def new_account(process: Process, nick: str, mail: str, role: Role, link: str = "") -> Account:
+    return Account(process.new_id("")[:SHORT], role, nick, mail, link)

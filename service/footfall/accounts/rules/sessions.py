@@ -1,0 +1,104 @@
+"""Who is logged in: tokens that are signed, end, and can be taken back.
+
+A token names an account and one of its sessions. One that this service did not sign is nobody's and
+costs no trip; for any other, Redis is asked whether the session goes on, so that a log-out, a ban
+or another password ends it at once. Requests without a token pay nothing.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+
+from ...errors import LoggedOut
+from ...model import MAY_LOG_IN, PUBLIC, Account, Caller, Credentials, Session, Viewer
+from ...netaddr import masked
+from ...render.agent import describe
+from ..store.accounts import AccountStore, Link, StoredAccount
+from . import tokens
+
+# Longer ones are not looked at: ours have about 200 characters.
+MAX_TOKEN_CHARACTERS = 1024
+# What a session was begun by, if no other service said who it is: the word, and no password.
+PASSWORD = "password"  # noqa: S105
+NOBODY = Caller()
+
+
+class Sessions:
+    """`key` is what tokens are signed with; "" for one that the data set keeps."""
+
+    def __init__(
+        self, accounts: AccountStore, clock: Callable[[], int], *, lasts_ms: int, key: str = ""
+    ) -> None:
+        self._accounts = accounts
+        self._clock = clock
+        self._lasts_ms = lasts_ms
+        self._key = tokens.key_of("session", key) if key else b""
+
+    async def begin(
+        self,
+        stored: StoredAccount,
+        credentials: Credentials,
+        link: Link | None = None,
+        *,
+        by: str = PASSWORD,
+        caller: Caller = NOBODY,
+    ) -> str:
+        """A token for an account, with what is left of its credentials, and of a link nothing. `by`
+        is who has said that the caller is its owner: PASSWORD, or another service.
+
+        Raises LinkExpired, Changed.
+        """
+        now_ms = self._clock()
+        session = await _new_session(now_ms, now_ms + self._lasts_ms, by, caller)
+        key = await self._signing_key()
+        await self._accounts.log_in(stored, credentials, session, now_ms=now_ms, link=link)
+        claims = {"sub": stored.id, "sid": session.id, "exp": session.ends_ms // 1000}
+        return tokens.sign(claims, key)
+
+    async def viewer(self, token: str) -> Viewer:
+        """Whose token it is; the public for one that is not ours, or not any more.
+
+        Raises StoreUnavailable.
+        """
+        # Three parts: most of what is no token of ours is told from that, as clients send words.
+        if len(token) > MAX_TOKEN_CHARACTERS or token.count(".") != 2:
+            return PUBLIC
+        claims = tokens.claims_of(token, await self._signing_key())
+        if claims is None:
+            return PUBLIC
+        id, session = str(claims["sub"]), str(claims["sid"])
+        account = await self._accounts.of_session(id, session, self._clock())
+        if account is None or account.role not in MAY_LOG_IN:
+            return Viewer(former=id)
+        return Viewer(account, session)
+
+    async def end(self, viewer: Viewer) -> None:
+        if viewer.account:
+            await self._accounts.end_session(viewer.account.id, viewer.session)
+
+    async def of(self, account: Account) -> list[Session]:
+        """Those of an account that go on, by when they end."""
+        return await self._accounts.sessions(account.id, self._clock())
+
+    async def end_one(self, account: Account, session: str) -> None:
+        """End a session of this account, wherever it is used."""
+        await self._accounts.end_session(account.id, session)
+
+    async def end_others(self, viewer: Viewer) -> None:
+        """End all of one's sessions but the one that asks. Raises LoggedOut."""
+        if viewer.account is None:
+            raise LoggedOut()
+        await self._accounts.end_other_sessions(viewer.account.id, viewer.session)
+
+    async def _signing_key(self) -> bytes:
+        if not self._key:
+            secret = await self._accounts.signing_key(secrets.token_hex(32))
+            self._key = tokens.key_of("session", secret)
+        return self._key
+
+
+async def _new_session(began_ms: int, ends_ms: int, by: str, caller: Caller) -> Session:
+    # The first one loads what knows browsers, for a tenth of a second.
+    browser, system = await asyncio.to_thread(describe, caller.agent)
+    network = masked(caller.address)
+    return Session(secrets.token_hex(8), began_ms, ends_ms, by, browser, system, network)

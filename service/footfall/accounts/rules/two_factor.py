@@ -1,0 +1,88 @@
+"""Second factors: time-based codes (RFC 6238) and recovery codes, none of them taken twice."""
+
+import hmac
+import secrets
+from dataclasses import replace
+from hashlib import sha256
+
+import pyotp
+
+from ...model import Credentials
+
+STEP_SECONDS = 30
+CODE_DIGITS = 6
+# Steps before and after the present one whose codes are taken: clocks of telephones differ.
+TOLERATED_STEPS = 1
+RECOVERY_CODES = 10
+# Letters and digits that cannot be mistaken for each other: 10 of these 31 are 49 bits.
+RECOVERY_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+RECOVERY_CHARACTERS = 10
+
+
+def new_secret() -> str:
+    """32 characters of base 32: 160 bits, as RFC 4226 recommends."""
+    return pyotp.random_base32()
+
+
+def otpauth_url(secret: str, mail: str, site: str) -> str:
+    """What an authenticator reads from a QR code."""
+    return pyotp.TOTP(secret).provisioning_uri(name=mail, issuer_name=site)
+
+
+def qr_code(address: str) -> str:
+    """The same as a picture: a data: address of an SVG."""
+    # Loaded by the first who sets up a second factor.
+    import segno
+
+    picture: str = segno.make(address, error="m").svg_data_uri(scale=4, border=2)
+    return picture
+
+
+def step_of(secret: str, code: str, now_ms: int) -> int:
+    """The number of the step whose code this is; 0 if it is none of the present ones.
+
+    What is no secret, or a short one, has no codes.
+    """
+    try:
+        codes = pyotp.HOTP(secret)
+    except ValueError:
+        return 0
+    present = now_ms // 1000 // STEP_SECONDS
+    for step in range(present - TOLERATED_STEPS, present + TOLERATED_STEPS + 1):
+        if hmac.compare_digest(codes.at(step).encode(), code.encode()):
+            return step
+    return 0
+
+
+def spent(credentials: Credentials, code: str, now_ms: int) -> Credentials | None:
+    """The same credentials with this code used up; None if it is not good, or not any more."""
+    code = code.replace(" ", "").lower()
+    if code.isdigit():
+        step = step_of(credentials.totp, code, now_ms)
+        return replace(credentials, step=step) if step > credentials.step else None
+    digest = _digest(code)
+    if digest not in credentials.recovery:
+        return None
+    left = tuple(each for each in credentials.recovery if each != digest)
+    return replace(credentials, recovery=left)
+
+
+def left_after(credentials: Credentials, code: str, now_ms: int) -> Credentials | None:
+    """What a log-in leaves of them; None if it needs a code, and this is none."""
+    return spent(credentials, code, now_ms) if credentials.totp else credentials
+
+
+def new_recovery_codes() -> tuple[list[str], tuple[str, ...]]:
+    """Codes to be shown once, and what is kept of them."""
+    codes = [
+        "".join(secrets.choice(RECOVERY_ALPHABET) for _ in range(RECOVERY_CHARACTERS))
+        for _ in range(RECOVERY_CODES)
+    ]
+    # A code of digits alone would be taken for one of an authenticator.
+    codes = [code[:-1] + "x" if code.isdigit() else code for code in codes]
+    return codes, tuple(map(_digest, codes))
+
+
+def _digest(code: str) -> str:
+    # They are as random as they are long, so nothing slower is needed.
+    return sha256(code.encode()).hexdigest()[:32]

@@ -1,0 +1,369 @@
+"""Accounts, all behind one hash tag: they are few and rarely written, and claims must be atomic.
+
+An account is two pieces of JSON: a body, which readers may see, and credentials, which nobody may.
+Who changes one says how they have read it, so that of two at a time one is told to read again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple
+
+from ...comments.store import codec
+from ...comments.store.ids import SHORT
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
+from ...driver.replies import ErrorReply, scored
+from ...driver.scripts import Scripts
+from ...errors import (
+    IdentityTaken,
+    LastAdministrator,
+    LinkExpired,
+    LoggedOut,
+    StoreUnavailable,
+    UserExists,
+)
+from ...model import Account, Credentials, Session
+
+# What a link does. Of `password`, `reset` and `mail` an account has one each; `register` makes one.
+Purpose = Literal["password", "reset", "mail", "register", "flow", "ticket"]
+# What works once: what it does, and the account that it is for, or the secret that says so.
+Link = tuple[Purpose, str]
+# Accounts that are taken up at once, of those whose change readers may not see.
+MAX_UNSEEN = 100
+# Sessions that an account may have; more, and the first to end make room.
+MAX_SESSIONS = 50
+
+
+class Changed(Exception):
+    """The account is not any more as it was read, or gone: read it again."""
+
+
+# What scripts say instead of doing it.
+REFUSALS: Mapping[bytes, type[Exception]] = {
+    b"EXPIRED": LinkExpired,
+    b"CHANGED": Changed,
+    b"ENDED": LoggedOut,
+    b"TAKEN": UserExists,
+    b"KNOWN": IdentityTaken,
+    b"LAST": LastAdministrator,
+}
+
+
+class Held(NamedTuple):
+    """A link and what it holds. It is used up by what it asks for, and by nothing else."""
+
+    link: Link
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAccount:
+    """An account as it was read."""
+
+    id: str
+    body: bytes
+    secret: bytes
+
+    @property
+    def account(self) -> Account:
+        return codec.account(self.id, self.body)
+
+    @property
+    def credentials(self) -> Credentials:
+        return codec.credentials(self.secret)
+
+
+# The keys that a change of an account may change.
+_CHANGED = ("bodies", "credentials", "mails", "ids", "administrators", "unseen", "identities")
+
+
+class AccountStore:
+    """Mails are compared in the canonical form that callers give them."""
+
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._find = scripts["accounts/find"]
+        self._register = scripts["accounts/register"]
+        self._change = scripts["accounts/change"]
+        self._log_in = scripts["accounts/log_in"]
+        self._end_sessions = scripts["accounts/end_sessions"]
+        self._seen = scripts["accounts/seen"]
+        self._remember = scripts["accounts/remember"]
+
+    async def by_ids(self, ids: Iterable[str]) -> dict[str, Account]:
+        """The accounts that there are among these ids."""
+        wanted = sorted(set(ids))
+        if not wanted:
+            return {}
+        (bodies,) = await self._redis.ask(("HMGET", self._keys.accounts, *wanted))
+        return {
+            id: codec.account(id, body) for id, body in zip(wanted, bodies, strict=True) if body
+        }
+
+    async def by_id(self, id: str) -> StoredAccount | None:
+        body, secret = await self._redis.ask_masters(
+            ("HGET", self._keys.accounts, id), ("HGET", self._keys.account("credentials"), id)
+        )
+        return StoredAccount(id, body, secret or b"") if body else None
+
+    async def by_mail(self, mail: str) -> StoredAccount | None:
+        found = await self._find(**self._keys_of("bodies", "credentials", "mails"), mail=mail)
+        return StoredAccount(found[0].decode(), *found[1:]) if found else None
+
+    async def by_identity(self, service: str, id: str) -> StoredAccount | None:
+        """The account that another service knows by this id."""
+        key = self._keys.account("identities")
+        (found,) = await self._redis.ask_masters(("HGET", key, f"{service} {id}"))
+        return await self.by_id(found.decode()) if found else None
+
+    async def listed(
+        self, first: int, size: int, *, is_newest_first: bool = False
+    ) -> tuple[int, list[Account]]:
+        """How many there are, and some of them by age."""
+        ids_key = self._keys.account("ids")
+        order = ("REV",) if is_newest_first else ()
+        total, ids = await self._redis.ask_masters(
+            ("ZCARD", ids_key), ("ZRANGE", ids_key, first, first + size - 1, *order)
+        )
+        found = await self.by_ids(id.decode() for id in ids)
+        return total, [found[id] for id in sorted(found, reverse=is_newest_first)]
+
+    async def administrators(self) -> int:
+        """How many there are."""
+        (number,) = await self._redis.ask_masters(("ZCARD", self._keys.account("administrators")))
+        return int(number)
+
+    async def lacks_administrator(self) -> bool:
+        """Is there none? No, where Redis cannot be asked: somebody else says that it is away."""
+        try:
+            return not await self.administrators()
+        except (StoreUnavailable, ErrorReply):
+            return False
+
+    async def register(
+        self,
+        first: Account | None,
+        other: Account | None,
+        mail: str,
+        credentials: Credentials,
+        held: Held | None = None,
+    ) -> Account | None:
+        """Make the first of these two if there is no account yet, else the other one; what was
+        made.
+
+        Both have one id; None may not be made. Raises LinkExpired, UserExists, IdentityTaken.
+        """
+        shape = first or other
+        assert shape is not None
+        names = "bodies", "credentials", "mails", "ids", "administrators", "identities"
+        outcome = await self._register(
+            **self._keys_of(*names),
+            id=shape.id,
+            mail=mail,
+            first=codec.account_body(first) if first else b"",
+            other=codec.account_body(other) if other else b"",
+            founds=first is not None and first.role == "administrator",
+            administers=other is not None and other.role == "administrator",
+            secret=codec.credentials_body(credentials),
+            link=self._link(held.link if held else None),
+            follows=held.what if held else "",
+            known_by=_known_by(credentials.identities),
+        )
+        _require(outcome)
+        return {b"FIRST": shape, b"OK": other}.get(outcome[0])
+
+    async def change(
+        self,
+        stored: StoredAccount,
+        after: tuple[Account, Credentials] | None,
+        *,
+        mails: tuple[str, str],
+        revokes: bool,
+        session: str = "",
+        keeps: bool = False,
+        unseen_since: int = 0,
+        held: Held | None = None,
+    ) -> None:
+        """Put another in its place, or none; of `mails` the first is its old one, canonical.
+
+        `session` is the one of this account that asks for it. `revokes` ends its sessions; with
+        `keeps`, all but that one. Where readers see the change, `unseen_since` is when it was
+        made, ms, and stays written down until `seen`. Raises LinkExpired, Changed, LoggedOut,
+        UserExists, IdentityTaken, LastAdministrator.
+        """
+        outcome = await self._change(
+            **self._keys_of(*_CHANGED),
+            **self._sessions_of(stored.id),
+            places=self._places(stored.id),
+            link=self._link(held.link if held else None),
+            follows=held.what if held else "",
+            id=stored.id,
+            old_body=stored.body,
+            old_secret=stored.secret,
+            old_mail=mails[0],
+            mail=mails[1],
+            body=codec.account_body(after[0]) if after else b"",
+            secret=codec.credentials_body(after[1]) if after else b"",
+            administers=after is not None and after[0].role == "administrator",
+            session=session,
+            revokes=revokes,
+            keeps=keeps,
+            unseen_since=unseen_since,
+            **_identities(stored.credentials, after[1] if after else None),
+        )
+        _require(outcome)
+
+    async def unseen(self, before_ms: int) -> list[tuple[str, int]]:
+        """Accounts that changed so long ago and that readers may not see as they are; and when."""
+        key = self._keys.account("unseen")
+        (found,) = await self._redis.ask_masters(
+            ("ZRANGE", key, "-inf", before_ms, "BYSCORE", "LIMIT", 0, MAX_UNSEEN, "WITHSCORES")
+        )
+        return [(id.decode(), int(since_ms)) for id, since_ms in scored(found)]
+
+    async def seen(self, id: str, since_ms: int) -> None:
+        """Readers see the change that was made then; a later one is not forgotten."""
+        await self._seen(unseen=self._keys.account("unseen"), id=id, since=since_ms)
+
+    # Sessions.
+
+    async def log_in(
+        self,
+        stored: StoredAccount,
+        credentials: Credentials,
+        session: Session,
+        *,
+        now_ms: int,
+        link: Link | None = None,
+    ) -> None:
+        """Begin a session, with what is left of the credentials; a `link` is used up by it.
+
+        Raises LinkExpired, Changed.
+        """
+        outcome = await self._log_in(
+            **self._keys_of("bodies", "credentials"),
+            **self._sessions_of(stored.id),
+            id=stored.id,
+            body=stored.body,
+            old_secret=stored.secret,
+            secret=codec.credentials_body(credentials),
+            session=session.id,
+            facts=codec.session_body(session),
+            now=now_ms,
+            ends=session.ends_ms,
+            keep=MAX_SESSIONS,
+            link=self._link(link),
+            follows=link is not None,
+        )
+        _require(outcome)
+
+    async def of_session(self, id: str, session: str, now_ms: int) -> Account | None:
+        """The account that has this session, if it goes on."""
+        body, ends_ms = await self._redis.ask_masters(
+            ("HGET", self._keys.accounts, id), ("ZSCORE", self._sessions(id), session)
+        )
+        is_going_on = body is not None and ends_ms is not None and float(ends_ms) > now_ms
+        return codec.account(id, body) if is_going_on else None
+
+    async def sessions(self, id: str, now_ms: int) -> list[Session]:
+        """Those of an account that go on, by when they end; at most MAX_SESSIONS."""
+        keys = self._sessions_of(id)
+        (reply,) = await self._redis.ask_masters(
+            ("ZRANGE", keys["sessions"], f"({now_ms}", "+inf", "BYSCORE", "WITHSCORES")
+        )
+        ends = {session.decode(): int(ends_ms) for session, ends_ms in scored(reply)}
+        if not ends:
+            return []
+        (facts,) = await self._redis.ask_masters(("HMGET", keys["logins"], *ends))
+        return [
+            codec.session(session, ends_ms, body or b"")
+            for (session, ends_ms), body in zip(ends.items(), facts, strict=True)
+        ]
+
+    async def end_session(self, id: str, session: str) -> None:
+        """End it, if it goes on."""
+        await self._end_sessions(**self._sessions_of(id), session=session, others=False)
+
+    async def end_other_sessions(self, id: str, session: str) -> None:
+        """End all sessions of an account but this one. Raises LoggedOut if this one is over."""
+        _require(await self._end_sessions(**self._sessions_of(id), session=session, others=True))
+
+    # Addresses from which it logged in, as digests.
+
+    async def has_place(self, id: str, place: str, since_ms: int) -> bool:
+        """Has it logged in there since then?"""
+        (last_ms,) = await self._redis.ask_masters(("ZSCORE", self._places(id), place))
+        return last_ms is not None and float(last_ms) > since_ms
+
+    async def remember_place(
+        self, id: str, place: str, *, now_ms: int, lasts_ms: int, keep: int
+    ) -> None:
+        """Note that it has logged in there, among `keep` at most."""
+        await self._remember(
+            bodies=self._keys.accounts,
+            places=self._places(id),
+            id=id,
+            place=place,
+            now=now_ms,
+            lasts=lasts_ms,
+            keep=keep,
+        )
+
+    # Links that work once.
+
+    async def keep_link(self, link: Link, what: str, *, lasts_ms: int) -> None:
+        """In the place of an older one, if there is one."""
+        await self._redis.change(("SET", self._link(link), what, "PX", lasts_ms))
+
+    async def read_link(self, link: Link) -> str:
+        """What it holds; "" if there is none, or not any more."""
+        (what,) = await self._redis.ask_masters(("GET", self._link(link)))
+        return (what or b"").decode()
+
+    async def take_link(self, link: Link) -> str:
+        """What it holds, once; "" if there is none, or not any more."""
+        (what,) = await self._redis.change(("GETDEL", self._link(link)))
+        return (what or b"").decode()
+
+    async def signing_key(self, fresh: str) -> str:
+        """What tokens are signed with: this, if there is none yet."""
+        key = self._keys.account("key")
+        _, found = await self._redis.change(("SET", key, fresh, "NX"), ("GET", key))
+        return str(found.decode())
+
+    def _keys_of(self, *names: str) -> dict[str, str]:
+        return {name: self._keys.account(name) for name in names}
+
+    def _sessions(self, id: str) -> str:
+        return self._keys.account(f"sessions:{id[:SHORT]}")
+
+    def _sessions_of(self, id: str) -> dict[str, str]:
+        logins = self._keys.account(f"logins:{id[:SHORT]}")
+        return {"sessions": self._sessions(id), "logins": logins}
+
+    def _places(self, id: str) -> str:
+        return self._keys.account(f"places:{id[:SHORT]}")
+
+    def _link(self, link: Link | None) -> str:
+        # Not the token itself: who reads Redis must not be able to use it.
+        digest = sha256(" ".join(link).encode()).hexdigest() if link else ""
+        return self._keys.account(f"link:{digest[:32]}")
+
+
+def _require(outcome: Sequence[bytes]) -> None:
+    """Raises what a script has refused."""
+    if refusal := REFUSALS.get(outcome[0]):
+        raise refusal()
+
+
+def _identities(before: Credentials, after: Credentials | None) -> dict[str, Any]:
+    """By which other services' names an account is known no more, and by which it is now."""
+    known_by = _known_by(after.identities) if after else []
+    lost = [each for each in _known_by(before.identities) if each not in known_by]
+    return {"lost": len(lost), "known_by": lost + known_by}
+
+
+def _known_by(identities: Mapping[str, str]) -> list[str]:
+    return [f"{service} {id}" for service, id in identities.items()]

@@ -1,0 +1,92 @@
+"""Who may not write: bans by address, network, mail and account, in one hash of the site's slot.
+
+A version stands beside them, which every change raises: who keeps a copy in memory asks for that
+alone.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+
+from ...comments.store import codec
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
+from ...driver.scripts import Scripts
+from ...errors import TooManyBans
+from ...model import Ban
+
+MAX_BANS = 10_000
+# The field that is no ban: no address, mail or id is written like that.
+VERSION = "version"
+# COUNT of the steps of a walk; a packed hash is returned as a whole.
+STEP_BANS = 512
+
+
+class Changed(Exception):
+    """The ban is not any more as it was read: read it again."""
+
+
+class Bans:
+    """By what is banned; callers give its canonical form."""
+
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._ban = scripts["site/ban"]
+
+    async def version(self) -> int:
+        """0: nothing was ever banned."""
+        (version,) = await self._redis.ask_masters(("HGET", self._keys.site("bans"), VERSION))
+        return int(version or 0)
+
+    async def get(self, value: str) -> Ban | None:
+        (found,) = await self._redis.ask_masters(("HGET", self._keys.site("bans"), value))
+        return codec.ban(value, found) if found and value != VERSION else None
+
+    async def require_room(self, value: str) -> None:
+        """Raises TooManyBans if one of this value would be one too many."""
+        key = self._keys.site("bans")
+        is_known, number = await self._redis.ask_masters(("HEXISTS", key, value), ("HLEN", key))
+        # One field is the version.
+        if not is_known and number > MAX_BANS:
+            raise TooManyBans(MAX_BANS)
+
+    async def every(self) -> AsyncIterator[list[Ban]]:
+        """All that were there all along, some at a time; one may come twice."""
+        cursor = b"0"
+        while True:
+            command = ("HSCAN", self._keys.site("bans"), cursor, "COUNT", STEP_BANS)
+            ((cursor, words),) = await self._redis.ask_masters(command)
+            fields = zip(words[::2], words[1::2], strict=True)
+            yield [
+                codec.ban(value.decode(), body)
+                for value, body in fields
+                if value != VERSION.encode() and codec.is_ban(body)
+            ]
+            if cursor == b"0":
+                return
+
+    async def change(
+        self,
+        value: str,
+        before: Ban | None,
+        after: Ban | None,
+        now_ms: int,
+        entry: Sequence[str] = (),
+    ) -> None:
+        """Put another in its place, or none; `entry` is for the log, fields and values in turn.
+
+        Raises Changed and TooManyBans.
+        """
+        match await self._ban(
+            bans=self._keys.site("bans"),
+            log=self._keys.site("log"),
+            value=value,
+            before=codec.ban_body(before) if before else b"",
+            ban=codec.ban_body(after) if after else b"",
+            now=now_ms,
+            most=MAX_BANS,
+            entry=entry,
+        ):
+            case [b"CHANGED"]:
+                raise Changed()
+            case [b"FULL"]:
+                raise TooManyBans(MAX_BANS)

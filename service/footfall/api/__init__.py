@@ -1,1 +1,0 @@
-"""The operations: their paths, the requests that each accepts, and its answers."""

@@ -1,0 +1,1 @@
+"""Comments: their operations, rules and storage."""

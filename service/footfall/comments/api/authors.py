@@ -1,0 +1,91 @@
+"""Everything of one author, for administrators: shown, made anonymous, deleted.
+
+Each request looks at a part of the site's comments, and says behind which the next one goes on.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...accounts.api.session import described
+from ...http.params import MAX_ID, MAX_MAIL, RawRequest
+from ...model import Caller
+from ...render.view import DisplayOptions
+from ...site import Comments
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import Fields, Found, Text
+from ...table.who import ADMINISTRATOR
+from ..rules import authors
+from ..rules.authors import Author, Deed
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorRequest:
+    """`who` is a mail or an account's id."""
+
+    who: str
+    after: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "AuthorRequest":
+        return cls(found["who"], found["after"])
+
+
+WANTED = Fields(
+    AuthorRequest.of,
+    (
+        Text("who", "A mail, or an account's id", MAX_MAIL, required="who can not be blank"),
+        Text("after", "Where the last answer ended, by its `more`", MAX_ID),
+    ),
+    source="either",
+)
+
+
+async def show(comments: Comments, parsed: AuthorRequest, caller: Caller) -> object:
+    author = await authors.find(comments.accounts.store, parsed.who)
+    part = await authors.part(comments, author, parsed.after)
+    shown = {"account": _account(comments.display, author), "mail": author.mail}
+    facts = [fact for each in part.comments if (fact := _facts(each))]
+    return shown | {"data": facts} | _more(part.after, part.searched)
+
+
+def _facts(found: Any) -> dict[str, Any] | None:
+    """None for a comment that is damaged."""
+    try:
+        return authors.facts(found)
+    except (TypeError, ValueError):
+        return None
+
+
+async def anonymize(comments: Comments, parsed: AuthorRequest, caller: Caller) -> object:
+    return await _erase(comments, parsed, "anonymize", caller)
+
+
+async def delete(comments: Comments, parsed: AuthorRequest, caller: Caller) -> object:
+    return await _erase(comments, parsed, "delete", caller)
+
+
+async def _erase(comments: Comments, parsed: AuthorRequest, deed: Deed, caller: Caller) -> object:
+    author = await authors.find(comments.accounts.store, parsed.who)
+    done = await authors.erase(comments, author, deed, caller, parsed.after)
+    return {
+        "comments": done.comments,
+        "damaged": done.damaged,
+        "account": done.has_account,
+    } | _more(done.after, done.searched)
+
+
+def _account(display: DisplayOptions, author: Author) -> dict[str, object] | None:
+    return described(display, author.account) if author.account else None
+
+
+def _more(after: str, searched: int) -> dict[str, object]:
+    return {"more": {"after": after, "searched": searched}} if after else {}
+
+
+ROWS = (
+    Row("author", "GET", "/author", WANTED, ADMINISTRATOR, schemas.AUTHOR, show),
+    Row("author_anonymize", "PUT", "/author", WANTED, ADMINISTRATOR, schemas.ERASED, anonymize),
+    Row("author_delete", "DELETE", "/author", WANTED, ADMINISTRATOR, schemas.ERASED, delete),
+)

@@ -1,0 +1,333 @@
+"""Comments of articles: list, count, post.
+
+Their dialect says how comments are dated, how the count of one article looks, and how the text of a
+reply mentions the comment that it answers.
+"""
+
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, cast
+
+from orjson import Fragment
+
+from ...config import SiteSettings
+from ...counting.clients import CountingClient
+from ...errors import Refused
+from ...http.params import (
+    MAX_CAPTCHA,
+    MAX_ID,
+    MAX_LINK,
+    MAX_MAIL,
+    MAX_NICK,
+    MAX_PAGE,
+    MAX_PAGE_SIZE,
+    MAX_UA,
+    Form,
+    RawRequest,
+)
+from ...http.response import Reply, tagged_by_body
+from ...markup import is_safe_url, safe_nick
+from ...model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
+from ...render.view import View
+from ...site import Comments
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.dialects import Dialect, content
+from ...table.endpoint import Row
+from ...table.fast import Answering, Done, FastRequest
+from ...table.fields import (
+    COMMENT_LENGTH,
+    Choice,
+    Field,
+    Fields,
+    Found,
+    Integer,
+    PagePath,
+    Paths,
+    Shapes,
+    Text,
+)
+from ...table.who import ANYBODY, COMMENTER
+from ..rules import comments as domain
+from ..rules.page_cache import CachedAnswer, PageCache
+
+NO_TEXT = "comment can not be blank"
+# The reference server answers a blank url with these words, and clients show them.
+NO_URL = "url need an URL under your options"
+
+
+class List(NamedTuple):
+    """A page of roots; or the root `rid` alone, with `size` of its replies behind `after`."""
+
+    path: str
+    page: int
+    size: int
+    order: Order
+    dialect: Dialect
+    rid: str = ""
+    after: str = ""
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
+        page, order, rid = found["page"], cast(Order, found["sortBy"]), found["rid"]
+        if rid:
+            # Replies have one order only, and are read on by `after`: pages would shift with each
+            # new reply.
+            page, order = 1, ORDERS[0]
+        size = found["pageSize"]
+        return cls(found["path"], page, size, order, request.dialect, rid, found["after"])
+
+
+def _judge_list(form: Form, found: Found) -> None:
+    if found["after"] and not found["rid"]:
+        form.wrong("after", "after need a rid")
+
+
+LIST = Fields(
+    List.of,
+    (
+        PagePath("path", "The page", required="path can not be blank"),
+        Integer("page", "Which part of the roots", 1, MAX_PAGE),
+        Integer("pageSize", "Roots in a part, or replies with `rid`", 10, MAX_PAGE_SIZE),
+        Choice("sortBy", "The order of the roots", ORDERS[0], ORDERS),
+        Text("rid", "A root, which is then shown alone", MAX_ID),
+        Text("after", "The reply of that root behind which to go on", MAX_ID),
+    ),
+    source="query",
+    check=_judge_list,
+)
+
+
+async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
+    """A page as this viewer sees it."""
+    async with comments.page_cache.turn():
+        return (await _listing(comments, parsed, caller.viewer))[1]
+
+
+def page(comments: Comments, parsed: List) -> FastRequest | None:
+    """A page as the public sees it. None with LEVELS, which change with other pages."""
+    if comments.display.levels:
+        return None
+
+    def answer(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
+        if not version:
+            return first_page(comments, parsed)
+        return kept_page(comments.page_cache, parsed, *version) or common_page(
+            comments, parsed, *version
+        )
+
+    return _PageRequest(comments, parsed, answer)
+
+
+class _PageRequest(FastRequest):
+    __slots__ = ("_comments", "_parsed")
+
+    def __init__(self, comments: Comments, parsed: List, answer: Answering) -> None:
+        super().__init__(answer)
+        self._comments = comments
+        self._parsed = parsed
+
+    def send(self, client: CountingClient, done: Done) -> None:
+        if self._comments.page_cache.has(self._parsed):
+            self._comments.store.fetch_version(self._parsed.path, done)
+        else:
+            # Then the version need not be read first.
+            done([])
+
+
+async def common_page(comments: Comments, parsed: List, version: int) -> Reply:
+    """A page as the public sees it, at least as new as this version of its article."""
+    make = partial(joined, comments, parsed)
+    finished = await comments.page_cache.find_or_make(parsed, (version,), make)
+    return finished.body, finished.tag
+
+
+async def first_page(comments: Comments, parsed: List) -> Reply:
+    """The same when no such page is cached: then its version need not be read first."""
+    finished = await comments.page_cache.make_first(parsed, partial(joined, comments, parsed))
+    return finished.body, finished.tag
+
+
+async def joined(comments: Comments, parsed: List) -> CachedAnswer:
+    """A page as the public sees it. Its ETag is of what it says: the version that it was made of
+    would tell when a comment came that waits."""
+    found, data = await _listing(comments, parsed, PUBLIC)
+    body = parsed.dialect.content_envelope.body(data)
+    return CachedAnswer((found.version,), *tagged_by_body(body))
+
+
+def kept_page(cache: PageCache, parsed: List, version: int) -> Reply | None:
+    """The same if it is cached at this version, else None."""
+    found = cache.find(parsed, (version,))
+    return found and (found.body, found.tag)
+
+
+async def _listing(
+    comments: Comments, parsed: List, viewer: Viewer
+) -> tuple[Page, dict[str, object]]:
+    page, live = await domain.page(
+        comments,
+        parsed.path,
+        number=parsed.page,
+        size=parsed.size,
+        order=parsed.order,
+        viewer=viewer,
+        root=parsed.rid,
+        after=parsed.after,
+    )
+    view = View(viewer, comments.display, parsed.dialect.date)
+    return page, {
+        "page": parsed.page,
+        "totalPages": -(-page.roots_total // parsed.size),
+        "pageSize": parsed.size,
+        "count": page.count,
+        "data": Fragment(view.threads(page.threads, live)),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """`paths` is None for the whole site."""
+
+    paths: Sequence[str] | None
+    dialect: Dialect
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Count":
+        return cls(next(iter(found.values()), None), request.dialect)
+
+
+def _named(request: RawRequest) -> str:
+    """The parameter that names the pages, of those that the dialect knows."""
+    names: Sequence[str] = request.dialect.article_names
+    name = next((each for each in names if request.query.get(each) is not None), names[0])
+    return name if request.query.get(name) else ""
+
+
+_PAGES = "The pages, between commas or by one parameter each; the whole site without"
+COUNT = Shapes(
+    (
+        Fields(
+            Count.of,
+            (Paths("url", _PAGES),),
+            source="query",
+            when=lambda request: _named(request) == "url",
+        ),
+        Fields(
+            Count.of,
+            (Paths("path", "The same, only without prefix"),),
+            source="query",
+            when=lambda request: _named(request) == "path",
+        ),
+        Fields(Count.of, source="query"),
+    )
+)
+
+
+def fast_count(comments: Comments, parsed: Count) -> FastRequest:
+    return FastRequest(lambda numbers: count(comments, parsed, Caller(PUBLIC, "", "")))
+
+
+async def count(comments: Comments, parsed: Count, caller: Caller) -> object:
+    if parsed.paths is None:
+        return await comments.index.total(caller.viewer)
+    counts = await comments.store.counts(parsed.paths, caller.viewer)
+    if len(counts) == 1:
+        return Fragment(parsed.dialect.single(b"%d" % counts[0]))
+    return counts
+
+
+def captcha_fields() -> tuple[Field, ...]:
+    """The token of a captcha, in the field of the one that the site has."""
+
+    def of(name: str, by: str) -> Field:
+        doc = f"The token of {by}, where the site asks for it"
+        return Text(
+            name, doc, MAX_CAPTCHA, is_read=lambda context: context.settings.captcha_field == name
+        )
+
+    return of("turnstile", "Turnstile"), of("recaptchaV3", "reCAPTCHA v3")
+
+
+def captcha_token(found: Found, settings: SiteSettings) -> str:
+    return found.get(settings.captcha_field) or ""
+
+
+def _post(found: Found, request: RawRequest, context: ParseContext) -> "Post":
+    if not is_safe_url(found["url"]):
+        # Widgets of recent comments write the path into their pages as a link.
+        raise Refused("Comments can not be kept for a page with this address")
+    # The root follows from the comment that is replied to, so `rid` is only a fallback.
+    parent, at, text = found["pid"] or found["rid"], found["at"], found["comment"]
+    if parent and at:
+        text = request.dialect.mention(at, parent) + text
+    draft = Draft(
+        text=text,
+        path=found["url"],
+        nick=found["nick"] and safe_nick(found["nick"]),
+        mail=found["mail"],
+        link=found["link"],
+        ua=found["ua"],
+        parent=parent,
+        at=at,
+        captcha=captcha_token(found, context.settings),
+    )
+    return Post(draft, request.dialect)
+
+
+DRAFT = Fields(
+    _post,
+    (
+        Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT),
+        PagePath("url", "The page", required=NO_URL),
+        Text("nick", "The author's name", MAX_NICK, None),
+        Text("mail", "The author's mail", MAX_MAIL, None),
+        Text("link", "The author's website", MAX_LINK, None),
+        Text("ua", "What the author's browser calls itself", MAX_UA, None),
+        Text("pid", "The comment that is replied to", MAX_ID),
+        Text("rid", "The root, where there is no `pid`", MAX_ID),
+        Text("at", "Whom a reply without prefix mentions", MAX_NICK, None),
+        *captcha_fields(),
+    ),
+    is_readers=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    draft: Draft
+    dialect: Dialect
+
+
+async def post(comments: Comments, parsed: Post, caller: Caller) -> object:
+    stored, live = await domain.publish(comments, parsed.draft, caller)
+    return View(caller.viewer, comments.display, parsed.dialect.date).posted(stored, live)
+
+
+ROWS = (
+    Row(
+        "comment_page",
+        "GET",
+        "/comment",
+        LIST,
+        ANYBODY,
+        schemas.PAGE,
+        list_,
+        envelope=content,
+        fast=page,
+    ),
+    Row(
+        "comment_count",
+        "GET",
+        "/comment",
+        COUNT,
+        ANYBODY,
+        schemas.COUNT,
+        count,
+        envelope=content,
+        type="count",
+        fast=fast_count,
+    ),
+    Row("comment_post", "POST", "/comment", DRAFT, COMMENTER, schemas.COMMENT, post),
+)

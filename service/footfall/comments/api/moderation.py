@@ -1,0 +1,243 @@
+"""Changes of comments: likes by everybody, edits by authors, all else by administrators."""
+
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from orjson import Fragment
+
+from ...errors import BadRequest, Refused
+from ...http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest, Values
+from ...markup import safe_nick
+from ...model import STATUSES, Caller, Status
+from ...render.view import View
+from ...site import Comments, Site
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import (
+    COMMENT_LENGTH,
+    Choice,
+    Deferred,
+    Fields,
+    Flag,
+    Found,
+    Given,
+    Shapes,
+    Text,
+    Texts,
+)
+from ...table.who import ADMINISTRATOR, ANYBODY, AUTHOR, EDITOR, MODERATOR
+from ..rules import bulk, comments, moderation
+
+# Comments in one request.
+MAX_IDS = 200
+NO_UNDO = "undo can not be blank"
+_ID_DOC = "The comment"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A like (True) or unlike (False) from anybody; with `like` None, other changes.
+
+    With `ids` of many comments at once, with `undo` the name of what to take back.
+
+    `fields` are still unchecked then: who asks decides which of them count.
+    """
+
+    id: str
+    like: bool | None
+    fields: Values
+    ids: tuple[str, ...] | None = None
+    undo: str | None = None
+    seen: bulk.Seen = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Edit":
+        like, name, ids = found.get("like"), found.get("undo"), _ids(request)
+        return cls(request.id, like, request.fields, ids, name, _seen(request, ids))
+
+
+def _is_like(request: RawRequest) -> bool:
+    fields = request.fields
+    return fields.keys() == {"like"} and isinstance(fields["like"], bool)
+
+
+def _is_of_many(request: RawRequest) -> bool:
+    return request.fields.get("ids") is not None and not request.id
+
+
+def _judge_ids(ids: object) -> None:
+    """Raises BadRequest."""
+    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+        raise BadRequest({"ids": "ids need a list of strings"})
+    if len(ids) > MAX_IDS or any(len(id) > MAX_ID for id in ids):
+        raise BadRequest({"ids": f"ids should be at most {MAX_IDS} ids of comments"})
+
+
+_IDS = Texts("ids", "Comments", MAX_IDS, MAX_ID, _judge_ids)
+_SEEN = Given(
+    "seen",
+    "Of each of `ids`, the status that it was seen with; one that has another by now is left",
+    {"type": "array", "items": {"type": "string", "enum": [*STATUSES]}, "maxItems": MAX_IDS},
+    f"at most {MAX_IDS}",
+)
+_TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH)
+_OF_AUTHOR = (_TEXT,)
+_OF_MODERATOR = (
+    _TEXT,
+    Choice("status", "The status, by administrators", "", STATUSES),
+    Flag("sticky", "Whether a root is pinned, by administrators"),
+    Text("nick", "The author's name, by administrators", MAX_NICK),
+    Text("mail", "The author's mail, by administrators", MAX_MAIL),
+    Text("link", "The author's website, by administrators", MAX_LINK),
+    Given("ua", "If it is sent, the three before it are ignored", {"type": "string"}, ""),
+)
+_UNDO = Fields(
+    Edit.of, (Text("undo", "What an answer to many at once has named", MAX_ID, required=NO_UNDO),)
+)
+EDIT = Shapes(
+    (
+        Deferred(Edit.of, (_IDS, _SEEN, *_OF_MODERATOR), who=MODERATOR, when=_is_of_many),
+        replace(_UNDO, who=MODERATOR, when=lambda request: "undo" in request.fields),
+        Fields(
+            Edit.of, (Flag("like", "Up or down by one"),), id=_ID_DOC, who=ANYBODY, when=_is_like
+        ),
+        Deferred(Edit.of, _OF_MODERATOR, id=_ID_DOC),
+    )
+)
+
+
+async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
+    """The changed comment, or "" when no comment has that id, or nothing was asked for.
+
+    Raises Forbidden, Refused and BadRequest.
+    """
+    if parsed.ids is not None:
+        return await _edit_many(site, parsed, parsed.ids, caller)
+    if parsed.undo is not None:
+        return await _undo(site.comments, parsed.undo, caller)
+    if parsed.like is not None:
+        changed = await comments.like(site.comments, parsed.id, 1 if parsed.like else -1, caller)
+    else:
+        wanted = _wanted(
+            parsed.fields, ParseContext.of(site), is_moderator=caller.viewer.is_administrator
+        )
+        changed = await moderation.edit(site.comments, parsed.id, wanted, caller)
+    if changed is None:
+        return ""
+    comment, live = changed
+    return Fragment(*View(caller.viewer, site.comments.display).elsewhere([comment], live))
+
+
+def _ids(request: RawRequest) -> tuple[str, ...] | None:
+    """Of many comments; None where the request is about one. Raises BadRequest."""
+    if not _is_of_many(request):
+        return None
+    _judge_ids(request.fields["ids"])
+    return tuple(request.fields["ids"])
+
+
+def _seen(request: RawRequest, ids: tuple[str, ...] | None) -> bulk.Seen:
+    """Raises BadRequest."""
+    seen = request.fields.get("seen")
+    if seen is None or ids is None:
+        return bulk.ANY
+    if not isinstance(seen, list) or len(seen) != len(ids) or any(s not in STATUSES for s in seen):
+        raise BadRequest({"seen": "seen need a status for each of ids"})
+    return dict(zip(ids, seen, strict=True))
+
+
+async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> object:
+    fields = {name: value for name, value in parsed.fields.items() if name not in ("ids", "seen")}
+    wanted = _wanted(fields, ParseContext.of(site), is_moderator=True)
+    edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
+    if edits:
+        _require_one(ids, fields, edits)
+        return (await bulk.edit(site.comments, ids[0], wanted, caller))._asdict()
+    outcome = await bulk.moderate(
+        site.comments,
+        ids,
+        caller,
+        status=wanted.status,
+        is_pinned=wanted.is_pinned,
+        seen=parsed.seen,
+    )
+    return outcome._asdict()
+
+
+def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None:
+    """Raises BadRequest: words belong to one comment, and are undone apart from its status."""
+    form = Form(fields)
+    for name in edits if len(ids) != 1 else ():
+        form.wrong(name, f"{name} can be changed of one comment at a time")
+    for name in ("status", "sticky"):
+        if name in fields:
+            form.wrong(name, f"{name} can not be changed together with {edits[0]}")
+    form.done()
+
+
+async def _undo(comments: Comments, name: str, caller: Caller) -> object:
+    outcome = await bulk.undo(comments, name, caller)
+    if outcome is None:
+        raise Refused("This can not be undone any more")
+    return {"results": outcome.results, **({"undo": outcome.undo} if outcome.undo else {})}
+
+
+def _wanted(fields: Values, context: ParseContext, *, is_moderator: bool) -> moderation.Edit:
+    """Raises BadRequest and FieldTooLong. Fields that nobody may change are left alone."""
+    if isinstance(fields.get("comment"), dict):
+        # Client 2.14 sends its whole form as the comment.
+        fields = fields["comment"]
+    wanted = Fields(Edit.of, _OF_MODERATOR if is_moderator else _OF_AUTHOR, is_readers=True)
+    found = wanted.read(fields, context)
+    if not is_moderator:
+        return moderation.Edit(found["comment"])
+    names = [found[name] for name in ("nick", "mail", "link")]
+    if "ua" in fields:
+        # Clients' comment boxes send the names of the person who edits, and say which browser it
+        # is; tools of administrators do not say that.
+        names = ["", "", ""]
+    return moderation.Edit(
+        found["comment"],
+        safe_nick(names[0]),
+        names[1],
+        names[2],
+        status=cast(Status, found["status"]) or None,
+        is_pinned=found["sticky"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """One comment, or with `ids` many."""
+
+    id: str
+    ids: tuple[str, ...] | None
+    seen: bulk.Seen
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Delete":
+        ids = found.get("ids")
+        return cls(request.id, ids, _seen(request, ids))
+
+
+DELETE = Shapes(
+    (
+        Fields(Delete.of, (_IDS, _SEEN), who=ADMINISTRATOR, when=_is_of_many),
+        Fields(Delete.of, id=_ID_DOC),
+    )
+)
+
+
+async def delete(comments: Comments, parsed: Delete, caller: Caller) -> object:
+    """Raises Unauthorized, Forbidden and Unavailable."""
+    if parsed.ids is not None:
+        return (await bulk.delete(comments, parsed.ids, caller, parsed.seen))._asdict()
+    await moderation.delete(comments, parsed.id, caller)
+    return ""
+
+
+ROWS = (
+    Row("comment_edit", "PUT", "/comment", EDIT, EDITOR, schemas.EDITED, edit),
+    Row("comment_delete", "DELETE", "/comment", DELETE, AUTHOR, schemas.DELETED, delete),
+)

@@ -1,0 +1,73 @@
+"""Moving a page to another path from the owner's pages."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ...errors import BadRequest
+from ...http.params import MAX_PATH, RawRequest
+from ...model import Caller
+from ...site import Comments
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import Fields, Flag, Found, Text
+from ...table.prefixes import UI
+from ...table.who import ADMINISTRATOR
+from ..rules import page_moves as domain
+
+# A request waits so long for the end of its move: most have ended by then.
+WAIT_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """`is_meant`: do it, and do not only say what would be moved."""
+
+    source: str
+    target: str
+    is_meant: bool
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Move":
+        return cls(found["path"], context.page_of(found["to"]), bool(found["meant"]))
+
+
+MOVE = Fields(
+    Move.of,
+    (
+        Text("path", "The page", MAX_PATH, required="path can not be blank"),
+        Text("to", "Its new path", MAX_PATH, required="to can not be blank"),
+        Flag("meant", "Move it; else only say what would be moved"),
+    ),
+)
+
+
+async def move(comments: Comments, parsed: Move, caller: Caller) -> object:
+    """Raises BadRequest, Refused."""
+    source, target = parsed.source, parsed.target
+    if source == target:
+        raise BadRequest({"to": "to should be another page than path"})
+    had, met = [await domain.holding(comments, path) for path in (source, target)]
+    is_over = False
+    if parsed.is_meant:
+        assert caller.viewer.account
+        ended = await domain.begin(comments, source, target, caller.viewer.account.id)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), WAIT_SECONDS)
+        is_over = all((source, target) != note[:2] for note in await comments.moves.under_way())
+    return {"to": target, "had": had._asdict(), "met": met._asdict(), "isOver": is_over}
+
+
+ROWS = (
+    Row(
+        "page_move",
+        "POST",
+        "/pages/move",
+        MOVE,
+        ADMINISTRATOR,
+        schemas.PAGE_MOVE,
+        move,
+        prefixes=(UI,),
+    ),
+)

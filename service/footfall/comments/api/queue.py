@@ -1,0 +1,121 @@
+"""The moderation queue, for administrators: comments of the whole site, by status and words.
+
+Others get their own there, and pay for it: a search reads a thousand comments.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from orjson import Fragment
+
+from ...http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
+from ...model import STATUSES, Caller, Status
+from ...render.view import View
+from ...site import Comments
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.dialects import Dialect, content
+from ...table.endpoint import Row
+from ...table.fields import Choice, Fields, Found, Integer, Shapes, Text
+from ...table.who import ADMINISTRATOR, READER
+from ..rules import queue as domain
+
+# Characters of what is searched for.
+MAX_WORDS = 256
+# What a search costs in changes of counters: by default one a second, ten saved up.
+SEARCH_TOKENS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Page `page` of comments of any of these statuses.
+
+    With `words` those that have them, with `is_mine` the caller's own; of a search, `after` is the
+    comment behind which it goes on.
+    """
+
+    statuses: tuple[Status, ...]
+    words: str
+    is_mine: bool
+    page: int
+    size: int
+    after: str
+    dialect: Dialect
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Queue":
+        status = cast(Status, found["status"])
+        return cls(
+            (status,) if status else STATUSES,
+            found["keyword"],
+            found["owner"] == "mine",
+            found["page"],
+            found["pageSize"],
+            found["after"],
+            request.dialect,
+        )
+
+
+_QUEUE = Fields(
+    Queue.of,
+    (
+        Choice("status", "Comments of this status alone", "", STATUSES),
+        Text("keyword", "Words that they have", MAX_WORDS),
+        Choice("owner", "Whose comments", "", ("all", "mine")),
+        Integer("page", "Which part", 1, MAX_PAGE),
+        Integer("pageSize", "Comments in a part", 10, MAX_PAGE_SIZE),
+        Text("after", "The comment behind which a search goes on", MAX_ID),
+    ),
+    source="query",
+)
+# A search of one's own is for everybody who is logged in.
+QUEUE = Shapes(
+    (replace(_QUEUE, who=READER, when=lambda request: request.query.get("owner") == "mine"), _QUEUE)
+)
+
+
+async def queue(comments: Comments, parsed: Queue, caller: Caller) -> object:
+    if not caller.viewer.is_administrator:
+        await comments.counting.charge(caller.address, SEARCH_TOKENS)
+    account = caller.viewer.account.id if parsed.is_mine and caller.viewer.account else ""
+    number, size = parsed.page, parsed.size
+    if parsed.words or account or parsed.after:
+        part = await domain.search(
+            comments,
+            parsed.statuses,
+            caller.viewer,
+            number=number,
+            size=size,
+            words=parsed.words,
+            account=account,
+            after=parsed.after,
+        )
+    else:
+        part = await domain.page(comments, parsed.statuses, caller.viewer, number=number, size=size)
+    view = View(caller.viewer, comments.display, parsed.dialect.date)
+    answer: dict[str, Any] = {
+        "page": number,
+        "totalPages": -(-part.total // size),
+        "pageSize": size,
+        "spamCount": part.spam,
+        "waitingCount": part.waiting,
+        "data": [Fragment(each) for each in view.elsewhere(part.comments, part.live)],
+    }
+    if part.after:
+        answer["more"] = {"after": part.after, "searched": part.searched}
+    return answer
+
+
+ROWS = (
+    Row(
+        "comment_queue",
+        "GET",
+        "/comment",
+        QUEUE,
+        ADMINISTRATOR,
+        schemas.QUEUE,
+        queue,
+        envelope=content,
+        type="list",
+    ),
+)

@@ -1,0 +1,106 @@
+"""The newest comments of the site, cached until one of them changes.
+
+An answer is cached with the ids in it and the versions of their pages. Every request reads both
+from Redis in one round trip: likes, pins and moderation raise a page's version, new and removed
+comments change the ids. So an answer is never stale.
+"""
+
+from hashlib import blake2b
+from typing import NamedTuple
+
+from orjson import Fragment
+
+from ...errors import Unavailable
+from ...http.params import MAX_RECENT, RawRequest
+from ...http.response import Reply
+from ...model import PUBLIC, Caller, Viewer
+from ...render.view import View
+from ...site import Comments
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.dialects import Dialect, content
+from ...table.endpoint import Row
+from ...table.fast import FastRequest
+from ...table.fields import Fields, Found, Integer
+from ...table.who import ANYBODY
+from ..rules import comments as domain
+from ..rules.page_cache import CachedAnswer
+
+# How often the ids may change between two reads before the answer is 503.
+MAX_READS = 5
+
+
+class Recent(NamedTuple):
+    """The `number` newest comments, 1 to MAX_RECENT; as their dialect has it."""
+
+    number: int
+    dialect: Dialect
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Recent":
+        return cls(found["count"], request.dialect)
+
+
+RECENT = Fields(Recent.of, (Integer("count", "How many comments", 10, MAX_RECENT),), source="query")
+
+
+async def recent(comments: Comments, parsed: Recent, caller: Caller) -> object:
+    """Comments, newest first, as this viewer sees them."""
+    newest = await comments.recent.newest(parsed.number, caller.viewer)
+    async with comments.page_cache.turn():
+        _, found = await _listing(comments, parsed, newest.ids, caller.viewer)
+    return found
+
+
+def fast_recent(comments: Comments, parsed: Recent) -> FastRequest:
+    return FastRequest(lambda numbers: _common(comments, parsed))
+
+
+async def _common(comments: Comments, parsed: Recent) -> Reply:
+    """The comments as the public sees them.
+
+    Raises Unavailable if they come in faster than they can be read.
+    """
+    known = comments.recent_ids.get(parsed, ())
+    for _ in range(MAX_READS):
+        ids, versions = await comments.recent.newest(parsed.number, PUBLIC, known)
+        if ids == known:
+            break
+        # These versions are of the pages of the ids that were known before.
+        known = comments.recent_ids[parsed] = ids
+    else:
+        raise Unavailable()
+
+    async def make() -> CachedAnswer:
+        made_of, data = await _listing(comments, parsed, ids, PUBLIC)
+        body = parsed.dialect.content_envelope.body(data)
+        words = repr((ids, made_of)).encode()
+        tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), comments.salt())
+        return CachedAnswer((ids, made_of), body, tag)
+
+    finished = await comments.page_cache.find_or_make(parsed, (ids, versions), make)
+    return finished.body, finished.tag
+
+
+async def _listing(
+    comments: Comments, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
+) -> tuple[tuple[int, ...], list[Fragment]]:
+    versions, found, live = await domain.recent(comments, ids, parsed.number, viewer)
+    view = View(viewer, comments.display, parsed.dialect.date)
+    return versions, [Fragment(each) for each in view.elsewhere(found, live)]
+
+
+ROWS = (
+    Row(
+        "comment_recent",
+        "GET",
+        "/comment",
+        RECENT,
+        ANYBODY,
+        schemas.RECENT,
+        recent,
+        envelope=content,
+        type="recent",
+        fast=fast_recent,
+    ),
+)

@@ -1,0 +1,110 @@
+"""Who may comment or register, and whether a new comment is approved, waits, is spam or refused."""
+
+import hmac
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from ...errors import Forbidden, Unauthorized
+from ...model import Account, Caller, Registration, StatisticsPublic, Status, Viewer
+from ...netaddr import Networks
+from ...patterns import Patterns
+from ...render.links import count_links
+from .renderer import RenderedText
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRules:
+    """`setup_code` is what the first administrator has to know; "" if there is none.
+
+    With `must_log_in` nobody comments without an account. `statistics` is how much of them is for
+    everybody.
+    """
+
+    registration: Registration = "open"
+    setup_code: str = ""
+    must_log_in: bool = False
+    statistics: StatisticsPublic = "totals"
+
+    def shows(self, level: StatisticsPublic) -> bool:
+        """May everybody see as much of the statistics?"""
+        levels = get_args(StatisticsPublic)
+        return levels.index(level) <= levels.index(self.statistics)
+
+    @property
+    def vacancy(self) -> str:
+        """What to say as long as there is no administrator."""
+        if self.registration == "closed":
+            return "there is no administrator yet: `footfall accounts add` makes one"
+        knowing = " and knows SETUP_CODE" if self.setup_code else ""
+        return f"there is no administrator yet: the first to register{knowing} becomes it"
+
+    def openings(self, account: Account, setup_code: str) -> tuple[Account | None, Account | None]:
+        """What this account may become as the first of all, and as any other; None: nothing."""
+        knows_code = hmac.compare_digest(setup_code.encode(), self.setup_code.encode())
+        may_be_first = self.registration != "closed" and (knows_code or not self.setup_code)
+        return (
+            replace(account, role="administrator") if may_be_first else None,
+            account if self.registration == "open" else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The site's rules for new comments, from its settings.
+
+    `window_ms` is the least time between two comments from one address, 0 for none;
+    `comment_length` is in characters. With `is_audited` comments wait for approval, with
+    `is_judged` for what judges say, and those with more than `max_links` links, if that is not 0;
+    but not those of accounts with `trust_after` approved ones, if that is not 0.
+    """
+
+    window_ms: int = 0
+    comment_length: int = 16_384
+    is_audited: bool = False
+    is_judged: bool = False
+    max_links: int = 0
+    trust_after: int = 0
+    forbidden: Patterns | None = None
+    disallowed: Networks = Networks()
+
+    @property
+    def asks_for_trust(self) -> bool:
+        """Does it matter how many approved comments an account has?"""
+        may_wait = self.is_audited or self.is_judged or self.max_links > 0
+        return may_wait and self.trust_after > 0
+
+    def holds(self, html: str) -> bool:
+        """Does a comment wait for approval, whatever judges say?"""
+        return self.is_audited or 0 < self.max_links < count_links(html)
+
+
+def require_log_in(viewer: Viewer, rules: AccountRules) -> None:
+    """Raises Unauthorized where nobody comments without an account."""
+    if rules.must_log_in and viewer.account is None:
+        raise Unauthorized()
+
+
+def require_allowed(caller: Caller, rules: Rules) -> None:
+    """Raises Forbidden if the caller's address is disallowed; administrators are exempt."""
+    if not caller.viewer.is_administrator and caller.address in rules.disallowed:
+        raise Forbidden()
+
+
+def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int = 0) -> Status:
+    """The status of a new comment by an account with so many approved ones. Its author sees it as
+    sent, also if it is held as spam: the reference server does not say so either."""
+    if caller.viewer.is_administrator:
+        return "approved"
+    if made.has_forbidden_words:
+        return "spam"
+    is_trusted = rules.asks_for_trust and approved >= rules.trust_after
+    must_wait = rules.is_judged or rules.holds(made.html)
+    return "waiting" if must_wait and not is_trusted else "approved"
+
+
+def require_administrator(viewer: Viewer) -> None:
+    """Raises Unauthorized for the public, Forbidden for everybody else."""
+    if viewer.account is None:
+        raise Unauthorized()
+    if not viewer.is_administrator:
+        raise Forbidden()

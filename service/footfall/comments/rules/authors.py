@@ -1,0 +1,254 @@
+"""Everything of one author: shown, exported, made anonymous or deleted.
+
+An author is an account, a mail, or both: a mail stands for the account that has it, and an account
+for its mail. There is no index of mails, so all comments of the site are looked at, some at a time.
+After an interruption it is begun again: what was done is not found any more.
+
+First the account is locked out, so that nothing new comes from it; then the comments go, and last
+the account and what else remembers it. Likes are numbers, of which nobody knows who gave them.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Literal
+
+from ...accounts.rules import accounts
+from ...accounts.rules.accounts import Changes
+from ...accounts.rules.mails import canonical, is_canonically, is_mail
+from ...accounts.store.accounts import AccountStore
+from ...driver.keys import digest
+from ...errors import BadRequest, Refused
+from ...model import STATUSES, Account, Caller, Comment, StoredComment
+from ...notifications.store.outbox import MAX_UNDELIVERED
+from ...site import Comments
+from ..store import codec
+from ..store.ids import is_id, is_short
+from ..store.moderation import Actor
+from . import banning
+from .bulk import MAX_AT_ONCE, comments_of
+from .moderation import until_settled
+
+Deed = Literal["anonymize", "delete"]
+# Of a part of the site's comments, and of a step that reads it.
+MAX_SEARCHED_COMMENTS = 1000
+ERASE_STEP_COMMENTS = 100
+# Who erases what somebody wrote: the log says that it was done, and not of each comment.
+ERASURE = Actor("erasure")
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """`id` of the account, `mail` in its canonical form; "" for what there is not."""
+
+    id: str
+    mail: str
+    account: Account | None = None
+
+    def wrote(self, found: StoredComment) -> bool:
+        """What is damaged is nobody's."""
+        if self.id and found.body.account == self.id:
+            return True
+        return bool(self.mail) and is_canonically(codec.mail_of(found), self.mail)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorPage:
+    """Comments of an author among those that were looked at.
+
+    `after` is the id of the last one that was, "" if that was the end of all.
+    """
+
+    comments: Sequence[StoredComment]
+    searched: int
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """How many comments were changed or deleted, with replies to them; `damaged` ones were left.
+
+    `after` as of a part; once it is "", `has_account` says if an account was deleted, and
+    `is_logged` if anything of the author was found.
+    """
+
+    comments: int
+    damaged: int
+    searched: int
+    after: str
+    has_account: bool = False
+    is_logged: bool = False
+
+
+async def find(accounts: AccountStore, who: str) -> Author:
+    """The author with this mail or account. Raises Refused."""
+    who = who.strip()
+    mail = canonical(who) if is_mail(who) else ""
+    stored = await (accounts.by_mail(mail) if mail else accounts.by_id(who))
+    if stored:
+        return Author(stored.id, canonical(stored.account.mail), stored.account)
+    if not (mail or is_short(who)):
+        raise Refused("This is neither a mail nor an account")
+    return Author("" if mail else who, mail)
+
+
+async def part(comments: Comments, author: Author, after: str = "") -> AuthorPage:
+    """The next part of the author's comments, newest first, behind the comment with this id."""
+    if after and not is_id(after):
+        raise BadRequest({"after": "after need the objectId of a comment"})
+    found, searched = list[StoredComment](), 0
+    while searched < MAX_SEARCHED_COMMENTS:
+        _, ids = await comments.index.listed(STATUSES, size=ERASE_STEP_COMMENTS, behind=after)
+        found += filter(author.wrote, await comments.moderation.whole(ids))
+        searched += len(ids)
+        after = ids[-1] if len(ids) == ERASE_STEP_COMMENTS else ""
+        if not after:
+            break
+    return AuthorPage(found, searched, after)
+
+
+async def erase(
+    comments: Comments,
+    author: Author,
+    deed: Deed,
+    caller: Caller,
+    after: str = "",
+    *,
+    is_begun: bool | None = None,
+) -> Erasure:
+    """Make the next part of an author's comments anonymous, or delete them with their replies; with
+    the last part all else goes. Call it again with the outcome's `after` until that is "".
+
+    It is logged once, unless there was nothing of the author: `is_begun` says whether earlier parts
+    have done anything. Who does not know that is taken to have done so.
+
+    Raises LastAdministrator, Unavailable, and Refused for one's own.
+    """
+    if author.account:
+        if author.id == banning.by(caller):
+            raise Refused("This is your own account: another administrator has to do that")
+        if author.account.role != "banned":
+            await accounts.edit(comments, author.id, Changes(role="banned"))
+    found = await part(comments, author, after)
+    one = partial(_anonymize if deed == "anonymize" else _delete, comments)
+    numbers = await _each(found.comments, one)
+    done, damaged = sum(filter(None, numbers)), numbers.count(None)
+    if found.after:
+        return Erasure(done, damaged, found.searched, found.after)
+    done += await comments.deletions.erase(author.wrote, comments.process.clock())
+    is_forgotten = await _forget(comments, author)
+    has_account = bool(author.account) and await accounts.remove(comments, author.id)
+    is_begun = bool(after) if is_begun is None else is_begun
+    is_logged = bool(is_begun or done or is_forgotten or has_account)
+    if is_logged:
+        # A digest, since the log must not be where the mail is still known.
+        name = author.id or f"mail {digest(author.mail)}"
+        await comments.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
+    return Erasure(done, damaged, found.searched, "", has_account, is_logged)
+
+
+async def _each(
+    comments: Sequence[StoredComment], one: Callable[[StoredComment], Awaitable[int | None]]
+) -> list[int | None]:
+    room = asyncio.Semaphore(MAX_AT_ONCE)
+
+    async def number(whole: StoredComment) -> int | None:
+        async with room:
+            return await one(whole)
+
+    return await asyncio.gather(*map(number, comments))
+
+
+async def _delete(comments: Comments, found: StoredComment) -> int | None:
+    """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
+    if await comments.deletions.delete(found, comments.process.clock(), ERASURE) is None:
+        # It has gone with another one.
+        return 0
+    return await comments.deletions.remove(found.id, comments.process.clock())
+
+
+async def _anonymize(comments: Comments, found: StoredComment) -> int | None:
+    """None for one that is damaged."""
+    if _is_damaged(found):
+        return None
+    return int(
+        bool(await until_settled(comments.moderation, found, partial(_anonymize_once, comments)))
+    )
+
+
+def _is_damaged(found: StoredComment) -> bool:
+    try:
+        return not codec.comment(found)
+    except (TypeError, ValueError):
+        return True
+
+
+async def _anonymize_once(comments: Comments, found: StoredComment) -> bool:
+    """Raises Overtaken; ValueError, TypeError for one that is damaged."""
+    after, now_ms = _anonymous(codec.comment(found)), comments.process.clock()
+    done = await comments.moderation.moderate(found, None, now_ms, ERASURE, after=after)
+    return done is not None
+
+
+def _anonymous(comment: Comment) -> Comment:
+    """Its words, place and time alone; readers see it as those of accounts that are gone."""
+    return replace(
+        comment,
+        nick=None,
+        mail=None,
+        link=None,
+        ua=None,
+        browser="",
+        os="",
+        region="",
+        full_region="",
+        avatar="",
+        address="",
+        account="",
+        author="",
+    )
+
+
+async def _forget(comments: Comments, author: Author) -> bool:
+    """Take away what remembers an author, besides comments and account; False if nothing does."""
+    number = int(bool(author.id) and await comments.index.forget_pages_of(author.id))
+    for value in filter(None, (author.id, author.mail)):
+        number += await comments.accounts.bans.forget(value)
+    if author.mail:
+        number += await comments.log.forget(author.mail)
+        # What was given up says why, in words of other servers: they name the address.
+        given_up = await comments.outbox.undelivered(MAX_UNDELIVERED)
+        named = [each.id for each in given_up if author.mail in each.error.casefold()]
+        number += await comments.outbox.drop(named) if named else 0
+    async for name, record in comments.undo_records.every():
+        if any(map(author.wrote, comments_of(record))):
+            number += await comments.undo_records.remove(name)
+    return number > 0
+
+
+def facts(found: StoredComment) -> dict[str, Any]:
+    """All that is stored of a comment. Raises ValueError, TypeError for one that is damaged."""
+    comment = codec.comment(found)
+    return {
+        "id": found.id,
+        "page": found.path,
+        "status": found.status,
+        "pinned": found.is_pinned,
+        "likes": found.likes,
+        "at": iso(comment.at),
+        "nick": comment.nick,
+        "mail": comment.mail,
+        "link": comment.link,
+        "account": comment.account,
+        "ip": comment.address,
+        "region": comment.full_region,
+        "ua": comment.ua,
+        "replies_to": comment.parent,
+        "text": comment.source,
+    }
+
+
+def iso(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")

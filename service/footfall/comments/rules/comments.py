@@ -1,0 +1,326 @@
+"""Publishing and reading comments: the order of the steps, and who may do what.
+
+Once a comment is stored on its page, no later failure turns the answer into an error.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from ...accounts.rules.captcha import Proof
+from ...driver.keys import digest
+from ...driver.replies import ErrorReply
+from ...errors import Duplicate, NoSuchParent, ServiceError, TooFast, Unavailable
+from ...markup import safe_link
+from ...model import (
+    BY_ACCOUNT,
+    Account,
+    Caller,
+    Comment,
+    Draft,
+    Lookups,
+    Order,
+    Page,
+    Status,
+    StoredComment,
+    Viewer,
+    account_of,
+)
+from ...netaddr import limit_key
+from ...process.shares import queued_client_of
+from ...site import Comments
+from ...store.cooldown import Cooldown
+from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
+from ..store.comments import AlreadyPublished, CommentStore, IdTaken, Preconditions
+from ..store.ids import created_ms, is_id
+from .admission import Rules, require_allowed, verdict
+from .renderer import RenderedText
+
+# A comment that is repeated within this time is a retry by a client that got no answer.
+RETRY_WINDOW_MS = 60_000
+# How often a comment is stored anew whose id is taken, or whose thread was moved meanwhile.
+TRIES = 5
+
+
+async def publish(
+    comments: Comments, draft: Draft, caller: Caller, *, is_once: bool = False
+) -> tuple[StoredComment, Lookups]:
+    """Store a comment and return it as its author sees it.
+
+    Raises Banned, Forbidden, Duplicate, NoSuchParent and TooFast, in that order; nothing is stored
+    then. A retry of a comment that is stored returns the stored one; an administrator's does only
+    with `is_once`, since they may say the same twice.
+    """
+    is_exempt = caller.viewer.is_administrator
+    try:
+        return await _publish(comments, draft, caller, has_twins=is_exempt and not is_once)
+    except AlreadyPublished as stored:
+        try:
+            now_ms = comments.process.clock()
+            return await _answer_retry(comments.store, draft, caller, stored.id, now_ms)
+        except Duplicate:
+            if not is_exempt:
+                raise
+    # The same words to somebody else.
+    return await _publish(comments, draft, caller, has_twins=True)
+
+
+def _written(
+    comments: Comments, id: str, draft: Draft, root: str, made: RenderedText, caller: Caller
+) -> Comment:
+    comment = Comment(
+        id,
+        draft.path,
+        created_ms(id),
+        made.html,
+        draft.text,
+        ua=draft.ua,
+        browser=made.browser,
+        os=made.os,
+        address=caller.address,
+        parent=draft.parent,
+        root=root,
+    )
+    account = caller.viewer.account
+    link = None if draft.link is None else safe_link(draft.link)
+    return with_author(
+        comments,
+        comment,
+        account.id if account else None,
+        nick=draft.nick,
+        mail=draft.mail,
+        link=link,
+    )
+
+
+async def _publish(
+    comments: Comments, draft: Draft, caller: Caller, *, has_twins: bool
+) -> tuple[StoredComment, Lookups]:
+    """With `has_twins` there may be the same comment already."""
+    rules = comments.rules
+    await comments.accounts.bans.require_none(caller, draft.mail or "")
+    await comments.accounts.captcha.require_for_comment(Proof(draft.captcha), caller)
+    require_allowed(caller, rules)
+    text = draft.text
+    is_exempt = caller.viewer.is_administrator
+    fingerprint = "" if has_twins else _fingerprint(draft, caller, text)
+    before = await _before(comments, draft, caller, fingerprint)
+    id = comments.process.new_id(draft.path)
+    try:
+        async with cooldown(comments.cooldown, rules, caller, id):
+            # The search for forbidden words is the dearest check, so it is the last one, and runs
+            # in the renderer's thread.
+            forbidden = None if is_exempt else rules.forbidden
+            made = await comments.process.renderer.make(
+                text, draft.ua or "", comments.pictures, forbidden, queued_client_of(caller)
+            )
+            status = verdict(caller, rules, made, approved=before.approved)
+            comment = _written(comments, id, draft, before.root or "", made, caller)
+            if comment.account:
+                # Before the comment: an account that changes is refreshed on all of its pages.
+                await comments.index.note_page(comment.account, digest(draft.path))
+            comment = await _store(comments, comment, status, fingerprint)
+    except TooFast:
+        # This very comment may have begun the cooldown, if a first request stored it just now: then
+        # this raises AlreadyPublished instead.
+        await comments.store.before(draft.path, "", fingerprint)
+        raise
+    stored = StoredComment(comment.id, comment.path, parse_body(body(comment)), status=status)
+    return stored, Lookups(_accounts(caller), secrets={stored.id: secrets(comment)})
+
+
+async def _before(
+    comments: Comments, draft: Draft, caller: Caller, fingerprint: str
+) -> Preconditions:
+    """Raises Banned, NoSuchParent, AlreadyPublished."""
+    account = caller.viewer.account
+    author = account.id if account and comments.rules.asks_for_trust else ""
+    before = await comments.store.before(draft.path, draft.parent, fingerprint, author)
+    if await comments.accounts.bans.follow(before.bans):
+        await comments.accounts.bans.require_none(caller, draft.mail or "")
+    if draft.parent and not before.root:
+        raise NoSuchParent()
+    return before
+
+
+@asynccontextmanager
+async def cooldown(
+    cooldowns: Cooldown, rules: Rules, caller: Caller, id: str
+) -> AsyncIterator[None]:
+    """Begin the address's cooldown, and end it if nothing is stored. Raises TooFast.
+
+    `id` distinguishes what began it: a new comment's, or for an edit one of its own.
+    """
+    window_ms = rules.window_ms
+    if not window_ms:
+        yield
+        return
+    key, is_exempt = limit_key(caller.address), caller.viewer.is_administrator
+    await cooldowns.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
+    try:
+        yield
+    except (ServiceError, AlreadyPublished):
+        # Nothing is stored, as far as is known: the author may try again at once.
+        with contextlib.suppress(Unavailable, ErrorReply):
+            await cooldowns.release(key, id)
+        raise
+
+
+async def _answer_retry(
+    comments: CommentStore, draft: Draft, caller: Caller, id: str, now_ms: int
+) -> tuple[StoredComment, Lookups]:
+    """The stored comment with these words, as in the first answer.
+
+    A client that got no answer sends its comment again, and must learn that it is stored. Raises
+    Duplicate if the stored one is older than RETRY_WINDOW_MS or replies to another comment: then
+    the author has said the same thing twice.
+    """
+    if now_ms - created_ms(id) >= RETRY_WINDOW_MS:
+        raise Duplicate()
+    found, hidden = await asyncio.gather(comments.by_ids([id]), comments.secrets([id]))
+    if not found or parent_of(found[0].body) != draft.parent:
+        raise Duplicate()
+    # Without an account or a mail address, two people may have the same name and the same words:
+    # then the address has to be the same, too.
+    is_known = caller.viewer.account or draft.mail
+    address = address_of(hidden.get(id, b"{}"))
+    if not is_known and limit_key(address) != limit_key(caller.address):
+        raise Duplicate()
+    first = found[0]._replace(likes=0, is_pinned=False)
+    return first, Lookups(_accounts(caller), secrets=hidden)
+
+
+def _accounts(caller: Caller) -> dict[str, Account | None]:
+    account = caller.viewer.account
+    return {account.id: account} if account else {}
+
+
+async def _store(comments: Comments, comment: Comment, status: Status, fingerprint: str) -> Comment:
+    """The comment as it is stored. Raises AlreadyPublished, NoSuchParent, Unavailable."""
+    for _ in range(TRIES):
+        try:
+            await comments.store.publish(comment, status, fingerprint)
+            return comment
+        except IdTaken:
+            id = comments.process.new_id(comment.path)
+            comment = replace(comment, id=id, at=created_ms(id))
+    raise Unavailable()
+
+
+def with_author(
+    comments: Comments,
+    comment: Comment,
+    account: str | None,
+    *,
+    nick: str | None,
+    mail: str | None,
+    link: str | None,
+) -> Comment:
+    """Add the region of the address, and the author: an account, or who somebody says to be."""
+    region = comments.process.region_of(comment.address)
+    comment = replace(comment, region=region.public, full_region=region.full)
+    if account:
+        return replace(comment, account=account, author=account)
+    known = (mail or "").strip().lower()
+    return replace(
+        comment,
+        nick=nick,
+        mail=mail,
+        link=link,
+        avatar=comments.display.avatar(nick or "", known, link or ""),
+        author=digest(known) if known else "",
+    )
+
+
+def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
+    """What the comment's will be, before there is one."""
+    account = caller.viewer.account
+    link = None if draft.link is None else safe_link(draft.link)
+    return fingerprint_of(account.id if account else "", draft.mail, draft.nick, link, text)
+
+
+async def page(
+    comments: Comments,
+    path: str,
+    *,
+    number: int,
+    size: int,
+    order: Order,
+    viewer: Viewer,
+    root: str = "",
+    after: str = "",
+) -> tuple[Page, Lookups]:
+    """Page `number`, from 1, of an article's comments, and their authors as they are now.
+
+    With the id of a `root`, that comment alone with `size` of its replies, those that follow the
+    reply with the id `after`.
+    """
+    found = await comments.store.page(
+        path,
+        first=(number - 1) * size,
+        size=size,
+        order=order,
+        viewer=viewer,
+        root=root,
+        after=after,
+    )
+    threads = found.threads
+    return found, await _live(comments, threads.ids, threads.persons, threads.tallies, viewer)
+
+
+async def recent(
+    comments: Comments, ids: Sequence[str], count: int, viewer: Viewer
+) -> tuple[tuple[int, ...], Sequence[StoredComment], Lookups]:
+    """Up to `count` of these comments that the viewer may see; first the versions of their
+    pages."""
+    versions, found = await comments.recent.read(ids, count, viewer)
+    return versions, found, await lookups(comments, found, viewer)
+
+
+async def like(
+    comments: Comments, id: str, delta: int, caller: Caller
+) -> tuple[StoredComment, Lookups] | None:
+    """Like a comment, or take a like back; None when the caller sees no comment with that id.
+
+    Raises Banned, and TooMany as other counters do, whether the comment exists or not.
+    """
+    if not is_id(id):
+        return None
+    comments.accounts.bans.look()
+    await comments.counting.charge(caller.address, 1)
+    await comments.accounts.bans.require_none(caller)
+    liked = await comments.store.like(id, delta, comments.process.clock(), caller.viewer)
+    return (liked, await lookups(comments, [liked], caller.viewer)) if liked else None
+
+
+async def lookups(comments: Comments, stored: Sequence[StoredComment], viewer: Viewer) -> Lookups:
+    """Of stored of any pages."""
+    ids = [each.id.encode() for each in stored]
+    persons = [each.body.person for each in stored]
+    tallies = [each.body.tally for each in stored]
+    return await _live(comments, ids, persons, tallies, viewer)
+
+
+async def _live(
+    comments: Comments,
+    ids: Sequence[bytes],
+    persons: Sequence[bytes],
+    tallies: Sequence[bytes],
+    viewer: Viewer,
+) -> Lookups:
+    """What is looked up whenever comments are shown: accounts, levels; secrets for administrators.
+
+    It takes one round trip, or none if there is nothing to look up.
+    """
+    accounts = {account_of(person) for person in persons if person.startswith(BY_ACCOUNT)}
+    authors = {tally.decode() for tally in tallies} - {""} if comments.display.levels else set()
+    if not (accounts or authors or viewer.is_administrator):
+        return Lookups()
+    found, counts, secrets = await asyncio.gather(
+        comments.accounts.store.by_ids(accounts),
+        comments.index.tallies(sorted(authors)),
+        comments.store.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
+    )
+    return Lookups(dict.fromkeys(accounts) | found, counts, secrets)

@@ -1,0 +1,48 @@
+"""Which comments a feed has: the newest of the site, of a page, or those that reply to an account.
+
+Feed readers ask now and then, so this costs some round trips instead of an index: of a busy site
+only the newest SEARCHED_COMMENTS are looked at for an old thread or for replies to an account.
+"""
+
+from collections.abc import Sequence
+
+from ...driver.keys import digest
+from ...model import PUBLIC, Lookups, StoredComment
+from ...site import Comments
+from ..store.codec import parent_of
+from ..store.recent import Recent
+from .comments import lookups, recent
+
+# Of the site, for what has no index of its own; and how many of them are read.
+SEARCHED_COMMENTS = 1000
+READ_COMMENTS = 200
+
+
+async def candidates(recent: Recent, count: int, path: str, account: str) -> tuple[str, ...]:
+    """Ids of comments that a feed may have, newest first. Raises StoreUnavailable."""
+    if account:
+        found = await recent.near(account, SEARCHED_COMMENTS)
+        return tuple(found[:READ_COMMENTS])
+    if path:
+        return tuple(await recent.of_page(digest(path), count, SEARCHED_COMMENTS))
+    return (await recent.newest(count, PUBLIC)).ids
+
+
+async def read(
+    comments: Comments, ids: Sequence[str], count: int, account: str
+) -> tuple[tuple[int, ...], Sequence[StoredComment], Lookups]:
+    """The comments themselves, and the versions of their pages. Raises StoreUnavailable."""
+    if not account:
+        return await recent(comments, ids, count, PUBLIC)
+    versions, found = await comments.recent.read(ids, READ_COMMENTS, PUBLIC)
+    replies = (await _replies_to(comments.recent, account, found))[:count]
+    return versions, replies, await lookups(comments, replies, PUBLIC)
+
+
+async def _replies_to(
+    recent: Recent, account: str, found: Sequence[StoredComment]
+) -> list[StoredComment]:
+    parents = {parent for each in found if (parent := parent_of(each.body))}
+    _, above = await recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
+    own = {each.id for each in above if each.body.account == account}
+    return [each for each in found if parent_of(each.body) in own and each.body.account != account]

@@ -1,0 +1,94 @@
+"""Groups of comments that are alike, of the newest ones of a list, for one decision on each."""
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+
+from ...model import Caller, Comment
+from ...process.shares import queued_client_of
+from ...site import Comments
+from ..store import codec
+from .likeness import Group, Kind, groups_of
+from .queue import Wanted, steps
+
+MAX_GROUPED_COMMENTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeComments:
+    """`value` is what they have in common, "" for their words; a sample is a comment and its
+    author's name as it is now. `authors` and `addresses` are how many there are."""
+
+    kind: Kind
+    value: str
+    ids: Sequence[str]
+    authors: int
+    addresses: int
+    samples: Sequence[tuple[Comment, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueGroups:
+    """`others` are the ids of those in no group; it `is_part` of the list where that has more."""
+
+    groups: Sequence[AlikeComments]
+    others: Sequence[str]
+    is_part: bool
+    waiting: int
+    spam: int
+
+
+async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGroups:
+    """Of at most MAX_GROUPED_COMMENTS. Raises TooManyAtOnce, Busy."""
+    client = queued_client_of(caller)
+    with comments.bulk_shares.room(client, 1):
+        held, others, is_cut = await _held(comments, wanted)
+        # In the renderer's thread, where the event loop does not wait for it.
+        work = partial(groups_of, held, comments.counting.own_hosts)
+        found = await comments.process.renderer.run(work, client)
+    shown = [held[place] for group in found for place in group.samples]
+    accounts = await comments.accounts.store.by_ids({each.account for each in shown} - {""})
+
+    def nick(comment: Comment) -> str:
+        account = accounts.get(comment.account)
+        return (account.nick if account else comment.nick) or ""
+
+    alike = [_alike(group, held, nick) for group in found]
+    grouped = {id for group in alike for id in group.ids}
+    others += [each.id for each in held if each.id not in grouped]
+    numbers = await comments.index.held()
+    return QueueGroups(alike, sorted(others, reverse=True), is_cut, *numbers)
+
+
+async def _held(comments: Comments, wanted: Wanted) -> tuple[list[Comment], list[str], bool]:
+    """The comments, the ids of damaged ones, which are shown as they are, and whether there are
+    more than can be grouped."""
+    held, damaged, after = list[Comment](), list[str](), ""
+    async with aclosing(steps(comments, wanted, "", most=MAX_GROUPED_COMMENTS)) as looked_at:
+        async for step in looked_at:
+            secrets = await comments.store.secrets([each.id for each in step.matching])
+            for each in step.matching:
+                try:
+                    private = secrets.get(each.id, b"")
+                    held.append(codec.comment(each._replace(private=private)))
+                except (TypeError, ValueError):
+                    damaged.append(each.id)
+            after = step.after
+    return held, damaged, bool(after)
+
+
+def _alike(group: Group, held: Sequence[Comment], nick: Callable[[Comment], str]) -> AlikeComments:
+    members = [held[place] for place in group.members]
+    samples = [held[place] for place in group.samples]
+    kind, value = group.trait
+    if kind == "account":
+        value = nick(samples[0])
+    return AlikeComments(
+        kind,
+        value if kind != "text" else "",
+        [each.id for each in members],
+        len({each.author or each.nick for each in members}),
+        len({each.address for each in members}),
+        [(each, nick(each)) for each in samples],
+    )

@@ -1,0 +1,136 @@
+"""Pages that somebody watches: their views, and what everybody may read of their comments, as both
+change.
+
+However many watch a page, it is read once a second, together with all others that are watched. Its
+version rises with comments that wait as well, and by the clock: it only says that there may be
+something new, and watchers are told nothing of it.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+
+from ...callbacks import awaited
+from ...counting.rules import VIEWS
+from ...counting.store import Counters
+from ...driver.replies import ErrorReply
+from ...errors import Unavailable
+from ...process.process import Process
+from ..store.comments import CommentStore
+
+PERIOD_SECONDS = 1.0
+# Without a word for so long, proxies close a connection.
+SILENT_SECONDS = 15.0
+# Then a browser comes back by itself, and may meet another worker.
+MAX_SECONDS = 900.0
+# Nothing has changed.
+STILL = b""
+
+
+class _Page:
+    """`shown` is what its watchers are told, None before it was read."""
+
+    def __init__(self) -> None:
+        self.watchers = 0
+        # The version of its comments when they were looked at last, and what they were then.
+        self.version = -1
+        self.comments = 0
+        self.shown: bytes | None = None
+        self.changed = asyncio.Event()
+
+    def show(self, shown: bytes | None) -> None:
+        if shown != self.shown:
+            self.shown = shown
+            # Each change has an event of its own, so that nobody has to reset one.
+            changed, self.changed = self.changed, asyncio.Event()
+            changed.set()
+
+
+class LivePages:
+    """`seen` makes a number of what everybody may read of a page's comments, at least as new as a
+    version; `show` makes what watchers are told, of a path, its views and that number."""
+
+    def __init__(
+        self,
+        counters: Counters,
+        comments: CommentStore,
+        process: Process,
+        seen: Callable[[str, int], Awaitable[int]],
+        show: Callable[[str, int, int], bytes],
+        is_ending: Callable[[], bool],
+    ) -> None:
+        self._counters = counters
+        self._comments = comments
+        self._start = process.background.start
+        self._seen = seen
+        self._show = show
+        self._is_ending = is_ending
+        self._pages: dict[str, _Page] = {}
+        # One reader for all, which outlives the last watcher for up to a period.
+        self._is_reading = False
+
+    async def watch(self, path: str) -> AsyncGenerator[bytes]:
+        """What is shown of a page, whenever that changes, and STILL in between; it ends after a
+        while, or with the service. Who reads it slowly misses what was in between.
+
+        Raises Unavailable if the page cannot be read at first, ErrorReply if it is damaged.
+        """
+        page = self._pages.setdefault(path, _Page())
+        if not self._is_reading:
+            self._is_reading = True
+            self._start(self._keep_reading())
+        page.watchers += 1
+        try:
+            if page.shown is None:
+                await self._read(path)
+            async for shown in self._changes(page):
+                yield shown
+        finally:
+            page.watchers -= 1
+            if not page.watchers and self._pages.get(path) is page:
+                del self._pages[path]
+
+    async def _changes(self, page: _Page) -> AsyncGenerator[bytes]:
+        until = asyncio.get_running_loop().time() + MAX_SECONDS
+        told = None
+        while asyncio.get_running_loop().time() < until and not self._is_ending():
+            changed = page.changed
+            if page.shown is not None and page.shown != told:
+                told = page.shown
+                yield told
+                continue
+            try:
+                async with asyncio.timeout(SILENT_SECONDS):
+                    await changed.wait()
+            except TimeoutError:
+                yield STILL
+
+    async def _keep_reading(self) -> None:
+        """Until nobody watches."""
+        try:
+            while self._pages and not self._is_ending():
+                await asyncio.sleep(PERIOD_SECONDS)
+                # All of them join a batch. What cannot be read now is read in a second.
+                await asyncio.gather(*map(self._read_again, list(self._pages)))
+            # Those who are left at the end of the service look up, and see that it ends.
+            for page in self._pages.values():
+                page.changed.set()
+        finally:
+            self._is_reading = False
+
+    async def _read_again(self, path: str) -> None:
+        with suppress(Unavailable, ErrorReply):
+            await self._read(path)
+
+    async def _read(self, path: str) -> None:
+        (count,), (version,) = await asyncio.gather(
+            self._counters.read([f"{VIEWS} {path}"]),
+            awaited(partial(self._comments.fetch_version, path)),
+        )
+        page = self._pages.get(path)
+        if page and page.version != version:
+            page.comments = await self._seen(path, version)
+            page.version = version
+        if page:
+            page.show(self._show(path, count, page.comments))

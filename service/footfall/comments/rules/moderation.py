@@ -1,0 +1,241 @@
+"""Changing comments that are stored: their words, status and pin, and taking them away.
+
+Authors may change their words, and are judged and limited by the rules for new comments;
+administrators may do everything. Others are refused before they learn whether the comment exists.
+New words are rendered once, however often somebody else's change overtakes them.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from ...driver.keys import digest
+from ...errors import Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
+from ...markup import safe_link
+from ...model import Caller, Comment, Lookups, Status, StoredComment
+from ...process.shares import queued_client_of
+from ...render.view import DisplayOptions
+from ...site import Comments
+from ..store import codec
+from ..store.comments import AlreadyPublished
+from ..store.ids import is_id
+from ..store.moderation import Actor, Moderation, Overtaken
+from ..store.site_index import SiteIndex
+from .admission import Rules, require_allowed, verdict
+from .comments import cooldown, lookups
+
+T = TypeVar("T")
+
+# How often what somebody else has changed meanwhile is read again.
+TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What to change of a comment; None, or an empty text, stays as it is.
+
+    Of an author only `text` counts. Name, mail and link are for comments without an account.
+    """
+
+    text: str = ""
+    nick: str = ""
+    mail: str = ""
+    link: str = ""
+    status: Status | None = None
+    is_pinned: bool | None = None
+
+    def is_blank(self, account: str) -> bool:
+        """Is there nothing to do of this, on a comment by this account, "" for none?"""
+        names = "" if account else self.nick + self.mail + self.link
+        return not (self.text or names or self.status) and self.is_pinned is None
+
+
+async def edit(
+    comments: Comments, id: str, wanted: Edit, caller: Caller
+) -> tuple[StoredComment, Lookups] | None:
+    """The comment as it is now; None when an administrator names none, or nothing was to be done.
+
+    Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
+    """
+    comments.accounts.bans.look()
+    found = await _allowed(comments.moderation, id, caller)
+    is_moderator = caller.viewer.is_administrator
+    if found is None or wanted.is_blank(codec.comment(found).account):
+        return None
+    if not is_moderator and not wanted.text:
+        return None
+    if is_moderator:
+        await _moderate(comments, found, wanted, caller)
+    else:
+        await _rewrite(comments, found, wanted.text, caller)
+    now = await comments.store.by_ids([id])
+    return (now[0], await lookups(comments, now, caller.viewer)) if now else None
+
+
+async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredComment | None:
+    """The comment, if the caller may change it; None if there is none, for administrators.
+
+    Raises Unauthorized for the public, and Forbidden for everybody else: also where there is no
+    such comment.
+    """
+    account = caller.viewer.account
+    if account is None:
+        raise Unauthorized()
+    found = await moderation.whole([id]) if is_id(id) else []
+    is_author = bool(found) and found[0].body.account == account.id
+    if not (is_author or caller.viewer.is_administrator):
+        raise Forbidden()
+    return found[0] if found else None
+
+
+async def until_settled(
+    moderation: Moderation, found: StoredComment, attempt: Callable[[StoredComment], Awaitable[T]]
+) -> T | None:
+    """Try, and read again what somebody else has changed meanwhile. Raises Unavailable."""
+    for _ in range(TRIES):
+        try:
+            return await attempt(found)
+        except Overtaken:
+            there = await moderation.whole([found.id])
+            if not there:
+                return None
+            (found,) = there
+    raise Unavailable()
+
+
+async def _moderate(comments: Comments, found: StoredComment, wanted: Edit, caller: Caller) -> None:
+    """As an administrator wants it. Raises TooManyAtOnce, Unavailable."""
+    html = await html_of(comments, codec.comment(found), wanted.text, caller)
+
+    async def attempt(found: StoredComment) -> None:
+        after = edited(comments.display, codec.comment(found), wanted, html)
+        await _put(comments, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
+
+    await until_settled(comments.moderation, found, attempt)
+
+
+async def _rewrite(comments: Comments, found: StoredComment, text: str, caller: Caller) -> None:
+    """With its author's other words. Raises what a new comment would raise."""
+    require_allowed(caller, comments.rules)
+    await comments.accounts.bans.require_none(caller)
+    await comments.counting.charge(caller.address, 1)
+    if text == codec.comment(found).source:
+        return
+    try:
+        async with cooldown(
+            comments.cooldown, comments.rules, caller, comments.process.new_id(found.path)
+        ):
+            await _store_words(comments, found, text, caller)
+    except TooFast:
+        # This very edit may have begun the cooldown, if its answer was lost and it is sent again.
+        now = await comments.moderation.whole([found.id])
+        if not now or codec.comment(now[0]).source != text:
+            raise
+
+
+async def _store_words(comments: Comments, found: StoredComment, text: str, caller: Caller) -> None:
+    """Raises TooManyAtOnce, Duplicate, Unavailable."""
+    approved = await _approved(comments.rules, comments.index, caller)
+    made = await comments.process.renderer.make(
+        text, "", comments.pictures, comments.rules.forbidden, queued_client_of(caller)
+    )
+    judged = verdict(caller, comments.rules, made, approved=approved)
+
+    async def attempt(found: StoredComment) -> None:
+        after = replace(codec.comment(found), html=made.html, source=text)
+        await _put(comments, found, after, _stricter(found.status, judged), caller)
+
+    try:
+        await until_settled(comments.moderation, found, attempt)
+    except AlreadyPublished:
+        raise Duplicate() from None
+
+
+async def _approved(rules: Rules, index: SiteIndex, caller: Caller) -> int:
+    """How many approved comments an author has, where that matters."""
+    account = caller.viewer.account
+    if account is None or not rules.asks_for_trust:
+        return 0
+    return (await index.tallies([account.id]))[account.id]
+
+
+async def _put(
+    comments: Comments,
+    found: StoredComment,
+    after: Comment,
+    status: Status | None,
+    caller: Caller,
+    *,
+    is_pinned: bool | None = None,
+) -> None:
+    """One attempt to store what differs. Raises Overtaken, AlreadyPublished."""
+    has_other_words = after != codec.comment(found)
+    if not has_other_words and status is None and is_pinned is None:
+        return
+    await comments.moderation.moderate(
+        found,
+        status,
+        comments.process.clock(),
+        actor_of(caller),
+        is_pinned=is_pinned,
+        after=after if has_other_words else None,
+        is_own=not caller.viewer.is_administrator,
+    )
+
+
+def actor_of(caller: Caller) -> Actor:
+    """Whose action it is: what administrators do is logged."""
+    account = caller.viewer.account
+    if account and caller.viewer.is_administrator:
+        return Actor("moderator", account.id)
+    return Actor("author")
+
+
+async def html_of(comments: Comments, comment: Comment, text: str, caller: Caller) -> str:
+    """Of a moderator's words for a comment; what it has if they are none, or no others. Raises
+    TooManyAtOnce, Busy."""
+    if not text or text == comment.source:
+        return comment.html
+    return (
+        await comments.process.renderer.make(
+            text, "", comments.pictures, None, queued_client_of(caller)
+        )
+    ).html
+
+
+def edited(display: DisplayOptions, comment: Comment, wanted: Edit, html: str) -> Comment:
+    """The comment as a moderator wants it: its words, which are this HTML, and who wrote it if it
+    has no account."""
+    if wanted.text and wanted.text != comment.source:
+        comment = replace(comment, html=html, source=wanted.text)
+    return comment if comment.account else _renamed(display, comment, wanted)
+
+
+def _stricter(status: Status, judged: Status) -> Status | None:
+    """What an author's other words are to be: what a moderator holds is not let go by them."""
+    if judged == "approved" or (status, judged) == ("spam", "waiting"):
+        return None
+    return judged
+
+
+def _renamed(display: DisplayOptions, comment: Comment, wanted: Edit) -> Comment:
+    """With another name, mail address or link, where one is given; tallies go by the new mail."""
+    nick = wanted.nick or comment.nick
+    mail = wanted.mail or comment.mail
+    link = safe_link(wanted.link) or comment.link
+    if (nick, mail, link) == (comment.nick, comment.mail, comment.link):
+        return comment
+    known = (mail or "").strip().lower()
+    avatar = display.avatar(nick or "", known, link or "")
+    author = digest(known) if known else ""
+    return replace(comment, nick=nick, mail=mail, link=link, avatar=avatar, author=author)
+
+
+async def delete(comments: Comments, id: str, caller: Caller) -> None:
+    """Take a comment away: a root with all its replies, a reply with those that reply to it.
+
+    Ids are never given out again. Raises Unauthorized and Forbidden.
+    """
+    found = await _allowed(comments.moderation, id, caller)
+    if found is not None:
+        await comments.deletions.delete(found, comments.process.clock(), actor_of(caller))

@@ -1,0 +1,144 @@
+"""A cache of finished pages, valid until a version changes.
+
+To join a page of fifty comments costs many times as much as to read its version. Every script that
+changes a page raises its version, so each request reads that from Redis, and gets the cached page
+if it was made of the same version: it is never stale, and needs no expiry. Without a cached page
+the version is not read first.
+
+A page also shows accounts as they are now: when one changes, the versions of the pages on which it
+wrote are raised behind the request (comments/rules/refresh.py). Answers with comments of several
+pages (comments/api/recent.py) have the versions of all of them.
+
+A page takes several times its bytes while it is made, so few are made at a time.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from operator import ge
+from sys import getsizeof
+from typing import Any, NamedTuple
+
+from ...errors import Unavailable
+
+# Of one process: some six hundred pages of fifty comments.
+MAX_CACHE_BYTES = 24 * 1024 * 1024
+# A page that would take a larger share of it is not cached: a few of them would evict all others.
+MAX_SHARE = 1 / 4
+# Pages that are made at the same time, and how long a request waits for its turn.
+MAX_PAGES_AT_ONCE = 8
+MAX_WAIT_SECONDS = 1.5
+
+Key = tuple[Hashable, ...]
+Versions = tuple[Any, ...]
+Make = Callable[[], Coroutine[None, None, "CachedAnswer"]]
+Turn = AbstractAsyncContextManager[None]
+
+
+class CachedAnswer(NamedTuple):
+    """An answer's body and ETag, with the versions that it was made of."""
+
+    versions: Versions
+    body: bytes
+    tag: bytes
+
+
+class PageCache:
+    def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._kept: OrderedDict[Key, CachedAnswer] = OrderedDict()
+        self._making: dict[tuple[Key, Versions], asyncio.Task[CachedAnswer]] = {}
+        # Pages that are made without knowing their versions first.
+        self._first: dict[Key, asyncio.Task[CachedAnswer]] = {}
+        self._turns = asyncio.Semaphore(MAX_PAGES_AT_ONCE)
+        self.bytes = 0
+
+    def find(self, key: Key, versions: Versions) -> CachedAnswer | None:
+        found = self._kept.get(key)
+        if found is None or found.versions != versions:
+            return None
+        self._kept.move_to_end(key)
+        return found
+
+    def has(self, key: Key) -> bool:
+        """Is a page of any version cached, or being made? If not, its versions need not be read."""
+        return key in self._kept or key in self._first
+
+    async def find_or_make(
+        self, key: Key, versions: Versions, make: Make, turn: Turn | None = None
+    ) -> CachedAnswer:
+        """The page of these versions or newer ones; made once for all requests that wait for it.
+
+        Raises Unavailable if no turn comes within MAX_WAIT_SECONDS. What is no page of comments
+        brings another `turn`.
+        """
+        found = self.find(key, versions)
+        if found:
+            return found
+        first = self._first.get(key)
+        if first:
+            # It may have been read before these versions were, or after: its own versions tell.
+            found = await asyncio.shield(first)
+            if all(map(ge, found.versions, versions)):
+                return found
+        task = self._making.get((key, versions))
+        if task is None:
+            task = asyncio.create_task(self._make(key, make, turn))
+            self._making[key, versions] = task
+            task.add_done_callback(lambda _: self._making.pop((key, versions)))
+        # Shielded, so that a request that is cancelled does not cancel the page for the others.
+        return await asyncio.shield(task)
+
+    async def make_first(self, key: Key, make: Make) -> CachedAnswer:
+        """The page of its current versions, which are numbers that only rise.
+
+        For requests that found no page: one that another request has begun since is new enough.
+        Raises Unavailable as find_or_make does.
+        """
+        task = self._first.get(key)
+        if task is None:
+            task = asyncio.create_task(self._make(key, make))
+            self._first[key] = task
+            task.add_done_callback(lambda _: self._first.pop(key))
+        return await asyncio.shield(task)
+
+    async def _make(self, key: Key, make: Make, turn: Turn | None = None) -> CachedAnswer:
+        async with turn or self.turn():
+            finished = await make()
+        self._keep(key, finished)
+        return finished
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """A turn to make a page, which those that are not cached, such as an administrator's, take,
+        too. Raises Unavailable if none comes within MAX_WAIT_SECONDS."""
+        try:
+            async with asyncio.timeout(MAX_WAIT_SECONDS):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Unavailable() from None
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+    def _keep(self, key: Key, finished: CachedAnswer) -> None:
+        """Replace an older page, and evict the pages that were not used for longest."""
+        older = self._kept.pop(key, None)
+        if older:
+            self.bytes -= _size(key, older)
+        size = _size(key, finished)
+        if size > MAX_SHARE * self._max_bytes:
+            return
+        self._kept[key] = finished
+        self.bytes += size
+        while self.bytes > self._max_bytes:
+            self.bytes -= _size(*self._kept.popitem(last=False))
+
+
+def _size(key: Key, finished: CachedAnswer) -> int:
+    """About how many bytes of memory an entry takes. The key counts, since strangers can ask for
+    many empty pages."""
+    versions = sum(map(getsizeof, finished.versions))
+    return 600 + sum(map(getsizeof, key)) + versions + len(finished.body)

@@ -1,0 +1,246 @@
+"""Moving a page: its counters, with when and by whom it was viewed, and its comments go to another
+path, and what is there already stays.
+
+comments/store/moves.py says why nothing is lost, and nothing added twice. What comes to the old
+path later stays there. A move that was left behind is carried on by every service (keeping_up.py).
+"""
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from secrets import token_hex
+from typing import NamedTuple
+
+from ...counting.rules import Counting
+from ...driver.keys import digest
+from ...driver.replies import ErrorReply
+from ...errors import NoSuchParent, Refused, StoreUnavailable
+from ...model import COUNTERS, NO_VIEWS, Comment, OnShare, StoredComment
+from ...site import Comments
+from ..store import codec
+from ..store.comments import AlreadyPublished, IdTaken, Step
+from ..store.ids import SHORT
+from ..store.moves import MoveNote, MoveUnderWay, TakenComment
+from ..store.status import status_in, status_of
+
+# Of a step, during which they are on neither page.
+STEP_COMMENTS = 64
+# A page that gets comments all the time is walked over so often.
+MAX_WALKS = 3
+# On which nobody has worked for so long, a move was left behind.
+LEFT_MS = 60_000
+
+
+class Holding(NamedTuple):
+    """What there is of a page: its views, the sum of its other counters, its comments."""
+
+    views: int
+    others: int
+    comments: int
+
+
+async def holding(comments: Comments, path: str) -> Holding:
+    """Raises StoreUnavailable."""
+    views, *others = await comments.counting.counters.read(
+        [f"{type} {path}" for type in _types(comments.counting)]
+    )
+    return Holding(views, sum(others), await comments.moves.comments_of(digest(path)))
+
+
+def _types(counting: Counting) -> Sequence[str]:
+    """All types of counters that a page may have: a site's may have been others before."""
+    return tuple(dict.fromkeys((*COUNTERS, *counting.types, NO_VIEWS)))
+
+
+async def move(
+    comments: Comments, source: str, target: str, by: str, on_share: OnShare = lambda share: None
+) -> bool:
+    """Move all of a page; False if some of it waits for what may come back to the other page, and
+    follows within minutes. `by` is an account.
+
+    Raises MoveUnderWay; StoreUnavailable, after which a service carries it on.
+    """
+    note = MoveNote(source, target, by, comments.process.clock())
+    await comments.moves.begin(note)
+    return await _carry_out(comments, note, on_share)
+
+
+async def begin(comments: Comments, source: str, target: str, by: str) -> asyncio.Event:
+    """The same behind the request; the event tells that it has ended, or was left to a service.
+
+    Raises Refused, StoreUnavailable.
+    """
+    note, ended = MoveNote(source, target, by, comments.process.clock()), asyncio.Event()
+    try:
+        await comments.moves.begin(note)
+    except MoveUnderWay as error:
+        raise Refused("One of these pages is being moved: try again later") from error
+
+    async def carry_out() -> None:
+        await _try_again(comments, note)
+        ended.set()
+
+    comments.process.background.start(carry_out())
+    return ended
+
+
+async def carry_on(comments: Comments) -> None:
+    """Go on with what was left behind, behind everything else. Raises StoreUnavailable."""
+    now = comments.process.clock()
+    for note in await comments.moves.under_way():
+        if note.at < now - LEFT_MS:
+            await comments.moves.go_on(note._replace(at=now))
+            comments.process.background.start(_try_again(comments, note))
+
+
+async def _try_again(comments: Comments, note: MoveNote) -> None:
+    # What fails is tried again when it was left for long enough.
+    with suppress(StoreUnavailable, ErrorReply):
+        await _carry_out(comments, note, lambda share: None)
+
+
+async def _carry_out(comments: Comments, note: MoveNote, on_share: OnShare) -> bool:
+    if not await _move_comments(comments, note, on_share):
+        return False
+    await _move_counters(comments, note)
+    await comments.views.relist(note.source, note.target)
+    await comments.unsubscribed.keep(digest(note.source), digest(note.target))
+    await comments.log.add(by=note.by, did="move", id=note.target, was=note.source, now=note.target)
+    await comments.moves.end(note)
+    return True
+
+
+# Counters.
+
+
+async def _move_counters(comments: Comments, note: MoveNote) -> None:
+    types, arrived = _types(comments.counting), ""
+    # What somebody has left behind, what there is, and nothing more.
+    for wanted in (types, types, ()):
+        taken = await comments.moves.take_counters(note.source, note.target, wanted, arrived)
+        if not taken:
+            return
+        await comments.moves.give_counters(note.source, taken)
+        arrived = taken.id
+
+
+# Comments.
+
+
+async def _move_comments(comments: Comments, note: MoveNote, on_share: OnShare) -> bool:
+    """False if some are still on their way."""
+    page, clock = digest(note.source), comments.process.clock
+    # What hangs below deleted comments says so from now on, and stays with them.
+    await comments.deletions.sweep(page, clock(), 0)
+    # Comments are older than the page may be, and versions are times.
+    await comments.store.touch(digest(note.target), clock())
+    are_all_there = await _arrive(comments, note)
+    number, moved = max(await comments.moves.comments_of(page), 1), 0
+    for _ in range(MAX_WALKS):
+        before = moved
+        for are_replies in (False, True):
+            async for step in comments.store.walk(page, STEP_COMMENTS):
+                await comments.moves.go_on(note._replace(at=clock()))
+                moved += await _take(comments, note, step, are_replies=are_replies)
+                are_all_there = await _arrive(comments, note)
+                on_share(min(moved / number, 1))
+        if moved == before:
+            break
+    return are_all_there
+
+
+async def _take(comments: Comments, note: MoveNote, step: Step, *, are_replies: bool) -> int:
+    """Take those of a step that can be read, and whose id the other page has not; how many."""
+    found = dict[str, tuple[Comment, bytes]]()
+    for short, body, private, _, held, _ in step.comments:
+        try:
+            comment = _read(short.decode(), body, private, note.source)
+        except (TypeError, ValueError):
+            # `footfall check` tells of it.
+            continue
+        if status_of(held) != "deleted" and bool(comment.root) == are_replies:
+            found[short.decode()] = comment, body
+    for short in await comments.moves.ids_on(digest(note.target), list(found)):
+        del found[short]
+    if not found:
+        return 0
+    now = comments.process.clock()
+    return await comments.moves.take_comments(
+        digest(note.source), token_hex(4), found.values(), now
+    )
+
+
+async def _arrive(comments: Comments, note: MoveNote) -> bool:
+    """Publish those that are on their way; False if some of them have to wait."""
+    page = digest(note.source)
+    while taken := await comments.moves.taken_comments(page):
+        read = [(_read(each.id, each.body, each.private, note.source), each) for each in taken]
+        await _note_pages(comments, note, (comment for comment, _ in read))
+        arrived = list[TakenComment]()
+        for are_replies in (False, True):
+            part = [each for each in read if bool(each[0].root) == are_replies]
+            done = await asyncio.gather(*(_publish(comments, note, *each) for each in part))
+            arrived += [each for (_, each), is_there in zip(part, done, strict=True) if is_there]
+        if not arrived:
+            return False
+        await comments.moves.forget_comments(page, arrived)
+    return True
+
+
+async def _note_pages(comments: Comments, note: MoveNote, moved: Iterable[Comment]) -> None:
+    accounts = {each.account for each in moved if each.account}
+    page = digest(note.target)
+    await asyncio.gather(*(comments.index.note_page(each, page) for each in accounts))
+
+
+async def _publish(
+    comments: Comments, note: MoveNote, comment: Comment, taken: TakenComment
+) -> bool:
+    """False for a reply whose root may come back."""
+    moved = _moved(comment, note)
+    status = status_in(taken.held or "approved")
+    # Somebody may have written the same on both pages.
+    for fingerprint in (codec.fingerprint(comment), ""):
+        try:
+            await comments.store.publish(
+                moved,
+                status,
+                fingerprint,
+                by="move",
+                likes=taken.likes,
+                is_pinned=taken.is_pinned,
+                mark=taken.held.partition(" ")[2],
+            )
+        except AlreadyPublished:
+            continue
+        except IdTaken:
+            # The reply to the same was lost.
+            return True
+        except NoSuchParent:
+            # Its thread was deleted on the other page, and it goes with that.
+            return not await comments.deletions.is_restorable(moved.root)
+        return True
+    raise AssertionError("without a fingerprint there are no duplicates")
+
+
+def _read(short: str, body: bytes, private: bytes, path: str) -> Comment:
+    """Raises ValueError or TypeError for a damaged one."""
+    id = short + digest(path)
+    return codec.comment(StoredComment(id, path, codec.parse_body(body), private=private))
+
+
+def _moved(comment: Comment, note: MoveNote) -> Comment:
+    """With ids of the other page, also where its text links to comments."""
+    page = digest(note.target)
+    links = re.compile(rf"([0-9a-v]{{{SHORT}}}){digest(note.source)}")
+    return replace(
+        comment,
+        id=comment.id[:SHORT] + page,
+        path=note.target,
+        parent=comment.parent and comment.parent[:SHORT] + page,
+        root=comment.root and comment.root[:SHORT] + page,
+        html=links.sub(rf"\g<1>{page}", comment.html),
+        source=links.sub(rf"\g<1>{page}", comment.source),
+    )

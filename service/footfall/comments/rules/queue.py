@@ -1,0 +1,214 @@
+"""The moderation queue: comments of the whole site, newest first, for administrators.
+
+Everybody with an account may look for their own.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from ...errors import BadRequest
+from ...model import Lookups, Status, StoredComment, Viewer
+from ...site import Comments
+from ..store.codec import source_of
+from ..store.ids import is_id
+from .comments import lookups
+
+# Of a search, in one request, and in one step of it.
+MAX_SEARCHED_COMMENTS = 1000
+QUEUE_STEP_COMMENTS = 100
+# Ids of what may be new in a list.
+MAX_NEWS = 100
+# A search ends early when it has read more bytes of bodies than this for each comment.
+SEARCHED_COMMENT_BYTES = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """Some of the queue: `total` comments match, of those that were looked at.
+
+    `after` is the id of the last one that was looked at, empty if that was the end of them all;
+    `searched` is how many that were, 0 where nothing was searched for.
+    """
+
+    comments: Sequence[StoredComment]
+    live: Lookups
+    total: int
+    waiting: int
+    spam: int
+    after: str = ""
+    searched: int = 0
+
+
+async def page(
+    comments: Comments, statuses: Sequence[Status], viewer: Viewer, *, number: int, size: int
+) -> QueuePage:
+    """Page `number`, from 1."""
+    first = (number - 1) * size
+    total, ids = await comments.index.listed(statuses, first=first, size=size)
+    shown = await comments.store.by_ids(ids) if ids else []
+    live = await lookups(comments, shown, viewer)
+    return QueuePage(shown, live, total, *await comments.index.held())
+
+
+async def search(
+    comments: Comments,
+    statuses: Sequence[Status],
+    viewer: Viewer,
+    *,
+    number: int,
+    size: int,
+    words: str = "",
+    account: str = "",
+    after: str = "",
+) -> QueuePage:
+    """Page `number` of those that have these words, in any case, and are by this account.
+
+    No more are looked at than MAX_SEARCHED_COMMENTS, the newest ones, or those older than the
+    comment with the id `after`. Raises BadRequest.
+    """
+    wanted = Wanted(statuses, words, account)
+    found, searched = list[StoredComment](), 0
+    looking = steps(comments, wanted, after, most=MAX_SEARCHED_COMMENTS)
+    async with aclosing(looking) as looked_at:
+        async for step in looked_at:
+            found += step.matching
+            searched += step.searched
+            after = step.after
+    shown = found[(number - 1) * size : number * size]
+    waiting, spam = (0, 0)
+    if viewer.is_administrator:
+        waiting, spam = await comments.index.held()
+    live = await lookups(comments, shown, viewer)
+    return QueuePage(shown, live, len(found), waiting, spam, after, searched)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Comments of these statuses that have these words, in any case, and are by this account; ""
+    for any."""
+
+    statuses: Sequence[Status]
+    words: str = ""
+    account: str = ""
+
+    @property
+    def is_search(self) -> bool:
+        """Have comments to be read to know which of them match?"""
+        return bool(self.words or self.account)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePart:
+    """What follows in a list that is read on: `after` is the id behind which the next part begins,
+    "" at the end.
+
+    `total` is how many there are in all, None where only a search would tell, which has looked at
+    `searched` for this part.
+    """
+
+    comments: Sequence[StoredComment]
+    live: Lookups
+    waiting: int
+    spam: int
+    total: int | None
+    after: str = ""
+    searched: int = 0
+
+
+async def part(
+    comments: Comments, wanted: Wanted, viewer: Viewer, *, size: int, after: str = ""
+) -> QueuePart:
+    """The next `size` comments behind the one with the id `after`, which need not exist any more.
+
+    Whatever is decided and whatever arrives meanwhile, none is left out and none comes twice. A
+    search looks at no more than MAX_SEARCHED_COMMENTS for a part. Raises BadRequest.
+    """
+    found, searched, total = list[StoredComment](), 0, None
+    looking = steps(comments, wanted, after, size, most=MAX_SEARCHED_COMMENTS)
+    async with aclosing(looking) as looked_at:
+        async for step in looked_at:
+            found += step.matching
+            searched += step.searched
+            after = step.after
+            total = None if wanted.is_search else step.total
+            if len(found) >= size:
+                break
+    if len(found) > size:
+        found = found[:size]
+        after = found[-1].id
+    waiting, spam = (0, 0)
+    if viewer.is_administrator:
+        waiting, spam = await comments.index.held()
+    live = await lookups(comments, found, viewer)
+    return QueuePart(found, live, waiting, spam, total, after, searched)
+
+
+async def by_ids(comments: Comments, ids: Sequence[str], viewer: Viewer) -> QueuePart:
+    """These comments as they are now, without those that are gone; the end of a list."""
+    found = await comments.store.by_ids([id for id in ids if is_id(id)]) if ids else []
+    live = await lookups(comments, found, viewer)
+    return QueuePart(found, live, *await comments.index.held(), None)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueNews:
+    """The newest comments of a list, by their ids, and how many there are."""
+
+    ids: Sequence[str]
+    total: int
+    waiting: int
+    spam: int
+
+
+async def news(comments: Comments, statuses: Sequence[Status]) -> QueueNews:
+    """What somebody needs to know who has had a list for a while. A comment may come late, so one
+    time cannot tell what is new: the ids can."""
+    total, ids = await comments.index.listed(statuses, size=MAX_NEWS)
+    return QueueNews(ids, total, *await comments.index.held())
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Comments that were looked at together, those of them that match, and where to go on: "" at
+    the end. `total` are of these statuses."""
+
+    matching: Sequence[StoredComment]
+    searched: int
+    total: int
+    after: str
+
+
+async def steps(
+    comments: Comments, wanted: Wanted, after: str, size: int = 0, *, most: int
+) -> AsyncGenerator[Step]:
+    """Look at comments, newest first, at `most` and their usual bytes; `size` at a time where all
+    match. Raises BadRequest."""
+    if after and not is_id(after):
+        raise BadRequest({"after": "after need the objectId of a comment"})
+    if wanted.is_search or not size:
+        size = QUEUE_STEP_COMMENTS
+    matches, searched, bytes_left = matcher(wanted), 0, most * SEARCHED_COMMENT_BYTES
+    while searched < most and bytes_left >= 0:
+        total, ids = await comments.index.listed(wanted.statuses, size=size, behind=after)
+        shown = await comments.store.by_ids(ids) if ids else []
+        searched += len(ids)
+        bytes_left -= sum(len(each.body.content) for each in shown)
+        after = ids[-1] if len(ids) == size else ""
+        yield Step([each for each in shown if matches(each)], len(ids), total, after)
+        if not after:
+            return
+
+
+def matcher(wanted: Wanted) -> Callable[[StoredComment], bool]:
+    account, sought = wanted.account, wanted.words.casefold()
+
+    def matches(shown: StoredComment) -> bool:
+        # The site's indexes follow a comment's page: one that was decided just now may be in them.
+        if shown.status not in wanted.statuses:
+            return False
+        if account and shown.body.account != account:
+            return False
+        return not sought or sought in source_of(shown.body).casefold()
+
+    return matches

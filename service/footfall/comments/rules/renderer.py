@@ -1,0 +1,130 @@
+"""Renders comments in a thread, so that the event loop goes on answering.
+
+There is one thread only, because Python runs one at a time, and each further one would slow the
+event loop down. With one, a view waits a few milliseconds while a comment of a second is rendered.
+
+Clients take turns by the length of their texts, and each has a share of what may wait: one that
+sends many long texts at once waits for their own, and others for one of them at most.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from math import inf
+from typing import NamedTuple, TypeVar
+
+from ...patterns import Patterns
+from ...process.fair_queue import FairQueue
+from ...process.shares import BACKGROUND, QueuedClient, Shares
+from ...render.pictures import Pictures
+
+# Characters of texts that may wait to be rendered: four of the longest comments of one client, a
+# quarter of a second each, and those of sixteen such clients.
+MAX_CLIENT_CHARACTERS = 4 * 16_384
+MAX_WAITING_CHARACTERS = 16 * MAX_CLIENT_CHARACTERS
+# What a text costs however short it is, in characters.
+EACH_CHARACTERS = 100
+# Texts that nobody waits for are rendered in pieces of so many characters.
+PIECE_CHARACTERS = 4_096
+
+T = TypeVar("T")
+
+
+class RenderedText(NamedTuple):
+    """A rendered text: safe HTML, browser and system by the user agent, and whether it has
+    FORBIDDEN_WORDS."""
+
+    html: str
+    browser: str
+    os: str
+    has_forbidden_words: bool
+
+
+class Renderer:
+    """`pictures` says which pictures in comments a site allows."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "render")
+        self._queue = FairQueue()
+        self.shares = Shares(MAX_CLIENT_CHARACTERS, MAX_WAITING_CHARACTERS)
+        # When the modules for rendering were loaded, by time.perf_counter(): -inf before the first
+        # comment, inf while they are being loaded.
+        self._loaded_at = -inf
+
+    async def make(
+        self,
+        text: str,
+        ua: str,
+        pictures: Pictures,
+        forbidden: Patterns | None,
+        client: QueuedClient,
+    ) -> RenderedText:
+        """Raises TooManyAtOnce for a client that has too much waiting already, and Busy."""
+        is_first = self._loaded_at == -inf
+        with self.shares.room(client, len(text) + EACH_CHARACTERS):
+            if is_first:
+                self._loaded_at = inf
+            try:
+                work = partial(_make, text, ua, forbidden, pictures)
+                return await self.run(work, client, len(text) + EACH_CHARACTERS)
+            finally:
+                if is_first:
+                    self._loaded_at = time.perf_counter()
+
+    async def make_all(
+        self, texts: Sequence[tuple[str, str]], pictures: Pictures
+    ) -> list[RenderedText]:
+        """Of texts and user agents that nobody waits for."""
+        made = list[RenderedText]()
+        for piece in _pieces(texts):
+            work = partial(_make_each, piece, pictures)
+            made += await self.run(work, BACKGROUND, PIECE_CHARACTERS)
+        return made
+
+    async def run(
+        self, work: Callable[[], T], client: QueuedClient, characters: int = PIECE_CHARACTERS
+    ) -> T:
+        """Do something that would hold the event loop up, for as long as so many characters would,
+        when it is the client's turn."""
+        async with self._queue.turn(client.turn, characters):
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def run_behind(self, work: Callable[[], T]) -> T:
+        """The same for what no request waits for."""
+        return await self.run(work, BACKGROUND)
+
+    def was_loading(self, since: float) -> bool:
+        """Were the modules for rendering loaded after this moment of time.perf_counter()?
+
+        The first comment waits for them, and should not be logged as a slow request.
+        """
+        return since < self._loaded_at
+
+
+def _pieces(texts: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    """In order; a piece ends with the text that fills it."""
+    piece, characters = list[tuple[str, str]](), 0
+    for each in texts:
+        piece.append(each)
+        characters += len(each[0]) + EACH_CHARACTERS
+        if characters >= PIECE_CHARACTERS:
+            yield piece
+            piece, characters = [], 0
+    if piece:
+        yield piece
+
+
+def _make_each(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[RenderedText]:
+    return [_make(text, ua, None, pictures) for text, ua in texts]
+
+
+def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> RenderedText:
+    # Imported here, because they take 25 MB, which a process that never renders can save.
+    from ...render.agent import describe
+    from ...render.markdown import render
+
+    browser, os = describe(ua)
+    is_forbidden = forbidden is not None and forbidden.search(text)
+    return RenderedText(render(text, pictures), browser, os, is_forbidden)

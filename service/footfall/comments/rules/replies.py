@@ -1,0 +1,34 @@
+"""Answers by moderators, from the queue: what is answered is approved."""
+
+from ...errors import NoSuchParent
+from ...model import Caller, Draft, Lookups, StoredComment
+from ...process.shares import queued_client_of
+from ...site import Comments
+from ..store.ids import is_id
+from . import bulk
+from .bulk import BulkResult
+from .comments import publish
+
+
+async def reply(
+    comments: Comments, id: str, text: str, ua: str | None, caller: Caller
+) -> tuple[StoredComment, Lookups, BulkResult]:
+    """The reply, and what became of the comment that it answers. Raises NoSuchParent, Busy.
+
+    The reply is first: if the rest is lost, nothing is approved that has no answer. Whoever got no
+    answer may send the same again within a minute: it is the same reply then.
+    """
+    found = await comments.store.by_ids([id]) if is_id(id) else []
+    if not found:
+        raise NoSuchParent()
+    draft = Draft(text, found[0].path, ua=ua, parent=id)
+    stored, live = await publish(comments, draft, caller, is_once=True)
+    # What somebody else decides meanwhile stays.
+    seen = {id: found[0].status}
+    return stored, live, await bulk.moderate(comments, [id], caller, status="approved", seen=seen)
+
+
+async def preview(comments: Comments, text: str, caller: Caller) -> str:
+    """The HTML that a comment of this text will have. Raises TooManyAtOnce, Busy."""
+    renderer = comments.process.renderer
+    return (await renderer.make(text, "", comments.pictures, None, queued_client_of(caller))).html

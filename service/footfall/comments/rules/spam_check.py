@@ -1,0 +1,74 @@
+"""What becomes of a comment that waits for judges: what one of them calls spam is spam, and what is
+held for another reason goes on waiting."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from ...model import Status, StoredComment
+from ...notifications.store.outbox import Task
+from ...notify.notification import Failed, Notification
+from ...notify.spam_checkers import SpamChecker
+from ...site import Comments
+from ..store import codec
+from ..store.moderation import Actor, Overtaken
+
+KIND = "judge"
+# A comment waits for judges that are away for ten to sixteen minutes, by how long each attempt
+# takes; then the site's owner is told, and decides.
+MAX_ATTEMPTS = 8
+
+
+class Undecided(Exception):
+    """A comment is not what its task is about, and that may still be undone: look again later."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task.name)
+        self.task = task
+
+
+def require_decided(task: Task, found: StoredComment) -> None:
+    """Raises Undecided where a comment has only just become something else."""
+    if task.met != found.status:
+        raise Undecided(replace(task, met=found.status))
+
+
+def is_wanted(task: Task) -> bool:
+    """Is a comment to be judged before anybody is told of it?"""
+    return (task.by, task.now) == ("author", "waiting") and not task.is_judged
+
+
+def after(task: Task) -> Task:
+    """Telling people, now that judges were asked, or could not be."""
+    return replace(task, kind="event", attempts=0, is_judged=True)
+
+
+async def decide(
+    comments: Comments,
+    spam_checkers: Sequence[SpamChecker],
+    whole: StoredComment,
+    notification: Notification,
+    task: Task,
+) -> Sequence[Task]:
+    """Ask the judges, and move the comment; what follows.
+
+    Raises Failed, Undecided, StoreUnavailable.
+    """
+    if whole.status != "waiting":
+        # A moderator was faster.
+        require_decided(task, whole)
+        return ()
+    is_spam = False
+    for spam_checker in spam_checkers:
+        try:
+            is_spam = is_spam or await spam_checker.is_spam(notification)
+        except Failed as failed:
+            raise Failed(f"{spam_checker.name}: {failed}", is_final=failed.is_final) from None
+    if not is_spam and comments.rules.holds(codec.comment(whole).html):
+        return [after(task)]
+    status: Status = "spam" if is_spam else "approved"
+    with suppress(Overtaken):
+        await comments.moderation.moderate(
+            whole, status, comments.process.clock(), Actor("judge"), only="waiting"
+        )
+    return ()

@@ -1,0 +1,1 @@
+"""Comments in Redis."""

@@ -1,0 +1,248 @@
+"""Comments and accounts as bytes, for Redis.
+
+A comment is stored in two parts. `body` is what everybody may see: lines of JSON without their
+outer braces, with the names that answers use, so that pages are made of them without parsing.
+`secrets` is what only administrators may see; reads for the public never fetch it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from ...driver.keys import digest
+from ...model import Account, Ban, Body, Comment, Credentials, Session, StoredComment
+from .ids import created_ms
+
+
+def body(comment: Comment) -> bytes:
+    """The public part. It has no nick, link and avatar of an account: those are looked up live."""
+    person: dict[str, Any] = {"user_id": comment.account}
+    if not comment.account:
+        person = {"nick": comment.nick, "link": comment.link, "avatar": comment.avatar}
+    content = {"comment": comment.html, "orig": comment.source, "time": comment.at}
+    if comment.parent:
+        content |= {"pid": comment.parent, "rid": comment.root}
+    agent = {"browser": comment.browser, "os": comment.os}
+    region = {"addr": comment.region} if comment.region else {}
+    return b"\n".join([*map(inner, (person, content, agent, region)), comment.author.encode()])
+
+
+def comment(stored: StoredComment) -> Comment:
+    """The comment that both halves were made of. Raises ValueError or TypeError if they are
+    damaged."""
+    *pieces, author = stored.body
+    public: dict[str, Any] = {}
+    for piece in pieces:
+        public |= orjson.loads(b"{" + piece + b"}")
+    hidden = orjson.loads(_private(stored) or b"{}")
+    try:
+        return Comment(
+            id=stored.id,
+            path=stored.path,
+            at=public["time"],
+            html=public["comment"],
+            source=public["orig"],
+            nick=public.get("nick"),
+            mail=hidden.get("mail"),
+            link=public.get("link"),
+            ua=hidden.get("ua"),
+            browser=public["browser"],
+            os=public["os"],
+            region=public.get("addr", ""),
+            full_region=hidden.get("addr", ""),
+            avatar=public.get("avatar", ""),
+            address=hidden.get("ip", ""),
+            parent=public.get("pid", ""),
+            root=public.get("rid", ""),
+            account=public.get("user_id", ""),
+            author=author.decode(),
+        )
+    except (AttributeError, KeyError) as error:
+        raise ValueError(f"it has no {error}") from error
+
+
+def left_out(id: str, root: str) -> bytes:
+    """A placeholder for the body of a comment that did not fit into the page: "…", and its time.
+
+    `root` is the id of the root above it, "" for a root.
+    """
+    person: dict[str, Any] = {"nick": None, "link": None, "avatar": ""}
+    content: dict[str, Any] = {"comment": "<p>…</p>", "orig": "", "time": created_ms(id)}
+    if root:
+        content |= {"pid": root, "rid": root}
+    agent = {"browser": "", "os": ""}
+    return b"\n".join([*map(inner, (person, content, agent, {})), b""])
+
+
+def inner(fields: Mapping[str, Any]) -> bytes:
+    """An object's JSON without its braces: pieces of an object, to be joined by commas."""
+    return orjson.dumps(fields)[1:-1]
+
+
+def parse_body(stored: bytes) -> Body:
+    """A stored body in its pieces, which are its lines: JSON contains no raw line breaks."""
+    return Body(*stored.split(b"\n"))
+
+
+def joined(body: Body) -> bytes:
+    """The body as it is stored."""
+    return b"\n".join(body)
+
+
+def halves(stored: StoredComment) -> bytes:
+    """All that does not change around a comment, as it is stored."""
+    return joined(stored.body) + _private(stored)
+
+
+def _private(stored: StoredComment) -> bytes:
+    # Without this half, an edit would take the author's mail and address away.
+    assert stored.private is not None, "the private half was not read"
+    return stored.private
+
+
+def root_of(body: Body) -> str:
+    """The id of the root above a comment, "" for a root."""
+    return _content(body, "rid")
+
+
+def parent_of(body: Body) -> str:
+    """The id of the comment that this one replies to, "" for a root."""
+    return _content(body, "pid")
+
+
+def source_of(body: Body) -> str:
+    """What the author wrote."""
+    return _content(body, "orig")
+
+
+def _content(body: Body, name: str) -> str:
+    found: str = orjson.loads(b"{" + body.content + b"}").get(name, "")
+    return found
+
+
+def secrets(comment: Comment) -> bytes:
+    """The private part as a JSON object; `addr` is the full region.
+
+    Administrators are shown a blank mail as it was sent, so it is kept apart from none.
+    """
+    fields = {
+        "mail": comment.mail,
+        "ip": comment.address,
+        "ua": comment.ua,
+        "addr": comment.full_region,
+    }
+    kept = {name: value for name, value in fields.items() if value}
+    return orjson.dumps({"mail": "", **kept} if comment.mail == "" else kept)
+
+
+def fingerprint(comment: Comment) -> str:
+    """What tells a comment from others on its page: two with the same one are duplicates."""
+    return fingerprint_of(comment.account, comment.mail, comment.nick, comment.link, comment.source)
+
+
+def fingerprint_of(
+    account: str, mail: str | None, nick: str | None, link: str | None, text: str
+) -> str:
+    """A digest of author and words."""
+    author = (account,) if account else (mail or "", nick or "", link or "")
+    return digest(*author, text)
+
+
+def mail_of(stored: StoredComment) -> str:
+    """The author's mail as they wrote it; "" for one with an account, and for what is damaged."""
+    try:
+        mail: str = orjson.loads(_private(stored) or b"{}").get("mail", "")
+    except ValueError:
+        return ""
+    return mail
+
+
+def address_of(secrets: bytes) -> str:
+    """The IP address in a comment's private part, "" if it has none."""
+    address: str = orjson.loads(secrets).get("ip", "")
+    return address
+
+
+def account_body(account: Account) -> bytes:
+    return orjson.dumps(
+        {
+            "type": account.role,
+            "display_name": account.nick,
+            "email": account.mail,
+            "url": account.link,
+            "avatar": account.avatar,
+            "label": account.label,
+        }
+    )
+
+
+def account(id: str, body: bytes) -> Account:
+    fields = orjson.loads(body)
+    return Account(
+        id=id,
+        role=fields["type"],
+        nick=fields["display_name"],
+        mail=fields["email"],
+        link=fields["url"],
+        avatar=fields["avatar"],
+        label=fields["label"],
+    )
+
+
+def credentials_body(credentials: Credentials) -> bytes:
+    """What is not there is left out."""
+    fields = {
+        "password": credentials.password,
+        "totp": credentials.totp,
+        "step": credentials.step,
+        "recovery": list(credentials.recovery),
+        "identities": dict(credentials.identities),
+        "confirmed": credentials.confirmed,
+    }
+    return orjson.dumps({name: value for name, value in fields.items() if value})
+
+
+def credentials(body: bytes) -> Credentials:
+    fields = orjson.loads(body or b"{}")
+    return Credentials(**(fields | {"recovery": tuple(fields.get("recovery", ()))}))
+
+
+def session_body(session: Session) -> bytes:
+    """What is not known is left out; its name and its end are elsewhere."""
+    fields = {
+        "began": session.began_ms,
+        "by": session.by,
+        "browser": session.browser,
+        "os": session.system,
+        "network": session.network,
+    }
+    return orjson.dumps({name: value for name, value in fields.items() if value})
+
+
+def session(id: str, ends_ms: int, body: bytes) -> Session:
+    """`body` may be empty."""
+    known = orjson.loads(body or b"{}")
+    places = (known.get(name, "") for name in ("by", "browser", "os", "network"))
+    return Session(id, known.get("began", 0), ends_ms, *places)
+
+
+def ban_body(ban: Ban) -> bytes:
+    fields = {"until": ban.until_ms, "reason": ban.reason, "at": ban.at_ms, "by": ban.by}
+    return orjson.dumps(fields)
+
+
+def is_ban(body: bytes) -> bool:
+    """Can it be read?"""
+    try:
+        match orjson.loads(body):
+            case {"until": int(), "reason": str(), "at": int(), "by": str()}:
+                return True
+    except ValueError:
+        pass
+    return False
+
+
+def ban(value: str, body: bytes) -> Ban:
+    fields = orjson.loads(body)
+    return Ban(value, fields["until"], fields["reason"], fields["at"], fields["by"])

@@ -1,0 +1,308 @@
+"""Deleting comments, putting them back, and removing what is stored of them.
+
+A deleted comment has a status that is shown to nobody. What hangs below it follows some comments at
+a time, in whichever direction: `sweep` brings a page to where its deleted comments say that it has
+to be, however often others have begun that. Nothing is removed before the time to undo is over.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate, takewhile
+
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
+from ...driver.replies import scored
+from ...driver.scripts import Script, Scripts
+from ...model import Body, StoredComment
+from . import codec
+from .ids import SHORT, created_ms, split
+from .journal import Journal
+from .moderation import Actor
+from .projections import UNDO_MS
+from .status import status_of
+
+# Of a step that hides or shows replies: how many, and bytes of their bodies.
+STEP_REPLIES = 100
+STEP_BYTES = 1 << 18
+# Of a step that removes comments.
+STEP_REMOVED = 100
+# Between two steps, so that requests do not wait for them.
+PACE_SECONDS = 0.005
+# Deleted comments of a page, and pages, that are looked at together.
+MAX_HEADS = 100
+MAX_PAGES = 20
+# For so long nobody else sweeps a page that is being swept.
+LEASE_MS = 30_000
+
+CHANGED = (
+    "version",
+    "bodies",
+    "newest",
+    "liked",
+    "pinned",
+    "replies",
+    "held",
+    "heldroots",
+    "heldliked",
+    "heldreplies",
+    "mine",
+    "nested",
+    "hidden",
+    "deleted",
+    "gone",
+)
+REMOVED = ("bodies", "private", "likes", "held", "nested", "fingerprints", "deleted", "gone")
+# Who goes on with what somebody else has begun.
+SWEEPER = Actor("sweeper")
+
+
+class Deletions:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, journal: Journal) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._journal = journal
+        self._delete = scripts["comments/delete"]
+        self._restore = scripts["comments/restore"]
+        self._remove = scripts["comments/remove"]
+        self._swept = scripts["journal/swept"]
+
+    async def delete(self, found: StoredComment, now_ms: int, actor: Actor) -> int | None:
+        """Delete a comment with what hangs below it, at once for readers; how many replies are to
+        follow behind the request. None if it was deleted before, or is gone."""
+        left = await self._hide(found.id, found.body, now_ms, actor, begins=True)
+        if left and codec.root_of(found.body):
+            # A root hides what is below it. What replies to a reply is shown until its own turn.
+            await self._go_on(self._hide, found.id, now_ms)
+            return 0
+        return left
+
+    async def restore(self, id: str, now_ms: int, actor: Actor) -> int | None:
+        """Put back a comment that was deleted; how many replies are to follow behind the request.
+        None if it was not deleted by itself, is gone, or has no root any more."""
+        for found in await self._stored(id[SHORT:], [id[:SHORT]]):
+            return await self._show(id, found.body, now_ms, actor, begins=True)
+        return None
+
+    async def is_restorable(self, id: str) -> bool:
+        """Is it deleted, by itself or with another one, and still stored?"""
+        short, page = split(id)
+        (held,) = await self._redis.ask_masters(("HGET", self._keys.page(page, "held"), short))
+        return status_of(held) == "deleted"
+
+    async def sweep_due(self, now_ms: int) -> None:
+        """Sweep the pages that wait for it; while something is put back (undo.py), nothing is
+        removed. Raises StoreUnavailable."""
+        removals, totals = self._keys.site("removals"), self._keys.site("totals")
+        due = ("ZRANGE", removals, "-inf", now_ms, "BYSCORE", "LIMIT", 0, MAX_PAGES)
+        pages, held_back = await self._redis.ask_masters(due, ("GET", self._keys.held_back))
+        until_ms = 0 if held_back else now_ms - UNDO_MS
+        for page in map(bytes.decode, pages):
+            known, _ = await self._redis.change(
+                ("HGET", totals, page), ("ZADD", removals, "XX", now_ms + LEASE_MS, page)
+            )
+            next_ms = await self.sweep(page, now_ms, until_ms)
+            keys = {"totals": totals, "removals": removals}
+            await self._swept(**keys, page=page, known=known or b"", due=next_ms)
+
+    async def sweep(self, page: str, now_ms: int, until_ms: int) -> int:
+        """Go on with what was begun on a page, and remove what was deleted until then; when more is
+        to be removed, ms since the epoch, 0 for never. Raises StoreUnavailable."""
+        async for head, is_deleted in self._heads(page):
+            if not is_deleted:
+                await self._go_on(self._show, head + page, now_ms)
+        deleted = self._keys.page(page, "deleted")
+        (heads,) = await self._redis.ask_masters(
+            ("ZRANGE", deleted, 0, MAX_HEADS - 1, "WITHSCORES")
+        )
+        for short, at in scored(heads):
+            head = short.decode()
+            await self._go_on(self._hide, head + page, now_ms)
+            if at <= until_ms:
+                await self._remove_all(page, head, until_ms)
+        if until_ms:
+            await self._remove_orphans(page, until_ms)
+        (left,) = await self._redis.ask_masters(("ZRANGE", deleted, 0, 0, "WITHSCORES"))
+        return next((round(at) + UNDO_MS for _, at in scored(left)), 0)
+
+    async def remove(self, id: str, now_ms: int) -> int:
+        """Remove a deleted comment with all that went with it, without waiting; how many."""
+        short, page = split(id)
+        await self._go_on(self._hide, id, now_ms)
+        return await self._remove_all(page, short, now_ms)
+
+    async def erase(self, is_theirs: Callable[[StoredComment], bool], now_ms: int) -> int:
+        """Remove what somebody wrote and is deleted already, without waiting; how many comments."""
+        erased = 0
+        (pages,) = await self._redis.ask_masters(("ZRANGE", self._keys.site("removals"), 0, -1))
+        for page in map(bytes.decode, pages):
+            async for head, found in self._deleted(page):
+                theirs = [each.id[:SHORT] for each in found if is_theirs(each)]
+                if head in theirs:
+                    await self.remove(head + page, now_ms)
+                elif theirs:
+                    await self._remove_some(page, head, now_ms, theirs)
+                erased += len(theirs)
+        return erased
+
+    # One step, and all of them.
+
+    async def _hide(
+        self, id: str, body: Body, now_ms: int, actor: Actor, *, begins: bool
+    ) -> int | None:
+        return await self._step(self._delete, {}, id, body, now_ms, actor, begins=begins)
+
+    async def _show(
+        self, id: str, body: Body, now_ms: int, actor: Actor, *, begins: bool
+    ) -> int | None:
+        short, page = split(id)
+        more = {"at": created_ms(id), "likes": self._keys.page(page, "likes")}
+        return await self._step(self._restore, more, id, body, now_ms, actor, begins=begins)
+
+    async def _step(
+        self,
+        script: Script,
+        more: Mapping[str, object],
+        id: str,
+        body: Body,
+        now_ms: int,
+        actor: Actor,
+        *,
+        begins: bool,
+    ) -> int | None:
+        short, page = split(id)
+        match await self._journal.change(
+            script,
+            page,
+            **{name: self._keys.page(page, name) for name in CHANGED},
+            **more,
+            id=short,
+            root=codec.root_of(body)[:SHORT],
+            parent=codec.parent_of(body)[:SHORT],
+            begins=begins,
+            now=now_ms,
+            most=STEP_REPLIES,
+            bytes=STEP_BYTES,
+            by=actor.by,
+            actor=actor.account,
+        ):
+            case [b"OK", _, remaining]:
+                return int(remaining)
+        return None
+
+    async def _go_on(
+        self, step: Callable[..., Awaitable[int | None]], id: str, now_ms: int
+    ) -> None:
+        """Take step after step, until nothing remains."""
+        for found in await self._stored(id[SHORT:], [id[:SHORT]]):
+            while await step(id, found.body, now_ms, SWEEPER, begins=False):
+                await asyncio.sleep(PACE_SECONDS)
+
+    async def _remove_all(self, page: str, head: str, until_ms: int) -> int:
+        remove, removed = partial(self._remove_some, page, head, until_ms), 0
+        while members := await self._members(page, head):
+            step = await remove(members)
+            if not step:
+                # It was put back meanwhile.
+                return removed
+            removed += step
+            await asyncio.sleep(PACE_SECONDS)
+        return removed + await remove([head])
+
+    async def _remove_orphans(self, page: str, until_ms: int) -> None:
+        """Remove what was still to come back with a comment that is removed by now, or damaged."""
+        async for head, is_deleted in self._heads(page):
+            if not (is_deleted or await self._stored(page, [head])):
+                await self._remove_all(page, head, until_ms)
+
+    async def _remove_some(self, page: str, head: str, until_ms: int, shorts: Sequence[str]) -> int:
+        """Remove the first of these comments; how many were removed."""
+        found = await self._stored(page, shorts)
+        words = [word for each in found for word in _described(each)]
+        _, removed = await self._remove(
+            **{name: self._keys.page(page, name) for name in REMOVED},
+            head=head,
+            before=until_ms,
+            # What has no body is damaged, and goes all the same.
+            comments=words or [word for short in shorts for word in (short, "", "")],
+        )
+        return int(removed)
+
+    # What a page has.
+
+    async def _fitting(self, page: str, shorts: Sequence[str]) -> Sequence[str]:
+        """The first of these comments, as many as have STEP_BYTES together, and one at least."""
+        bodies = self._keys.page(page, "bodies")
+        lengths = await self._redis.ask_masters(*(("HSTRLEN", bodies, each) for each in shorts))
+        sums = zip(shorts, accumulate(lengths, initial=0), strict=False)
+        return [each for each, _ in takewhile(lambda pair: pair[1] < STEP_BYTES, sums)]
+
+    async def _stored(self, page: str, shorts: Sequence[str]) -> list[StoredComment]:
+        """As many of the first of these comments as fit into a step, deleted or not."""
+        bodies, private = (self._keys.page(page, name) for name in ("bodies", "private"))
+        first = await self._fitting(page, shorts)
+        halves = await self._redis.ask_masters(
+            *(
+                (command, key, each)
+                for each in first
+                for command, key in (("HGET", bodies), ("HGET", private))
+            )
+        )
+        return [
+            StoredComment(each + page, "", codec.parse_body(body), private=secrets or b"")
+            for each, body, secrets in zip(first, halves[::2], halves[1::2], strict=True)
+            if body is not None
+        ]
+
+    async def _members(self, page: str, head: str, after: str = "") -> list[str]:
+        """The next of those that went with a deleted comment, behind one of them."""
+        (found,) = await self._redis.ask_masters(
+            (
+                "ZRANGE",
+                self._keys.page(page, "gone"),
+                f"({head}:{after}",
+                f"({head};",
+                "BYLEX",
+                "LIMIT",
+                0,
+                STEP_REMOVED,
+            )
+        )
+        return [member.decode().partition(":")[2] for member in found]
+
+    async def _deleted(self, page: str) -> AsyncIterator[tuple[str, list[StoredComment]]]:
+        """Every deleted comment of a page, some at a time, each with the one it went with, which
+        comes first."""
+        (heads,) = await self._redis.ask_masters(
+            ("ZRANGE", self._keys.page(page, "deleted"), 0, -1)
+        )
+        for head in map(bytes.decode, heads):
+            yield head, await self._stored(page, [head])
+            last = ""
+            while members := await self._members(page, head, last):
+                part = await self._fitting(page, members)
+                yield head, await self._stored(page, part)
+                last = part[-1]
+
+    async def _heads(self, page: str) -> AsyncIterator[tuple[str, bool]]:
+        """The comments with which others went, and whether they are deleted still."""
+        gone, deleted, last = self._keys.page(page, "gone"), self._keys.page(page, "deleted"), "-"
+        while True:
+            next_one = ("ZRANGE", gone, last, "+", "BYLEX", "LIMIT", 0, 1)
+            (found,) = await self._redis.ask_masters(next_one)
+            if not found:
+                return
+            head = found[0].decode().partition(":")[0]
+            (at,) = await self._redis.ask_masters(("ZSCORE", deleted, head))
+            yield head, at is not None
+            last = f"({head};"
+
+
+def _described(found: StoredComment) -> Iterable[str]:
+    """What the script that removes it is told."""
+    short, parent = found.id[:SHORT], codec.parent_of(found.body)[:SHORT]
+    try:
+        return short, parent, codec.fingerprint(codec.comment(found))
+    except (TypeError, ValueError):
+        # It is damaged, and goes all the same.
+        return short, parent, ""

@@ -1,0 +1,126 @@
+"""Changes of comments that are stored: their words, status and pin.
+
+Every method that changes something is one script on one page, which compares what it finds with
+what was read before: of two who edit the same words at once, the second one is told.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
+from ...driver.scripts import Scripts
+from ...model import Comment, Status, StoredComment
+from . import codec
+from .comments import CHANGED, AlreadyPublished, CommentStore
+from .ids import SHORT, created_ms, split
+from .journal import Journal
+
+# What the script is told where the words stay.
+UNWORDED = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint", "lengths"), "")
+
+
+class Actor(NamedTuple):
+    """Who changes a comment. People are told of what authors, moderators and judges do; what
+    moderators do is logged, with their account's id."""
+
+    by: Literal["author", "moderator", "judge", "erasure", "sweeper"]
+    account: str = ""
+
+
+class Overtaken(Exception):
+    """What was read has been changed by somebody else meanwhile: read it again."""
+
+
+class Moderated(NamedTuple):
+    """The status of a comment before; it is not `changed` if it was all that already."""
+
+    was: Status
+    changed: bool
+
+
+class Moderation:
+    def __init__(
+        self,
+        redis: RedisClient,
+        scripts: Scripts,
+        keys: Keys,
+        comments: CommentStore,
+        journal: Journal,
+    ) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._comments = comments
+        self._journal = journal
+        self._moderate = scripts["comments/moderate"]
+
+    async def whole(self, ids: Sequence[str]) -> list[StoredComment]:
+        """Comments with both halves, in order; those that are gone are left out."""
+        # This half first: if the other one is of another moment, the script tells.
+        if not ids:
+            return []
+        private = await self._comments.secrets(ids)
+        found = await self._comments.by_ids(ids)
+        return [each._replace(private=private.get(each.id, b"")) for each in found]
+
+    async def moderate(
+        self,
+        found: StoredComment,
+        status: Status | None,
+        now_ms: int,
+        actor: Actor,
+        *,
+        is_pinned: bool | None = None,
+        after: Comment | None = None,
+        is_own: bool = False,
+        only: Status | None = None,
+    ) -> Moderated | None:
+        """Give a comment another status or other words, or pin a root; None when it is gone.
+
+        With `after` it gets these words; if they are its author's own (`is_own`), there must be no
+        second such comment. With `only` it must still have this status. Raises Overtaken,
+        AlreadyPublished.
+        """
+        short, page = split(found.id)
+        root = codec.root_of(found.body)
+        outcome = await self._journal.change(
+            self._moderate,
+            page,
+            **{name: self._keys.page(page, name) for name in CHANGED},
+            id=short,
+            at=created_ms(found.id),
+            root=root[:SHORT],
+            status=status or "",
+            pin="" if is_pinned is None or root else int(is_pinned),
+            now=now_ms,
+            only=only or "",
+            by=actor.by,
+            actor=actor.account,
+            **(_worded(found, after, is_own=is_own) if after else UNWORDED),
+        )
+        return _moderated(outcome, page)
+
+
+def _worded(found: StoredComment, after: Comment, *, is_own: bool) -> dict[str, object]:
+    """What the script is told of other words."""
+    before = codec.comment(found)
+    was, now = codec.fingerprint(before), codec.fingerprint(after)
+    return {
+        "before": codec.halves(found),
+        "body": codec.body(after),
+        "secrets": codec.secrets(after),
+        "outdated": was if now != was else "",
+        "fingerprint": now if is_own else "",
+        "lengths": f"{len(before.source)} {len(after.source)}",
+    }
+
+
+def _moderated(outcome: Any, page: str) -> Moderated | None:
+    match outcome:
+        case [b"OK", was, changed]:
+            return Moderated(cast(Status, was.decode()), bool(changed))
+        case [b"OVERTAKEN"]:
+            raise Overtaken()
+        case [b"DUPLICATE", same]:
+            raise AlreadyPublished(same.decode() + page)
+    return None

@@ -1,0 +1,347 @@
+"""What is taken from one page and given to another, which on a Cluster is in another slot.
+
+What was taken stays beside the page that it comes from until it is known to have arrived, so a
+crash or a lost reply loses nothing, and whoever goes on adds nothing twice. Between the two steps
+it is shown on neither page. The site remembers which moves are under way.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+import orjson
+
+from ...driver.client import RedisClient
+from ...driver.keys import Keys, digest
+from ...driver.scripts import Scripts
+from ...model import Comment
+from ...statistics.numbered import by_name, hashes, number_or_0
+from ...statistics.store import UNDATED, Month, days_of_groups, every_month, month_of
+from . import codec
+from .comments import CHANGED
+from .ids import SHORT
+from .journal import Journal
+
+# For so long a page's group remembers what has arrived: a move is taken up again within a minute.
+GIVEN_MS = 30 * 24 * 3600 * 1000
+# Fields of the comments that are on their way, in one step.
+STEP_FIELDS = 500
+PARTS = ("body", "private", "likes", "held", "pinned")
+
+
+class MoveUnderWay(Exception):
+    """One of the pages takes part in this other `move`."""
+
+    def __init__(self, move: "MoveNote") -> None:
+        super().__init__(move)
+        self.move = move
+
+
+class MoveNote(NamedTuple):
+    """A move that is under way: its pages, whose account began it, and when somebody worked on it
+    last, ms."""
+
+    source: str
+    target: str
+    by: str
+    at: int
+
+
+class Visitors(NamedTuple):
+    """Who has viewed a page on a day such as 20261123: their numbers, or a sketch of them."""
+
+    day: int
+    kept_ms: int
+    numbers: Sequence[bytes]
+    sketch: bytes = b""
+
+
+class TakenCounters(NamedTuple):
+    """All counters of a page by name, with its views by month and by hour, and its visitors by day;
+    for how many ms each month, and its hours, are kept."""
+
+    id: str
+    target: str
+    counts: Mapping[str, int]
+    months: Mapping[int, Month]
+    months_ms: Mapping[int, int]
+    hours: Mapping[str, int]
+    hours_ms: int
+    visitors: Sequence[Visitors]
+
+    def before(self, month: int, count: int) -> int:
+        """The count that the page had before a month; `count` is that of now."""
+        if month in self.months:
+            return self.months[month].base
+        earlier = [each for each in self.months if each < month]
+        if earlier:
+            return self.months[max(earlier)].end
+        return self.months[min(self.months)].base if self.months else count
+
+
+class TakenComment(NamedTuple):
+    """A comment as its page stored it; `move` is the id of its move, `id` its short one."""
+
+    move: str
+    id: str
+    body: bytes
+    private: bytes
+    likes: int
+    held: str
+    is_pinned: bool
+
+    @property
+    def fields(self) -> list[str]:
+        return [f"{self.move} {self.id} {part}" for part in PARTS]
+
+
+class Moves:
+    """All methods raise StoreUnavailable."""
+
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, journal: Journal) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._journal = journal
+        self._take_counters = scripts["counters/take"]
+        self._give_counters = scripts["counters/give"]
+        self._take_comments = scripts["comments/take"]
+
+    # Which are under way.
+
+    async def begin(self, note: MoveNote) -> None:
+        """Raises MoveUnderWay, unless it is of this very move."""
+        for each in await self.under_way():
+            if each[:2] != note[:2] and {*each[:2]} & {*note[:2]}:
+                raise MoveUnderWay(each)
+        await self.go_on(note)
+        await self._redis.change(("INCRBY", self._keys.site("moved"), 1))
+
+    async def begun(self) -> int:
+        """How many moves have ever begun."""
+        (number,) = await self._redis.ask_masters(("GET", self._keys.site("moved")))
+        return int(number or 0)
+
+    async def go_on(self, note: MoveNote) -> None:
+        """Write down that somebody works on it, since this time."""
+        words = orjson.dumps({"to": note.target, "by": note.by, "at": note.at})
+        await self._redis.change(("HSET", self._keys.site("moves"), note.source, words))
+
+    async def under_way(self) -> list[MoveNote]:
+        (found,) = await hashes(self._redis, [self._keys.site("moves")])
+        read = ((path.decode(), orjson.loads(words)) for path, words in found.items())
+        return [MoveNote(path, each["to"], each["by"], each["at"]) for path, each in read]
+
+    async def end(self, note: MoveNote) -> None:
+        await self._redis.change(("HDEL", self._keys.site("moves"), note.source))
+
+    # Counters.
+
+    async def take_counters(
+        self, source: str, target: str, types: Sequence[str], arrived: str
+    ) -> TakenCounters | None:
+        """Take all counters of a page, unless some that were taken before are to arrive first.
+
+        What the move `arrived` took is forgotten. None if there are none.
+        """
+        keys, names = self._keys, [f"{type} {source}" for type in types]
+        places = [keys.counts(name) for name in names]
+        places += chain.from_iterable((key, keys.taken(key)) for key in self._views_of(source))
+        found = await self._take_counters(
+            moving=keys.moving(source),
+            numbers=Keys.numbers_beside(places[0]),
+            places=places,
+            id=token_hex(8),
+            to=target,
+            arrived=arrived,
+            counters=len(names),
+            names=names,
+        )
+        if found[0] == b"NONE":
+            return None
+        return await self._taken(source, found[1].decode(), found[2].decode())
+
+    def _views_of(self, path: str) -> Iterator[str]:
+        yield self._keys.hours(path)
+        for month in every_month():
+            yield self._keys.days(path, month)
+            yield self._keys.bots(path, month)
+        for day in days_of_groups():
+            yield self._keys.visitors(path, day)
+
+    async def _taken(self, source: str, id: str, target: str) -> TakenCounters:
+        keys, taken = self._keys, self._keys.taken
+        every = every_month()
+        series = [f(source, month) for month in every for f in (keys.days, keys.bots)]
+        counts, hours, *fields = await hashes(
+            self._redis, [keys.moving(source), *map(taken, (keys.hours(source), *series))]
+        )
+        pairs = zip(every, fields[::2], fields[1::2], strict=True)
+        months = {month: month_of(month, days, bots) for month, days, bots in pairs if days}
+        hours_ms, *months_ms = await self._redis.ask_masters(
+            ("PTTL", taken(keys.hours(source))),
+            *(("PTTL", taken(keys.days(source, month))) for month in months),
+        )
+        return TakenCounters(
+            id,
+            target,
+            {name.decode(): number_or_0(n) for name, n in counts.items() if b" " in name},
+            months,
+            {month: max(ms, 1) for month, ms in zip(months, months_ms, strict=True)},
+            by_name(hours),
+            max(hours_ms, 1),
+            [each async for each in self._visitors(source)],
+        )
+
+    async def _visitors(self, source: str) -> AsyncIterator[Visitors]:
+        for day in days_of_groups():
+            key = self._keys.taken(self._keys.visitors(source, day))
+            type, kept_ms = await self._redis.ask_masters(("TYPE", key), ("PTTL", key))
+            if type == b"set":
+                (numbers,) = await self._redis.ask_masters(("SMEMBERS", key))
+                yield Visitors(day, max(kept_ms, 1), numbers)
+            elif type == b"string":
+                (sketch,) = await self._redis.ask_masters(("GET", key))
+                yield Visitors(day, max(kept_ms, 1), (), sketch)
+
+    async def give_counters(self, source: str, taken: TakenCounters) -> None:
+        """Add them to those of the page to which they go, if that has not been done."""
+        keys, target = self._keys, taken.target
+        months = sorted(every_month())
+        views = f"time {target}"
+        counts = {
+            name.partition(" ")[0] + f" {target}": count for name, count in taken.counts.items()
+        }
+        await self._give_counters(
+            given=keys.given(target),
+            numbers=Keys.numbers_beside(keys.given(target)),
+            counter=keys.counts(views),
+            hours=keys.hours(target),
+            spare=keys.spare(target),
+            places=[
+                *map(keys.counts, counts),
+                *(f(target, month) for month in months for f in (keys.days, keys.bots)),
+                *(keys.visitors(target, each.day) for each in taken.visitors),
+            ],
+            page=digest(source),
+            id=taken.id,
+            given_ms=GIVEN_MS,
+            name=views,
+            counters=len(counts),
+            months=len(months),
+            day_ms=max((each.kept_ms for each in taken.visitors), default=0),
+            words=[
+                *chain.from_iterable(counts.items()),
+                *_words_of_months(taken, months, taken.counts.get(f"time {source}", 0)),
+                *(taken.hours_ms, *_counted(taken.hours)),
+                *chain.from_iterable(
+                    _words_of_visitors(each, months.index(each.day // 100) + 1)
+                    for each in taken.visitors
+                ),
+            ],
+        )
+
+    # Comments.
+
+    async def comments_of(self, page: str) -> int:
+        """How many comments a page has, of any status."""
+        (number,) = await self._redis.ask_masters(("HLEN", self._keys.page(page, "bodies")))
+        return int(number)
+
+    async def ids_on(self, page: str, ids: Sequence[str]) -> list[str]:
+        """Those of these short ids that a page has."""
+        bodies = self._keys.page(page, "bodies")
+        found = await self._redis.ask_masters(*(("HEXISTS", bodies, id) for id in ids))
+        return [id for id, is_there in zip(ids, found, strict=True) if is_there]
+
+    async def take_comments(
+        self, page: str, move: str, found: Iterable[tuple[Comment, bytes]], now_ms: int
+    ) -> int:
+        """Take those of these comments, each with its body as it was read, that have not changed;
+        how many."""
+        keys = {name: self._keys.page(page, name) for name in (*CHANGED, "nested", "moving")}
+        del keys["longest"]
+        words = list[object]()
+        for comment, body in found:
+            words += (each[:SHORT] for each in (comment.id, comment.root, comment.parent))
+            words += (codec.fingerprint(comment), body)
+        _, taken = await self._journal.change(
+            self._take_comments,
+            page,
+            **keys,
+            move=move,
+            now=now_ms,
+            by="move",
+            actor="",
+            comments=words,
+        )
+        return int(taken)
+
+    async def taken_comments(self, page: str) -> list[TakenComment]:
+        """Some of those that are on their way from a page; all, if they are few."""
+        key, cursor = self._keys.page(page, "moving"), b"0"
+        names = set[tuple[str, str]]()
+        while not names:
+            (step,) = await self._redis.ask_masters(("HSCAN", key, cursor, "COUNT", STEP_FIELDS))
+            cursor, words = step
+            names = {(move, id) for move, id, _ in (w.decode().split() for w in words[::2])}
+            if cursor == b"0":
+                break
+        empty = TakenComment("", "", b"", b"", 0, "", is_pinned=False)
+        asked = [empty._replace(move=move, id=id) for move, id in sorted(names)]
+        found = await self._redis.ask_masters(*(("HMGET", key, *each.fields) for each in asked))
+        return [
+            TakenComment(
+                each.move,
+                each.id,
+                body,
+                private or b"",
+                number_or_0(likes),
+                (held or b"").decode(),
+                pinned == b"1",
+            )
+            for each, (body, private, likes, held, pinned) in zip(asked, found, strict=True)
+            if body is not None
+        ]
+
+    async def forget_comments(self, page: str, arrived: Sequence[TakenComment]) -> None:
+        fields = [field for each in arrived for field in each.fields]
+        await self._redis.change(("HDEL", self._keys.page(page, "moving"), *fields))
+
+
+def _words_of_months(taken: TakenCounters, months: Sequence[int], count: int) -> Iterator[object]:
+    for number in months:
+        yield from (taken.before(number, count), taken.months_ms.get(number, 0))
+        month = taken.months.get(number)
+        if not month:
+            yield from (0, 0)
+            continue
+        days = {str(day): n for day, n in month.days.items()}
+        days[UNDATED.decode()] = month.undated
+        days |= {f"v{day}": n for day, n in _unknown_visitors(taken, month).items()}
+        bots = {f"{day} {name}": n for day, of in month.bots.items() for name, n in of.items()}
+        yield from _counted({field: n for field, n in days.items() if n})
+        yield from _counted(bots)
+
+
+def _unknown_visitors(taken: TakenCounters, month: Month) -> dict[int, int]:
+    """Visitors by day of the month, but for those that are known by their numbers, or a sketch."""
+    unknown = dict(month.visitors)
+    for each in taken.visitors:
+        day = each.day % 100
+        if each.day // 100 == month.number and day in unknown:
+            unknown[day] = 0 if each.sketch else max(unknown[day] - len(each.numbers), 0)
+    return unknown
+
+
+def _counted(numbers: Mapping[Any, int]) -> Iterator[object]:
+    yield len(numbers)
+    yield from chain.from_iterable(numbers.items())
+
+
+def _words_of_visitors(each: Visitors, place: int) -> Iterator[object]:
+    yield from (place, f"v{each.day % 100}")
+    if each.sketch:
+        yield from (-1, each.sketch)
+    else:
+        yield from (len(each.numbers), *each.numbers)

@@ -1,0 +1,184 @@
+"""What the site makes of the entries of pages' journals: its projections.
+
+The scripts that change a comment write down what happened (lua/includes/record.lua). Here an entry
+is read back, and turned into what lua/journal/apply.lua does to the site: its lists, totals,
+tallies, the log of moderation, the outbox, and the pages with something to remove.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...driver.keys import Keys
+from ...notifications.store.outbox import Task
+from ...plurals import number_of
+from .ids import created_ms
+
+log = logging.getLogger(__name__)
+
+# For so long a change of moderators can be undone, and deleted comments are stored.
+UNDO_MS = 60_000
+# A time that has come, whatever a service's clock says; a page's version may be ahead of it.
+AT_ONCE_MS = 1
+# By whom people are told of a change.
+TELLING = ("author", "moderator", "judge")
+
+
+@dataclass(frozen=True, slots=True)
+class CommentChange:
+    """What has happened to a comment; "" for what there was or is not.
+
+    `id` is the short one; `mark` as in a held comment's status (lua/includes/status_of.lua).
+    """
+
+    id: str
+    was: str
+    now: str
+    mark: str
+    was_pinned: bool
+    is_pinned: bool
+    account_was: str
+    account: str
+    author_was: str
+    author: str
+
+    @classmethod
+    def parse(cls, line: str) -> "CommentChange":
+        """Raises ValueError."""
+        id, was, now, mark, was_pinned, is_pinned, *people = line.split(" ")
+        account_was, account, author_was, author = map(_given, people)
+        return cls(
+            id,
+            _given(was),
+            now,
+            _given(mark),
+            was_pinned == "1",
+            is_pinned == "1",
+            account_was,
+            account,
+            author_was,
+            author,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """What one script has done to comments of a page, `visible` of which are approved since; below
+    zero if that is not known.
+
+    `version` is the page's, which no other entry has. `did` is publish, moderate, edit, delete,
+    restore or move; `by` author, moderator, judge, import, erasure, check or move; `actor` a
+    moderator's account; `lengths` the characters of a text before and now.
+    """
+
+    version: int
+    did: str
+    by: str
+    actor: str
+    visible: int
+    lengths: tuple[str, ...]
+    changes: Sequence[CommentChange]
+
+    @classmethod
+    def parse(cls, id: bytes, words: Sequence[bytes]) -> "JournalEntry":
+        """What no script has written is an entry without changes: others are followed all the
+        same."""
+        version = int(id.partition(b"-")[0])
+        try:
+            texts = [word.decode() for word in words]
+            fields = dict(zip(texts[::2], texts[1::2], strict=True))
+            return cls(
+                version,
+                fields["did"],
+                fields["by"],
+                fields["actor"],
+                int(fields["visible"]),
+                tuple(fields["lengths"].split()),
+                [CommentChange.parse(line) for line in fields["comments"].splitlines()],
+            )
+        except (KeyError, ValueError):
+            log.error("a page's journal had what is no entry: %.200r", words)
+            return cls(version, "", "", "", -1, (), ())
+
+
+def _given(word: str) -> str:
+    return "" if word == "-" else word
+
+
+class Applying:
+    """The arguments of lua/journal/apply.lua for some entries of a page, in their order."""
+
+    def __init__(
+        self, keys: Keys, page: str, entries: Sequence[JournalEntry], *, tells: bool
+    ) -> None:
+        self._keys = keys
+        self._page = page
+        self._tells = tells
+        self._places: dict[str, int] = {}
+        self.words = [word for each in entries for word in self._words(each)]
+
+    @property
+    def lists(self) -> Sequence[str]:
+        return list(self._places)
+
+    def _words(self, entry: JournalEntry) -> Iterator[object]:
+        yield from (entry.version, entry.visible, len(entry.changes))
+        for each in entry.changes:
+            yield from self._followed(each)
+        # The sweep of the page hides what is left of the thread, or lets it come back, and finds
+        # when something is to be removed.
+        yield AT_ONCE_MS if entry.did in ("delete", "restore") else 0
+        logged = [word for pair in logged_as(self._page, entry).items() for word in pair]
+        yield from (len(logged), *logged)
+        task = task_of(self._page, entry) if self._tells else None
+        yield task.dump() if task else ""
+
+    def _followed(self, each: CommentChange) -> Iterator[object]:
+        id, keys = each.id + self._page, self._keys
+        yield from (id, created_ms(id), each.now)
+        yield self._place(each.account_was and keys.own(each.account_was))
+        yield self._place(each.account and keys.own(each.account))
+        yield self._place(each.author_was and keys.by(each.author_was))
+        yield self._place(each.author and keys.by(each.author))
+        yield from (each.author_was, each.author)
+
+    def _place(self, key: str) -> int:
+        return self._places.setdefault(key, len(self._places) + 1) if key else 0
+
+
+def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
+    """The log's entry for what a moderator did: who, what, to which comment, and how it was before
+    and is now. Empty for what others do, and for replies that went with a comment.
+
+    It has no words of the comment: what is deleted must not live on there.
+    """
+    first = entry.changes[0] if entry.changes else None
+    if entry.by != "moderator" or first is None:
+        return {}
+    was, now = [first.was], [first.now]
+    if entry.did in ("moderate", "edit"):
+        if first.was_pinned and not first.is_pinned:
+            was.append("pinned")
+        if first.is_pinned and not first.was_pinned:
+            now.append("pinned")
+    if entry.lengths:
+        was.append(number_of(int(entry.lengths[0]), "character"))
+        now.append(number_of(int(entry.lengths[1]), "character"))
+    return {
+        "by": entry.actor,
+        "did": entry.did,
+        "id": first.id + page,
+        "was": ", ".join(was),
+        "now": ", ".join(now),
+    }
+
+
+def task_of(page: str, entry: JournalEntry) -> Task | None:
+    """What people may be to be told: of a new comment, and of another status."""
+    if entry.by not in TELLING or entry.did not in ("publish", "moderate", "edit"):
+        return None
+    (each,) = entry.changes
+    if each.was == each.now:
+        return None
+    id = each.id + page
+    return Task("event", id, each.was, each.now, entry.by, entry.version, seen=each.mark)

@@ -1,0 +1,100 @@
+"""The site's indexes over all pages: recent comments, the moderation queue, totals, authors.
+
+They are in another slot than the pages, and follow them by the pages' journals (journal.py).
+"""
+
+from collections.abc import AsyncIterator, Sequence
+
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
+from ...driver.replies import scored
+from ...driver.scripts import Scripts
+from ...model import STATUSES, Status, Viewer
+from .ids import created_ms
+from .indexes import SITE_INDEXES
+
+INDEX_OF = dict(zip(STATUSES, SITE_INDEXES, strict=True))
+
+
+class SiteIndex:
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._list = scripts["site/list"]
+
+    async def note_page(self, account: str, page: str) -> None:
+        """Write down that an account writes on a page, before it does."""
+        await self._redis.change(("ZADD", self._keys.pages_of(account), 0, page))
+
+    async def forget_pages_of(self, account: str) -> bool:
+        """Forget on which pages an account wrote; False if nothing was known."""
+        (number,) = await self._redis.change(("DEL", self._keys.pages_of(account)))
+        return bool(number)
+
+    async def pages_of(self, account: str, step: int) -> AsyncIterator[list[str]]:
+        """The pages on which an account wrote, so many at a time; none that was there all along is
+        left out."""
+        key, last = self._keys.pages_of(account), "-"
+        while True:
+            question = ("ZRANGE", key, last, "+", "BYLEX", "LIMIT", 0, step)
+            (found,) = await self._redis.ask_masters(question)
+            if not found:
+                return
+            yield [page.decode() for page in found]
+            last = f"({found[-1].decode()}"
+
+    async def listed(
+        self, statuses: Sequence[Status], *, first: int = 0, size: int, behind: str = ""
+    ) -> tuple[int, list[str]]:
+        """How many comments of these statuses there are, and the ids of some, newest first.
+
+        Those at `first`, or with an id `behind` those that are older than that comment.
+        """
+        total, *ids = await self._list(
+            indexes=[self._keys.site(INDEX_OF[status]) for status in statuses],
+            first=first,
+            size=size,
+            behind=behind,
+            at=created_ms(behind) if behind else 0,
+        )
+        return int(total), [id.decode() for id in ids]
+
+    async def held(self) -> tuple[int, int]:
+        """How many comments are waiting, and how many are spam."""
+        waiting, spam = await self._redis.ask(
+            *(("ZCARD", self._keys.site(name)) for name in ("waiting", "spam"))
+        )
+        return int(waiting), int(spam)
+
+    async def spam_since(self, at_ms: int) -> int:
+        """How many comments are held as spam that were written since this time."""
+        question = ("ZCOUNT", self._keys.site("spam"), at_ms, "+inf")
+        (number,) = await self._redis.ask(question)
+        return int(number)
+
+    async def total(self, viewer: Viewer) -> int:
+        """How many approved comments the site has, and held ones of the viewer's own."""
+        questions = [("GET", self._keys.site("total"))]
+        if viewer.account:
+            questions.append(("ZCARD", self._keys.own(viewer.account.id)))
+        counts = await self._redis.ask(*questions)
+        return sum(int(count or 0) for count in counts)
+
+    async def tallies(self, authors: list[str]) -> dict[str, int]:
+        """How many approved comments each author has on the site."""
+        if not authors:
+            return {}
+        (counts,) = await self._redis.ask(("ZMSCORE", self._keys.site("authors"), *authors))
+        return {author: int(n or 0) for author, n in zip(authors, counts, strict=True)}
+
+    async def ranking(self, size: int) -> list[tuple[str, int, str]]:
+        """Authors of most approved comments: each with their number, and the id of the newest."""
+        key = self._keys.site("authors")
+        (found,) = await self._redis.ask(("ZRANGE", key, 0, size - 1, "REV", "WITHSCORES"))
+        ranked = [(author.decode(), int(number)) for author, number in scored(found)]
+        if not ranked:
+            return []
+        newest = await self._redis.ask(
+            *(("ZRANGE", self._keys.by(author), 0, 0, "REV") for author, _ in ranked)
+        )
+        return [(*each, b"".join(ids).decode()) for each, ids in zip(ranked, newest, strict=True)]

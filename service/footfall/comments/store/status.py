@@ -1,0 +1,28 @@
+"""A comment's status as a page stores it, in the hash `held`; approved comments have none there.
+
+`waiting` or `spam`, with a mark behind it if the comment was approved before: 1 if people know of
+it, 0 if nobody was told. `deleted`, with what it was before, and `pinned` if it was.
+"""
+
+import re
+from typing import cast
+
+from ...model import Standing, Status
+
+# Of a comment in a backup, which has no deleted ones.
+LASTING = re.compile("approved|(waiting|spam)( [01])?")
+
+# Of a stored one that is not approved.
+STORED = re.compile(rb"(waiting|spam)( [01])?|deleted (approved|(waiting|spam)( [01])?)( pinned)?")
+
+
+def status_of(stored: bytes | None) -> Standing:
+    if not stored:
+        return "approved"
+    word = stored.partition(b" ")[0]
+    return "spam" if word == b"spam" else "deleted" if word == b"deleted" else "waiting"
+
+
+def status_in(words: str) -> Status:
+    """The status in the words of a comment in a backup."""
+    return cast(Status, words.partition(" ")[0])

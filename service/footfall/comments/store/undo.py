@@ -1,0 +1,74 @@
+"""What can be put back for a minute: records of what moderators changed, by random names.
+
+A record stays until all of it was put back. Who does that claims it meanwhile, so that of two who
+ask at once one does; a claim ends by itself, since its process may end before it is done. Then
+somebody can go on for another minute, in which nothing is removed (deletions.py).
+"""
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
+from ...errors import NotOver
+from .projections import UNDO_MS
+
+# Texts of edits are kept in a record. Who edits more than this at once cannot put it back.
+MAX_RECORD_BYTES = 4 << 20
+# Long enough to put back what one record has, as a rule: two who do it at once only do it twice.
+CLAIM_MS = 5_000
+
+
+class UndoRecords:
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    async def keep(self, record: bytes) -> str:
+        """The name that it can be claimed by, for UNDO_MS; "" if it is too large."""
+        if len(record) > MAX_RECORD_BYTES:
+            return ""
+        name = secrets.token_hex(8)
+        await self._redis.change(("SET", self._key(name), record, "PX", UNDO_MS))
+        return name
+
+    async def claim(self, name: str) -> bytes | None:
+        """The record; None if there is none, or no more. Raises NotOver while somebody has it."""
+        # In this order: whoever could claim it behind somebody who is done finds none.
+        is_mine, record = await self._redis.change(
+            ("SET", self._claim(name), "", "NX", "PX", CLAIM_MS), ("GET", self._key(name))
+        )
+        if not record:
+            return None
+        if not is_mine:
+            raise NotOver()
+        await self.hold([name])
+        return bytes(record)
+
+    async def hold(self, names: Sequence[str]) -> None:
+        """Keep these records for another UNDO_MS, and what they have been made of."""
+        longer = (("PEXPIRE", self._key(name), UNDO_MS) for name in names)
+        await self._redis.change(("SET", self._keys.held_back, 1, "PX", UNDO_MS), *longer)
+
+    async def release(self, name: str) -> None:
+        """Let somebody else claim it, who does the rest."""
+        await self._redis.change(("DEL", self._claim(name)))
+
+    async def remove(self, name: str) -> bool:
+        """True if there was such a record."""
+        there, _ = await self._redis.change(("DEL", self._key(name)), ("DEL", self._claim(name)))
+        return bool(there)
+
+    async def every(self) -> AsyncIterator[tuple[str, bytes]]:
+        """All records that there are, each with its name."""
+        async for keys in self._redis.scan(self._key("*")):
+            for key in keys:
+                (record,) = await self._redis.ask_masters(("GET", key))
+                if record:
+                    yield key.decode().rpartition(":")[2], record
+
+    def _key(self, name: str) -> str:
+        return self._keys.site(f"undo:{name}")
+
+    def _claim(self, name: str) -> str:
+        return self._keys.site(f"undoing:{name}")

@@ -1,0 +1,200 @@
+"""busuanzi's API, and soxft's: a page is told by a header, not by what is sent.
+
+busuanzi's `GET /busuanzi?jsonpCallback=f` and soxft's `GET /jsonp?callback=f` count a view of the
+page in Referer, and answer a script that calls `f`. Browsers cut the Referer to another host down
+to `https://blog.example/`, unless the script's element says otherwise, and then every view is one
+of `/`: nobody can tell that from a view of the front page. soxft's `POST /api` has the whole
+address in `x-bsz-referer`; `GET` reads.
+
+The fast path knows no headers, so these requests have `run` alone. Identities that clients send are
+ignored, since anybody could make new ones. busuanzi answered `/?jsonpCallback=`, too: there the
+demonstration stays.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import orjson
+
+from ..counting.clients import NOBODY
+from ..errors import ServiceError, StoreUnavailable, WrongMethod
+from ..http.envelope import NO_ENVELOPE, Envelope
+from ..http.params import RawRequest
+from ..http.response import SHARED, Response
+from ..model import Caller
+from ..site import Site
+from ..table.context import ParseContext
+from ..table.dialects import WALINE, Refusals
+from ..table.endpoint import Row
+from ..table.fast import answered, counting_client_of
+from ..table.fields import Fields, Found, Text
+from ..table.prefixes import Prefix
+from ..table.schemas import AnswerSchema
+from ..table.who import ANYBODY
+from . import vercount
+from .vercount import FOUR, FOUR_JSON, THREE_JSON, Address, View, counted, looked_up
+
+MAX_CALLBACK = 64
+_CALLBACK = re.compile(r"[A-Za-z_$][A-Za-z0-9_.$]*")
+SCRIPT = b"text/javascript; charset=utf-8"
+# Clients store it, and send it with their next view. It is the same for everybody.
+IDENTITY = b"footfall"
+
+
+def _page_in(header: str, request: RawRequest, context: ParseContext) -> str:
+    """Raises BadRequest."""
+    value = request.headers.get(header.encode(), b"").decode(errors="replace")
+    field = Address(header, "", required=f"{header} can not be blank")
+    found = Fields(_nothing, (field,)).read({header: value}, context)
+    return str(found[header])
+
+
+def _nothing(found: Found, request: RawRequest, context: ParseContext) -> None:
+    """Only its fields are read."""
+
+
+# JSONP.
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A view, and the function that is called with its numbers."""
+
+    page: str
+    callback: str
+
+
+def _judge_callback(name: str, text: str, context: ParseContext) -> str:
+    """The name is written into a script."""
+    is_name = _CALLBACK.fullmatch(text)
+    return "" if is_name else f"{name} need the name of a function, of letters, digits, _, $ and ."
+
+
+def _callback(name: str) -> Fields:
+    def made(found: Found, request: RawRequest, context: ParseContext) -> Called:
+        return Called(_page_in("referer", request, context), found[name])
+
+    field = Text(
+        name,
+        "The function that is called with the numbers; the page is the Referer",
+        MAX_CALLBACK,
+        required=f"{name} can not be blank",
+        check=partial(_judge_callback, name),
+    )
+    return Fields(made, (field,), source="query")
+
+
+# With busuanzi's own version, which copies of its script know.
+_BUSUANZI_JSON = THREE_JSON[:-1] + b',"version":2.4}'
+
+
+async def _call(json: bytes, site: Site, parsed: Called, caller: Caller) -> object:
+    # The function may be gone by then.
+    script = b"try{%b(%b);}catch(e){}" % (parsed.callback.encode(), json)
+    return await answered(
+        counted(site, parsed.page, script), counting_client_of(site.counting, caller)
+    )
+
+
+def _refused_by_script(error: ServiceError, language: str) -> Response:
+    """Browsers run only what comes with 200."""
+    words = orjson.dumps(f"footfall: {error}")
+    body = b"try{console.error(%b)}catch(e){}" % words
+    return Response(_status_of(error), body, type=SCRIPT)
+
+
+# soxft.
+
+ENVELOPE = Envelope(b'{"success":true,"message":"ok","data":', b"}")
+
+
+def _view(found: Found, request: RawRequest, context: ParseContext) -> View:
+    return View(_page_in("x-bsz-referer", request, context), ENVELOPE.around(FOUR_JSON))
+
+
+async def _count(site: Site, parsed: View, caller: Caller) -> object:
+    return await answered(
+        counted(site, parsed.page, parsed.json), counting_client_of(site.counting, caller)
+    )
+
+
+async def _read(site: Site, parsed: View, caller: Caller) -> object:
+    return await answered(looked_up(site, parsed.page, parsed.json), NOBODY)
+
+
+def _refused(error: ServiceError, language: str) -> Response:
+    told = {"success": False, "message": str(error), "data": {}}
+    return Response(_status_of(error), orjson.dumps(told))
+
+
+def _status_of(error: ServiceError) -> int:
+    """Clients read the words of 200 alone; what is the service's own fault is told as such."""
+    return error.status if isinstance(error, WrongMethod) or error.status >= 500 else 200
+
+
+def _told(answer: AnswerSchema) -> Mapping[int, AnswerSchema]:
+    """Of each status."""
+    return dict.fromkeys((200, StoreUnavailable.status), answer)
+
+
+_ANSWER = AnswerSchema({"type": "string"}, type=SCRIPT)
+JSONP = replace(
+    WALINE,
+    headers=SHARED,
+    envelope=NO_ENVELOPE,
+    refusals=Refusals(_refused_by_script, "BusuanziScriptError", _told(_ANSWER)),
+)
+_FAILURE = AnswerSchema(
+    {
+        "type": "object",
+        "properties": {
+            "success": {"const": False},
+            "message": {"type": "string"},
+            "data": {"type": "object", "maxProperties": 0},
+        },
+        "required": ["success", "message", "data"],
+        "additionalProperties": False,
+    }
+)
+SOXFT = replace(
+    WALINE,
+    # Authorization has an identity, not a token.
+    token=lambda scope, headers, policy: "",
+    headers=(
+        *SHARED,
+        (b"access-control-expose-headers", b"Set-Bsz-Identity"),
+        (b"set-bsz-identity", IDENTITY),
+    ),
+    envelope=ENVELOPE,
+    refusals=Refusals(_refused, "BusuanziError", _told(_FAILURE)),
+)
+# What all of them have in common.
+_jsonp = partial(
+    Row, who=ANYBODY, answer=_ANSWER, is_unsafe=True, prefixes=(Prefix("", JSONP, name="busuanzi"),)
+)
+_soxft = partial(
+    Row,
+    path="/api",
+    fields=Fields(_view),
+    who=ANYBODY,
+    answer=FOUR,
+    prefixes=(Prefix("", SOXFT, name="busuanzi"),),
+)
+ROWS: Sequence[Row] = (
+    *vercount.ROWS,
+    _jsonp(
+        "busuanzi_jsonp",
+        "GET",
+        "/busuanzi",
+        fields=_callback("jsonpCallback"),
+        run=partial(_call, _BUSUANZI_JSON),
+    ),
+    _jsonp(
+        "soxft_jsonp", "GET", "/jsonp", fields=_callback("callback"), run=partial(_call, FOUR_JSON)
+    ),
+    _soxft("soxft_read", "GET", run=_read),
+    _soxft("soxft_count", "POST", run=_count),
+    _soxft("soxft_put", "PUT", run=_count),
+)

@@ -1,0 +1,274 @@
+"""GoatCounter's protocol: its count.js reports views, and its visitor counter shows them.
+
+`/count?p=/a` counts a view, as a picture or as a beacon, and answers a GIF of one pixel; why one
+was refused is in the header X-Goatcounter. `/counter/<page>.json` tells the number as text, which
+its clients expect, and `.svg` and `.html` show it; the page TOTAL is the whole site.
+Events, which are no views of pages, are answered and dropped.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import orjson
+
+from ..counting.api import MAX_REFERRER, Aside
+from ..counting.clients import NOBODY
+from ..counting.rules import VIEWS, Counting
+from ..errors import BadRequest, Forbidden, ServiceError, Unavailable
+from ..http.params import MAX_PATH, RawRequest
+from ..http.response import SHARED, Reply, Response, tagged_by_body
+from ..model import Caller, StatisticsPublic
+from ..pages import without_tracking
+from ..site import Site
+from ..statistics.api import DAY_LENGTH, day_of, judge_day
+from ..statistics.calendar import MAX_DAYS, days_between
+from ..statistics.sources import origin_of
+from ..table.context import ParseContext
+from ..table.endpoint import Row
+from ..table.fast import CounterChange, CounterRead, FastRequest, answered
+from ..table.fields import Fields, Found, PagePath, Text
+from ..table.prefixes import Prefix
+from ..table.schemas import AnswerSchema
+from ..table.who import ANYBODY
+from .images import GIF, PIXEL, SVG, Look, badge
+from .refusals import NOT_FOUND, dialect_of, error_schema, in_json, status_of
+
+HTML = b"text/html; charset=utf-8"
+TOTAL = "TOTAL"
+# What `b` may be: a browser, or the kind of bot that a page's script has found it to be.
+BROWSER, FIRST_BOT, LAST_BOT = 0, 150, 999
+# Names of a first day, and how many days before today that is.
+PERIODS = {"week": 7, "month": 30, "year": 365}
+_DIGITS = re.compile("[0-9]{1,3}")
+
+
+# Counting.
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    page: str
+    referrer: str
+    is_bot: bool
+    is_event: bool
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Hit":
+        referrer, is_event = found["r"], found["e"] not in (None, "", "0", "false")
+        is_text = isinstance(referrer, str) and len(referrer) <= MAX_REFERRER
+        is_bot = int(found["b"] or 0) >= FIRST_BOT
+        page = without_tracking(found["p"])
+        return cls(page, referrer if is_text else "", is_bot, is_event)
+
+
+def _judge_bot(value: str, context: ParseContext) -> str:
+    number = int(value) if _DIGITS.fullmatch(value) else -1
+    is_known = number == BROWSER or FIRST_BOT <= number <= LAST_BOT
+    return "" if is_known else f"b need {BROWSER}, or {FIRST_BOT} to {LAST_BOT}"
+
+
+# What its script sends besides is not read: the title, the screen, the query of the address, and a
+# random word against caches.
+HIT = Fields(
+    Hit.of,
+    (
+        PagePath("p", "The page", required="p can not be blank"),
+        Aside("r", "The page that led there"),
+        Aside("e", "`true` for an event, which is not counted"),
+        Text("b", "0, or from 150 on what kind of bot it is", 3, check=_judge_bot),
+    ),
+    source="query",
+)
+
+
+def count(counting: Counting, parsed: Hit) -> FastRequest:
+    if parsed.is_event:
+        return FastRequest(_pixel)
+    origin = origin_of(parsed.referrer, counting.own_hosts, is_automated=parsed.is_bot)
+    return CounterChange(counting, [(parsed.page, VIEWS, 1)], _pixel, origin)
+
+
+def _pixel(counts: Sequence[int]) -> Reply:
+    return PIXEL, b""
+
+
+def _refused_as_picture(error: ServiceError, language: str) -> Response:
+    """A page's script shows it to nobody: the reason is for who looks for it."""
+    reason = " ".join(str(error).split()).encode("ascii", "replace")
+    return Response(status_of(error), PIXEL, [(b"x-goatcounter", reason)], type=GIF)
+
+
+# Reading.
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`pages` are the spellings that it may be counted by; none of them for the site. The period is
+    of days such as 20261123; without one, it is ever."""
+
+    pages: Sequence[str]
+    period: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Wanted":
+        sent = without_tracking(found["page"])
+        pages = () if sent == TOTAL else tuple(dict.fromkeys(map(context.page_of, _spelled(sent))))
+        return cls(pages, _period(found["start"], found["end"], context))
+
+
+def _spelled(page: str) -> Iterator[str]:
+    """Its clients leave out slashes at either end, and it knows no capital letters."""
+    for each in (page, page.lower()):
+        bare = each.strip("/")
+        yield from (each, f"/{bare}", f"/{bare}/" if bare else "/")
+
+
+def _period(start: str, end: str, context: ParseContext) -> tuple[int, int] | None:
+    if not (start or end):
+        return None
+    statistics = context.reports
+    last = day_of(end) or statistics.today()
+    if start in PERIODS:
+        first = statistics.days_before(statistics.today(), PERIODS[start])
+    else:
+        first = day_of(start) or statistics.days_before(last, MAX_DAYS - 1)
+    if first > last:
+        raise BadRequest({"start": "start need a day that is not behind end"})
+    try:
+        days_between(first, last)
+    except ValueError:
+        raise BadRequest({"start": f"start should be at most {MAX_DAYS} days before end"}) from None
+    return first, last
+
+
+def _judge_start(value: str, context: ParseContext) -> str:
+    if value in PERIODS or not judge_day("start", value, context):
+        return ""
+    return f"start need {', '.join(PERIODS)}, or a day such as 2026-11-23"
+
+
+WANTED = Fields(
+    Wanted.of,
+    (
+        Text("page", "The page, or TOTAL", MAX_PATH, required="page can not be blank"),
+        Text(
+            "start", "The first day, or `week`, `month` or `year`", DAY_LENGTH, check=_judge_start
+        ),
+        Text("end", "The last day; else today", DAY_LENGTH, check=partial(judge_day, "end")),
+    ),
+    source="query",
+)
+# Makes an answer of views and visitors: of the latter None where there is no such number.
+Shown = Callable[[int, int | None], Reply | Response]
+
+
+def ever(show: Shown, counting: Counting, parsed: Wanted) -> FastRequest | None:
+    """None for what the statistics know, which takes several round trips."""
+    if parsed.period or not parsed.pages:
+        return None
+    names = counting.counters.names(parsed.pages, [VIEWS])
+    return CounterRead(counting, names, lambda counts: show(sum(counts), None))
+
+
+async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> object:
+    """Raises Forbidden for statistics that are not for everybody, and Unavailable."""
+    if fast := ever(show, site.counting, parsed):
+        return await answered(fast, NOBODY)
+    _require(site, "all" if parsed.period else "totals", caller)
+    if not parsed.period:
+        total = await site.statistics.views_ever.total()
+        if total is None:
+            raise Unavailable("The views of the whole site are being added up")
+        return show(total, None)
+    first, last = parsed.period
+    reports = [
+        await site.statistics.reports.report(each, first, last) for each in parsed.pages or (None,)
+    ]
+    visitors = sum(report.visitors for report in reports)
+    views = sum(report.views for report in reports)
+    return show(views, visitors if site.statistics.reports.keeps_visitors else None)
+
+
+def _require(site: Site, level: StatisticsPublic, caller: Caller) -> None:
+    if not site.statistics.reports.is_on:
+        raise Forbidden("The statistics of this site are off (STATISTICS)")
+    if not (site.accounts.rules.shows(level) or caller.viewer.is_administrator):
+        name = "start and end" if level == "all" else TOTAL
+        raise Forbidden(f"{name} need STATISTICS_PUBLIC={level}")
+
+
+def _as_json(views: int, visitors: int | None) -> Reply | Response:
+    """Numbers as text: GoatCounter's have a space at each thousand, so clients take digits only."""
+    found = {"count": str(views), "count_unique": str(views if visitors is None else visitors)}
+    if not views:
+        missing = {"error": "page has no counter", **found}
+        return Response(NOT_FOUND, orjson.dumps(missing))
+    return tagged_by_body(orjson.dumps(found))
+
+
+def _as_svg(views: int, visitors: int | None) -> Reply:
+    return tagged_by_body(badge(Look("views"), str(views)))
+
+
+def _as_html(views: int, visitors: int | None) -> Reply:
+    page = b'<!doctype html><html lang="en"><meta charset="utf-8"><title>Views</title><p>Views: %d'
+    return tagged_by_body(page % views)
+
+
+_NUMBER: dict[str, Any] = {"type": "string", "pattern": "^[0-9]+$"}
+_NUMBERS: dict[str, Any] = {"count": _NUMBER, "count_unique": _NUMBER}
+_NUMBERS_ANSWER = AnswerSchema(
+    {
+        "type": "object",
+        "properties": _NUMBERS,
+        "required": [*_NUMBERS],
+        "additionalProperties": False,
+    }
+)
+_PICTURE = AnswerSchema({"type": "string"}, type=GIF)
+# A page that lets only those pictures in that say so may show it, too.
+_HEADERS = (*SHARED, (b"cross-origin-resource-policy", b"cross-origin"))
+COUNT = (
+    Prefix(
+        "",
+        dialect_of("GoatCounterPicture", _refused_as_picture, _PICTURE, _HEADERS),
+        name="GoatCounter",
+    ),
+)
+COUNTER = (
+    Prefix(
+        "/counter",
+        dialect_of("GoatCounterError", in_json, error_schema(**_NUMBERS), _HEADERS),
+        name="GoatCounter",
+    ),
+)
+
+
+def _reading(ending: str, show: Shown, answer: AnswerSchema) -> Row:
+    return Row(
+        f"goatcounter_{ending}",
+        "GET",
+        f"/{{page:path}}.{ending}",
+        WANTED,
+        ANYBODY,
+        answer,
+        partial(told, show),
+        is_picture=ending == "svg",
+        fast=partial(ever, show),
+        prefixes=COUNTER,
+    )
+
+
+_counting = partial(
+    Row, path="/count", fields=HIT, who=ANYBODY, answer=_PICTURE, fast=count, prefixes=COUNT
+)
+ROWS = (
+    _counting("goatcounter_count", "GET", is_unsafe=True),
+    _counting("goatcounter_beacon", "POST", is_unsafe=True),
+    _reading("json", _as_json, _NUMBERS_ANSWER),
+    _reading("svg", _as_svg, AnswerSchema({"type": "string"}, type=SVG)),
+    _reading("html", _as_html, AnswerSchema({"type": "string"}, type=HTML)),
+)

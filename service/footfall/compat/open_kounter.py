@@ -1,0 +1,204 @@
+"""Open Kounter's counters, as the theme Fluid uses them: one path, and an action in the body.
+
+A counter is read by its target (`GET /api/counter?target=site-pv`), and a page's view counts
+several of them (`POST /api/counter` with `batch_inc`). A refusal has status 200 and a `code` other
+than 0, as in Open Kounter; where it is HTTP that fails, the status says so as well.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import orjson
+
+from ..counting.rules import Counting
+from ..errors import Forbidden, ServiceError, Unreadable
+from ..http.envelope import Envelope
+from ..http.params import MAX_PATH, Form, RawRequest
+from ..http.response import SHARED, Reply, Response
+from ..http.translations import translate
+from ..model import type_of
+from ..table.context import ParseContext
+from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
+from ..table.endpoint import Row
+from ..table.fast import Answering, CounterChange, CounterRead, FastRequest
+from ..table.fields import Choice, Field, Fields, Found, Schema, Shapes, Text
+from ..table.prefixes import Prefix
+from ..table.schemas import NUMBER, TEXT, AnswerSchema
+from ..table.who import ANYBODY
+from .echo import counter_name, size_of
+
+ENVELOPE = Envelope(b'{"code":0,"data":', b"}")
+# Fluid sends three.
+MAX_BATCH = 20
+FAILED = 1000
+# Theirs says "Origin not allowed", and that a body is no JSON, with status 200.
+FAILED_WITH_200 = (Forbidden, Unreadable)
+
+_OBJECT_PATH = re.compile(r"/classes/Counter/(.+)$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """`target` is a page's name as the client spelt it, which answers repeat."""
+
+    target: str
+    page: str
+
+    @property
+    def json(self) -> bytes:
+        """A template of what is told of it, with %d for its count."""
+        target = orjson.dumps(self.target).replace(b"%", b"%%")
+        return b'{"time":%%d,"target":%b}' % target
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    counters: Sequence[Counter]
+    # "" if it only reads.
+    action: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Ask":
+        return cls([_counter(found["target"], context)], found["action"])
+
+    @classmethod
+    def of_batch(cls, found: Found, request: RawRequest, context: ParseContext) -> "Ask":
+        return cls([_counter(target, context) for target in found["requests"]], found["action"])
+
+
+def _counter(target: str, context: ParseContext) -> Counter:
+    return Counter(target, context.page_of(target))
+
+
+def _counter_of(found: Found, request: RawRequest, context: ParseContext) -> Counter:
+    return _counter(found["target"], context)
+
+
+def read(counting: Counting, parsed: Counter) -> FastRequest:
+    # Nobody keeps when a counter began and changed last; theirs tells 0 where it does not know.
+    json = ENVELOPE.around(parsed.json[:-1] + b',"created_at":0,"updated_at":0}')
+
+    def answer(counts: Sequence[int]) -> Reply:
+        # The count is a sufficient ETag.
+        return json % counts[0], b'"%d"' % counts[0]
+
+    return _read(counting, parsed, answer, json)
+
+
+def ask(counting: Counting, parsed: Ask) -> FastRequest:
+    if not parsed.action:
+        (counter,) = parsed.counters
+        json = ENVELOPE.around(counter.json)
+        return _read(counting, counter, partial(_told, json), json)
+    json = b",".join([each.json for each in parsed.counters])
+    if parsed.action == BATCH:
+        json = b"[" + json + b"]"
+    changes = [(each.page, type_of(each.page), 1) for each in parsed.counters]
+    json = ENVELOPE.around(json)
+    return CounterChange(counting, changes, partial(_told, json), kept_bytes=size_of(json))
+
+
+def _read(counting: Counting, counter: Counter, answer: Answering, json: bytes) -> FastRequest:
+    return CounterRead(counting, [counter_name(counter.page)], answer, kept_bytes=size_of(json))
+
+
+def _told(json: bytes, counts: Sequence[int]) -> Reply:
+    return json % tuple(counts), b""
+
+
+# Requests.
+
+
+@dataclass(frozen=True, slots=True)
+class Targets(Field):
+    """The targets of a batch: a list of objects."""
+
+    @property
+    def is_required(self) -> bool:
+        return True
+
+    def read(self, form: Form, context: ParseContext) -> Sequence[str]:
+        value = form.value(self.name)
+        if not isinstance(value, list) or not 0 < len(value) <= MAX_BATCH:
+            form.wrong(self.name, f"{self.name} need a list of 1 to {MAX_BATCH}")
+            return []
+        targets = [_target_of(each) for each in value]
+        for i, target in enumerate(targets):
+            if not isinstance(target, str) or not 0 < len(target) <= MAX_PATH:
+                name = f"{self.name}.{i}.target"
+                form.wrong(name, f"{name} need a string of 1 to {MAX_PATH} characters")
+        return targets
+
+    def schema(self, context: ParseContext) -> Schema:
+        target = {"type": "string", "minLength": 1, "maxLength": MAX_PATH}
+        members = {"target": target, "path": {"type": "string"}}
+        items = {"type": "object", "properties": members}
+        return {"type": "array", "items": items, "minItems": 1, "maxItems": MAX_BATCH}
+
+    def bounds(self) -> str:
+        return f"1 to {MAX_BATCH} with a `target` of {MAX_PATH:,} characters at most"
+
+
+def _target_of(item: object) -> Any:
+    """Its target; or what stands in a path of LeanCloud's form, which a theme may still send."""
+    if not isinstance(item, Mapping):
+        return None
+    target, path = item.get("target"), item.get("path")
+    if target or not isinstance(path, str):
+        return target
+    found = _OBJECT_PATH.search(path)
+    return found[1] if found else None
+
+
+BATCH = "batch_inc"
+_ACTION = Choice("action", "What to do; nothing reads", "", ("inc", BATCH))
+_TARGET = Text("target", "The counter", MAX_PATH, required="target can not be blank")
+_GET = Fields(_counter_of, (_TARGET,), source="query")
+_POST = Shapes(
+    (
+        Fields(
+            Ask.of_batch,
+            (_ACTION, Targets("requests", "The counters to raise by one")),
+            when=lambda request: request.fields.get("action") == BATCH,
+        ),
+        Fields(Ask.of, (_ACTION, _TARGET)),
+    )
+)
+
+
+# Answers.
+
+
+def _refused(error: ServiceError, language: str) -> Response:
+    said = translate(str(error), error.values, language)
+    status = 200 if isinstance(error, FAILED_WITH_200) else error.status
+    return Response(status, orjson.dumps({"code": FAILED, "message": said}))
+
+
+def _object(**members: Schema) -> Schema:
+    closed = {"required": [*members], "additionalProperties": False}
+    return {"type": "object", "properties": members, **closed}
+
+
+_NUMBER, _TEXT = dict(NUMBER), dict(TEXT)
+_COUNTED = _object(time=_NUMBER, target=_TEXT)
+READ = AnswerSchema(_object(time=_NUMBER, target=_TEXT, created_at=_NUMBER, updated_at=_NUMBER))
+COUNTED = AnswerSchema({"anyOf": [_COUNTED, {"type": "array", "items": _COUNTED}]})
+REFUSED = AnswerSchema(_object(code={"const": FAILED}, message=_TEXT))
+STATUSES = {200, *REFUSAL_STATUSES} - {each.status for each in FAILED_WITH_200}
+DIALECT = replace(
+    WALINE,
+    headers=SHARED,
+    envelope=ENVELOPE,
+    refusals=Refusals(_refused, "OpenKounterError", dict.fromkeys(STATUSES, REFUSED)),
+)
+PREFIXES = (Prefix("", DIALECT, name="Open Kounter"),)
+_row = partial(Row, who=ANYBODY, prefixes=PREFIXES)
+# Waline's operations are under /api as well; none is called so.
+ROWS = (
+    _row("open_kounter_read", "GET", "/api/counter", _GET, answer=READ, fast=read),
+    _row("open_kounter_count", "POST", "/api/counter", _POST, answer=COUNTED, fast=ask),
+)

@@ -1,0 +1,50 @@
+"""What a refusal is in protocols that tell errors by HTTP's status."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import orjson
+
+from ..errors import BadRequest, ServiceError
+from ..http.envelope import NO_ENVELOPE
+from ..http.response import SHARED, Headers, Response
+from ..table.dialects import REFUSAL_STATUSES, WALINE, Dialect, Refusals
+from ..table.schemas import AnswerSchema, Schema
+
+# Waline refuses with 200, which here means that all is well.
+STATUSES = sorted({*REFUSAL_STATUSES} - {200})
+BAD_REQUEST, FORBIDDEN, NOT_FOUND = 400, 403, 404
+_TEXT = {"type": "string"}
+
+
+def status_of(error: ServiceError) -> int:
+    if isinstance(error, BadRequest):
+        return BAD_REQUEST
+    return FORBIDDEN if error.status == 200 else error.status
+
+
+def dialect_of(
+    name: str,
+    refuse: Callable[[ServiceError, str], Response],
+    body: AnswerSchema,
+    headers: Headers = SHARED,
+    **others: AnswerSchema,
+) -> Dialect:
+    """A dialect without an envelope, whose refusals have this body; `name` is theirs for
+    /openapi.json, and `others` are the bodies of single statuses, such as `_404`."""
+    bodies = {each: others.get(f"_{each}", body) for each in STATUSES}
+    return replace(
+        WALINE, headers=headers, envelope=NO_ENVELOPE, refusals=Refusals(refuse, name, bodies)
+    )
+
+
+def in_json(error: ServiceError, language: str) -> Response:
+    """`{"error": "…"}`, with the name of each wrong field in its words."""
+    return Response(status_of(error), orjson.dumps({"error": str(error)}))
+
+
+def error_schema(**optional: Schema) -> AnswerSchema:
+    """What in_json says, or besides it something in place of an answer."""
+    members = {"error": _TEXT, **optional}
+    closed = {"required": ["error"], "additionalProperties": False}
+    return AnswerSchema({"type": "object", "properties": members, **closed})

@@ -1,0 +1,142 @@
+"""GET /livez, /readyz and /version: does the process run, may it get visitors, which version is it?
+
+/livez does not ask Redis: to kill this process would not bring Redis back. /readyz asks Redis, and
+answers 503 while this process drains.
+"""
+
+import asyncio
+import logging
+import platform
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import orjson
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from ..http.response import API_VERSION
+from ..owner.files import Page
+from ..site import Site
+
+log = logging.getLogger(__name__)
+
+# How long to wait for the depth of the outbox, and when what waits in it is late.
+WAIT_SECONDS = 0.25
+VACANCY_SECONDS = 1.0
+LATE_SECONDS = 300
+
+UNTOLD = "the service cannot tell: its log says why"
+
+HealthReport = tuple[int, Mapping[str, Any]]
+
+
+class Health:
+    """Each report is (HTTP status, JSON object).
+
+    server/ sets `is_draining` when the service stops. With `is_strict` (GUARD=refuse) an unsafe
+    Redis makes the service not ready.
+    """
+
+    def __init__(self, site: Site, version: str, *, is_strict: bool = True) -> None:
+        self._site = site
+        self._version = version
+        self._is_strict = is_strict
+        self.is_draining = False
+
+    async def live(self) -> HealthReport:
+        return 200, {"status": "alive"}
+
+    async def ready(self) -> HealthReport:
+        """200 if Redis answers, has this service's data, and is as durable as configured."""
+        warnings: list[str] = []
+        (trouble, took_ms), vacancy, outbox = await asyncio.gather(
+            self._trouble(), self._vacancy(), self._outbox(warnings)
+        )
+        problems = self._site.process.safety.problems.values()
+        reasons = []
+        if self.is_draining:
+            reasons.append("draining")
+        if trouble:
+            reasons.append(trouble)
+        blocks = (
+            each for each in problems if each.is_outage or (each.is_fatal and self._is_strict)
+        )
+        reasons += (each.text for each in blocks if each.text != trouble)
+        noticed = self._site.warnings
+        minor = [each.text for each in problems if each.text not in reasons]
+        return 503 if reasons else 200, outbox | {
+            "status": "not ready" if reasons else "ready",
+            "reasons": reasons,
+            "warnings": minor + vacancy + warnings + noticed,
+            "durability": str(self._site.process.safety.durability),
+            "redis_ms": took_ms,
+        }
+
+    async def _trouble(self) -> tuple[str, float]:
+        """Why no request can be answered, and in how many milliseconds Redis said so."""
+        began = time.perf_counter()
+        trouble = await self._site.process.safety.trouble()
+        return trouble, round((time.perf_counter() - began) * 1000, 3)
+
+    async def _vacancy(self) -> list[str]:
+        """That there is no administrator, unless Redis does not say so in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(VACANCY_SECONDS):
+                if await self._site.accounts.store.lacks_administrator():
+                    return [self._site.accounts.rules.vacancy]
+        return []
+
+    async def _outbox(self, warnings: list[str]) -> dict[str, Any]:
+        """How much is still to be told; and a warning if that gets late, or fails."""
+        outbox = self._site.notifications.outbox
+        if not outbox.is_on:
+            return {}
+        await outbox.refresh(WAIT_SECONDS)
+        depth = outbox.reading
+        if depth is None:
+            return {}
+        age_seconds = depth.age_ms(self._site.process.clock()) // 1000
+        if age_seconds >= LATE_SECONDS:
+            warnings.append(f"what is to be told has been waiting for {age_seconds} seconds")
+        if depth.undelivered:
+            warnings.append(
+                f"{depth.undelivered} could not be told: `footfall outbox list` says why"
+            )
+        return {"outbox": {**depth._asdict(), "seconds": age_seconds}}
+
+    async def version(self) -> HealthReport:
+        return 200, {
+            "version": self._version,
+            "api": API_VERSION.decode(),
+            "python": platform.python_version(),
+        }
+
+
+class _Json:
+    def __init__(self, report: Callable[[], Awaitable[HealthReport]]) -> None:
+        self._report = report
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            status, data = await self._report()
+        except Exception:
+            log.exception("the service's health cannot be told")
+            status, data = 503, {"status": "not ready", "reasons": [UNTOLD], "warnings": []}
+        body = orjson.dumps(data)
+        headers = [
+            (b"content-type", b"application/json; charset=utf-8"),
+            (b"content-length", b"%d" % len(body)),
+            (b"cache-control", b"no-store"),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        is_head = scope["method"] == "HEAD"
+        await send({"type": "http.response.body", "body": b"" if is_head else body})
+
+
+def health_routes(health: Health) -> Iterator[BaseRoute]:
+    reports = {"/livez": health.live, "/readyz": health.ready, "/version": health.version}
+    for path, report in reports.items():
+        yield Route(path, Page(_Json(report), "health"))

@@ -1,0 +1,272 @@
+"""GET /metrics in Prometheus's text format: how the service is doing, and how much is stored.
+
+Any worker answers for all of them (telemetry/metrics.py). What only Redis knows is read when
+somebody scrapes; how much is stored, at most once a minute. A scrape waits WAIT_SECONDS for all of
+it together, and leaves out what is not known by then.
+
+It is for the operator, so it has no CORS header: pages of other sites cannot read it.
+"""
+
+import asyncio
+import os
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from ..owner.files import Page
+from ..process import vitals
+from ..process.vitals import Vitals
+from ..site import Site
+from ..telemetry.metrics import Histogram
+from .processes import Processes, build
+
+# Ten times as long as Redis needs for it.
+WAIT_SECONDS = 0.25
+
+_REDIS_FAILURES = "Questions to Redis that it did not answer, or refused"
+_EXHAUSTED = "Tenths of a second in which no file descriptor was left for a connection"
+_KEPT_PAGES = "Bytes of finished pages of comments kept in memory"
+
+
+class Figures(Collector):
+    """Reads the service's numbers at each scrape."""
+
+    def __init__(self, site: Site, version: str) -> None:
+        self._site = site
+        self._version = version
+        # What was read for this scrape; nothing yet.
+        self._vitals = Vitals({}, None, None)
+
+    async def refresh(self) -> None:
+        """Read what only Redis knows."""
+        self._vitals, *_ = await asyncio.gather(
+            vitals.read(self._site, WAIT_SECONDS),
+            self._site.data.scale.refresh(WAIT_SECONDS),
+            self._site.notifications.outbox.refresh(WAIT_SECONDS),
+        )
+
+    def collect(self) -> Iterator[Metric]:
+        show(self._site)
+        yield InfoMetricFamily("footfall_build", "What is running, as labels", build(self._version))
+        yield from self._stored()
+        yield from self._held()
+        yield from self._kept()
+        yield from self._answered()
+        yield from self._asked()
+        yield from self._ran()
+        yield from self._servers()
+        yield from self._findings()
+        yield from self._told()
+
+    def _asked(self) -> Iterator[Metric]:
+        """What workers asked Redis."""
+        metrics = self._site.process.metrics
+        yield _histogram(
+            "footfall_redis_seconds",
+            "Round trips to Redis, until their last reply",
+            metrics.redis_seconds,
+        )
+        yield _histogram(
+            "footfall_batch_requests",
+            "Requests that went to Redis together",
+            metrics.batch_requests,
+        )
+
+    def _ran(self) -> Iterator[Metric]:
+        """How workers are doing themselves, and what could not be done."""
+        metrics = self._site.process.metrics
+        for name, text, number in (
+            ("redis_failures", _REDIS_FAILURES, metrics.redis_failures),
+            ("connections_refused", "Connections beyond MAX_CONNECTIONS", metrics.turned_away),
+            ("descriptors_exhausted", _EXHAUSTED, metrics.descriptors_exhausted),
+            ("worker_restarts", "Workers that died and were replaced", metrics.worker_restarts),
+        ):
+            yield CounterMetricFamily(f"footfall_{name}", text, number.total)
+        for name, text, gauge in (
+            ("connections", "Connections that are open", metrics.connections),
+            ("batch_waiting", "Requests that wait for the next batch to leave", metrics.waiting),
+            ("kept_pages_bytes", _KEPT_PAGES, metrics.pages_bytes),
+        ):
+            yield GaugeMetricFamily(f"footfall_{name}", text, gauge.total)
+        yield _histogram(
+            "footfall_event_loop_lag_seconds",
+            "How late a worker does what is due at a fixed time",
+            metrics.loop_lag,
+        )
+
+    def _told(self) -> Iterator[Metric]:
+        site = self._site
+        deliveries = CounterMetricFamily(
+            "footfall_deliveries", "Attempts to tell somebody of a comment", labels=["outcome"]
+        )
+        for outcome, number in site.process.metrics.deliveries.totals().items():
+            deliveries.add_metric([outcome.replace(" ", "_")], number)
+        yield deliveries
+        depth = site.notifications.outbox.reading
+        if not site.notifications.outbox.is_on or depth is None:
+            return
+        tasks = GaugeMetricFamily(
+            "footfall_outbox_tasks",
+            "What is to be told to somebody, and is not yet",
+            labels=["state"],
+        )
+        for state in ("waiting", "later", "undelivered"):
+            tasks.add_metric([state], getattr(depth, state))
+        yield tasks
+        yield GaugeMetricFamily(
+            "footfall_outbox_seconds",
+            "How long the oldest task that nobody has done waits",
+            depth.age_ms(site.process.clock()) / 1000,
+        )
+
+    def _answered(self) -> Iterator[Metric]:
+        metrics = self._site.process.metrics
+        requests = CounterMetricFamily(
+            "footfall_requests", "Requests that were answered", labels=["route", "status"]
+        )
+        seconds = HistogramMetricFamily(
+            "footfall_request_seconds",
+            "From a request's head until its answer is written",
+            labels=["route"],
+        )
+        for name, route in metrics.routes.items():
+            for status, number in route.by_status():
+                requests.add_metric([name, status], number)
+            seconds.add_metric([name], *route.seconds())
+        yield requests
+        yield seconds
+        refused = CounterMetricFamily(
+            "footfall_refused", "Requests that were refused, or failed", labels=["reason"]
+        )
+        for reason, number in metrics.refused.totals().items():
+            refused.add_metric([reason], number)
+        yield refused
+
+    def _findings(self) -> Iterator[Metric]:
+        found = GaugeMetricFamily(
+            "footfall_finding",
+            "1 for what is wrong with Redis; /readyz says it in words",
+            labels=["code"],
+        )
+        for code, is_found in self._site.process.safety.findings().items():
+            found.add_metric([code], is_found)
+        yield found
+
+    def _servers(self) -> Iterator[Metric]:
+        vitals = self._vitals
+        yield GaugeMetricFamily(
+            "footfall_redis_up",
+            "1 if every server of Redis that takes writes answers",
+            vitals.redis_answers,
+        )
+        servers = GaugeMetricFamily(
+            "footfall_redis_servers",
+            "Servers of Redis that are written to, by what they say of themselves",
+            labels=["role"],
+        )
+        for role, number in vitals.servers.items():
+            servers.add_metric([role], number)
+        yield servers
+
+    def _held(self) -> Iterator[Metric]:
+        if self._vitals.held:
+            waiting, spam = self._vitals.held
+            yield GaugeMetricFamily(
+                "footfall_comments_waiting", "Comments that wait for a moderator", waiting
+            )
+            yield GaugeMetricFamily("footfall_comments_spam", "Comments that are spam", spam)
+
+    def _kept(self) -> Iterator[Metric]:
+        """How safe the data is: its last backup, and room on the disk of a private Redis."""
+        if backup := self._vitals.backup:
+            for name, text, value in (
+                (
+                    "footfall_backup_last_success_timestamp_seconds",
+                    "When the last whole backup was made, in seconds since the epoch; 0 for never",
+                    backup.at_ms / 1000,
+                ),
+                (
+                    "footfall_backup_last_failure_timestamp_seconds",
+                    "When a backup failed last, in seconds since the epoch; 0 for never",
+                    backup.failed_at_ms / 1000,
+                ),
+                ("footfall_backup_bytes", "Size of the last whole backup", backup.bytes),
+            ):
+                yield GaugeMetricFamily(name, text, value)
+        if room := self._site.process.safety.room:
+            yield GaugeMetricFamily(
+                "footfall_data_dir_free_bytes", "Room on the disk of DATA_DIR", room.free
+            )
+            yield GaugeMetricFamily(
+                "footfall_data_dir_size_bytes", "Size of the disk of DATA_DIR", room.total
+            )
+
+    def _stored(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(
+            "footfall_counter_limit_used_ratio",
+            "The share of COUNTER_LIMIT that counters take; 0 without a limit",
+            self._site.counting.quota.used,
+        )
+        size = self._site.data.scale.reading
+        if size is None:
+            return
+        for name, kind in (("counter", size.counters), ("comment", size.comments)):
+            yield GaugeMetricFamily(f"footfall_{name}s", f"Stored {name}s", kind.number)
+            if kind.bytes_each:
+                yield GaugeMetricFamily(
+                    f"footfall_{name}_bytes",
+                    f"Bytes of Redis's memory that one {name} takes, with its share of every key",
+                    kind.bytes_each,
+                )
+
+
+def show(site: Site) -> None:
+    """Copy this worker's gauges to the memory that all workers share."""
+    site.process.metrics.waiting.show(site.data.waiting())
+    site.process.metrics.pages_bytes.show(site.comments.page_cache.bytes)
+
+
+def _histogram(name: str, text: str, meter: Histogram) -> HistogramMetricFamily:
+    buckets, sum_ = meter.totals()
+    return HistogramMetricFamily(name, text, buckets, sum_)
+
+
+class Metrics:
+    """/metrics as an ASGI application, with a registry of its own."""
+
+    def __init__(self, site: Site, version: str) -> None:
+        # Who has this application answers requests: it is a worker.
+        site.process.metrics.pid.show(os.getpid())
+        self._figures = Figures(site, version)
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self._figures)
+        self._processes = Processes(site.process.metrics.pid)
+        self._registry.register(self._processes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.gather(self._figures.refresh(), self._processes.refresh())
+        body = generate_latest(self._registry)
+        headers = [
+            (b"content-type", CONTENT_TYPE_PLAIN_0_0_4.encode()),
+            (b"content-length", b"%d" % len(body)),
+            (b"cache-control", b"no-store"),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        has_body = scope["method"] != "HEAD"
+        await send({"type": "http.response.body", "body": body if has_body else b""})
+
+
+def metrics_route(site: Site, version: str) -> BaseRoute:
+    return Route("/metrics", Page(Metrics(site, version), "metrics"))

@@ -1,0 +1,1 @@
+"""Notifications: their operations, rules and storage."""

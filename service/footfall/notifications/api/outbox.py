@@ -1,0 +1,136 @@
+"""What is told to people: how much waits, what was given up, and a trial."""
+
+from dataclasses import asdict, dataclass, replace
+
+from ...accounts.rules.mails import is_mail
+from ...errors import BadRequest
+from ...http.params import MAX_MAIL, RawRequest
+from ...model import Caller, iso
+from ...site import Notifications, Site
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import NOTHING, Fields, Found, Text, Texts
+from ...table.prefixes import UI
+from ...table.who import ADMINISTRATOR
+
+MAX_SHOWN = 100
+MAX_ENTRY_CHARACTERS = 40
+
+
+async def read(notifications: Notifications, _: None, caller: Caller) -> object:
+    outbox = notifications.outbox
+    depth, given_up = await outbox.depth(), await outbox.undelivered(MAX_SHOWN)
+    return {
+        "isOn": outbox.is_on,
+        **depth._asdict(),
+        "data": [
+            {"entry": each.id, "time": iso(each.at), "error": each.error, **asdict(each.task)}
+            for each in given_up
+        ],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Ids of what was given up."""
+
+    ids: tuple[str, ...]
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Entries":
+        return cls(found["ids"])
+
+
+def _is_id(text: object) -> bool:
+    is_short = isinstance(text, str) and 0 < len(text) <= MAX_ENTRY_CHARACTERS
+    return is_short and str(text).replace("-", "", 1).isdecimal()
+
+
+def _judge_ids(ids: object) -> None:
+    if not isinstance(ids, list) or not 0 < len(ids) <= MAX_SHOWN or not all(map(_is_id, ids)):
+        raise BadRequest({"ids": f"ids need 1 to {MAX_SHOWN} entries of the outbox"})
+
+
+ENTRIES = Fields(
+    Entries.of,
+    (Texts("ids", "Entries of the outbox", MAX_SHOWN, MAX_ENTRY_CHARACTERS, _judge_ids),),
+)
+
+
+async def retry(notifications: Notifications, parsed: Entries, caller: Caller) -> object:
+    """How many are tried once more."""
+    found = await notifications.outbox.undelivered(MAX_SHOWN, parsed.ids)
+    done = [
+        await notifications.outbox.again(each, replace(each.task, attempts=0)) for each in found
+    ]
+    notifications.outbox.arrived.set()
+    return {"count": sum(done)}
+
+
+async def drop(notifications: Notifications, parsed: Entries, caller: Caller) -> object:
+    """How many were forgotten."""
+    return {"count": await notifications.outbox.drop(parsed.ids)}
+
+
+def _reader(found: Found, request: RawRequest, context: ParseContext) -> str:
+    to: str = found["to"]
+    return to
+
+
+def _judge_mail(to: str, context: ParseContext) -> str:
+    return "" if is_mail(to) else "to need an email under your options"
+
+
+READER = Fields(
+    _reader, (Text("to", "Whom to mail; without, the owner", MAX_MAIL, check=_judge_mail),)
+)
+
+
+async def try_out(site: Site, to: str, caller: Caller) -> object:
+    """By the name of each who is told, why that failed; "" where it did not."""
+    return await site.notifications.try_out(site, to)
+
+
+ROWS = (
+    Row(
+        "outbox_read",
+        "GET",
+        "/outbox",
+        NOTHING,
+        ADMINISTRATOR,
+        schemas.OUTBOX,
+        read,
+        prefixes=(UI,),
+    ),
+    Row(
+        "outbox_retry",
+        "PUT",
+        "/outbox",
+        ENTRIES,
+        ADMINISTRATOR,
+        schemas.NUMBER_OF,
+        retry,
+        prefixes=(UI,),
+    ),
+    Row(
+        "outbox_drop",
+        "DELETE",
+        "/outbox",
+        ENTRIES,
+        ADMINISTRATOR,
+        schemas.NUMBER_OF,
+        drop,
+        prefixes=(UI,),
+    ),
+    Row(
+        "outbox_try",
+        "POST",
+        "/outbox",
+        READER,
+        ADMINISTRATOR,
+        schemas.TOLD,
+        try_out,
+        prefixes=(UI,),
+    ),
+)

@@ -1,0 +1,295 @@
+"""The worker behind the requests: takes tasks from the outbox, and tells people by its channels.
+
+An event is first divided into a task for each channel that wants it, so that one which fails is
+tried again alone. A task is ended after it was carried out: one that a crash interrupts is carried
+out again, so everything is delivered at least once, and in normal running once.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TypeVar, cast
+
+from ...comments.rules import spam_check
+from ...comments.rules.spam_check import Undecided
+from ...comments.store import codec
+from ...comments.store.projections import UNDO_MS
+from ...driver.replies import ErrorReply
+from ...errors import StoreUnavailable
+from ...model import Comment, Status, StoredComment
+from ...notify.notification import READER_MAIL, Channel, Dropped, Failed, Notification
+from ...notify.spam_checkers import SpamChecker
+from ...plurals import number_of
+from ...site import Site
+from ..store.outbox import Outbox, OutboxEntry, Task
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+# Tasks that one worker has at the same time.
+MAX_TASKS = 16
+# For one attempt; less than Outbox.IDLE_MS, after which another worker takes a task over.
+ATTEMPT_SECONDS = 40
+GRACE_SECONDS = 5
+# Between two looks for tasks of others, and for those whose time has come.
+POLL_SECONDS = 1.0
+WAKE_SECONDS = 5.0
+# The first wait after a failure, and the longest; so many attempts take a day and a half.
+FIRST_WAIT_SECONDS = 5
+MAX_WAIT_SECONDS = 3600
+MAX_ATTEMPTS = 45
+# What is kept of a reason, and shown.
+MAX_REASON_CHARACTERS = 300
+
+
+class Delivery:
+    """`channels` are all that there are; a task of another, which was turned off, is dropped.
+
+    Before anybody is told of a comment that waits for them, `judges` are asked.
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        channels: Sequence[Channel],
+        spam_checkers: Sequence[SpamChecker] = (),
+        *,
+        site_url: str = "",
+    ) -> None:
+        self._site = site
+        self._outbox: Outbox = site.notifications.outbox
+        self.channels: Mapping[str, Channel] = {each.name: each for each in channels}
+        self.spam_checkers = spam_checkers
+        self.site_url = site_url
+        self._running: dict[asyncio.Task[None], OutboxEntry] = {}
+        self._is_stopping = False
+
+    async def run(self) -> None:
+        """Until it is cancelled; `stop` then hands over what was begun."""
+        loop = asyncio.get_running_loop()
+        next_wake = loop.time()
+        await _tried(self._outbox.begin())
+        while not self._is_stopping:
+            # Each by itself: what is wrong with one must not keep the others from being done.
+            if loop.time() >= next_wake:
+                await _tried(self._resume())
+                next_wake = loop.time() + WAKE_SECONDS
+            if not await _tried(self.step()):
+                await self._rest()
+
+    async def _resume(self) -> None:
+        await self._outbox.wake(self._site.process.clock())
+        self._site.notifications.recipients.unmailed.report(self._site.process.clock())
+        if self._room():
+            self._begin(await self._outbox.take_over(self._room()))
+
+    async def step(self) -> int:
+        """Begin what there is room for; how many tasks that were. Raises StoreUnavailable."""
+        entries = await self._outbox.take(self._room()) if self._room() else []
+        self._begin(entries)
+        return len(entries)
+
+    async def stop(self) -> None:
+        """Begin nothing more; hand over to other workers what does not end in GRACE_SECONDS."""
+        self._is_stopping = True
+        running = list(self._running)
+        if running:
+            _, late = await asyncio.wait(running, timeout=GRACE_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        self._site.notifications.recipients.unmailed.report(
+            self._site.process.clock(), is_last=True
+        )
+
+    def _room(self) -> int:
+        return MAX_TASKS - len(self._running)
+
+    async def _rest(self) -> None:
+        """Until something has come, or ends, or POLL_SECONDS are over."""
+        arrival = asyncio.ensure_future(self._outbox.arrived.wait())
+        try:
+            full = not self._room()
+            waits = {*self._running} if full else {arrival}
+            await asyncio.wait(waits, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            arrival.cancel()
+            self._outbox.arrived.clear()
+
+    def _begin(self, entries: Sequence[OutboxEntry]) -> None:
+        for entry in entries:
+            task = asyncio.create_task(self._carry_out(entry))
+            self._running[task] = entry
+            task.add_done_callback(lambda done: self._running.pop(done, None))
+
+    async def _carry_out(self, entry: OutboxEntry) -> None:
+        try:
+            try:
+                async with asyncio.timeout(ATTEMPT_SECONDS):
+                    follow = await self._attempt(entry.task)
+            except asyncio.CancelledError:
+                await self._outbox.done(entry, [entry.task])
+                raise
+            except Undecided as undecided:
+                due_ms = self._site.process.clock() + UNDO_MS
+                await self._outbox.later(entry, undecided.task, due_ms)
+            except Failed as failed:
+                await self._failed(entry, str(failed), is_final=failed.is_final)
+            except TimeoutError:
+                await self._failed(entry, f"no answer within {ATTEMPT_SECONDS} seconds")
+            except StoreUnavailable:
+                raise
+            except Exception:
+                log.exception("%s failed", entry.task.name)
+                await self._failed(entry, "the channel failed; the log says how")
+            else:
+                await self._outbox.done(entry, follow)
+        except (StoreUnavailable, ErrorReply):
+            # Nobody has ended the task, so a worker takes it over when it has been idle.
+            log.warning("%s is carried out again later, as Redis does not answer", entry.task.name)
+
+    async def _attempt(self, task: Task) -> Sequence[Task]:
+        """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
+        is_known = task.kind in ("event", spam_check.KIND, *self.channels)
+        found = await self._found(task) if is_known else None
+        if found is None:
+            return ()
+        notification = await self._news(task, found)
+        if task.kind == spam_check.KIND:
+            return await spam_check.decide(
+                self._site.comments, self.spam_checkers, found, notification, task
+            )
+        if task.kind == "event":
+            if self.spam_checkers and spam_check.is_wanted(task):
+                return [replace(task, kind=spam_check.KIND)]
+            return [replace(task, kind=name) for name in self._wanting(notification)]
+        await self._tell(self.channels[task.kind], notification, task, found)
+        return ()
+
+    async def _tell(
+        self, channel: Channel, notification: Notification, task: Task, found: StoredComment
+    ) -> None:
+        """Raises Failed, Undecided."""
+        if not channel.wants(notification):
+            if channel.name != READER_MAIL:
+                spam_check.require_decided(task, found)
+            return
+        try:
+            await channel.send(notification)
+        except Dropped:
+            self._site.process.metrics.deliveries.add("dropped")
+        else:
+            self._site.process.metrics.deliveries.add("delivered")
+            log.info("%s was delivered", task.name)
+
+    def _wanting(self, notification: Notification) -> list[str]:
+        """The channels that want this. What a moderator has done meanwhile can be undone: then only
+        readers are not told, since their next news would be the same."""
+        hoped = replace(notification, status=cast(Status, notification.now))
+        return [
+            name
+            for name, each in self.channels.items()
+            if each.wants(notification if name == READER_MAIL else hoped)
+        ]
+
+    async def _found(self, task: Task) -> StoredComment | None:
+        """The comment as it is now. Where readers would be told that it is approved and it is held
+        again, that they were not is noted. Raises Undecided where it may be put back."""
+        is_approval = task.now == "approved" and task.seen != "1"
+        tells_readers = is_approval and task.kind in ("event", READER_MAIL)
+        while found := await self._site.comments.moderation.whole([task.id]):
+            is_held = found[0].status != "approved"
+            if not (tells_readers and is_held) or await self._outbox.untold(task.id):
+                return found[0]
+        if await self._site.comments.deletions.is_restorable(task.id):
+            raise Undecided(task)
+        return None
+
+    async def _failed(self, entry: OutboxEntry, reason: str, *, is_final: bool = False) -> None:
+        reason = " ".join(reason.split())[:MAX_REASON_CHARACTERS]
+        task = replace(entry.task, attempts=entry.task.attempts + 1)
+        is_judges = task.kind == spam_check.KIND
+        most = spam_check.MAX_ATTEMPTS if is_judges else MAX_ATTEMPTS
+        if is_final or task.attempts >= most:
+            log.error("%s was not delivered, and is given up: %s", task.name, reason)
+            self._site.process.metrics.deliveries.add("given up")
+            follow = [spam_check.after(task)] if is_judges else []
+            await self._outbox.give_up(entry, task, reason, follow)
+            return
+        wait_ms = _wait_ms(task.attempts)
+        log.warning(
+            "%s was not delivered, and is tried again in %s: %s",
+            task.name,
+            number_of(wait_ms // 1000, "second"),
+            reason,
+        )
+        self._site.process.metrics.deliveries.add("failed")
+        await self._outbox.later(entry, task, self._site.process.clock() + wait_ms)
+
+    async def _news(self, task: Task, found: StoredComment) -> Notification:
+        about = await self._with_author(found)
+        above = await self._site.comments.moderation.whole([about.parent]) if about.parent else []
+        return Notification(
+            about,
+            found.status,
+            await self._with_author(above[0]) if above else None,
+            task.was,
+            task.now,
+            task.by,
+            self._site.settings.title,
+            self.site_url,
+            task.name,
+            task.seen,
+            task.attempts,
+            above[0].status if above else "approved",
+        )
+
+    async def _with_author(self, found: StoredComment) -> Comment:
+        """The comment with the author's account as it is now; without one that is gone."""
+        comment = codec.comment(found)
+        if not comment.account:
+            return comment
+        known = await self._site.accounts.store.by_ids({comment.account})
+        account = known.get(comment.account)
+        if account is None:
+            return replace(comment, account="")
+        return replace(comment, nick=account.nick, mail=account.mail, link=account.link)
+
+
+@asynccontextmanager
+async def delivering(delivery: Delivery | None) -> AsyncIterator[None]:
+    """Deliver during the block, if there is something to deliver by."""
+    if delivery is None:
+        yield
+        return
+    running = asyncio.create_task(delivery.run())
+    try:
+        yield
+    finally:
+        # First what begins tasks, so that none is begun behind the back of `stop`.
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await delivery.stop()
+
+
+async def _tried(work: Awaitable[T]) -> T | None:
+    try:
+        return await work
+    except StoreUnavailable:
+        return None
+    except Exception:
+        # Whatever it is, others are still to be told.
+        log.exception("the outbox could not be read")
+        return None
+
+
+def _wait_ms(attempts: int) -> int:
+    """How long to wait after so many attempts: twice as long each time, and a little at random."""
+    import tenacity  # loaded by the first failure
+
+    state = tenacity.RetryCallState(tenacity.AsyncRetrying(), None, (), {})
+    state.attempt_number = attempts
+    wait = tenacity.wait_exponential_jitter(multiplier=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS)
+    return round(wait(state) * 1000)

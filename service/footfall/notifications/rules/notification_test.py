@@ -1,0 +1,72 @@
+"""News of a comment that does not exist: by it an owner sees whether everybody can be told."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from dataclasses import replace
+
+from ...errors import StoreUnavailable
+from ...model import Comment
+from ...notify.notification import Failed, Notification
+from ...site import Site
+from .delivery import Delivery
+
+log = logging.getLogger(__name__)
+
+# For each channel and judge, one after the other: somebody is waiting for their answers.
+TRIAL_SECONDS = 15
+PATH = "/test"
+WORDS = "This is how you are told of a comment."
+NOBODY = "was told, since mails go to readers alone: say to whom, or set AUTHOR_EMAIL"
+
+
+async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
+    """Tell everybody, also a reader at `to` if that is not "", and ask judges.
+
+    By the name of each, why it failed; "" where it did not. Raises StoreUnavailable.
+    """
+    notification = _news(site, delivery, to)
+    answers = {
+        name: await _failure(channel.send(replace(notification, key=f"{name} {notification.key}")))
+        for name, channel in delivery.channels.items()
+        if channel.wants(notification)
+    }
+    for spam_checker in delivery.spam_checkers:
+        answers[f"judge {spam_checker.name}"] = await _failure(spam_checker.is_spam(notification))
+    return answers or {"nobody": NOBODY}
+
+
+async def _failure(attempt: Awaitable[object]) -> str:
+    try:
+        async with asyncio.timeout(TRIAL_SECONDS):
+            await attempt
+    except Failed as failed:
+        return str(failed)
+    except TimeoutError:
+        return f"no answer within {TRIAL_SECONDS} seconds"
+    except StoreUnavailable:
+        raise
+    except Exception:
+        log.exception("a trial failed")
+        return "it failed; the log says how"
+    return ""
+
+
+def _news(site: Site, delivery: Delivery, to: str) -> Notification:
+    """A comment by nobody, which replies to one by `to`."""
+    now_ms = site.process.clock()
+    root, id = (site.process.ids.new(now_ms, PATH) for _ in range(2))
+    html = f"<p>{WORDS}</p>\n"
+    comment = Comment(id, PATH, now_ms, html, WORDS, nick="Footfall", parent=root, root=root)
+    above = Comment(root, PATH, now_ms, "<p>A comment</p>\n", "A comment", nick="You", mail=to)
+    return Notification(
+        comment,
+        "approved",
+        above,
+        "",
+        "approved",
+        "author",
+        site.settings.title,
+        delivery.site_url,
+        f"{id} {now_ms}",
+    )

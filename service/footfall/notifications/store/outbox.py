@@ -1,0 +1,249 @@
+"""The outbox: what people are to be told of, kept until they are.
+
+What happens to a comment comes into the site's stream by its page's journal, each event once; any
+number of workers take tasks from there by a consumer group.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from ...comments.store.ids import split
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
+from ...driver.replies import ErrorReply
+from ...driver.scripts import Scripts
+from ...errors import StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+GROUP = "workers"
+# All workers have one name: a task belongs to no process, and any that finds it idle takes it over.
+CONSUMER = "worker"
+# A task that nobody has ended for so long has been left by a crash: none takes longer.
+IDLE_MS = 60_000
+# More than are kept of those that were given up, which are about 10,000.
+MAX_UNDELIVERED = 20_000
+# Tasks whose time has come, in one step.
+MAX_WOKEN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something to be done about a comment whose status has become `now`; `was` is "" for a new
+    one.
+
+    `kind` is `event` for what has happened and is still to be divided into tasks, else a channel's
+    name. `by` says who did it: author, moderator or judge. `version` is the page's after it.
+    """
+
+    kind: str
+    id: str
+    was: str
+    now: str
+    by: str
+    version: int
+    attempts: int = 0
+    # Judges were asked, or could not be: now people are told.
+    is_judged: bool = False
+    # It was approved before: "1" if people know of that, "0" if readers were not told; else "".
+    seen: str = ""
+    # What the comment was when it was not what this is about; "" if that was never so.
+    met: str = ""
+
+    def dump(self) -> bytes:
+        return orjson.dumps(asdict(self))
+
+    @property
+    def name(self) -> str:
+        """The same for each attempt, and no other task's."""
+        return f"{self.kind} {self.id} {self.version}"
+
+
+class OutboxEntry(NamedTuple):
+    """A task that one worker has, by its place in the stream."""
+
+    id: str
+    task: Task
+
+
+class Undelivered(NamedTuple):
+    """A task that was given up; `id` begins with when, in ms since the epoch."""
+
+    id: str
+    task: Task
+    error: str
+
+    @property
+    def at(self) -> int:
+        return int(self.id.partition("-")[0])
+
+
+class Depth(NamedTuple):
+    """How many tasks wait, are tried again later, and were given up; and since when the oldest
+    waits, in ms since the epoch, 0 if none does."""
+
+    waiting: int
+    later: int
+    undelivered: int
+    since_ms: int
+
+    def age_ms(self, now_ms: int) -> int:
+        return max(0, now_ms - self.since_ms) if self.since_ms else 0
+
+
+class Outbox:
+    """`is_on`: somebody is to be told of something; else nothing is ever written."""
+
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, *, is_on: bool) -> None:
+        self.is_on = is_on
+        # Set when this process has put something into the outbox.
+        self.arrived = asyncio.Event()
+        # What `refresh` has read last; None if it could not.
+        self.reading: Depth | None = None
+        self._redis = redis
+        self._keys = keys
+        self._names = {name: keys.site(name) for name in ("outbox", "retries", "undelivered")}
+        self._stream = self._names["outbox"]
+        self._settle = scripts["outbox/settle"]
+        self._wake = scripts["outbox/wake"]
+        self._again = scripts["outbox/again"]
+        self._untold = scripts["outbox/untold"]
+
+    async def untold(self, id: str) -> bool:
+        """Note that readers were not told of a comment's approval, as it is held again, so that the
+        next one is news; False if it is approved by now."""
+        short, page = split(id)
+        status, *_ = await self._untold(held=self._keys.page(page, "held"), id=short)
+        return bool(status == b"OK")
+
+    async def take(self, count: int) -> list[OutboxEntry]:
+        """Tasks for this worker alone, in the order in which they came."""
+        found = await self._of_group(
+            "XREADGROUP", "GROUP", GROUP, CONSUMER, "COUNT", count, "STREAMS", self._stream, ">"
+        )
+        return _parsed(found[0][1]) if found else []
+
+    async def take_over(self, count: int) -> list[OutboxEntry]:
+        """Tasks of workers that crashed."""
+        found = await self._of_group(
+            "XAUTOCLAIM", self._stream, GROUP, CONSUMER, IDLE_MS, "0-0", "COUNT", count
+        )
+        return _parsed(found[1])
+
+    async def _of_group(self, *command: object) -> Any:
+        """The reply to a command of the consumers' group, which is made anew if it is gone."""
+        while True:
+            try:
+                (found,) = await self._redis.change(command)
+            except ErrorReply as error:
+                if "NOGROUP" not in str(error):
+                    raise
+                await self.begin()
+            else:
+                return found
+
+    async def begin(self) -> None:
+        """Make the stream and the group of consumers, if they are not there."""
+        try:
+            await self._redis.change(("XGROUP", "CREATE", self._stream, GROUP, "0", "MKSTREAM"))
+        except ErrorReply as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+
+    async def done(self, entry: OutboxEntry, follow: Sequence[Task] = ()) -> None:
+        """End a task, and put those that follow from it into the outbox, in one step."""
+        await self._end(entry, [word for each in follow for word in (0, each.dump())])
+
+    async def later(self, entry: OutboxEntry, task: Task, due_ms: int) -> None:
+        await self._end(entry, [due_ms, task.dump()])
+
+    async def give_up(
+        self, entry: OutboxEntry, task: Task, error: str, follow: Sequence[Task] = ()
+    ) -> None:
+        await self._end(
+            entry, [word for each in (task, *follow) for word in (0, each.dump())], error
+        )
+
+    async def _end(self, entry: OutboxEntry, follow: Sequence[object], error: str = "") -> None:
+        await self._settle(**self._names, group=GROUP, entry=entry.id, error=error, follow=follow)
+
+    async def wake(self, now_ms: int) -> None:
+        """Put tasks that are to be tried again by now back into the outbox."""
+        woken = MAX_WOKEN
+        while woken == MAX_WOKEN:
+            _, woken = await self._wake(
+                outbox=self._stream, retries=self._names["retries"], now=now_ms, most=MAX_WOKEN
+            )
+
+    async def depth(self) -> Depth:
+        waiting, later, undelivered, first = await self._redis.ask(
+            ("XLEN", self._stream),
+            ("ZCARD", self._names["retries"]),
+            ("XLEN", self._names["undelivered"]),
+            ("XRANGE", self._stream, "-", "+", "COUNT", 1),
+        )
+        since_ms = int(first[0][0].partition(b"-")[0]) if first else 0
+        return Depth(waiting, later, undelivered, since_ms)
+
+    async def refresh(self, seconds: float) -> None:
+        """Read the depth anew, unless that takes longer."""
+        self.reading = None
+        if self.is_on:
+            with contextlib.suppress(StoreUnavailable, ErrorReply, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    self.reading = await self.depth()
+
+    async def undelivered(self, count: int, ids: Sequence[str] = ()) -> list[Undelivered]:
+        """What was given up, newest first: so many, or those with these ids."""
+        key = self._names["undelivered"]
+        commands: list[tuple[object, ...]] = [("XRANGE", key, id, id) for id in ids]
+        if not ids:
+            commands = [("XREVRANGE", key, "+", "-", "COUNT", count)]
+        entries = [entry for reply in await self._redis.ask(*commands) for entry in reply]
+        return [
+            Undelivered(parsed.id, parsed.task, _pairs(raw[1]).get(b"error", b"").decode())
+            for raw, parsed in zip(entries, _parsed(entries), strict=True)
+        ]
+
+    async def again(self, each: Undelivered, task: Task) -> bool:
+        """Try once more what was given up; False if somebody else has just done so."""
+        status, *_ = await self._again(
+            outbox=self._stream,
+            undelivered=self._names["undelivered"],
+            entry=each.id,
+            task=task.dump(),
+        )
+        return bool(status == b"OK")
+
+    async def drop(self, ids: Sequence[str]) -> int:
+        """Forget what was given up; how many there were."""
+        (number,) = await self._redis.change(("XDEL", self._names["undelivered"], *ids))
+        return int(number)
+
+
+def _parsed(raw: Sequence[Any]) -> list[OutboxEntry]:
+    # An entry that was deleted while it was idle has no words.
+    return [
+        OutboxEntry(id.decode(), _task(_pairs(words).get(b"task", b"")))
+        for id, words in raw
+        if words
+    ]
+
+
+def _task(stored: bytes) -> Task:
+    """What is no task of this version has a kind that no channel has."""
+    try:
+        return Task(**orjson.loads(stored))
+    except (TypeError, ValueError):
+        log.error("the outbox had what is no task: %r", stored[:200])
+        return Task("unknown", "", "", "", "", 0)
+
+
+def _pairs(words: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(words[::2], words[1::2], strict=True))

@@ -1,0 +1,44 @@
+"""Who wants no more mails: of a thread, or of any. Addresses are there as digests."""
+
+from collections.abc import Iterable
+
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
+
+# Of a walk over them, in one trip.
+STEP_MEMBERS = 1_000
+
+
+class Unsubscribed:
+    def __init__(self, redis: RedisClient, keys: Keys) -> None:
+        self._redis = redis
+        self._key = keys.site("unsubscribed")
+
+    async def add(self, who: str, thread: str) -> None:
+        """`who` is a digest of a recipient; `thread` the id of a root, or "" for all."""
+        await self._redis.change(("SADD", self._key, _member(who, thread)))
+
+    async def keep(self, source: str, target: str) -> None:
+        """Of threads that have moved from the page with the one digest to that with the other."""
+        cursor = b"0"
+        while True:
+            cursor, members = (
+                await self._redis.ask_masters(
+                    ("SSCAN", self._key, cursor, "MATCH", f"* *{source}", "COUNT", STEP_MEMBERS)
+                )
+            )[0]
+            if members:
+                moved = [each.decode().removesuffix(source) + target for each in members]
+                await self._redis.change(("SADD", self._key, *moved))
+            if cursor == b"0":
+                return
+
+    async def has(self, names: Iterable[str], thread: str) -> bool:
+        """Does somebody with one of these digests want no mail of this thread?"""
+        members = [_member(who, of) for who in names for of in ("", thread)]
+        (found,) = await self._redis.ask_masters(("SMISMEMBER", self._key, *members))
+        return any(found)
+
+
+def _member(who: str, thread: str) -> str:
+    return f"{who} {thread}" if thread else who

@@ -1,0 +1,161 @@
+"""The pages at /ui: log in, register, set a password, confirm a mail, and those behind a log-in.
+
+A log-in is handed to the page that asked for it: the one that opened this page, or that it is to
+come back to. opener.py decides which that may be, so that no other site gets a token by opening
+this page. A token that a client wrote into the address is taken out of it before anything is shown.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+import orjson
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ..http.params import MAX_LINK, parse_query
+from ..http.policy import Policy
+from ..http.response import Headers, Response
+from ..outside.targets import origin_of
+from ..site import Site
+from ..table.endpoint import send_answer
+from . import captcha_page, overview_page, statistics_page
+from . import forms as owner_forms
+from .files import TYPES, UI, Page, Static, filled, send_file
+from .forms import OwnerForm
+from .opener import opener_of
+from .pages import OwnerPage
+
+# Such a page is in no frame, and tells no other site of itself. Pictures of comments are not shown.
+PRIVATE = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        b"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"referrer-policy", b"same-origin"),
+)
+# A redirect from an address that nobody should keep.
+NOWHERE_KEPT = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
+PAGES = UI / "admin"
+# Beside the pages' own; the demonstration's sheet is theirs, too.
+SHARED = ("comment_view.js", "demo.css", "favicon.svg")
+# How long the first reader of such a page may wait for the names of other services.
+LIST_SECONDS = 0.5
+VENDOR = UI / "vendor"
+# The page's module of the same name decides who may enter.
+PAGE_NAMES = (
+    "accounts",
+    "authors",
+    "bans",
+    "counters",
+    "log",
+    "moving",
+    "outbox",
+    "profile",
+    "queue",
+    "settings",
+    "state",
+)
+# The names that pages have in Waline, whose clients and readers keep their addresses -> ours.
+RENAMED = {"user": "accounts", "migration": "moving"}
+
+
+class Template:
+    """A page of ours as an ASGI application, with what it has to know of this request."""
+
+    def __init__(self, name: str, policy: Policy, values: Mapping[str, str], site: Site) -> None:
+        self._template = (PAGES / name).read_text()
+        self._rules: Headers = PRIVATE
+        if "{{captcha}}" in self._template:
+            self._rules = captcha_page.permitting(PRIVATE, site.accounts.captcha)
+        self._policy = policy
+        self._values = values
+        self._site = site
+        self._providers = site.accounts.providers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        rest = without_token(scope["query_string"])
+        if rest != scope["query_string"]:
+            # Relative, since a proxy may have taken a prefix off the path.
+            path = "./" + scope["path"].rpartition("/")[2]
+            return await send_answer(send, _moved(path, rest))
+        query = parse_query(scope["query_string"][:MAX_LINK])
+        named = str(query.get("for", ""))
+        opener = opener_of(scope, self._policy, self._providers.targets, named)
+        back = str(query.get("redirect", ""))
+        values = {
+            **self._values,
+            "captcha": captcha_page.described(self._site.accounts.captcha),
+            **opener.values,
+            "return": back if opener.origin and origin_of(back) == opener.origin else "",
+            "vacant": "true" if await self._is_vacant() else "",
+            "mails": "true" if self._site.accounts.mails.are_sent else "",
+            "services": await self._services(opener.origin or opener.refused),
+        }
+        body = filled(self._template, values)
+        await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)
+
+    async def _is_vacant(self) -> bool:
+        """Would somebody who registers here now be the administrator?"""
+        if "{{vacant}}" not in self._template:
+            return False
+        is_open = self._site.accounts.rules.registration != "closed"
+        return is_open and await self._site.accounts.store.lacks_administrator()
+
+    async def _services(self, opener: str) -> str:
+        """By whom one may log in here, and what they are called, in JSON.
+
+        None, for a page that nobody has named in the settings: somebody who comes back from another
+        service would be asked about that one's page.
+        """
+        if opener and not self._providers.targets.may_be_told(opener):
+            return "{}"
+        names = await self._providers.names(LIST_SECONDS)
+        return orjson.dumps({name: self._providers.label(name) for name in names}).decode()
+
+
+def without_token(query: bytes) -> bytes:
+    """The query without a log-in's token: clients open the profile with one, and addresses are kept
+    in histories and logs."""
+    fields = query.split(b"&")
+    return b"&".join(each for each in fields if unquote_to_bytes(each.split(b"=")[0]) != b"token")
+
+
+def _moved(path: str, query: bytes) -> Response:
+    address = path.encode() + (b"?" + query if query else b"")
+    return Response(307, b"", [(b"location", address), *NOWHERE_KEPT])
+
+
+def leading_to(path: str) -> ASGIApp:
+    """A redirect, with the query, to an address that is relative to the request's."""
+
+    async def lead(scope: Scope, receive: Receive, send: Send) -> None:
+        await send_answer(send, _moved(path, without_token(scope["query_string"])))
+
+    return lead
+
+
+def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Iterator[BaseRoute]:
+    log_in = Template("login.html", policy, values, site)
+    pages = Template("admin.html", policy, values, site)
+    # The page's links are relative to the folder.
+    yield Route("/ui", Page(leading_to("ui/")))
+    for old, name in RENAMED.items():
+        yield Route(f"/ui/{old}", Page(leading_to(f"./{name}")))
+    for name in PAGE_NAMES:
+        yield Route(f"/ui/{name}", Page(pages))
+    for name, make in (("", overview_page.show), ("statistics", statistics_page.show)):
+        yield Route(f"/ui/{name}", Page(OwnerPage(name, make, site, policy, values, pages)))
+    yield Route("/ui/people", OwnerForm(owner_forms.count_as_people, site, policy, values))
+    yield Route("/ui/logout", OwnerForm(owner_forms.log_out, site, policy, values))
+    yield Route("/ui/login", Page(log_in))
+    yield Route("/ui/register", Page(log_in))
+    yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, site)))
+    yield Route("/ui/confirm", Page(Static("admin/confirm.html", extra=PRIVATE)))
+    # Of this path alone: what is below it are the operations of these pages.
+    yield Route("/ui/api", Page(Static("admin/api.html", extra=PRIVATE)))
+    files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
+    vendored = [f"vendor/{path.name}" for path in VENDOR.iterdir()]
+    for file in (*SHARED, *files, *vendored):
+        yield Route(f"/ui/static/{Path(file).name}", Page(Static(file), "static"))

@@ -1,0 +1,289 @@
+"""What the administrators' pages show of the service itself: counters, log, settings and state.
+
+Only under /ui/api. Each answer is bounded, and for administrators alone.
+"""
+
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..counting import search as counter_search
+from ..counting.rules import VIEWS
+from ..errors import StoreUnavailable
+from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
+from ..model import Caller
+from ..process.process import Process
+from ..site import Accounts, Comments, Data, Site
+from ..table import schemas
+from ..table.context import ParseContext
+from ..table.endpoint import Row
+from ..table.fields import COUNTER_TYPES, NOTHING, Choice, Count, Fields, Found, Integer, Text
+from ..table.middleware import LOOKS
+from ..table.prefixes import UI
+from ..table.who import ADMINISTRATOR
+from ..telemetry.metrics import Histogram, Metrics, Route
+
+MAX_REASON = 200
+# What a browser's numbers are exact up to.
+MAX_COUNT = 2**53 - 1
+# How long to wait for a reading of how much is stored, which goes on after that.
+WAIT_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The counters of a page, or with `path` None the highest ones with these words."""
+
+    path: str | None
+    words: str
+    type: str
+    first: int
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Search":
+        return cls(found["path"], found["keyword"], found["type"], found["after"])
+
+
+SEARCH = Fields(
+    Search.of,
+    (
+        Text("path", "A page, whose counters alone are shown", MAX_PATH, None),
+        Text("keyword", "Words of the pages that are looked for", MAX_PATH),
+        Choice("type", "Counters of this type alone", "", COUNTER_TYPES),
+        Integer("after", "Where the next part begins, by the last answer", 0, MAX_PAGE),
+    ),
+    source="query",
+)
+
+
+async def counters(site: Site, parsed: Search, caller: Caller) -> object:
+    if parsed.path is not None:
+        counts = await counter_search.of_path(
+            site.counting.counters, site.counting.types, parsed.path
+        )
+        return {"path": parsed.path, "counts": counts}
+    known = {} if parsed.first else await _read_most(site)
+    part = await counter_search.search(
+        site.counting.walk, words=parsed.words, type=parsed.type, first=parsed.first, known=known
+    )
+    found = [{"count": count, "type": type, "path": path} for count, type, path in part.found]
+    return {"data": found, "matching": part.matching, "after": part.next, "share": part.share}
+
+
+async def _read_most(site: Site) -> dict[str, int]:
+    """Counters of which most views are looked for, known before all are gone through."""
+    if not site.statistics.reports.is_on:
+        return {}
+    counters = site.counting.counters
+    names = counters.names(await site.statistics.reports.most_read.listed(), [VIEWS])
+    counts = zip(names, await counters.read(names), strict=True)
+    # One that was removed may be in a list still.
+    return {name: count for name, count in counts if count}
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    path: str
+    type: str
+    was: int
+    now: int
+    reason: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Correction":
+        return cls(found["path"], found["type"], found["from"], found["to"], found["reason"])
+
+
+CORRECTION = Fields(
+    Correction.of,
+    (
+        Text("path", "The page", MAX_PATH, required="path can not be blank"),
+        Choice("type", "The counter", "time", COUNTER_TYPES, is_word=True),
+        Count("from", "The count that was seen", MAX_COUNT),
+        Count("to", "What it should have been", MAX_COUNT),
+        Text("reason", "Why, for the log", MAX_REASON, required="reason can not be blank"),
+    ),
+)
+
+
+async def correct(comments: Comments, parsed: Correction, caller: Caller) -> object:
+    count = await counter_search.correct(
+        comments.counting.counters,
+        comments.log,
+        caller,
+        path=parsed.path,
+        type=parsed.type,
+        was=parsed.was,
+        now=parsed.now,
+        reason=parsed.reason,
+    )
+    return {"count": count}
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """So many entries, older than the one with the id `before`."""
+
+    size: int
+    before: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Log":
+        return cls(found["pageSize"], found["before"])
+
+
+def _judge_entry(before: str, context: ParseContext) -> str:
+    at, _, number = before.partition("-")
+    is_id = at.isdecimal() and number.isdecimal() and before.isascii()
+    return "" if is_id else "before need the id of an entry"
+
+
+LOG = Fields(
+    Log.of,
+    (
+        Integer("pageSize", "How many entries", 50, MAX_PAGE_SIZE),
+        Text("before", "The entry before which to go on", MAX_ID, check=_judge_entry),
+    ),
+    source="query",
+)
+
+
+async def log(comments: Comments, parsed: Log, caller: Caller) -> object:
+    entries = await comments.log.newest(parsed.size, parsed.before)
+    people = await comments.accounts.store.by_ids(
+        {each.fields.get("by", "") for each in entries} - {""}
+    )
+    return [
+        {
+            **each.fields,
+            "entry": each.id,
+            "time": each.at,
+            "nick": people[by].nick if (by := each.fields.get("by", "")) in people else "",
+        }
+        for each in entries
+    ]
+
+
+async def settings(accounts: Accounts, parsed: None, caller: Caller) -> object:
+    """Those in force, without secrets."""
+    names = ("name", "value", "default", "meaning")
+    return [dict(zip(names, row, strict=True)) for row in accounts.process.about.settings]
+
+
+async def state(site: Site, parsed: None, caller: Caller) -> object:
+    """How the service is, and Redis; numbers are since the start, and of all workers."""
+    began = time.perf_counter()
+    trouble = await site.process.safety.trouble()
+    took_ms = round((time.perf_counter() - began) * 1000, 3)
+    problems = [each.text for each in site.process.safety.problems.values()]
+    if trouble and trouble not in problems:
+        problems.insert(0, trouble)
+    problems += site.warnings
+    await site.data.scale.refresh(WAIT_SECONDS)
+    metrics = site.process.metrics
+    return {
+        "versions": {"footfall": site.process.about.version, "python": platform.python_version()},
+        "durability": str(site.process.safety.durability),
+        "problems": problems,
+        "redisMs": took_ms,
+        "servers": await _servers(site.process),
+        "stored": _stored(site.data),
+        "connections": metrics.connections.total,
+        "waiting": site.data.waiting(),
+        "requests": sum(number for _, number in _answered(metrics)),
+        "failed": sum(number for status, number in _answered(metrics) if status >= "500"),
+        "seconds": _buckets(*(route.seconds()[0] for route in _routes(metrics))),
+        "redisSeconds": _of(metrics.redis_seconds),
+    }
+
+
+def _routes(metrics: Metrics) -> list[Route]:
+    """All but those by which somebody looks at the service."""
+    return [route for name, route in metrics.routes.items() if name not in LOOKS]
+
+
+def _answered(metrics: Metrics) -> list[tuple[str, float]]:
+    return [each for route in _routes(metrics) for each in route.by_status()]
+
+
+def _of(histogram: Histogram) -> dict[str, float]:
+    return _buckets(histogram.totals()[0])
+
+
+def _buckets(*histograms: list[tuple[str, float]]) -> dict[str, float]:
+    """Upper bound in seconds -> how many took no longer, of all of these together."""
+    together: dict[str, float] = {}
+    for each in histograms:
+        for bound, number in each:
+            together[bound] = together.get(bound, 0) + number
+    return together
+
+
+def _stored(data: Data) -> Mapping[str, Mapping[str, float]]:
+    size = data.scale.reading
+    kinds = {"counters": size.counters, "comments": size.comments} if size else {}
+    return {name: {"number": k.number, "bytesEach": k.bytes_each} for name, k in kinds.items()}
+
+
+# Fields of INFO, by what they are called here.
+_FACTS = {
+    "version": "redis_version",
+    "valkey": "valkey_version",
+    "role": "role",
+    "used": "used_memory",
+    "most": "maxmemory",
+    "clients": "connected_clients",
+    "replicas": "connected_slaves",
+    "upSeconds": "uptime_in_seconds",
+}
+
+
+async def _servers(process: Process) -> list[Mapping[str, str]]:
+    """What each server of Redis says of itself; nothing of one that does not."""
+    try:
+        every = (await process.safety.facts()).values()
+    except StoreUnavailable:
+        return []
+    return [
+        {ours: facts[theirs] for ours, theirs in _FACTS.items() if theirs in facts} if facts else {}
+        for facts in every
+    ]
+
+
+ROWS = (
+    Row(
+        "counter_search",
+        "GET",
+        "/counters",
+        SEARCH,
+        ADMINISTRATOR,
+        schemas.COUNTERS,
+        counters,
+        prefixes=(UI,),
+    ),
+    Row(
+        "counter_correct",
+        "PUT",
+        "/counters",
+        CORRECTION,
+        ADMINISTRATOR,
+        schemas.NUMBER_OF,
+        correct,
+        prefixes=(UI,),
+    ),
+    Row("log_read", "GET", "/log", LOG, ADMINISTRATOR, schemas.LOG, log, prefixes=(UI,)),
+    Row(
+        "settings_read",
+        "GET",
+        "/settings",
+        NOTHING,
+        ADMINISTRATOR,
+        schemas.SETTINGS,
+        settings,
+        prefixes=(UI,),
+    ),
+    Row(
+        "state_read", "GET", "/state", NOTHING, ADMINISTRATOR, schemas.STATE, state, prefixes=(UI,)
+    ),
+)

@@ -1,0 +1,144 @@
+"""Actions on many comments of the owner's queue, which go on behind the request."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from ..comments.rules import bulk_actions
+from ..comments.rules.bulk_actions import BulkAction, Deed, Matching, Targets
+from ..comments.rules.groups import MAX_GROUPED_COMMENTS
+from ..comments.rules.queue import Wanted
+from ..errors import BadRequest
+from ..http.params import MAX_ID, RawRequest
+from ..model import STATUSES, Caller, Status
+from ..site import Comments
+from ..table import schemas
+from ..table.context import ParseContext
+from ..table.endpoint import Row
+from ..table.fields import Choice, Fields, Found, Shapes, Text, Texts
+from ..table.prefixes import UI
+from ..table.who import ADMINISTRATOR, MODERATOR
+from .queue import KEYWORD, STATUS, statuses_of
+
+# Comments that are named in one request: as many as groups are made of.
+MAX_TARGETS = MAX_GROUPED_COMMENTS
+DEEDS = (*STATUSES, "deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """`only` is the status of the list in which they were seen, None for a list of all."""
+
+    deed: Deed
+    targets: Targets
+    only: Status | None
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Bulk":
+        status = found["status"]
+        targets: Targets = found.get("ids") or Matching(
+            Wanted(statuses_of(status), found.get("keyword", "")), found.get("newest", "")
+        )
+        return cls(cast(Deed, found["do"]), targets, cast(Status, status) if status else None)
+
+
+def _judge_ids(ids: object) -> None:
+    is_list = isinstance(ids, list) and all(isinstance(id, str) and len(id) <= MAX_ID for id in ids)
+    if not (is_list and 0 < len(cast(list[str], ids)) <= MAX_TARGETS):
+        raise BadRequest({"ids": f"ids need a list of 1 to {MAX_TARGETS} ids of comments"})
+
+
+_DO = Choice("do", "The status that they get; or `deleted`, with their replies", "", DEEDS, True)
+_NEWEST = "The comment that was the newest in the list: later ones are left alone"
+BULK = Shapes(
+    (
+        Fields(
+            Bulk.of,
+            (_DO, Texts("ids", "Comments", MAX_TARGETS, MAX_ID, _judge_ids), STATUS),
+            who=MODERATOR,
+            when=lambda request: request.fields.get("ids") is not None,
+        ),
+        Fields(
+            Bulk.of,
+            (
+                _DO,
+                STATUS,
+                KEYWORD,
+                Text("newest", _NEWEST, MAX_ID, required="newest can not be blank"),
+            ),
+            who=MODERATOR,
+        ),
+    )
+)
+
+
+async def bulk(comments: Comments, parsed: Bulk, caller: Caller) -> object:
+    """Raises BadRequest, TooManyAtOnce, Busy."""
+    return _answer(
+        *await bulk_actions.begin(comments, parsed.deed, parsed.targets, caller, only=parsed.only)
+    )
+
+
+def _name(found: Found, request: RawRequest, context: ParseContext) -> str:
+    name: str = found["name"]
+    return name
+
+
+_NAME = Text("name", "What the action's answer has named", MAX_ID, required="name can not be blank")
+LOOK = Fields(_name, (_NAME,), source="query")
+UNDO = Fields(_name, (_NAME,))
+
+
+async def look(comments: Comments, name: str, caller: Caller) -> object:
+    """Raises Refused."""
+    return _answer(name, await bulk_actions.look(comments, name))
+
+
+async def undo(comments: Comments, name: str, caller: Caller) -> object:
+    """Raises Refused, TooManyAtOnce, Busy."""
+    return _answer(*await bulk_actions.undo(comments, name, caller))
+
+
+def _answer(name: str, action: BulkAction) -> dict[str, object]:
+    return {
+        "name": name,
+        "total": action.total,
+        "done": action.done,
+        "left": action.left,
+        "isRunning": action.is_running,
+        "isCut": action.is_cut,
+        "canUndo": bool(action.undo),
+    }
+
+
+ROWS = (
+    Row(
+        "queue_bulk",
+        "POST",
+        "/queue/bulk",
+        BULK,
+        ADMINISTRATOR,
+        schemas.BULK_ACTION,
+        bulk,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_bulk_read",
+        "GET",
+        "/queue/bulk",
+        LOOK,
+        ADMINISTRATOR,
+        schemas.BULK_ACTION,
+        look,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_bulk_undo",
+        "PUT",
+        "/queue/bulk",
+        UNDO,
+        ADMINISTRATOR,
+        schemas.BULK_ACTION,
+        undo,
+        prefixes=(UI,),
+    ),
+)

@@ -1,0 +1,38 @@
+"""Everything that is stored, as Waline's archive, for administrators.
+
+The length of the archive is not known before, and it may be larger than memory, so it is sent while
+it is read. Importing such an archive is owner/importing.py's.
+"""
+
+from collections.abc import AsyncGenerator
+
+from ..model import Caller
+from ..site import Data
+from ..table import schemas
+from ..table.answers import Streamed
+from ..table.endpoint import Row
+from ..table.fields import NOTHING
+from ..table.who import ADMINISTRATOR
+
+# A piece is sent when so much has come together.
+PIECE_BYTES = 1 << 16
+
+
+async def export(data: Data, parsed: None, caller: Caller) -> Streamed:
+    """Raises StoreUnavailable. After the first piece errors cannot be answered any more: the
+    connection is closed if Redis goes away."""
+    return Streamed(_joined(data.export()))
+
+
+async def _joined(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    together, size = list[bytes](), 0
+    async for piece in pieces:
+        together.append(piece)
+        size += len(piece)
+        if size > PIECE_BYTES:
+            yield b"".join(together)
+            together, size = [], 0
+    yield b"".join(together)
+
+
+ROWS = (Row("database_export", "GET", "/db", NOTHING, ADMINISTRATOR, schemas.ARCHIVE, export),)

@@ -1,0 +1,79 @@
+"""Groups of comments of the owner's queue that are alike."""
+
+from dataclasses import dataclass
+
+from ..comments.rules import groups as domain
+from ..comments.rules.groups import AlikeComments
+from ..comments.rules.queue import Wanted
+from ..http.params import RawRequest
+from ..model import Caller, Comment
+from ..site import Comments
+from ..table import schemas
+from ..table.context import ParseContext
+from ..table.endpoint import Row
+from ..table.fields import Fields, Found
+from ..table.prefixes import UI
+from ..table.who import ADMINISTRATOR
+from .queue import KEYWORD, STATUS, statuses_of
+
+# Of a sample's text.
+MAX_SAMPLE_CHARACTERS = 280
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    wanted: Wanted
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Groups":
+        return cls(Wanted(statuses_of(found["status"]), found["keyword"]))
+
+
+GROUPS = Fields(Groups.of, (STATUS, KEYWORD), source="query")
+
+
+async def groups(comments: Comments, parsed: Groups, caller: Caller) -> object:
+    """Raises TooManyAtOnce, Busy."""
+    found = await domain.groups(comments, parsed.wanted, caller)
+    return {
+        "data": [_group(each) for each in found.groups],
+        "others": found.others,
+        "isPart": found.is_part,
+        "waiting": found.waiting,
+        "spam": found.spam,
+    }
+
+
+def _group(group: AlikeComments) -> dict[str, object]:
+    return {
+        "kind": group.kind,
+        "value": group.value,
+        "ids": group.ids,
+        "authors": group.authors,
+        "addresses": group.addresses,
+        "samples": [_sample(*each) for each in group.samples],
+    }
+
+
+def _sample(comment: Comment, nick: str) -> dict[str, object]:
+    return {
+        "objectId": comment.id,
+        "nick": nick,
+        "orig": comment.source[:MAX_SAMPLE_CHARACTERS],
+        "url": comment.path,
+        "time": comment.at,
+    }
+
+
+ROWS = (
+    Row(
+        "queue_groups",
+        "GET",
+        "/queue/groups",
+        GROUPS,
+        ADMINISTRATOR,
+        schemas.QUEUE_GROUPS,
+        groups,
+        prefixes=(UI,),
+    ),
+)

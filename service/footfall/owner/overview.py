@@ -1,0 +1,176 @@
+"""What an owner looks at every morning, and the days of one page.
+
+Each part is read at the same time as the others, and is bounded: none goes through all pages.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import NamedTuple, TypeVar
+
+from ..comments.rules.comments import recent
+from ..counting import search as counter_search
+from ..counting.rules import Counting
+from ..driver.replies import ErrorReply
+from ..model import PUBLIC, Lookups, StoredComment
+from ..notifications.store.outbox import Undelivered
+from ..site import Comments, Notifications, Site
+from ..statistics.calendar import date_of
+from ..statistics.moments import KEPT_HOURS
+from ..statistics.most_read import TopPage
+from ..statistics.reports import Report, Reports
+
+T = TypeVar("T")
+
+PERIOD_DAYS = 30
+RANKED_PAGES = 10
+RANKED_DAYS = 7
+# A page rises by its views of the last hours; what is told of it are those of a day.
+RISING_DAYS = 1
+# Of the small line beside a page.
+LINE_DAYS = 14
+# Both periods together: of more, the earlier one is seldom kept, and takes long to read.
+MAX_COMPARED_DAYS = 730
+NEWEST_COMMENTS = 5
+FAILED_ENTRIES = 5
+
+
+class RankedPage(NamedTuple):
+    """A page, and its views by people on each of the last LINE_DAYS."""
+
+    page: TopPage
+    days: Sequence[int]
+
+
+class Held(NamedTuple):
+    """Comments that wait, and spam that was written since yesterday began."""
+
+    waiting: int
+    spam_lately: int
+
+
+class NewestComments(NamedTuple):
+    comments: Sequence[StoredComment]
+    live: Lookups
+
+
+class Failed(NamedTuple):
+    """How many notifications were given up, and the newest of them."""
+
+    number: int
+    newest: Sequence[Undelivered]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A part is None if its keys are damaged; so are the first three without statistics."""
+
+    # Of twice PERIOD_DAYS.
+    report: Report | None
+    most_read: Sequence[RankedPage] | None
+    rising: Sequence[RankedPage] | None
+    held: Held | None
+    newest: NewestComments | None
+    failed: Failed | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A page's days or the site's, as many before them where those are read, and hours such as
+    2026112316.
+
+    `sources` are the site's. `count` is the page's counter, which may have begun before.
+    """
+
+    report: Report | None
+    hours: dict[int, int] | None
+    sources: Counter[str] | None
+    count: int | None
+
+
+async def overview(site: Site) -> Overview:
+    """Raises StoreUnavailable."""
+    statistics = site.statistics.reports
+    last = statistics.today()
+    first = statistics.days_before(last, 2 * PERIOD_DAYS - 1)
+    is_kept = statistics.is_on
+    return Overview(
+        *await asyncio.gather(
+            _readable(statistics.report(None, first, last) if is_kept else _none()),
+            _readable(_ranked(statistics, "views", RANKED_DAYS) if is_kept else _none()),
+            _readable(_ranked(statistics, "rising", RISING_DAYS) if is_kept else _none()),
+            _readable(_held(site)),
+            _readable(_newest(site.comments)),
+            _readable(_failed(site.notifications)),
+        )
+    )
+
+
+async def history(site: Site, path: str | None, days: int) -> History:
+    """Of a page, or with None of the site, with as many days before unless these are too many.
+    Raises StoreUnavailable."""
+    statistics = site.statistics.reports
+    last = statistics.today()
+    read = 2 * days if 2 * days <= MAX_COMPARED_DAYS else days
+    hours_from = statistics.days_before(last, KEPT_HOURS // 24)
+    return History(
+        *await asyncio.gather(
+            _readable(statistics.report(path, statistics.days_before(last, read - 1), last)),
+            _readable(statistics.hours(path, hours_from, last)),
+            _readable(_sources(statistics, days) if path is None else _none()),
+            _readable(_count(site.counting, path) if path is not None else _none()),
+        )
+    )
+
+
+async def _none() -> None:
+    """For a part that is not asked for."""
+
+
+async def _readable(part: Awaitable[T | None]) -> T | None:
+    """None where a key is damaged: it hides no other part of the page."""
+    try:
+        return await part
+    except ErrorReply:
+        return None
+
+
+async def _ranked(statistics: Reports, by: str, days: int) -> list[RankedPage]:
+    pages = await statistics.top(by, days, RANKED_PAGES)
+    lines = await statistics.most_read.series([page.path for page in pages], LINE_DAYS)
+    return [RankedPage(*each) for each in zip(pages, lines, strict=True)]
+
+
+async def _held(site: Site) -> Held:
+    statistics = site.statistics.reports
+    yesterday = date_of(statistics.days_before(statistics.today(), 1))
+    began = datetime.combine(yesterday, time(), statistics.calendar.zone)
+    held, spam = await asyncio.gather(
+        site.comments.index.held(), site.comments.index.spam_since(int(began.timestamp() * 1000))
+    )
+    return Held(held[0], spam)
+
+
+async def _newest(comments: Comments) -> NewestComments:
+    newest = await comments.recent.newest(NEWEST_COMMENTS, PUBLIC)
+    _, shown, live = await recent(comments, newest.ids, NEWEST_COMMENTS, PUBLIC)
+    return NewestComments(shown, live)
+
+
+async def _failed(notifications: Notifications) -> Failed:
+    depth, newest = await asyncio.gather(
+        notifications.outbox.depth(), notifications.outbox.undelivered(FAILED_ENTRIES)
+    )
+    return Failed(depth.undelivered, newest)
+
+
+async def _sources(statistics: Reports, days: int) -> Counter[str]:
+    last = statistics.today()
+    return await statistics.sources(statistics.days_before(last, days - 1), last)
+
+
+async def _count(counting: Counting, path: str) -> int:
+    counts = await counter_search.of_path(counting.counters, ("time",), path)
+    return counts["time"]

@@ -1,0 +1,166 @@
+"""/ui/: what an owner looks at every morning."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import orjson
+
+from ..http.page_words import PageWords
+from ..markup import shortened, visible
+from ..model import PUBLIC
+from ..render.charts import spark_line
+from ..render.page_address import page_address
+from ..render.view import View
+from ..statistics.agents import CLASSES
+from ..statistics.reports import Report
+from .day_table import chart_of, kept_of, last_days, period_of, rows_of, shown
+from .overview import (
+    LINE_DAYS,
+    PERIOD_DAYS,
+    RANKED_DAYS,
+    NewestComments,
+    Overview,
+    RankedPage,
+    overview,
+)
+from .pages import Asked
+
+PERIODS = (1, RANKED_DAYS, PERIOD_DAYS)
+MAX_EXCERPT_CHARACTERS = 200
+MAX_REASON_CHARACTERS = 300
+
+
+class RankedRow(NamedTuple):
+    """A page in a list; `address` is "" where its own page has none."""
+
+    name: str
+    address: str
+    views: int
+    line: str
+
+
+class BotRow(NamedTuple):
+    """A class of bots and what it is; `is_known` ones can be counted as people."""
+
+    id: str
+    name: str
+    why: str
+    views: int
+    is_people: bool
+    is_known: bool
+
+
+class CommentRow(NamedTuple):
+    """A comment in a few words; `address` is where one may reply, "" if nothing says where the site
+    is."""
+
+    nick: str
+    time: str
+    excerpt: str
+    page: str
+    address: str
+
+
+async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
+    found = await overview(asked.site)
+    # In a thread, since the first page loads Babel for a tenth of a second.
+    return "overview.html", await asyncio.to_thread(_values, found, asked)
+
+
+def _values(found: Overview, asked: Asked) -> dict[str, object]:
+    return {
+        **_traffic(found, asked),
+        "most_read": _ranked(found.most_read, asked),
+        "rising": _ranked(found.rising, asked),
+        "ranked_days": RANKED_DAYS,
+        "held": found.held,
+        "newest": _comments(found.newest, asked),
+        "failed": _failed(found, asked.words),
+    }
+
+
+def _traffic(found: Overview, asked: Asked) -> dict[str, object]:
+    """What is said of the whole site's views: nothing where none are kept."""
+    statistics, words, report = asked.site.statistics.reports, asked.words, found.report
+    kept = kept_of(report, statistics)
+    values = {"is_on": statistics.is_on, "kept": kept, "days": PERIOD_DAYS}
+    if report is None:
+        return {**values, "is_read": False}
+    rows = rows_of(report, PERIOD_DAYS, words)
+    return {
+        **values,
+        "is_read": True,
+        "periods": [period_of(report, days, words, has_visitors=kept.visitors) for days in PERIODS],
+        "chart": chart_of(rows, words, has_visitors=kept.visitors),
+        "rows": rows[::-1],
+        "bots": _bots(report, words),
+    }
+
+
+def _ranked(pages: Sequence[RankedPage] | None, asked: Asked) -> list[RankedRow] | None:
+    if pages is None:
+        return None
+    return [
+        RankedRow(
+            shown(page.path),
+            asked.link_to_page(page.path),
+            page.read,
+            spark_line(days, _in_words(days, asked.words)),
+        )
+        for page, days in pages
+    ]
+
+
+def _in_words(days: Sequence[int], words: PageWords) -> str:
+    """For whoever does not see a line."""
+    return words.say("lineOf", LINE_DAYS, numbers=" · ".join(map(words.number, days)))
+
+
+def _bots(report: Report, words: PageWords) -> list[BotRow]:
+    """Classes that were met in the last days, and those that count as people."""
+    found = last_days(report, PERIOD_DAYS).bots
+    views = {name: number for name, number in found.items() if number > 0}
+    names = sorted({*views, *report.as_people}, key=lambda name: (-views.get(name, 0), name))
+    return [_bot(name, views.get(name, 0), report, words) for name in names[: 2 * len(CLASSES)]]
+
+
+def _bot(id: str, views: int, report: Report, words: PageWords) -> BotRow:
+    # A later version may know others.
+    is_known = id in CLASSES
+    name = words.say(f"bot.{id}") if is_known else shown(id)
+    why = words.say(f"why.{id}") if is_known else ""
+    return BotRow(id, name, why, views, id in report.as_people, is_known)
+
+
+def _comments(newest: NewestComments | None, asked: Asked) -> list[CommentRow] | None:
+    if newest is None:
+        return None
+    view = View(PUBLIC, asked.site.comments.display)
+    found = (orjson.loads(each) for each in view.elsewhere(newest.comments, newest.live))
+    return [_comment(each, asked) for each in found]
+
+
+def _comment(comment: Mapping[str, str], asked: Asked) -> CommentRow:
+    words = asked.words
+    text = " ".join(comment["orig"][: 4 * MAX_EXCERPT_CHARACTERS].split())
+    if len(text) > MAX_EXCERPT_CHARACTERS:
+        text = text[: MAX_EXCERPT_CHARACTERS - 1] + "…"
+    home = asked.site_url
+    return CommentRow(
+        visible(shortened(comment["nick"] or words.say("anonymous"), 100)),
+        words.time(int(comment["time"])),
+        visible(text),
+        shown(comment["url"]),
+        f"{page_address(comment['url'], home)}#{comment['objectId']}" if home else "",
+    )
+
+
+def _failed(found: Overview, words: PageWords) -> dict[str, object] | None:
+    if found.failed is None:
+        return None
+    newest = [
+        (each.task.kind, words.time(each.at), visible(each.error[:MAX_REASON_CHARACTERS]))
+        for each in found.failed.newest
+    ]
+    return {"number": found.failed.number, "newest": newest}

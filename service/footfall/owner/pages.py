@@ -1,0 +1,214 @@
+"""The pages that a site's owner opens first, made whole by the server: they need no script.
+
+They are for administrators. Anybody else gets the page whose script leads to a log-in, or to one's
+own comments. owner_forms.py has what their forms change.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ..errors import StoreUnavailable
+from ..http.client import Headers, headers_of
+from ..http.csrf import session_cookie
+from ..http.page_words import PageWords, language_of
+from ..http.params import MAX_PATH, MAX_URL, parse_query
+from ..http.policy import Policy
+from ..http.response import PRIVATE, Response
+from ..model import PUBLIC, Viewer
+from ..site import Accounts, Site
+from ..table.endpoint import send_answer
+
+HTML = b"text/html; charset=utf-8"
+RULES = (
+    *PRIVATE,
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    (b"referrer-policy", b"same-origin"),
+)
+# Below it are our pages.
+OURS = "/ui/"
+# What a link may have before its query.
+MAX_LINK_CHARACTERS = MAX_URL - 1024
+# As in the menu of the other pages.
+MENU = (
+    "",
+    "queue",
+    "statistics",
+    "accounts",
+    "bans",
+    "authors",
+    "counters",
+    "moving",
+    "log",
+    "outbox",
+    "settings",
+    "state",
+    "profile",
+)
+# Of the query: what this service has added to an address that a page of another site led to.
+AGAIN = "again"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for a page, in which language, and with which query, of which `lng` goes on."""
+
+    site: Site
+    viewer: Viewer
+    words: PageWords
+    query: Mapping[str, str]
+    site_name: str
+    # Where the site's pages are; "" if no setting says it.
+    site_url: str
+
+    def link(self, name: str, **fields: str) -> str:
+        """The address of a page of ours; "" for one that is longer than this service reads."""
+        chosen = {**fields, **{key: self.query[key] for key in ("lng",) if key in self.query}}
+        address = f"./{name}" + (f"?{urlencode(chosen, errors='replace')}" if chosen else "")
+        return address if len(address) < MAX_LINK_CHARACTERS else ""
+
+    def link_to_page(self, path: str) -> str:
+        """Where the days of a page are shown; "" for one without an address."""
+        return self.link("statistics", path=path) if len(path) <= MAX_PATH else ""
+
+
+def asked_of(scope: Scope, headers: Headers, site: Site, values: Mapping[str, str]) -> Asked:
+    """What is known before anybody has looked who asks."""
+    query = query_of(scope)
+    preferred = headers.get(b"accept-language", b"").decode("latin-1")
+    words = PageWords(
+        language_of(query.get("lng") or preferred), site.statistics.reports.calendar.zone
+    )
+    return Asked(site, PUBLIC, words, query, values["site_name"], values["site_url"])
+
+
+# Returns the template's name, and its values.
+Make = Callable[[Asked], Awaitable[tuple[str, Mapping[str, object]]]]
+
+
+class OwnerPage:
+    """Such a page as an ASGI application. `shell` answers who is no administrator."""
+
+    def __init__(
+        self,
+        name: str,
+        make: Make,
+        site: Site,
+        policy: Policy,
+        values: Mapping[str, str],
+        shell: ASGIApp,
+    ) -> None:
+        self._name = name
+        self._make = make
+        self._site = site
+        self._policy = policy
+        self._values = values
+        self._shell = shell
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = headers_of(scope["headers"])
+        asked = asked_of(scope, headers, self._site, self._values)
+        try:
+            viewer = await viewer_of(scope, headers, self._site.accounts, self._policy)
+            # A token in the address is taken out of it there.
+            if not viewer.is_administrator or "token" in asked.query:
+                return await self._leave(scope, receive, send, asked)
+            template, values = await self._make(replace(asked, viewer=viewer))
+            answer = await page(template, {**_frame(asked, self._name, MENU), **values})
+        except StoreUnavailable as error:
+            scope["refused"] = type(error).__name__
+            answer = await away(asked, self._name)
+        await send_answer(send, answer, has_body=scope["method"] != "HEAD")
+
+    async def _leave(self, scope: Scope, receive: Receive, send: Send, asked: Asked) -> None:
+        """To the shell; first once more to this page, where a link of another site has led here.
+
+        Browsers leave the cookie out then (SameSite), though somebody may be logged in.
+        """
+        site = headers_of(scope["headers"]).get(b"sec-fetch-site")
+        is_led = site in (b"cross-site", b"same-site")
+        if not is_led or AGAIN in asked.query or "token" in asked.query:
+            return await self._shell(scope, receive, send)
+        query = urlencode({**asked.query, AGAIN: "1"}, errors="replace")
+        answer = await page("again.html", {"address": f"./{self._name}?{query}"})
+        await send_answer(send, answer, has_body=scope["method"] != "HEAD")
+
+
+async def away(asked: Asked, name: str) -> Response:
+    """While Redis does not answer, nobody knows who asks: there is no menu."""
+    return await page("away.html", _frame(asked, name, ()), status=503)
+
+
+class NoPage:
+    """An ASGI application for a path that nothing has: a page for a person who looks for one of
+    ours, and `other` for everybody else."""
+
+    def __init__(self, site: Site, values: Mapping[str, str], other: ASGIApp) -> None:
+        self._site = site
+        self._values = values
+        self._other = other
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _is_sought_by_a_person(scope):
+            return await self._other(scope, receive, send)
+        asked = asked_of(scope, headers_of(scope["headers"]), self._site, self._values)
+        # Links are relative to the folder, which may be further up.
+        up = "../" * scope["path"].removeprefix(OURS).count("/")
+        answer = await page("nowhere.html", {**_frame(asked, "", (), up=up)}, status=404)
+        await send_answer(send, answer, has_body=scope["method"] != "HEAD")
+
+
+def _is_sought_by_a_person(scope: Scope) -> bool:
+    if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
+        return False
+    path: str = scope["path"]
+    is_ours = path.startswith(OURS) and not path.startswith((f"{OURS}api/", f"{OURS}static/"))
+    return is_ours and b"text/html" in headers_of(scope["headers"]).get(b"accept", b"")
+
+
+async def page(template: str, values: Mapping[str, object], *, status: int = 200) -> Response:
+    return Response(
+        status, await asyncio.to_thread(_filled, template, values), common=RULES, type=HTML
+    )
+
+
+def _filled(template: str, values: Mapping[str, object]) -> bytes:
+    """In a thread, since the first one loads Jinja for a tenth of a second."""
+    from ..render.owner_page import filled
+
+    return filled(template, values)
+
+
+def _frame(asked: Asked, here: str, menu: Sequence[str], *, up: str = "") -> dict[str, object]:
+    """What all of these pages have; `here` is the page's name, and `up` leads to the folder."""
+    return {
+        "up": up,
+        "site_name": asked.site_name,
+        "words": asked.words,
+        "say": asked.words.say,
+        "number": asked.words.number,
+        "link": asked.link,
+        "menu": menu,
+        "here": here,
+    }
+
+
+def query_of(scope: Scope) -> dict[str, str]:
+    """The query's fields that were sent once. Nothing is asked of a query that is too long."""
+    raw: bytes = scope["query_string"]
+    if len(raw) > MAX_URL or raw.count(b"&") > 50:
+        return {}
+    return {name: value for name, value in parse_query(raw).items() if isinstance(value, str)}
+
+
+async def viewer_of(scope: Scope, headers: Headers, accounts: Accounts, policy: Policy) -> Viewer:
+    """Raises StoreUnavailable."""
+    token = session_cookie(headers, scope, policy)
+    return await accounts.viewer_of(token) if token else PUBLIC

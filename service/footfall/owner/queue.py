@@ -1,0 +1,164 @@
+"""The queue of the owner's own page: a list that is read on behind the last comment seen.
+
+Waline's clients turn pages by their number (queue.py), which skips a comment for each one that was
+decided on the page before.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from orjson import Fragment
+
+from ..comments.api.queue import MAX_WORDS, SEARCH_TOKENS
+from ..comments.rules import queue as domain
+from ..comments.rules.queue import QueuePart, Wanted
+from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
+from ..model import STATUSES, Caller, Status
+from ..render.view import View
+from ..site import Comments
+from ..table import schemas
+from ..table.context import ParseContext
+from ..table.dialects import Dialect
+from ..table.endpoint import Row
+from ..table.fields import Choice, Fields, Found, Integer, Shapes, Text
+from ..table.prefixes import UI
+from ..table.who import ADMINISTRATOR, MODERATOR, READER
+
+# Comments that are named in one question.
+MAX_NAMED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """The next `size` comments behind the one with the id `after`; or those with these `ids`."""
+
+    wanted: Wanted
+    is_mine: bool
+    size: int
+    after: str
+    ids: tuple[str, ...]
+    dialect: Dialect
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
+        ids = tuple(found["ids"].split(",")) if found.get("ids") else ()
+        return cls(
+            Wanted(statuses_of(found.get("status", "")), found.get("keyword", "")),
+            found.get("owner") == "mine",
+            found.get("pageSize", MAX_NAMED),
+            found.get("after", ""),
+            ids,
+            request.dialect,
+        )
+
+
+def statuses_of(status: str) -> tuple[Status, ...]:
+    return (cast(Status, status),) if status else STATUSES
+
+
+def _judge_ids(ids: str, context: ParseContext) -> str:
+    is_short = ids.count(",") < MAX_NAMED
+    return "" if is_short else f"ids should be at most {MAX_NAMED} ids of comments"
+
+
+STATUS = Choice("status", "Comments of this status alone", "", STATUSES)
+KEYWORD = Text("keyword", "Words that they have", MAX_WORDS)
+_LIST = Fields(
+    List.of,
+    (
+        STATUS,
+        KEYWORD,
+        Choice("owner", "Whose comments", "", ("all", "mine")),
+        Integer("pageSize", "How many", 20, MAX_PAGE_SIZE),
+        Text("after", "The comment behind which the list goes on", MAX_ID),
+    ),
+    source="query",
+    who=MODERATOR,
+)
+_NAMED = Fields(
+    List.of,
+    (
+        Text(
+            "ids",
+            "These comments instead, between commas",
+            MAX_NAMED * (MAX_ID + 1),
+            check=_judge_ids,
+        ),
+    ),
+    source="query",
+    who=MODERATOR,
+    when=lambda request: bool(request.query.get("ids")),
+)
+LIST = Shapes(
+    (
+        _NAMED,
+        replace(_LIST, who=READER, when=lambda request: request.query.get("owner") == "mine"),
+        _LIST,
+    )
+)
+
+
+async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
+    """Raises BadRequest."""
+    viewer = caller.viewer
+    if parsed.ids:
+        return _answer(comments, await domain.by_ids(comments, parsed.ids, viewer), parsed, caller)
+    if not viewer.is_administrator:
+        await comments.counting.charge(caller.address, SEARCH_TOKENS)
+    account = viewer.account.id if parsed.is_mine and viewer.account else ""
+    wanted = replace(parsed.wanted, account=account)
+    part = await domain.part(comments, wanted, viewer, size=parsed.size, after=parsed.after)
+    return _answer(comments, part, parsed, caller)
+
+
+def _answer(comments: Comments, part: QueuePart, parsed: List, caller: Caller) -> dict[str, Any]:
+    view = View(caller.viewer, comments.display, parsed.dialect.date)
+    return {
+        "data": [Fragment(each) for each in view.elsewhere(part.comments, part.live)],
+        "after": part.after,
+        "searched": part.searched,
+        "total": part.total,
+        "waiting": part.waiting,
+        "spam": part.spam,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    statuses: tuple[Status, ...]
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "News":
+        return cls(statuses_of(found["status"]))
+
+
+NEWS = Fields(News.of, (STATUS,), source="query")
+
+
+async def news(comments: Comments, parsed: News, caller: Caller) -> object:
+    found = await domain.news(comments, parsed.statuses)
+    return {"ids": found.ids, "total": found.total, "waiting": found.waiting, "spam": found.spam}
+
+
+ROWS = (
+    Row(
+        "queue_read",
+        "GET",
+        "/queue",
+        LIST,
+        ADMINISTRATOR,
+        schemas.QUEUE_PART,
+        list_,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_news",
+        "GET",
+        "/queue/new",
+        NEWS,
+        ADMINISTRATOR,
+        schemas.QUEUE_NEWS,
+        news,
+        prefixes=(UI,),
+    ),
+)

@@ -1,0 +1,87 @@
+"""Answers from the owner's queue, and how they will look."""
+
+from dataclasses import dataclass
+
+from orjson import Fragment
+
+from ..comments.api.comments import NO_TEXT
+from ..comments.rules import replies as domain
+from ..http.params import MAX_ID, MAX_UA, RawRequest
+from ..model import Caller
+from ..render.view import View
+from ..site import Comments
+from ..table import schemas
+from ..table.context import ParseContext
+from ..table.dialects import Dialect
+from ..table.endpoint import Row
+from ..table.fields import COMMENT_LENGTH, Fields, Found, Text
+from ..table.prefixes import UI
+from ..table.who import ADMINISTRATOR
+
+_TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    id: str
+    text: str
+    ua: str | None
+    dialect: Dialect
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Reply":
+        return cls(found["pid"], found["comment"], found["ua"], request.dialect)
+
+
+REPLY = Fields(
+    Reply.of,
+    (
+        Text("pid", "The comment that is answered", MAX_ID, required="pid can not be blank"),
+        _TEXT,
+        Text("ua", "What the author's browser calls itself", MAX_UA, None),
+    ),
+)
+
+
+async def reply(comments: Comments, parsed: Reply, caller: Caller) -> object:
+    """Raises Refused, TooManyAtOnce, Busy."""
+    stored, live, outcome = await domain.reply(comments, parsed.id, parsed.text, parsed.ua, caller)
+    view = View(caller.viewer, comments.display, parsed.dialect.date)
+    return {"reply": Fragment(*view.elsewhere([stored], live)), **outcome._asdict()}
+
+
+def _text(found: Found, request: RawRequest, context: ParseContext) -> str:
+    text: str = found["comment"]
+    return text
+
+
+PREVIEW = Fields(_text, (_TEXT,))
+
+
+async def preview(comments: Comments, text: str, caller: Caller) -> object:
+    """Raises TooManyAtOnce, Busy."""
+    return {"html": await domain.preview(comments, text, caller)}
+
+
+ROWS = (
+    Row(
+        "queue_reply",
+        "POST",
+        "/queue/reply",
+        REPLY,
+        ADMINISTRATOR,
+        schemas.REPLIED,
+        reply,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_preview",
+        "POST",
+        "/queue/preview",
+        PREVIEW,
+        ADMINISTRATOR,
+        schemas.PREVIEW,
+        preview,
+        prefixes=(UI,),
+    ),
+)

@@ -1,0 +1,91 @@
+"""/ui/statistics: the days and hours of one page, or of the site, beside those before."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime, time, timedelta
+
+from ..http.params import MAX_PATH
+from ..markup import visible
+from ..render.charts import Bar, bars
+from ..render.page_address import page_address
+from ..statistics.calendar import date_of, day_number
+from ..statistics.moments import KEPT_HOURS
+from .day_table import chart_of, kept_of, period_of, rows_of, shown
+from .overview import History, history
+from .pages import Asked
+
+DAYS = (30, 90, 365, 730)
+# Of the hosts from which readers come.
+SHOWN_SOURCES = 20
+
+
+async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
+    path, days = asked.query.get("path", "")[:MAX_PATH] or None, _days(asked)
+    is_on = asked.site.statistics.reports.is_on
+    found = await history(asked.site, path, days) if is_on else None
+    # In a thread: two years are a thousand words.
+    return "statistics.html", await asyncio.to_thread(_values, found, asked, path, days)
+
+
+def _values(found: History | None, asked: Asked, path: str | None, days: int) -> dict[str, object]:
+    statistics = asked.site.statistics.reports
+    return {
+        "path": path or "",
+        "name": visible(path or ""),
+        "address": page_address(path, asked.site_url) if path and asked.site_url else "",
+        "days": days,
+        "choices": [(each, asked.link("statistics", **_chosen(path, each))) for each in DAYS],
+        "is_on": statistics.is_on,
+        "kept": kept_of(found.report if found else None, statistics),
+        "count": found.count if found else None,
+        "sources": _sources(found),
+        **_days_of(found, asked, days),
+        **_hours_of(found, asked),
+    }
+
+
+def _days(asked: Asked) -> int:
+    wanted = asked.query.get("days", "")
+    return next((days for days in DAYS if str(days) == wanted), DAYS[0])
+
+
+def _chosen(path: str | None, days: int) -> dict[str, str]:
+    return {"path": path, "days": str(days)} if path else {"days": str(days)}
+
+
+def _days_of(found: History | None, asked: Asked, days: int) -> dict[str, object]:
+    if found is None or found.report is None:
+        return {"period": None}
+    words, has_visitors = asked.words, asked.site.statistics.reports.keeps_visitors
+    rows = rows_of(found.report, days, words)
+    return {
+        "period": period_of(found.report, days, words, has_visitors=has_visitors),
+        "chart": chart_of(rows, words, has_visitors=has_visitors),
+        "rows": rows[::-1],
+    }
+
+
+def _hours_of(found: History | None, asked: Asked) -> dict[str, object]:
+    """The last hours as bars, and each with its views for the table, newest first."""
+    if found is None or found.hours is None:
+        return {"hour_chart": "", "hour_rows": []}
+    words = asked.words
+    rows = [(words.moment(at), found.hours.get(number, 0)) for number, at in _last_hours(asked)]
+    chart = [Bar(f"{hour}: {words.say('viewsOf', views)}", (views,)) for hour, views in rows]
+    name = words.say("hoursOf", sum(views for _, views in rows), hours=KEPT_HOURS)
+    return {"hour_chart": bars(chart, name), "hour_rows": rows[::-1]}
+
+
+def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:
+    """Those of the site's clock, the current one last: an hour that comes twice is one."""
+    hour = asked.site.statistics.reports.hour()
+    now = datetime.combine(date_of(hour.day), time(hour.hour))
+    begins = [now - timedelta(hours=hours) for hours in range(KEPT_HOURS - 1, -1, -1)]
+    return [(100 * day_number(each) + each.hour, each) for each in begins]
+
+
+def _sources(found: History | None) -> list[tuple[str, int]]:
+    """Hosts, the most frequent first; "" is what is not known, or one of too many."""
+    if found is None or not found.sources:
+        return []
+    return [(shown(host), views) for host, views in found.sources.most_common(SHOWN_SOURCES)]

@@ -1,0 +1,1 @@
+"""What there is once in a process."""

@@ -1,0 +1,63 @@
+"""What there is once in a process, however many sites it serves."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..accounts.rules.passwords import Passwords
+from ..comments.rules.renderer import Renderer
+from ..comments.store.ids import IdGenerator
+from ..driver.background import Background
+from ..driver.client import RedisClient
+from ..driver.safety import Safety
+from ..driver.scripts import Scripts
+from ..netaddr import Networks
+from ..render.region import Region
+from ..telemetry.metrics import Metrics
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def nowhere(address: str) -> Region:
+    return Region("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is running: its version; and its settings as (name, value, default, meaning), without
+    secrets."""
+
+    version: str = ""
+    settings: Sequence[tuple[str, str, str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """The senders to Redis and what watches them, the threads, the numbers, the clock.
+
+    Nothing here belongs to one site: what does is in site.py.
+    """
+
+    redis: RedisClient
+    scripts: Scripts
+    # What is unsafe about Redis, and why it cannot be used now.
+    safety: Safety
+    background: Background = field(default_factory=Background)
+    metrics: Metrics = field(default_factory=Metrics)
+    # Threads: for comments and feeds, and for passwords.
+    renderer: Renderer = field(default_factory=Renderer)
+    passwords: Passwords = field(default_factory=Passwords)
+    trusted_proxies: Networks = field(default_factory=Networks)
+    region_of: Callable[[str], Region] = nowhere
+    clock: Callable[[], int] = now_ms
+    ids: IdGenerator = field(default_factory=IdGenerator)
+    about: About = About()
+
+    def new_id(self, path: str) -> str:
+        """Of what is made now: a comment on this page, or with "" what is on none."""
+        return self.ids.new(self.clock(), path)
+
+    async def close(self) -> None:
+        await self.redis.close()

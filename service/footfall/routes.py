@@ -1,0 +1,94 @@
+"""The route table: every operation, each under its prefixes."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from starlette.routing import BaseRoute, Route
+
+from . import compat as compat_rows
+from .accounts.api import accounts, bans, oauth, session
+from .comments.api import authors, comments, moderation, page_moves, queue, recent
+from .compat import leancloud
+from .counting import api as counters
+from .http.policy import Policy
+from .notifications.api import outbox
+from .owner import admin, database, importing
+from .owner import bulk as owner_bulk
+from .owner import groups as owner_groups
+from .owner import queue as owner_queue
+from .owner import replies as owner_replies
+from .site import Site
+from .statistics import api as statistics
+from .table.endpoint import Resource, Row
+from .table.prefixes import Prefix
+
+TABLE = (
+    *counters.ROWS,
+    *comments.ROWS,
+    *recent.ROWS,
+    *queue.ROWS,
+    *moderation.ROWS,
+    *session.ROWS,
+    *accounts.ROWS,
+    *database.ROWS,
+    *oauth.ROWS,
+    *authors.ROWS,
+    *bans.ROWS,
+    *statistics.ROWS,
+    *owner_queue.ROWS,
+    *owner_groups.ROWS,
+    *owner_bulk.ROWS,
+    *owner_replies.ROWS,
+    *admin.ROWS,
+    *page_moves.ROWS,
+    *outbox.ROWS,
+    *importing.ROWS,
+)
+# Path -> what to do instead of a method that it does not have. Waline's admin pages would import a
+# file by emptying each table and sending its rows one by one.
+INSTEAD = {
+    "/db": "Nothing is imported by single rows here: upload the file at /ui, under "
+    '"Import and export", or run `footfall import FILE`'
+}
+
+# What may stand behind a path.
+FORMS = ("/", ".html", "/{id}", "/{id}/")
+
+
+def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
+    variable, others = list[BaseRoute](), list[BaseRoute]()
+    for prefix, paths in operations(site.settings.compat).items():
+        for path, rows in paths.items():
+            url, instead = f"{prefix.path}{path}", INSTEAD.get(path)
+            route = Route(url, Resource(rows, site, policy, prefix.dialect, instead))
+            if "{" in path:
+                variable.append(route)
+            else:
+                yield route
+            if prefix.longer:
+                resource = Resource(rows, site, policy, prefix.longer, instead)
+                others += [Route(f"{url}{form}", resource) for form in FORMS]
+    # Behind all exact paths, since routes are tried in turn.
+    yield from variable
+    yield from others
+    # A protocol of its own refuses what it does not have, too; LeanCloud's also where it is not
+    # spoken, since a theme of Fluid's would show the number 1 for any other refusal.
+    for prefix in dict.fromkeys((*operations(site.settings.compat), leancloud.PREFIX)):
+        if prefix.path and not prefix.longer:
+            yield Route(f"{prefix.path}/{{rest:path}}", Resource({}, site, policy, prefix.dialect))
+
+
+def table(compat: Collection[str]) -> Sequence[Row]:
+    """The operations of a site that speaks these protocols besides Waline's."""
+    return (*TABLE, *compat_rows.rows_of(compat))
+
+
+def operations(compat: Collection[str]) -> Mapping[Prefix, Mapping[str, Mapping[str, list[Row]]]]:
+    """The same by prefix, path and method."""
+    found: defaultdict[Prefix, defaultdict[str, defaultdict[str, list[Row]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    for row in table(compat):
+        for prefix in row.prefixes:
+            found[prefix][row.path][row.method].append(row)
+    return found

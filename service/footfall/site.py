@@ -1,0 +1,160 @@
+"""One site: its nouns, each with what it needs; app.py builds it.
+
+All other state is in Redis, so that several processes behave as one.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from inspect import Parameter, signature
+from operator import attrgetter
+from typing import Any
+
+from .accounts.rules.account_mails import AccountMails
+from .accounts.rules.bans import KnownBans
+from .accounts.rules.captcha import Captcha
+from .accounts.rules.devices import Devices
+from .accounts.rules.sessions import Sessions
+from .accounts.store.accounts import AccountStore
+from .comments.rules.admission import AccountRules, Rules
+from .comments.rules.importer import Importer
+from .comments.rules.page_cache import PageCache
+from .comments.store.bulk_actions import BulkActions
+from .comments.store.comments import CommentStore
+from .comments.store.deletions import Deletions
+from .comments.store.journal import Journal
+from .comments.store.moderation import Moderation
+from .comments.store.moves import Moves
+from .comments.store.recent import Recent
+from .comments.store.site_index import SiteIndex
+from .comments.store.undo import UndoRecords
+from .config import SiteSettings
+from .counting.rules import Counting
+from .model import Viewer
+from .notifications.rules.recipients import Recipients
+from .notifications.store.outbox import Outbox
+from .notifications.store.unsubscribed import Unsubscribed
+from .outside.providers import Providers
+from .process.process import Process
+from .process.shares import Shares
+from .render.pictures import Pictures
+from .render.view import DisplayOptions
+from .statistics.reports import Reports
+from .statistics.store import Views
+from .statistics.totals import KnownTotals
+from .statistics.views_ever import ViewsEver
+from .store.backups import Backups
+from .store.cooldown import Cooldown
+from .store.log import ModerationLog
+from .store.size import Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    reports: Reports
+    views_ever: ViewsEver
+    totals: KnownTotals
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    process: Process
+    store: AccountStore
+    rules: AccountRules
+    bans: KnownBans
+    sessions: Sessions
+    devices: Devices
+    mails: AccountMails
+    captcha: Captcha
+    cooldown: Cooldown
+    # By whom people may log in.
+    providers: Providers
+    # Whose token this is; the public for one that is nobody's.
+    viewer_of: Callable[[str], Awaitable[Viewer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comments:
+    process: Process
+    accounts: Accounts
+    counting: Counting
+    store: CommentStore
+    moderation: Moderation
+    deletions: Deletions
+    moves: Moves
+    journal: Journal
+    undo_records: UndoRecords
+    bulk_actions: BulkActions
+    recent: Recent
+    index: SiteIndex
+    # Which pages' replies somebody no longer wants to hear of.
+    unsubscribed: Unsubscribed
+    # What is still to be told of them.
+    outbox: Outbox
+    # Views move with a page and its comments.
+    views: Views
+    log: ModerationLog
+    cooldown: Cooldown
+    rules: Rules
+    display: DisplayOptions
+    # Which pictures are shown in them.
+    pictures: Pictures
+    # A part of ETags that differs for each data set and each set of display options.
+    salt: Callable[[], bytes]
+    # Of actions that go on behind the requests: one administrator's, and all.
+    bulk_shares: Shares = field(default_factory=lambda: Shares(8, 16))
+    page_cache: PageCache = field(default_factory=PageCache)
+    # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
+    recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Notifications:
+    outbox: Outbox
+    recipients: Recipients
+    # Tries out all channels (notifications/rules/notification_test.py), for an address that gets
+    # what a reader would get: by the name of each channel why it failed, "" if it did not.
+    try_out: Callable[["Site", str], Awaitable[dict[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """All that is stored, as a whole."""
+
+    # How much Redis stores of it, and how many requests wait for the next batches.
+    scale: Scale
+    waiting: Callable[[], int]
+    backups: Backups
+    # Waline's archive of it; and what stores rows from elsewhere, loaded when it is asked for.
+    export: Callable[[], AsyncGenerator[bytes]]
+    importer: Callable[[], Importer[Comments]]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    process: Process
+    settings: SiteSettings
+    counting: Counting
+    statistics: Statistics
+    comments: Comments
+    accounts: Accounts
+    notifications: Notifications
+    data: Data
+
+    @property
+    def warnings(self) -> list[str]:
+        """What this worker has noticed that its owner should know."""
+        return [*filter(None, [self.counting.quota.warning, self.counting.unknown_proxies.warning])]
+
+
+# Type -> the site's field of it.
+_NOUNS: Mapping[object, str] = {each.type: each.name for each in fields(Site)}
+
+
+@cache
+def noun_of(handler: Callable[..., object]) -> Callable[[Site], Any]:
+    """What an operation gets of a site, by the annotation of its first parameter."""
+    first, *_ = signature(handler).parameters.values()
+    if first.annotation in (Site, Parameter.empty):
+        return lambda site: site
+    return attrgetter(_NOUNS[first.annotation])

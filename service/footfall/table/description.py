@@ -1,0 +1,309 @@
+"""/openapi.json: what the table of routes says, as OpenAPI 3.1.
+
+Operations are described under each of their prefixes, in its dialect; under /ui/api only those for
+this service's own pages alone. Bounds are the ones of this site.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from ..errors import WrongMethod
+from ..http.csrf import CSRF_HEADER
+from ..http.envelope import NO_ENVELOPE
+from ..http.response import JSON_TYPE
+from ..owner.files import TYPES, Page, send_file
+from ..routes import operations
+from ..site import Site
+from .context import ParseContext
+from .dialects import Dialect, Refusals
+from .endpoint import Row, asking
+from .fields import Field, Fields, ListOf, Paths, Words
+from .prefixes import UI, Prefix
+from .schemas import SCHEMAS, media_of
+from .who import ANYBODY, COMMENTER
+
+Schema = dict[str, Any]
+
+# The media types of a body with fields.
+FORMS = ("application/json", "application/x-www-form-urlencoded")
+# The one is described with the answers that it comes in place of, the other is an unknown method's.
+UNDESCRIBED = (200, WrongMethod.status)
+NOUNS = {
+    "article": "Counters of pages",
+    "comment": "Comments",
+    "token": "Log-ins and second factors",
+    "user": "Accounts",
+    "verification": "Confirming a mail",
+    "oauth": "Log-ins by other services",
+    "author": "All that is stored of somebody",
+    "ban": "Bans",
+    "db": "The archive",
+    "statistics": "Views by day and hour",
+    "queue": "The queue of the owner's page",
+    "counters": "Counters, for administrators",
+    "pages": "Pages that move",
+    "log": "What moderators did",
+    "outbox": "Notifications",
+    "import": "Imports",
+    "settings": "Settings",
+    "state": "The service",
+}
+_ID = "/{id}"
+
+
+def described(context: ParseContext, version: str) -> Schema:
+    """The whole description."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": context.settings.title,
+            "version": version,
+            "description": "Read counts and comments, by the API of the Waline comment server.",
+        },
+        "servers": [{"url": "."}],
+        "tags": [*_tags(context)],
+        "paths": dict(_paths(context)),
+        "components": {
+            "schemas": {name: {**schema} for name, schema in SCHEMAS.items()},
+            "responses": dict(_refusals(context)),
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "page": {"type": "apiKey", "in": "cookie", "name": "footfall"},
+            },
+        },
+    }
+
+
+def _tags(context: ParseContext) -> Iterator[Schema]:
+    for name, text in NOUNS.items():
+        yield {"name": name, "description": text}
+    for name in dict.fromkeys(
+        prefix.name for prefix in operations(context.settings.compat) if prefix.name
+    ):
+        yield {"name": name}
+
+
+def _paths(context: ParseContext) -> Iterator[tuple[str, Schema]]:
+    for prefix, paths in operations(context.settings.compat).items():
+        for path, methods in paths.items():
+            rows = [row for same in methods.values() for row in same if _is_described(row, prefix)]
+            if rows:
+                url = f"{prefix.path}{rows[0].template}"
+                yield url, _methods(context, prefix, rows, with_id=False)
+            named = [row for row in rows if any(_id(shape) for shape in row.fields.shapes)]
+            if named and prefix.longer:
+                yield f"{prefix.path}{path}{_ID}", _methods(context, prefix, named, with_id=True)
+
+
+def _is_described(row: Row, prefix: Prefix) -> bool:
+    """Is it, or are the same operation's other prefixes enough?"""
+    return prefix is not UI or row.prefixes == (UI,)
+
+
+def _id(shape: Fields | ListOf) -> str:
+    return shape.id if isinstance(shape, Fields) else ""
+
+
+def _methods(
+    context: ParseContext, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
+) -> Schema:
+    by_method: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_method[row.method.lower()].append(row)
+    return {
+        method: _operation(context, prefix, same, with_id=with_id)
+        for method, same in by_method.items()
+    }
+
+
+def _operation(
+    context: ParseContext, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
+) -> Schema:
+    """Of the rows of one method; with several, the query's `type` selects one."""
+    whos = [each for row in rows for each in asking(row)]
+    words = [*prefix.path.split("/"), rows[0].route, "id" if with_id else ""]
+    dialect = (with_id and prefix.longer) or prefix.dialect
+    tokens: list[Schema] = [{"page": []} if prefix is UI else {"token": []}]
+    operation: Schema = {
+        "operationId": "_".join(filter(None, words)),
+        "summary": ", ".join(row.route.replace("_", " ") for row in rows),
+        "tags": [prefix.name or rows[0].path.split("/")[1].partition(".")[0]],
+        "x-who": "; or ".join(dict.fromkeys(each.name for each in whos)),
+        "security": [{}, *tokens] if {ANYBODY, COMMENTER}.intersection(whos) else tokens,
+        "parameters": [*_parameters(context, prefix, rows, with_id=with_id)],
+        "responses": _responses(rows, dialect),
+    }
+    if rows[0].is_upload:
+        schema = {"type": "string", "format": "binary"}
+        operation["requestBody"] = {"content": {"application/octet-stream": {"schema": schema}}}
+    elif bodies := [*_bodies(context, rows, with_id=with_id)]:
+        operation["requestBody"] = _body(bodies)
+    return operation
+
+
+def _shapes(rows: Iterable[Row], *, with_id: bool) -> Iterator[tuple[Row, Fields | ListOf]]:
+    for row in rows:
+        for shape in row.fields.shapes:
+            # With an id behind it a path means one thing, and without none that has to have one.
+            is_there = bool(_id(shape)) if with_id else not getattr(shape, "needs_id", False)
+            if is_there:
+                yield row, shape
+
+
+def _is_in_query(row: Row, shape: Fields) -> bool:
+    return shape.source == "query" or (shape.source == "either" and row.method == "GET")
+
+
+def _parameters(
+    context: ParseContext, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
+) -> Iterator[Schema]:
+    if with_id:
+        (doc, *_) = [_id(shape) for _, shape in _shapes(rows, with_id=True)]
+        schema = {"type": "string", "minLength": 1, "pattern": "^[^/?#%]+$"}
+        described = {"description": doc, "required": True, "schema": schema}
+        yield {"name": "id", "in": "path", **described}
+    if prefix is UI:
+        needed = {"required": True, "schema": {"const": "1"}}
+        doc = "That the request comes from a page of this service"
+        yield {"name": CSRF_HEADER.decode(), "in": "header", "description": doc, **needed}
+    if len(rows) > 1:
+        types = ["", *(row.type for row in rows if row.type)]
+        schema = {"type": "string", "enum": types}
+        yield {"name": "type", "in": "query", "description": "Which operation", "schema": schema}
+    seen = dict[str, tuple[Field, int]]()
+    shapes, variables = [*_shapes(rows, with_id=with_id)], rows[0].variables
+    for row, shape in shapes:
+        if isinstance(shape, ListOf):
+            continue
+        for each in shape.fields:
+            if each.name in variables or _is_in_query(row, shape):
+                first, number = seen.get(each.name, (each, 0))
+                seen[each.name] = (first, number + each.is_required)
+    for field, number in seen.values():
+        place = "path" if field.name in variables else "query"
+        yield _parameter(context, field, place, is_required=number == len(shapes))
+
+
+def _parameter(context: ParseContext, field: Field, place: str, *, is_required: bool) -> Schema:
+    found: Schema = {"name": field.name, "in": place, "description": field.doc}
+    if is_required or place == "path":
+        found["required"] = True
+    if isinstance(field, Paths | Words):
+        found |= {"style": "form", "explode": isinstance(field, Paths)}
+    return {**found, "schema": field.schema(context)}
+
+
+def _bodies(context: ParseContext, rows: Sequence[Row], *, with_id: bool) -> Iterator[Schema]:
+    for row, shape in _shapes(rows, with_id=with_id):
+        if row.method == "GET":
+            continue
+        if isinstance(shape, ListOf):
+            items = _object(context, shape.object.fields)
+            yield {"type": "array", "items": items, "minItems": 1, "maxItems": shape.most}
+        elif not _is_in_query(row, shape):
+            fields = [each for each in shape.fields if each.name not in row.variables]
+            if fields:
+                yield _object(context, fields)
+
+
+def _object(context: ParseContext, fields: Sequence[Field]) -> Schema:
+    read = [each for each in fields if each.is_read is None or each.is_read(context)]
+    found: Schema = {
+        "type": "object",
+        "properties": {
+            each.name: {**each.schema(context), "description": each.doc} for each in read
+        },
+    }
+    needed = [each.name for each in read if each.is_required]
+    return {**found, "required": needed} if needed else found
+
+
+def _body(bodies: Sequence[Schema]) -> Schema:
+    objects = [each for each in bodies if each["type"] == "object"]
+    schemas = {FORMS[0]: bodies, FORMS[1]: objects}
+    content = {media: {"schema": _any(each)} for media, each in schemas.items() if each}
+    return {"content": content}
+
+
+def _any(schemas: Sequence[Mapping[str, Any]]) -> Schema:
+    different = [each for i, each in enumerate(schemas) if each not in schemas[:i]]
+    return {**different[0]} if len(different) == 1 else {"anyOf": different}
+
+
+def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
+    found: Schema = {f"{rows[0].answer.status}": _good(rows, dialect)}
+    if any(row.answer.is_redirect for row in rows):
+        header = {"location": {"schema": {"type": "string"}}}
+        found["302"] = {"description": "Where the browser goes on", "headers": header}
+    if any(row.method == "GET" and not row.is_unsafe for row in rows):
+        found["304"] = {"description": "What the client has already, by its If-None-Match"}
+    for status, name in _names(dialect.refusals):
+        found[str(status)] = {"$ref": f"#/components/responses/{name}"}
+    return found
+
+
+def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
+    """The answer, or a refusal, which has status 200 as well."""
+    if rows[0].answer.has_lines:
+        words = "Lines of JSON: steps, and at last the report or a refusal"
+        return {"description": words, "content": {"application/json": {"schema": {}}}}
+    by_media: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        if not row.answer.is_redirect:
+            by_media[row.answer.media].append(_answer(row, dialect))
+        for each in row.answer.others:
+            by_media[media_of(each)].append({"type": "string"})
+    if refusal := dialect.refusals.described.get(200):
+        by_media[refusal.media].append(refusal.data)
+    content = {media: {"schema": _any(schemas)} for media, schemas in by_media.items()}
+    return {"description": "The answer, or a refusal", "content": content}
+
+
+def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
+    answer, envelope = row.answer, row.envelope(dialect)
+    if envelope is NO_ENVELOPE and answer.bare is not None:
+        return answer.bare
+    # What is not JSON stands in no envelope.
+    return envelope.schema(answer.data) if answer.type == JSON_TYPE else answer.data
+
+
+def _refusals(context: ParseContext) -> Iterator[tuple[str, Schema]]:
+    """By name, all that the dialects tell of errors."""
+    for prefix in operations(context.settings.compat):
+        refusals = prefix.dialect.refusals
+        for status, name in _names(refusals):
+            body = refusals.described[status]
+            content = {body.media: {"schema": body.data}}
+            yield name, {"description": HTTPStatus(status).phrase, "content": content}
+
+
+def _names(refusals: Refusals) -> Iterator[tuple[int, str]]:
+    for status in refusals.described:
+        if status not in UNDESCRIBED:
+            yield status, f"{refusals.name}{status}"
+
+
+class Description:
+    """The description as an ASGI application; it is made for the first who asks."""
+
+    def __init__(self, context: ParseContext, version: str) -> None:
+        self._context = context
+        self._version = version
+
+    @cached_property
+    def _body(self) -> bytes:
+        return orjson.dumps(described(self._context, self._version))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send_file(scope, send, self._body, TYPES[".json"], b"no-cache")
+
+
+def description_route(site: Site, version: str) -> BaseRoute:
+    return Route("/openapi.json", Page(Description(ParseContext.of(site), version), "static"))

@@ -1,0 +1,333 @@
+"""The adapter between HTTP and the operations: it parses, runs the operation, and answers.
+
+Errors are caught here and in fast_cycle.py only. It is raw ASGI, because Starlette's Request and
+Response cost more than the work of an operation.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.routing import compile_path
+from starlette.types import Message, Receive, Scope, Send
+
+from ..comments.rules.admission import AccountRules
+from ..counting.clients import NOBODY
+from ..errors import NotFound, TooLong, Unreadable, WrongMethod
+from ..http import cors
+from ..http.body import read_body
+from ..http.client import address_of, headers_of, names_page, purpose_of
+from ..http.envelope import Envelope
+from ..http.params import MAX_URL, RawRequest, parse_query
+from ..http.policy import Policy
+from ..http.response import (
+    JSON_TYPE,
+    NO_STORE,
+    SANDBOX,
+    Refuse,
+    Reply,
+    Response,
+    failed,
+    refused,
+    tagged_by_body,
+)
+from ..http.response import Headers as Lines
+from ..model import PUBLIC, Caller, Viewer
+from ..site import Site, noun_of
+from .answers import Answer, Streamed
+from .context import ParseContext
+from .dialects import Dialect, usual
+from .fast import FastRequest, answered, counting_client_of
+from .fields import Reader
+from .prefixes import WALINE_PREFIXES, Prefix
+from .schemas import AnswerSchema
+from .who import Who
+
+READING = ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operation, in the dialect of each of its prefixes.
+
+    What is variable in `path`, such as `{page:path}`, is a field of that name.
+    `run` and `fast` get the noun of the site that their first parameter is annotated with.
+    `route` is its name in metrics. `fields` are those that it reads, and `who` may ask, unless a
+    shape of the request says otherwise. `answer` describes what comes back. `run` returns plain
+    data, an answer that says more (answers.py), or a finished Reply or Response. `fast` makes of a
+    parsed request what can be answered without ASGI, for visitors who are not logged in; where it
+    makes nothing, and for others, `run` answers. Without `run`, `fast` answers everybody. `type` is
+    the value of the query's `type` that selects this row, None for any other value. `envelope`
+    chooses among those that a dialect has. `is_navigation`: browsers come from wherever another
+    service sent them. `is_picture`: it is shown where no page is named, as GitHub's proxy asks.
+    `is_upload`: the body is a file, and comes in pieces. `is_unsafe`: it changes something, though
+    it is a GET, such as a count; then a HEAD does nothing, and nothing keeps an answer.
+    """
+
+    route: str
+    method: str
+    path: str
+    fields: Reader
+    who: Who
+    answer: AnswerSchema
+    run: Callable[[Any, Any, Caller], Awaitable[object]] | None = None
+    envelope: Callable[[Dialect], Envelope] = usual
+    type: str | None = None
+    is_navigation: bool = False
+    is_picture: bool = False
+    is_upload: bool = False
+    is_unsafe: bool = False
+    fast: Callable[[Any, Any], FastRequest | None] | None = None
+    prefixes: Sequence[Prefix] = WALINE_PREFIXES
+
+    def __post_init__(self) -> None:
+        for handler in filter(None, (self.run, self.fast)):
+            noun_of(handler)
+
+    def parse(
+        self,
+        request: RawRequest,
+        context: ParseContext,
+        rules: AccountRules,
+        viewer: Viewer = PUBLIC,
+    ) -> Any:
+        """What `run` gets. Raises BadRequest, FieldTooLong, and what says that this viewer may not
+        ask: nothing is parsed for whom it is not."""
+        shape = self.fields.shape_of(request)
+        who = shape.who or self.who
+        if who.is_first:
+            who.require(viewer, rules)
+            return shape(request, context)
+        parsed = shape(request, context)
+        who.require(viewer, rules)
+        return parsed
+
+    @property
+    def variables(self) -> Collection[str]:
+        """The names of the variable parts of its path."""
+        return compile_path(self.path)[2].keys()
+
+    @property
+    def template(self) -> str:
+        """Its path, with these names alone in braces."""
+        return compile_path(self.path)[1]
+
+    def fast_request(self, site: Site, parsed: Any) -> FastRequest | None:
+        fast = self.fast(noun_of(self.fast)(site), parsed) if self.fast else None
+        is_change = fast is not None and fast.is_change
+        assert not is_change or self.method not in READING or self.is_unsafe, f"{self.route} counts"
+        return fast
+
+    def headers(self, dialect: Dialect) -> Lines:
+        """Those that all its answers have, refusals too."""
+        headers = dialect.headers
+        if self.is_unsafe and NO_STORE not in headers:
+            headers = (*headers, NO_STORE)
+        return headers if self.answer.type == JSON_TYPE else (*headers, SANDBOX)
+
+
+def asking(row: Row) -> Sequence[Who]:
+    """Who may ask for each shape of a request."""
+    return [shape.who or row.who for shape in row.fields.shapes]
+
+
+def reply_of(row: Row, dialect: Dialect, data: Any) -> Reply:
+    """The body in the request's dialect, and an ETag if the operation only reads."""
+    # It is a tuple if the operation has made the reply itself, since that was cheaper.
+    if isinstance(data, tuple):
+        return data
+    body = row.envelope(dialect).body(data)
+    is_read = row.method in READING and not row.is_unsafe
+    return tagged_by_body(body) if is_read else (body, b"")
+
+
+def whole(row: Row, reply: Reply) -> Response:
+    """With the status and the type that its answers have."""
+    body, tag = reply
+    return Response(row.answer.status, body, type=row.answer.type, tag=tag)
+
+
+class Resource:
+    """All operations of one path in one dialect, as an ASGI application; `instead` says what to do
+    instead of any other method. Without operations, nothing is there."""
+
+    def __init__(
+        self,
+        rows: Mapping[str, list[Row]],
+        site: Site,
+        policy: Policy,
+        dialect: Dialect,
+        instead: str | None = None,
+    ) -> None:
+        self._rows = rows
+        self._site = site
+        self._context = ParseContext.of(site)
+        self._policy = policy
+        self._dialect = dialect
+        self._instead = instead
+        self._allowed = ", ".join([*rows, *(["HEAD"] if "GET" in rows else []), "OPTIONS"])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = scope["method"]
+        headers = headers_of(scope["headers"])
+        if method == "OPTIONS":
+            answer = self._dialect.preflight(headers, self._allowed)
+            return await send_answer(send, answer.under(self._dialect.headers), has_body=False)
+        language, row = "", None
+        try:
+            if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:
+                raise TooLong()
+            query = parse_query(scope["query_string"])
+            language = str(query.get("lang", "")).lower()
+            row = self._row(method, scope["path"], query.get("type"))
+            if not (row.is_navigation or (row.is_picture and not names_page(headers))):
+                self._dialect.admit(scope, headers, self._policy)
+            scope["operation"] = scope["counted_as"] = row.route
+            answer = await self._answer(row, scope, receive, headers, query, language)
+        except Exception as error:
+            request = f"{method} {scope['path']}"
+            answer = failure(scope, error, language, request, self._dialect.refusals.answer)
+        common = row.headers(self._dialect) if row else self._dialect.headers
+        await send_answer(send, answer.under(common), has_body=method != "HEAD")
+
+    def _caller(
+        self, scope: Scope, headers: Mapping[bytes, bytes], viewer: Viewer, language: str
+    ) -> Caller:
+        return Caller(
+            viewer,
+            address_of(scope.get("client"), headers, self._policy.trusted_proxies),
+            language or headers.get(b"accept-language", b"").decode("latin-1"),
+            self._dialect.is_sent_elsewhere(scope["method"], headers),
+            headers.get(b"user-agent", b"").decode("latin-1"),
+            purpose_of(headers),
+        )
+
+    async def _answer(
+        self,
+        row: Row,
+        scope: Scope,
+        receive: Receive,
+        headers: Mapping[bytes, bytes],
+        query: Mapping[str, Any],
+        language: str,
+    ) -> Response:
+        method = scope["method"]
+        dialect, policy = self._dialect, self._policy
+        token = dialect.token(scope, headers, policy)
+        viewer = await self._site.accounts.viewer_of(token) if token else PUBLIC
+        length = self._site.comments.rules.comment_length
+        body = (
+            pieces(receive)
+            if row.is_upload
+            else await read_body(method, headers, receive, query, comment_length=length)
+        )
+        variables = scope.get("path_params", {})
+        id = str(query.get("id") or variables.get("id", "")).removesuffix(".html")
+        asked = RawRequest(query, dialect, body, id, headers, variables)
+        parsed = row.parse(asked, self._context, self._site.accounts.rules, viewer)
+        if method == "HEAD" and row.is_unsafe:
+            return Response(200, b"", type=row.answer.type, stream=_unknown())
+        data = await self._run(row, parsed, self._caller(scope, headers, viewer, language))
+        if isinstance(data, Response):
+            return data
+        if isinstance(data, Streamed):
+            stream = streamed(data, row.envelope(dialect))
+            # Until its first piece is there, an error can be answered.
+            return Response(200, await anext(stream), stream=stream)
+        extra: Lines = ()
+        if isinstance(data, Answer):
+            data, extra = await dialect.finish(data, scope, headers, policy)
+        return dialect.respond(whole(row, reply_of(row, dialect, data)), headers, extra)
+
+    async def _run(self, row: Row, parsed: Any, caller: Caller) -> Any:
+        site = self._site
+        if row.run is None or caller.viewer.account is None:
+            fast = row.fast_request(site, parsed)
+            if fast:
+                return await answered(
+                    fast, counting_client_of(site.counting, caller) if fast.is_change else NOBODY
+                )
+        assert row.run is not None, f"{row.route} has nothing that answers this request"
+        return await row.run(noun_of(row.run)(site), parsed, caller)
+
+    def _row(self, method: str, path: str, type: object) -> Row:
+        if not self._rows:
+            raise no_such_url(path)
+        rows = self._rows.get("GET" if method == "HEAD" else method)
+        if rows is None:
+            raise WrongMethod(self._allowed, self._instead)
+        return next((row for row in rows if row.type == type and type), rows[0])
+
+
+async def _unknown() -> AsyncGenerator[bytes]:
+    """The body that a HEAD leaves out, where nobody has made it and knows its length."""
+    yield b""
+
+
+async def streamed(answer: Streamed, around: Envelope) -> AsyncGenerator[bytes]:
+    before = around.before
+    async with aclosing(answer.pieces) as rest:
+        async for piece in rest:
+            yield before + piece
+            before = b""
+    yield before + around.after
+
+
+async def pieces(receive: Receive) -> AsyncGenerator[bytes]:
+    """A body as it comes. Raises Unreadable."""
+    is_over = False
+    while not is_over:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Unreadable("the client went away")
+        yield message.get("body", b"")
+        is_over = not message.get("more_body")
+
+
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    """404 for a path that no route has; an ASGI application."""
+    if scope["type"] != "http":
+        return
+    if scope["method"] == "OPTIONS":
+        return await answer_options(headers_of(scope["headers"]), cors.METHODS, send)
+    await send_failure(scope, send, no_such_url(scope["path"]))
+
+
+def no_such_url(path: str) -> NotFound:
+    return NotFound(f"url `{path[:200]}` not found.")
+
+
+def failure(
+    scope: Scope, error: Exception, language: str, request: str, refuse: Refuse = refused
+) -> Response:
+    """The answer to a failure, which middleware.py counts by the error's name."""
+    scope["refused"] = type(error).__name__
+    return failed(error, language, request, refuse)
+
+
+async def send_failure(scope: Scope, send: Send, error: Exception) -> None:
+    answer = failure(scope, error, "", f"{scope['method']} {scope['path']}")
+    await send_answer(send, answer, has_body=scope["method"] != "HEAD")
+
+
+async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Send) -> None:
+    await send_answer(send, cors.permitted(headers, allowed), has_body=False)
+
+
+async def send_answer(send: Send, answer: Response, *, has_body: bool = True) -> None:
+    start: Message = {
+        "type": "http.response.start",
+        "status": answer.status,
+        "headers": answer.headers,
+    }
+    await send(start)
+    if answer.stream:
+        # Closed also when the client goes away, or is none for the body.
+        async with aclosing(answer.stream) as rest:
+            if has_body:
+                await send({"type": "http.response.body", "body": answer.body, "more_body": True})
+                async for piece in rest:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+        return await send({"type": "http.response.body", "body": b""})
+    await send({"type": "http.response.body", "body": answer.body if has_body else b""})

@@ -1,0 +1,60 @@
+"""The paths of operations, and which of these have the fast path.
+
+A fixed path is looked up in a dictionary, and what is variable behind it, as Starlette's router
+finds it.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from urllib.parse import unquote
+
+from starlette.routing import compile_path
+
+from ..routes import operations
+from .dialects import Dialect
+from .endpoint import Row
+
+# Method -> the operations of a path, and their dialect.
+Methods = Mapping[bytes, tuple[Sequence[Row], Dialect]]
+
+
+class FastPaths:
+    def __init__(self, compat: Collection[str]) -> None:
+        # Those of other paths are empty, so that a variable path does not take their requests.
+        self._fixed = dict[bytes, Methods]()
+        self._variable = list[tuple[re.Pattern[str], Methods]]()
+        heads = []
+        for prefix, paths in operations(compat).items():
+            for path, rows in paths.items():
+                url, methods = prefix.path + path, _fast(rows, prefix.dialect)
+                if "{" in path:
+                    self._variable.append((compile_path(url)[0], methods))
+                    heads.append(url.partition("{")[0].encode())
+                else:
+                    self._fixed.setdefault(url.encode(), methods)
+        # What stands before the first variable part of a path.
+        self._heads = tuple(heads)
+
+    def find(self, path: bytes) -> tuple[Methods, Mapping[str, str]]:
+        """With what stands in the path's variable parts."""
+        methods = self._fixed.get(path)
+        if methods is not None:
+            return methods, {}
+        if path.startswith(b"//"):
+            # As middleware.py has it.
+            return self.find(b"/" + path.lstrip(b"/"))
+        if path.startswith(self._heads) and path.isascii():
+            # uvicorn decodes it in the same way.
+            text = unquote(path.decode())
+            for pattern, methods in self._variable:
+                if found := pattern.match(text):
+                    return methods, found.groupdict()
+        return {}, {}
+
+
+def _fast(rows: Mapping[str, Sequence[Row]], dialect: Dialect) -> Methods:
+    return {
+        method.encode(): (same, dialect)
+        for method, same in rows.items()
+        if dialect.is_open and any(row.fast for row in same)
+    }

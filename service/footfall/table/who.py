@@ -1,0 +1,71 @@
+"""Who may ask for an operation at all: what the endpoint refuses before the operation runs.
+
+What depends on the thing itself, such as whose comment it is, the operation decides. The documents
+are made of these names.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..comments.rules.admission import AccountRules, require_administrator, require_log_in
+from ..errors import Denied, LoggedOut, ServiceError, Unauthorized
+from ..model import StatisticsPublic, Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """`require` raises what a refusal is; `is_first`: before the fields are judged."""
+
+    name: str
+    require: Callable[[Viewer, AccountRules], None]
+    is_first: bool = False
+
+
+def _allow(viewer: Viewer, rules: AccountRules) -> None:
+    """Nobody is refused."""
+
+
+def _logged_in(error: type[ServiceError]) -> Callable[[Viewer, AccountRules], None]:
+    def require(viewer: Viewer, rules: AccountRules) -> None:
+        if viewer.account is None:
+            raise error()
+
+    return require
+
+
+def _administrator(viewer: Viewer, rules: AccountRules) -> None:
+    require_administrator(viewer)
+
+
+def _quiet_administrator(viewer: Viewer, rules: AccountRules) -> None:
+    if not viewer.is_administrator:
+        raise Denied()
+
+
+def _public(level: StatisticsPublic) -> Callable[[Viewer, AccountRules], None]:
+    def require(viewer: Viewer, rules: AccountRules) -> None:
+        if not rules.shows(level):
+            require_administrator(viewer)
+
+    return require
+
+
+ANYBODY = Who("anybody", _allow)
+# Under LOGIN=force everybody who is logged in.
+COMMENTER = Who("anybody; with `LOGIN=force`, a person", require_log_in, is_first=True)
+# Who has an account. The reference answers where it has these operations in one of three ways.
+PERSON = Who("a person", _logged_in(LoggedOut))
+MEMBER = Who("a person", _logged_in(Denied))
+READER = Who("a person", _logged_in(Unauthorized))
+# Whose comment it is, the operation finds out.
+AUTHOR = Who("the author, or an administrator", _logged_in(Unauthorized))
+EDITOR = Who("the author, or an administrator", _logged_in(Unauthorized), is_first=True)
+ADMINISTRATOR = Who("an administrator", _administrator)
+# Before the fields: a stranger learns that a log-in is needed, and nothing else.
+MODERATOR = Who("an administrator", _administrator, is_first=True)
+# What of the statistics is for everybody, STATISTICS_PUBLIC says.
+_AS_SAID = "an administrator; with `STATISTICS_PUBLIC="
+PUBLIC_TOTALS = Who(f"{_AS_SAID}totals`, `top` or `all`, anybody", _public("totals"))
+PUBLIC_TOP = Who(f"{_AS_SAID}top` or `all`, anybody", _public("top"))
+PUBLIC_SERIES = Who(f"{_AS_SAID}all`, anybody", _public("all"))
+QUIET_ADMINISTRATOR = Who("an administrator", _quiet_administrator)

@@ -23,7 +23,7 @@ from redis import Redis
 from footfall.comments.store.ids import IdGenerator
 from footfall.driver.client import connect
 from footfall.model import Comment
-from footfall.store import Store
+from footfall.store.store import Store
 
 OWNER = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
 PATH = "/long"

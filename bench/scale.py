@@ -33,7 +33,7 @@ from footfall.callbacks import fulfil
 from footfall.config import Settings
 from footfall.driver.cluster import SLOTS
 from footfall.loadtest.workload import zipf
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.stores import open_process, open_store
 from tests.support.servers import wait_until
 

@@ -18,7 +18,7 @@ from redis import Redis
 from footfall.comments.store.ids import IdGenerator
 from footfall.config import Settings
 from footfall.model import Comment
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.stores import open_process, open_store
 
 from .scenarios import REPLIES, ROOTS, article, deep

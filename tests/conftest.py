@@ -32,7 +32,7 @@ from footfall.model import PUBLIC, Account, Viewer
 from footfall.process.process import now_ms
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.support.sites import site_of
 
 from .support import extent, requirements

@@ -257,7 +257,7 @@ def wrong_imports(path: Path) -> Iterator[str]:
             and TRANSPORT.intersection(parts[2:3])
         ):
             yield f"the store knows the transport: {name}"
-        if folder not in TOGETHER and name == "footfall.store.Store":
+        if folder not in TOGETHER and name == "footfall.store.store.Store":
             yield "wants all nouns at once"
         if folder not in OUTSIDE.get(parts[0], {folder}):
             yield f"{folder} must not import {name}"
@@ -279,7 +279,7 @@ def test_an_import_that_is_not_allowed_is_found(
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
     (package / "store").mkdir(parents=True)
     path = package / "store" / "notes.py"
-    path.write_text(source + "from . import Store\n")
+    path.write_text(source + "from .store import Store\n")
     assert list(wrong_imports(path)) == [
         "the store knows the transport: footfall.driver.cluster",
         "store must not import footfall.cli.log",
@@ -317,7 +317,7 @@ def circles(imported: Mapping[str, set[str]]) -> list[list[str]]:
     """Modules of which each imports, by some way, all others of its list; by what each imports,
     which may be something in a module."""
     direct = {
-        name: {each for wanted in names if (each := _module_of(wanted, imported))} - {name}
+        name: {each for wanted in names for each in _executed(wanted, imported, name)} - {name}
         for name, names in imported.items()
     }
     behind = {name: _reached(name, direct) for name in direct}
@@ -327,6 +327,14 @@ def circles(imported: Mapping[str, set[str]]) -> list[list[str]]:
         if name in behind[name]
     }
     return sorted(map(list, found))
+
+
+def _executed(name: str, modules: Container[str], by: str) -> Iterator[str]:
+    """The modules that run when `by` imports this: its own, and the packages around that."""
+    while name := _module_of(name, modules):
+        if not f"{by}.".startswith(f"{name}."):
+            yield name
+        name = name.rpartition(".")[0]
 
 
 def _module_of(name: str, modules: Container[str]) -> str:

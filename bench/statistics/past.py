@@ -20,7 +20,7 @@ from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.visitors import salted
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.stores import open_process, open_store
 
 # As many as a busy worker has in a batch.

@@ -1,14 +1,12 @@
--- Add views of the past to the days of pages, each line of a file once.
+-- Add views of the past to the days of pages, each step of a day once.
 --
--- KEYS    files       hash  {c}:files:<month>  file -> how many of its lines were added to the pages of this group
+-- KEYS    files       hash  {c}:files:<month>  step -> 1 if it was added to the pages of this group
 --         numbers     hash  {c}:numbers  kind of hash -> how many counters the group has in those, and views ->
 --                           the sum of its counters of views
 --         pages...[5] hash  of each change in turn: {c}:days:<page>:<month>, as count.lua keeps it; those of the last
 --                           month and of this one; {c}:bots:<page>:<month>, "<day> <class>" -> views; and {c}:counts
 --                           or {c}:long, which has the page's counter
--- ARGV    file        text  its digest
---         before      int   lines of it that were added before
---         after       int   lines of it that are added then
+-- ARGV    step        text  the digest of the day's views, and the step's number
 --         kept_ms     int   for which that is remembered
 --         counts      flag  are these views added to the counters? If not, the counters have them already
 --         changes...  text  of each change in turn: the counter's name, day of the month, views, visitors, for how
@@ -16,12 +14,11 @@
 --                           views
 -- RETURNS OK                they are added
 --         DONE              they were added before
---         OTHER             somebody else adds lines of this file
 -- INCLUDE kind_of change
 -- COST    O(changes)
 
 local files, numbers, pages = KEYS[1], KEYS[2], KEYS
-local file, before, after, kept_ms, counts, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
+local step, kept_ms, counts, changes = ARGV[1], ARGV[2], ARGV[3], ARGV
 
 -- Keys before the first change; how many keys a change has.
 local KEYS_BEFORE, KEYS_EACH = 2, 5
@@ -59,17 +56,13 @@ local function take_from_base(index, views)
   end
 end
 
-local known = tonumber(redis.call('HGET', files, file) or 0)
-if known >= tonumber(after) then
+if redis.call('HSETNX', files, step, 1) == 0 then
   return {'DONE'}
-elseif known ~= tonumber(before) then
-  return {'OTHER'}
 end
-redis.call('HSET', files, file, after)
 redis.call('PEXPIRE', files, kept_ms)
 
 -- How many arguments have been read: those before the first change.
-local read = 5
+local read = 3
 -- What was added to counters.
 local total = 0
 

@@ -1,34 +1,27 @@
--- Add views of the past to the site's sums, each line of a file once.
+-- Add views of the past to the site's sums, each step of a day once.
 --
--- KEYS    files       hash  {site}:files:<month>  file -> how many of its lines were added to the site
+-- KEYS    files       hash  {site}:files:<month>  step -> 1 if it was added to the site
 --         sums...     hash  of each change in turn: {site}:views:<month>, or {site}:sources:<day>
--- ARGV    file        text  its digest
---         before      int   lines of it that were added before
---         after       int   lines of it that are added then
+-- ARGV    step        text  the digest of the day's views, and the step's number
 --         kept_ms     int   for which that is remembered
 --         changes...[4] text of each change in turn: what becomes of a number that is there (add, most, or add and,
 --                           beyond MOST_SOURCES fields, to the rest: source), field, number, for how many ms the
 --                           hash is kept
 -- RETURNS OK                they are added
 --         DONE              they were added before
---         OTHER             somebody else adds lines of this file
 -- COST    O(changes)
 
 local files, sums = KEYS[1], KEYS
-local file, before, after, kept_ms, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
+local step, kept_ms, changes = ARGV[1], ARGV[2], ARGV
 
 -- Keys before the first change, and arguments; how many arguments a change has.
-local KEYS_BEFORE, ARGV_BEFORE, ARGV_EACH = 1, 4, 4
+local KEYS_BEFORE, ARGV_BEFORE, ARGV_EACH = 1, 2, 4
 -- Hosts of a day; the rest has the name "".
 local MOST_SOURCES = 1000
 
-local known = tonumber(redis.call('HGET', files, file) or 0)
-if known >= tonumber(after) then
+if redis.call('HSETNX', files, step, 1) == 0 then
   return {'DONE'}
-elseif known ~= tonumber(before) then
-  return {'OTHER'}
 end
-redis.call('HSET', files, file, after)
 redis.call('PEXPIRE', files, kept_ms)
 
 -- pcall, because a damaged hash must not stop the others.

@@ -45,8 +45,8 @@ from .statistics.reports import Reports
 from .statistics.sources import host_name
 from .statistics.totals import KnownTotals
 from .statistics.views_ever import ViewsEver
-from .store import Store
 from .store.imports import Imports
+from .store.store import Store
 from .stores import data_set
 from .telemetry.metrics import Metrics
 

@@ -24,7 +24,7 @@ from .render.region import open_regions
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments
 from .statistics.salts import Salts
-from .store import Store
+from .store.store import Store
 from .telemetry.metrics import Metrics
 
 

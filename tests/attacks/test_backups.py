@@ -13,7 +13,7 @@ from footfall import __version__
 from footfall.driver.keys import digest
 from footfall.maintenance.archive import FORMAT, MAX_LINE_BYTES, Damaged
 from footfall.maintenance.restore import verify
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.support.backups import restored
 from tests.support.fakes import fake_redis
 

@@ -13,7 +13,7 @@ from footfall.comments.rules.page_cache import CachedAnswer, PageCache
 from footfall.config import Settings
 from footfall.http.connection import STUCK_SECONDS
 from footfall.http.protocol import MAX_PIPELINED
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.table import fast_requests
 from footfall.table.fast_requests import FastRequests
 from tests.support.fakes import fake_redis

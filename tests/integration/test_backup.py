@@ -40,7 +40,7 @@ from footfall.statistics.calendar import Calendar
 from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
 from footfall.statistics.store import PageViews
-from footfall.store import Mismatch, Store
+from footfall.store.store import Mismatch, Store
 from footfall.stores import data_set
 from tests.attacks.test_backups import HEADER, file_of, thread
 from tests.conftest import ADMIN, BOB, MOMENTS, Site, Sites, server_of

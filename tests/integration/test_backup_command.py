@@ -20,8 +20,8 @@ from footfall.comments.store.ids import IdGenerator, created_ms
 from footfall.driver.client import connect
 from footfall.driver.keys import Keys
 from footfall.model import Comment
-from footfall.store import Store
 from footfall.store.backups import LastBackup
+from footfall.store.store import Store
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import BUCKETS, Serving, serving
 

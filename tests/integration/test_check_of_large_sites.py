@@ -15,7 +15,7 @@ from footfall.comments.store.ids import SHORT, IdGenerator, created_ms
 from footfall.comments.store.indexes import indexes_of, site_indexes_of
 from footfall.driver.client import connect
 from footfall.model import Comment
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import ADMIN, Sites
 from tests.support.backups import report
 from tests.support.servers import RealServer, program_of, running

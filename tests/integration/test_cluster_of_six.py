@@ -24,7 +24,7 @@ from footfall.driver.keys import Keys, digest
 from footfall.driver.replies import ErrorReply
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
-from footfall.store import Rate, Store
+from footfall.store.store import Rate, Store
 from tests.conftest import REAL
 from tests.support import extent
 from tests.support.backups import report

@@ -22,7 +22,7 @@ from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.durability import DurableSender, Wait
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.support.servers import program_of, running
 

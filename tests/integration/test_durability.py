@@ -24,7 +24,7 @@ from footfall.driver.keys import digest
 from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, PUBLIC, Comment, Durability
-from footfall.store import Rate, Store
+from footfall.store.store import Rate, Store
 from tests.support.servers import RealServer, free_port, program_of, running, wait_until
 from tests.support.serving import serving
 from tests.support.sites import safety_of

@@ -19,7 +19,7 @@ from footfall.driver.data_set_id import DataSetIds
 from footfall.driver.keys import digest
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import Site, Sites
 from tests.support.backups import report

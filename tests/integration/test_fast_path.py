@@ -39,7 +39,7 @@ from footfall.http.response import Response
 # Loaded now, since the first comment would take long otherwise.
 from footfall.render import markdown, sanitize  # noqa: F401
 from footfall.site import Site
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.table.fast import FastRequest
 from footfall.table.fast_cycle import protocol_of
 from footfall.telemetry.metrics import Metrics

@@ -15,9 +15,9 @@ import pytest
 from footfall.errors import StoreUnavailable
 from footfall.maintenance.check_views import _impossible
 from footfall.statistics.calendar import DAY_MS, Calendar
-from footfall.statistics.past_store import PastViews
-from footfall.store import Store
-from footfall.transfer import view_staging
+from footfall.statistics.past_store import OtherImport, PastDay, PastViews
+from footfall.store.store import Store
+from footfall.transfer import view_import, view_staging
 from footfall.transfer.goatcounter import EVENT, GOATCOUNTER, goatcounter_log
 from footfall.transfer.goatcounter_totals import totals_log
 from footfall.transfer.page_views import ViewReport
@@ -25,9 +25,8 @@ from footfall.transfer.past_log import ACCESS_LOG, PastLog, access_logs
 from footfall.transfer.source import Damaged, Source
 from footfall.transfer.view_import import (
     COUNTED,
+    INTERRUPTED,
     OLD,
-    OTHER_TOOL,
-    SAME_TIME,
     TODAY,
     PastImport,
     PastReport,
@@ -59,8 +58,9 @@ def past(store: Store) -> PastViews:
 
 
 @pytest.fixture(autouse=True)
-def short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view_staging, "SEGMENT_LINES", 40)
+def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_staging, "MAX_HELD", 40)
+    monkeypatch.setattr(view_import, "STEP_CHANGES", 2)
 
 
 async def imported(
@@ -152,8 +152,8 @@ async def test_a_log_of_each_server_tells_the_same(
     written = lines(requests, form).encode()
     path.write_bytes(gzip.compress(written) if is_packed else written)
     read, report = await imported(past, path)
-    assert (read.views, report.new, report.there, report.left_out) == (300, 300, 0, {})
-    assert (report.pages, [*report.days]) == (12, [20261103, 20261104, 20261105])
+    assert (read.views, report.new, report.left_out) == (300, 300, {})
+    assert (report.pages, report.days) == (12, [20261103, 20261104, 20261105])
     assert report.bots == {"ai-crawler": sum(each.agent == GPTBOT for each in requests)}
     await matches(store, Truth(requests))
 
@@ -189,23 +189,47 @@ async def test_visitors_of_a_day_that_is_in_two_files_are_counted_once(
     await matches(store, Truth(requests))
 
 
-async def test_nothing_is_added_twice_when_a_log_grows_and_is_rotated(
+async def test_a_file_that_is_named_twice_is_read_once(
     store: Store, past: PastViews, tmp_path: Path
 ) -> None:
     requests, log = visits(), tmp_path / "access.log"
-    for size in (1, 75, 75, 200):
-        log.write_text(lines(requests[:size]))
-        _, report = await imported(past, log)
-    assert (report.new, report.there) == (125, 75)
-    await matches(store, Truth(requests[:200]))
-    packed = tmp_path / "access.log.1.gz"
+    log.write_text(lines(requests))
+    packed, start = tmp_path / "access.log.gz", tmp_path / "start"
     packed.write_bytes(gzip.compress(log.read_bytes()))
-    copy = tmp_path / "copy"
-    copy.write_text(lines(requests[:150]))
-    log.write_text(lines(requests[200:]))
-    _, report = await imported(past, copy, log, packed)
-    assert (report.new, report.there) == (100, 200)
+    # As it was before it has grown.
+    start.write_text(lines(requests[:150]))
+    await imported(past, start, log, packed)
     await matches(store, Truth(requests))
+
+
+async def test_a_day_is_imported_once(store: Store, past: PastViews, tmp_path: Path) -> None:
+    requests, log = visits(), tmp_path / "access.log"
+    before = [each for each in requests if each.at.day < 5]
+    log.write_text(lines(before))
+    await imported(past, log)
+    log.write_text(lines(requests))
+    _, report = await imported(past, log)
+    assert (report.days, report.left_out) == ([20261105], {COUNTED: len(before)})
+    await matches(store, Truth(requests))
+
+
+def breaking_off(
+    past: PastViews, monkeypatch: pytest.MonkeyPatch, calls: int, is_lost: bool
+) -> None:
+    """After so many script calls; with `is_lost` the last one was carried out."""
+    add, left = past.add, calls
+
+    async def fails(*args: Any, **more: Any) -> bool:
+        nonlocal left
+        left -= 1
+        if left < 0 and not is_lost:
+            raise StoreUnavailable
+        done = await add(*args, **more)
+        if left < 0:
+            raise StoreUnavailable
+        return done
+
+    monkeypatch.setattr(past, "add", fails)
 
 
 @pytest.mark.parametrize("calls", [0, 1, 7, 30])
@@ -219,35 +243,58 @@ async def test_an_import_that_was_broken_off_is_whole_when_it_is_repeated(
     *,
     is_lost: bool,
 ) -> None:
-    requests, log, add = visits(), tmp_path / "access.log", past.add
-    log.write_text(lines(requests[:150]))
-    left = calls
-
-    async def fails(*args: Any, **more: Any) -> bool:
-        nonlocal left
-        left -= 1
-        if left < 0 and not is_lost:
-            raise StoreUnavailable
-        done = await add(*args, **more)
-        if left < 0:
-            # It was carried out, and only the reply is lost.
-            raise StoreUnavailable
-        return done
-
-    monkeypatch.setattr(past, "add", fails)
-    with pytest.raises(StoreUnavailable):
-        await imported(past, log)
-    monkeypatch.undo()
-    monkeypatch.setattr(view_staging, "SEGMENT_LINES", 40)
+    requests, log = visits(), tmp_path / "access.log"
+    log.write_text(lines(requests))
+    with monkeypatch.context() as patched:
+        breaking_off(past, patched, calls, is_lost)
+        with pytest.raises(StoreUnavailable):
+            await imported(past, log)
     # Nobody can have come without a view.
     for page in await store.views.of_pages(PATHS, [MONTH]):
         for month in page.months.values():
             assert not [*_impossible(month)]
-    # It has grown meanwhile. What is not whole is new.
+    for new in (300, 0):
+        _, report = await imported(past, log)
+        assert (report.new, report.left_out) == (new, {} if new else {COUNTED: 300})
+        await matches(store, Truth(requests))
+
+
+async def test_an_import_that_was_broken_off_takes_no_other_views(
+    store: Store, past: PastViews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests, log = visits(), tmp_path / "access.log"
     log.write_text(lines(requests))
-    assert (await imported(past, log))[1].new == 300
+    with monkeypatch.context() as patched:
+        breaking_off(past, patched, 7, is_lost=False)
+        with pytest.raises(StoreUnavailable):
+            await imported(past, log)
+    (begun,) = await past.days([MONTH])
+    log.write_text(lines(requests[1:]))
+    _, report = await imported(past, log)
+    of_that_day = sum(each.at.day == begun % 100 for each in requests[1:])
+    assert report.left_out == {INTERRUPTED: of_that_day}
+    log.write_text(lines(requests))
+    await imported(past, log)
     await matches(store, Truth(requests))
-    assert (await imported(past, log))[1].new == 0
+
+
+async def test_of_two_imports_of_a_day_at_once_one_is_refused(
+    past: PastViews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, add = tmp_path / "access.log", past.add
+    log.write_text(lines(visits(seed=3)))
+    is_first = True
+
+    async def overtaken(*args: Any, **more: Any) -> bool:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+            await past.begin(20261104, PastDay(ACCESS_LOG, "0" * 32))
+        return await add(*args, **more)
+
+    monkeypatch.setattr(past, "add", overtaken)
+    with pytest.raises(OtherImport):
+        await imported(past, log)
 
 
 async def test_lines_may_be_in_any_order(store: Store, past: PastViews, tmp_path: Path) -> None:
@@ -279,7 +326,7 @@ async def test_today_and_what_is_too_old_are_left_out(
     assert (report.new, report.left_out) == (2, {TODAY: 2, OLD: 1})
     assert report.left_days == {TODAY: (20261123, 20261124), OLD: (20240930, 20240930)}
     assert (await days(store, "/a", 202410))["1"] == 1
-    # The file is remembered for as long as any of its views is kept.
+    # The day is remembered for as long as any month is kept.
     month = 202611
     (left,) = await store.redis.ask_masters(("PTTL", store.keys.site_files(month)))
     assert left > 25 * 28 * DAY_MS
@@ -298,75 +345,6 @@ async def test_days_that_the_service_has_counted_are_left_out(
     (site,) = await hash_of(store, store.keys.site_views(MONTH))
     assert sum(n for hour, n in site.items() if hour.startswith("20261104")) == 3
     assert {day for path in PATHS for day in await days(store, path, MONTH)}.isdisjoint({"4"})
-
-
-async def test_an_excerpt_of_a_log_that_was_imported_adds_nothing(
-    store: Store, past: PastViews, tmp_path: Path
-) -> None:
-    requests, log, excerpt = visits(), tmp_path / "access.log", tmp_path / "excerpt"
-    log.write_text(lines(requests))
-    excerpt.write_text(lines(requests[50:250]))
-    await imported(past, log)
-    for _ in range(2):
-        _, report = await imported(past, excerpt)
-        assert (report.new, report.left_out) == (0, {SAME_TIME: 200})
-    await matches(store, Truth(requests))
-
-
-async def test_an_excerpt_that_goes_on_adds_what_comes_after(
-    store: Store, past: PastViews, tmp_path: Path
-) -> None:
-    requests, log, excerpt = visits(), tmp_path / "access.log", tmp_path / "excerpt"
-    log.write_text(lines(requests[:200]))
-    excerpt.write_text(lines(requests[100:]))
-    await imported(past, log)
-    for new, there in ((100, 0), (0, 100)):
-        _, report = await imported(past, excerpt)
-        assert (report.new, report.there, report.left_out) == (new, there, {SAME_TIME: 100})
-    (site,) = await hash_of(store, store.keys.site_views(MONTH))
-    assert {field: n for field, n in site.items() if field.isdigit()} == Truth(requests).hours
-
-
-async def test_late_lines_behind_those_of_today_come_with_a_later_import(
-    store: Store, past: PastViews, tmp_path: Path
-) -> None:
-    log, midnight = tmp_path / "access.log", datetime(2026, 11, 23, tzinfo=UTC)
-    order = (-2, 0, -1, 1)
-    log.write_text(lines(Request(midnight + timedelta(seconds=each), "/a") for each in order))
-    await imported(past, log)
-    assert (await days(store, "/a", MONTH))["22"] == 1
-    await imported(past, log, today=20261124)
-    found = await days(store, "/a", MONTH)
-    assert (found["22"], found["23"]) == (2, 2)
-
-
-async def test_files_of_a_log_may_be_imported_one_after_the_other(
-    store: Store, past: PastViews, tmp_path: Path
-) -> None:
-    requests = visits()
-    same_second = [requests[89]._replace(address="192.0.2.99")] * 2
-    requests[90:90] = same_second
-    for path in reversed(rotated(requests, tmp_path)):
-        _, report = await imported(past, path)
-        assert report.left_out == {}
-    (site,) = await hash_of(store, store.keys.site_views(MONTH))
-    assert {field: n for field, n in site.items() if field.isdigit()} == Truth(requests).hours
-
-
-async def test_a_second_servers_log_is_added_when_that_is_said(
-    store: Store, past: PastViews, tmp_path: Path
-) -> None:
-    first, second = visits(seed=3), visits(seed=4)
-    for name, requests in (("first", first), ("second", second)):
-        (tmp_path / name).write_text(lines(requests))
-    await imported(past, tmp_path / "first")
-    _, report = await imported(past, tmp_path / "second")
-    assert report.left_out == {SAME_TIME: 300}
-    _, report = await imported(past, tmp_path / "second", overlaps=True)
-    assert (report.new, report.left_out) == (300, {})
-    (site,) = await hash_of(store, store.keys.site_views(MONTH))
-    hours = {field: views for field, views in site.items() if field.isdigit()}
-    assert hours == Truth([*first, *second]).hours
 
 
 async def test_two_servers_logs_in_one_import_are_one(
@@ -451,14 +429,13 @@ async def test_the_most_viewed_pages_of_recent_days_are_known(
     targets = ["/a"] * 3 + ["/b"] * 2 + ["/c"]
     old = [Request(at - timedelta(60), "/old")]
     log.write_text(lines([*old, *(Request(at, target) for target in targets)]))
+    await store.redis.change(("HSET", store.keys.counts("time /old"), "time /old", 7))
     for _ in range(2):
         await imported(past, log)
     key = store.keys.most_read(20261121)
     found = await store.redis.ask_masters(("ZRANGE", key, 0, -1), ("PTTL", key))
     assert (found[0], 30 * DAY_MS < found[1] <= 31 * DAY_MS) == ([b"/c", b"/b", b"/a"], True)
     assert await store.redis.ask_masters(("ZCARD", store.keys.most_read(20260922))) == [0]
-    await store.redis.change(("HSET", store.keys.counts("time /old"), "time /old", 7))
-    await imported(past, log)
     assert await store.site_views.read([0]) == [{"/old": 7}]
 
 
@@ -591,4 +568,4 @@ async def test_days_of_goatcounter_are_not_taken_from_a_log_too(
     log.write_text(lines([Request(START, "/a"), Request(START + timedelta(1), "/a")]))
     await from_goatcounter(past, export)
     _, report = await imported(past, log)
-    assert (report.new, report.left_out) == (1, {OTHER_TOOL: 1})
+    assert (report.new, report.left_out) == (1, {COUNTED: 1})

@@ -23,7 +23,7 @@ from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, date_of, day
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.salts import Salts
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import Sites, server_of
 from tests.support.backups import report
 from tests.support.commands import invoke

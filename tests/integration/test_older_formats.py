@@ -15,7 +15,7 @@ from footfall.driver.client import connect
 from footfall.driver.keys import digest
 from footfall.errors import Duplicate
 from footfall.model import PUBLIC, Viewer
-from footfall.store import FORMAT, Store
+from footfall.store.store import FORMAT, Store
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites, server_of
 from tests.data.formats.make import MARA, TOM, answers, more_answers
 from tests.support.backups import differences, report, restored

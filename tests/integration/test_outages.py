@@ -13,7 +13,7 @@ import pytest
 from footfall.driver.client import connect
 from footfall.driver.replies import OtherData
 from footfall.errors import StoreUnavailable
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import ADMIN, Sites
 from tests.support.sentinels import Group, group
 from tests.support.servers import RealServer, program_of, running, wait_until

@@ -10,7 +10,7 @@ from footfall.driver.scripts import Scripts
 from footfall.maintenance import prune
 from footfall.maintenance.prune import MatchingCounters, remove, remove_named
 from footfall.statistics.store import Views
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import EVERYWHERE
 from tests.support.serving import Serving, serving
 

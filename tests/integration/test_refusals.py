@@ -20,7 +20,7 @@ from footfall.driver.replies import ErrorReply, error_reply, failure, sentence
 from footfall.driver.safety import Unsafe
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Durability
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import ADMIN, Site, Sites
 from tests.support.servers import RealServer, kept, program_of, rights, running
 from tests.support.serving import Serving, serving

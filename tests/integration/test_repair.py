@@ -12,7 +12,7 @@ from footfall.comments.store import deletions
 from footfall.comments.store.ids import SHORT, split
 from footfall.comments.store.indexes import DELETED, INDEXES, SITE_INDEXES
 from footfall.comments.store.rules import PAGE, SITE
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support import extent
 from tests.support.backups import report

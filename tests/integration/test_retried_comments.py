@@ -13,7 +13,7 @@ import pytest
 from footfall.comments.store.comments import CommentStore
 from footfall.driver.client import connect
 from footfall.errors import Duplicate
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import ADMIN, BOB, REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
 from tests.support.serving import serving

@@ -17,7 +17,7 @@ from footfall.driver.scripts import files
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moments import Moments
 from footfall.statistics.salts import Salts
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.support.servers import PASSWORD, RealServer, program_of, rights, running, wait_until
 from tests.support.serving import Serving, serving
 

@@ -6,7 +6,7 @@ import pytest
 
 from footfall.driver.client import connect
 from footfall.driver.stats import CommandStats
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import server_of
 from tests.support.servers import RealServer

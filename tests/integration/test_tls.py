@@ -20,7 +20,7 @@ import uvloop
 
 from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import server_of
 from tests.support.requirements import give_up
 from tests.support.sentinels import NAME, SECRET, USER, Sentinel

@@ -14,7 +14,7 @@ from footfall.config import Settings
 from footfall.errors import StoreUnavailable
 from footfall.process.process import Process
 from footfall.site import Site
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.stores import open_process, open_store
 from tests.support.servers import RealServer
 

@@ -25,7 +25,7 @@ from footfall.comments.store.status import status_of
 from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent, StoreUnavailable
 from footfall.model import STATUSES, Body, Comment, Status, StoredComment
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.support.stepping import Call, Fate, Stepping
 
 from .machines import PREFIX, SiteMachine, play

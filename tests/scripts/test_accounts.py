@@ -7,7 +7,7 @@ import pytest
 from footfall.accounts.store.accounts import MAX_SESSIONS, Changed, Held, Link, StoredAccount
 from footfall.errors import IdentityTaken, LastAdministrator, LinkExpired, UserExists
 from footfall.model import Account, Credentials, Session
-from footfall.store import Store
+from footfall.store.store import Store
 
 MARA = Account("0" * 15 + "1", "administrator", "Mara", "Mara@example.com")
 TOM = Account("0" * 15 + "2", "guest", "Tom", "tom@example.com")

@@ -26,7 +26,7 @@ from footfall.model import (
     StoredComment,
     Viewer,
 )
-from footfall.store import Store
+from footfall.store.store import Store
 
 ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
 BOB = Viewer(Account("bob", "guest", "Bob", "bob@example.com"))

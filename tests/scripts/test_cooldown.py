@@ -1,7 +1,7 @@
 import pytest
 
 from footfall.errors import TooFast
-from footfall.store import Store
+from footfall.store.store import Store
 
 MINUTE = 60_000
 

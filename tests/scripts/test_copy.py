@@ -3,7 +3,7 @@
 from footfall.comments.store.ids import SHORT, IdGenerator, split
 from footfall.comments.store.moderation import Actor
 from footfall.model import Comment
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import REAL
 
 ON = REAL

@@ -5,7 +5,7 @@ import pytest
 
 from footfall.callbacks import awaited
 from footfall.counting.store import Counters
-from footfall.store import Store
+from footfall.store.store import Store
 
 
 async def test_changes_are_made_and_answered_in_order(store: Store) -> None:

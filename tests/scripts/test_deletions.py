@@ -11,7 +11,7 @@ from footfall.comments.store.indexes import DELETED, HASHES, INDEXES
 from footfall.comments.store.projections import UNDO_MS
 from footfall.driver.keys import digest
 from footfall.model import PUBLIC, Comment, Viewer
-from footfall.store import Store
+from footfall.store.store import Store
 
 from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, threads
 

@@ -3,8 +3,8 @@
 import pytest
 
 from footfall.errors import StoreUnavailable
-from footfall.store import Store
 from footfall.store.imports import Imports, Merged, Way
+from footfall.store.store import Store
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from footfall.comments.store.indexes import (
 )
 from footfall.comments.store.moderation import Actor, Moderated
 from footfall.model import STATUSES, Comment, Standing, Status, StoredComment
-from footfall.store import Store
+from footfall.store.store import Store
 
 NOW = 1_700_000_000_000
 NOBODY, BOB = "", "bob"

@@ -13,7 +13,7 @@ from footfall.comments.store.projections import UNDO_MS, Applying, CommentChange
 from footfall.driver.keys import digest
 from footfall.errors import StoreUnavailable
 from footfall.model import PUBLIC, Account, Comment, Viewer
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.support.losing import catch_up, lost_replies
 
 from .test_comments import MODERATOR, Article

@@ -2,7 +2,7 @@
 
 from footfall.comments.store.ids import IdGenerator, created_ms
 from footfall.model import STATUSES, Comment, Status
-from footfall.store import Store
+from footfall.store.store import Store
 
 from .test_comments import MODERATOR
 

@@ -10,7 +10,7 @@ from footfall.comments.store.ids import SHORT
 from footfall.comments.store.moderation import Moderated, Overtaken
 from footfall.driver.keys import digest
 from footfall.model import STATUSES, Comment, StoredComment
-from footfall.store import Store
+from footfall.store.store import Store
 
 from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, text_of
 

@@ -27,7 +27,7 @@ from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Day
 from footfall.statistics.salts import Salts
 from footfall.statistics.store import every_month
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.support import extent
 from tests.support.backups import report
 from tests.support.sites import site_of

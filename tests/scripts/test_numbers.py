@@ -10,8 +10,8 @@ import pytest
 from footfall.counting.quota import CounterQuota, CounterTotals
 from footfall.driver.keys import WEIGHTS, weight
 from footfall.maintenance.prune import MatchingCounters, remove
-from footfall.store import Store
 from footfall.store.imports import Imports, Way
+from footfall.store.store import Store
 from tests.support.backups import report
 
 LONG = "/" + "long" * 100

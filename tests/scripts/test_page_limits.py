@@ -5,7 +5,7 @@ import pytest
 from footfall.comments.store import comments as comments_module
 from footfall.driver.keys import digest
 from footfall.model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
-from footfall.store import Store
+from footfall.store.store import Store
 
 from .test_comments import (
     ADMIN,

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from footfall.model import PUBLIC, STATUSES, Order, Status, Viewer
-from footfall.store import Store
+from footfall.store.store import Store
 
 from .test_comments import ADMIN, BOB, LIKED, NEWEST, OLDEST, Article, rows
 

@@ -3,22 +3,13 @@
 import pytest
 
 from footfall.statistics.calendar import HOUR_MS
-from footfall.statistics.past_store import (
-    Lines,
-    OtherImport,
-    PageChange,
-    PastDay,
-    PastFile,
-    PastViews,
-    SiteChange,
-)
+from footfall.statistics.past_store import PageChange, PastDay, PastViews, SiteChange
 from footfall.statistics.store import every_month
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.scripts.test_views import count, days, hash_of
 from tests.support.past_logs import past_views
 
 THIS, LAST, OLDER, OLDEST = every_month()[1:5]
-FILE = PastFile("0123456789abcdef", OLDEST)
 
 
 @pytest.fixture
@@ -30,10 +21,8 @@ def a_view(month: int = LAST, day: int = 3, *, views: int = 5, path: str = "/a")
     return PageChange(path, 100 * month + day, views, 2, {})
 
 
-async def add(
-    past: PastViews, *changes: PageChange, at: int = 0, to: int = 0, counts: bool = False
-) -> bool:
-    return await past.add(Lines(FILE, at, to or at + 1), changes, counts=counts)
+async def add(past: PastViews, *changes: PageChange, step: int = 0, counts: bool = False) -> bool:
+    return await past.add(f"0123456789abcdef {step}", changes, counts=counts)
 
 
 async def test_views_of_a_day_have_visitors_and_bots(store: Store, past: PastViews) -> None:
@@ -48,22 +37,10 @@ async def test_views_of_a_day_have_visitors_and_bots(store: Store, past: PastVie
     assert all(0 < each <= HOUR_MS for each in left)
 
 
-async def test_lines_are_added_once(store: Store, past: PastViews) -> None:
-    assert await add(past, a_view(), to=7)
-    assert not await add(past, a_view(), to=7)
-    assert await add(past, a_view(day=4), at=7, to=9)
-    assert (await days(store, "/a", LAST))["3"] == 5
-    applied = await past.applied(FILE)
-    group = past.group("/a")
-    assert (applied.groups[group], sum(applied.groups), applied.site) == (9, 9, 0)
-
-
-async def test_lines_that_another_import_has_added_meanwhile_are_refused(
-    store: Store, past: PastViews
-) -> None:
-    await add(past, a_view(), to=7)
-    with pytest.raises(OtherImport):
-        await add(past, a_view(), at=5, to=9)
+async def test_a_step_is_added_once(store: Store, past: PastViews) -> None:
+    assert await add(past, a_view())
+    assert not await add(past, a_view())
+    assert await add(past, a_view(day=4), step=1)
     assert (await days(store, "/a", LAST))["3"] == 5
 
 
@@ -83,7 +60,7 @@ async def test_views_of_a_known_month_are_taken_from_what_it_began_with(
     await month_of(store, THIS, base=8, undated=12)
     await add(past, a_view(THIS, 1))
     assert await days(store, "/a", THIS) == {"1": 5, "v1": 2, "base": 3, "undated": 12}
-    await add(past, a_view(THIS, 1), at=1)
+    await add(past, a_view(THIS, 1), step=1)
     assert await days(store, "/a", THIS) == {"1": 10, "v1": 2, "base": 0, "undated": 10}
 
 
@@ -113,8 +90,8 @@ async def test_months_that_come_after_older_ones_put_them_in_order(
     store: Store, past: PastViews
 ) -> None:
     await counted(store, 60)
-    for line, month in enumerate((OLDEST, OLDER, LAST)):
-        await add(past, a_view(month, views=25), at=line)
+    for step, month in enumerate((OLDEST, OLDER, LAST)):
+        await add(past, a_view(month, views=25), step=step)
     await past.put_in_order(["/a"], [OLDEST, OLDER, LAST, THIS])
     found = [await days(store, "/a", month) for month in (OLDEST, OLDER, LAST)]
     assert [each["base"] for each in found] == [0, 10, 35]
@@ -137,7 +114,7 @@ async def test_what_is_damaged_is_left_as_it_is(store: Store, past: PastViews, f
     assert await add(past, a_view(), a_view(path=other))
     assert (await days(store, other, LAST))["3"] == 5
     await store.redis.change(("DEL", key), ("SET", key, "text"))
-    assert await add(past, a_view(), a_view(path=other), at=1)
+    assert await add(past, a_view(), a_view(path=other), step=1)
     assert (await days(store, other, LAST))["3"] == 10
 
 
@@ -152,9 +129,9 @@ async def test_the_site_has_hours_bots_visitors_and_sources(store: Store, past: 
         SiteChange("most", day, f"v{day}", 5),
         SiteChange("source", day, "example.org", 3),
     ]
-    for line in range(2):
-        assert await past.add_to_site(Lines(FILE, line, line + 1), changes)
-    assert not await past.add_to_site(Lines(FILE, 0, 1), changes)
+    for step in ("a 0", "a 1"):
+        assert await past.add_to_site(step, changes)
+    assert not await past.add_to_site("a 0", changes)
     views, sources = await hash_of(store, store.keys.site_views(LAST), store.keys.sources(day))
     assert views == {f"{day}16": 14, f"b{day} seo": 4, f"v{day}": 5}
     assert sources == {"example.org": 6}
@@ -163,9 +140,7 @@ async def test_the_site_has_hours_bots_visitors_and_sources(store: Store, past: 
 async def test_a_day_has_a_thousand_sources_and_the_rest(store: Store, past: PastViews) -> None:
     day = 100 * LAST + 3
     hosts = [SiteChange("source", day, f"{n}.example.org", 1) for n in range(1010)]
-    await past.add_to_site(
-        Lines(FILE, 0, 1), [*hosts, SiteChange("source", day, "0.example.org", 1)]
-    )
+    await past.add_to_site("a 0", [*hosts, SiteChange("source", day, "0.example.org", 1)])
     sources = await store.redis.ask_masters(
         ("HLEN", store.keys.sources(day)),
         ("HGET", store.keys.sources(day), ""),
@@ -174,21 +149,22 @@ async def test_a_day_has_a_thousand_sources_and_the_rest(store: Store, past: Pas
     assert sources == [1001, b"10", b"2"]
 
 
-async def test_files_and_days_are_known_from_the_beginning_of_an_import(
-    store: Store, past: PastViews
-) -> None:
-    day = PastDay("access-log", 1000, 2000)
-    assert not (await past.applied(FILE)).is_known
+async def test_a_day_is_of_the_import_that_began_it(store: Store, past: PastViews) -> None:
+    day = 100 * LAST + 3
+    begun, other = PastDay("access-log", "a" * 32), PastDay("access-log", "b" * 32)
     for _ in range(2):
-        applied = await past.applied(FILE)
-        applied.leave_out(7)
-        applied.leave_out(9)
-        await past.begin({FILE: applied}, {100 * LAST + 3: day})
-        found = await past.applied(FILE)
-        assert (found.is_known, found.left_from, found.left_to) == (True, 7, 9)
-        assert await past.days([OLDEST, LAST]) == {100 * LAST + 3: day}
-    await store.redis.change(("HSET", store.keys.site_files(LAST), f"{LAST}04", "nonsense"))
-    assert [*await past.days([LAST])] == [100 * LAST + 3]
+        assert await past.begin(day, begun)
+        assert not await past.begin(day, other)
+        assert await past.days([OLDEST, LAST]) == {day: begun}
+    await past.finish([day], "access-log")
+    assert await past.days([LAST]) == {day: PastDay("access-log")}
+    assert not await past.begin(day, begun)
+
+
+async def test_days_that_an_older_version_imported_are_done(store: Store, past: PastViews) -> None:
+    day = 100 * LAST + 3
+    await store.redis.change(("HSET", store.keys.site_files(LAST), day, "access-log 1000 2000"))
+    assert await past.days([LAST]) == {day: PastDay("access-log")}
 
 
 async def test_the_most_viewed_pages_have_all_that_is_known_of_the_day(

@@ -3,7 +3,7 @@
 from footfall.comments.store.bodies import Replacement
 from footfall.comments.store.ids import SHORT
 from footfall.driver.keys import digest
-from footfall.store import Store
+from footfall.store.store import Store
 
 from .test_comments import Article
 

@@ -15,8 +15,8 @@ from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
 from footfall.statistics.store import every_month
-from footfall.store import Store
 from footfall.store.imports import Imports, Way
+from footfall.store.store import Store
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

@@ -9,11 +9,11 @@ from footfall.counting.store import walked
 from footfall.driver.keys import GROUPS
 from footfall.errors import StoreUnavailable
 from footfall.maintenance.prune import remove_named
-from footfall.statistics.past_store import Lines, PageChange, PastFile
+from footfall.statistics.past_store import PageChange
 from footfall.statistics.store import every_month
 from footfall.statistics.views_ever import ASKED_MS, ViewsEver
-from footfall.store import Store
 from footfall.store.imports import Imports, Way
+from footfall.store.store import Store
 from tests.conftest import Clock
 from tests.support.backups import report
 from tests.support.past_logs import past_views
@@ -109,7 +109,7 @@ async def test_views_of_the_past_are_part_of_it_if_counters_get_them(
     await viewed(store, "/a", times=7)
     change = PageChange("/a", 100 * last + 3, 5, 2, {})
     for _ in range(2):
-        await past.add(Lines(PastFile("0" * 16, last), 0, 1), [change], counts=counts)
+        await past.add("0 0", [change], counts=counts)
     assert await agreed(store) == sum
 
 

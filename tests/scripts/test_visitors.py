@@ -28,7 +28,7 @@ from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Day, Reports
 from footfall.statistics.salts import Salts
-from footfall.store import Store
+from footfall.store.store import Store
 from tests.conftest import EVERYWHERE
 from tests.support.backups import report, taken
 

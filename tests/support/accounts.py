@@ -3,7 +3,7 @@
 from footfall.accounts.rules.mails import canonical
 from footfall.comments.store.codec import account_body
 from footfall.model import Account
-from footfall.store import Store
+from footfall.store.store import Store
 
 
 async def save_account(store: Store, account: Account) -> None:

@@ -12,7 +12,7 @@ from footfall.maintenance.backup import backup, pairs
 from footfall.maintenance.check import check
 from footfall.maintenance.compare import compare
 from footfall.maintenance.restore import restore
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.stores import data_set
 from tests.conftest import ADMIN, BOB, Site, Sites
 

@@ -185,7 +185,7 @@ def _make_routes() -> None:
     from footfall.asgi import create_app
     from footfall.config import Settings
     from footfall.driver.client import connect
-    from footfall.store import Store
+    from footfall.store.store import Store
 
     from .sites import site_of
 

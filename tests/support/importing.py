@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from footfall.maintenance.check import check
-from footfall.store import Store
 from footfall.store.imports import Imports, Way
+from footfall.store.store import Store
 from footfall.stores import data_set
 from footfall.transfer.archives import members
 from footfall.transfer.formats import chosen

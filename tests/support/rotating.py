@@ -8,7 +8,7 @@ import pytest
 
 from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
-from footfall.store import Store
+from footfall.store.store import Store
 
 from .servers import RealServer
 

@@ -11,7 +11,7 @@ from footfall.model import MEMORY, Durability, Viewer
 from footfall.netaddr import Networks
 from footfall.process.process import About, Process, now_ms
 from footfall.site import Site
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.telemetry.metrics import Metrics
 
 _safety = WeakKeyDictionary[Store, Safety]()

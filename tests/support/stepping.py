@@ -16,7 +16,7 @@ import pytest
 from footfall.comments.store import journal
 from footfall.driver.scripts import Script
 from footfall.errors import StoreUnavailable
-from footfall.store import Store
+from footfall.store.store import Store
 
 # What becomes of a call: its reply comes, or is lost, or its service ends before it.
 Fate = Literal["comes", "lost", "lost before", "ends", "ends before"]

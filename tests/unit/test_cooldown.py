@@ -7,8 +7,8 @@ import pytest
 
 from footfall.driver.keys import Keys
 from footfall.errors import StoreUnavailable
-from footfall.store import Rate
 from footfall.store.cooldown import Cooldown
+from footfall.store.store import Rate
 
 NEAR, FAR = ("near", Rate(1, 5)), ("far", Rate(1, 9))
 Answer = list[int] | Exception

@@ -81,7 +81,10 @@ def test_every_status_is_counted_as_itself() -> None:
 
 
 def test_every_status_in_the_source_is_one_that_is_counted() -> None:
-    folders = [Path(footfall.__file__).parent / name for name in ("table", "owner", "accounts", "http", "tracing", "monitoring")]
+    folders = [
+        Path(footfall.__file__).parent / name
+        for name in ("table", "owner", "accounts", "http", "tracing", "monitoring")
+    ]
     text = "".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
     found = set(
         re.findall(r"""(?:Response\(|status=|"status": |status\w*, \w+ = )([1-5]\d\d)\b""", text)

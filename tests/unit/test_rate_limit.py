@@ -4,7 +4,7 @@ import pytest
 
 from footfall.counting import limits as rate_limit
 from footfall.counting.limits import ALLOWANCE_TOKENS, NETWORK_SLOTS, Allowance
-from footfall.store import Rate
+from footfall.store.store import Rate
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
 

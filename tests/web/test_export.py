@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from footfall.driver.client import connect
-from footfall.store import Store
+from footfall.store.store import Store
 from footfall.stores import data_set
 from footfall.transfer.export import Export
 from footfall.transfer.writing import TABLES, write

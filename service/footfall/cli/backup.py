@@ -26,7 +26,7 @@ from ..maintenance.unsent import unsent
 from ..model import OnProgress
 from ..plurals import number_of
 from ..process.process import now_ms
-from ..store import DECODED, FORMAT, Store
+from ..store.store import DECODED, FORMAT, Store
 from ..stores import data_set
 from .console import printable
 from .dataset import existing, target

@@ -24,7 +24,7 @@ from ..loadtest.measurement import Cleanup, Report
 from ..loadtest.target import CannotMeasure, Target
 from ..maintenance.prune import remove_named
 from ..plurals import number_of
-from ..store import Store
+from ..store.store import Store
 from .console import aside, settings_of_environment
 from .dataset import described, existing, opened
 from .errors import errors_as_messages

@@ -23,7 +23,7 @@ from ..http.translations import translate
 from ..model import Account, Caller, Viewer
 from ..process.process import Process
 from ..site import Site, noun_of
-from ..store import HOW_TO_MAKE_ONE, NoDataSet, Store
+from ..store.store import HOW_TO_MAKE_ONE, NoDataSet, Store
 from ..stores import open_process, open_store, own_redis, redis_of
 from .console import aside, env_file, settings_of_environment
 from .errors import errors_as_messages

@@ -12,7 +12,7 @@ from ..driver.safety import Unsafe
 from ..driver.scheme import WrongScheme
 from ..driver.url import advised
 from ..errors import StoreUnavailable
-from ..store import Mismatch
+from ..store.store import Mismatch
 from .console import aside
 
 

@@ -28,8 +28,8 @@ from ..notify.channels import smtp_of
 from ..notify.notification import Failed
 from ..plurals import number_of
 from ..process.process import Process
-from ..store import Mismatch, Store
 from ..store.backups import LastBackup
+from ..store.store import Mismatch, Store
 from ..stores import open_process, open_store
 from .dataset import described
 from .probe import NoAnswer, ask

@@ -19,7 +19,7 @@ from ..plurals import number_of
 from ..statistics.calendar import date_of, month_of
 from ..statistics.past_store import OtherImport, PastViews
 from ..statistics.sources import host_name
-from ..store import Store
+from ..store.store import Store
 from ..transfer.archives import members
 from ..transfer.goatcounter import goatcounter_log
 from ..transfer.goatcounter_totals import is_of_totals, totals_log
@@ -59,14 +59,13 @@ def take_over(
     files: Sequence[str],
     *,
     counts: bool,
-    overlaps: bool,
     hosts: Sequence[str],
     is_dry: bool,
     is_json: bool,
 ) -> None:
     own = own_hosts(settings) | {*filter(None, map(host_name, hosts))}
     tells_visitors = settings.statistics == "visitors"
-    wanted = PastImport(tool, counts, is_dry, overlaps, tells_visitors)
+    wanted = PastImport(tool, counts, is_dry, tells_visitors)
     lines, report = ViewReport(), PastReport()
     with contextlib.ExitStack() as stack:
         paths = [stack.enter_context(local(name)) for name in files]
@@ -80,7 +79,7 @@ def take_over(
             raise click.ClickException(f"nothing was imported: {error}") from error
         except OtherImport:
             raise click.ClickException(
-                "another import of the same file is under way: run this one again when that has "
+                "another import of the same days is under way: run this one again when that has "
                 "ended"
             ) from None
     _show(tool, lines, report, is_dry=is_dry, is_json=is_json)
@@ -147,8 +146,7 @@ def _judge(lines: ViewReport, report: PastReport, *, is_dry: bool) -> None:
     if not lines.views:
         raise click.ClickException("nothing was imported: no line is a view of a page")
     if not (report.new or is_dry):
-        is_there = "all that could be taken is there already"
-        raise NothingToDo(is_there if report.there else "every view was left out")
+        raise NothingToDo("every view was left out")
 
 
 def _show(tool: str, lines: ViewReport, report: PastReport, *, is_dry: bool, is_json: bool) -> None:
@@ -167,7 +165,7 @@ def _numbers(lines: ViewReport, report: PastReport, *, is_dry: bool) -> Iterator
     yield "lines", f"{views}, {others}, {lines.unreadable.total():,} unreadable"
     new = "new" if is_dry else "stored"
     left_out = report.left_out.total()
-    yield "views", f"{report.new:,} {new}, {report.there:,} there, {left_out:,} left out"
+    yield "views", f"{report.new:,} {new}, {left_out:,} left out"
     if report.days:
         days = number_of(len(report.days), "day")
         yield "days", f"{days}{_from_to(min(report.days), max(report.days))}"
@@ -215,7 +213,7 @@ def _as_json(
             "others": dict(lines.excluded),
             "unreadable": dict(lines.unreadable),
         },
-        "views": {"new": report.new, "there": report.there, "left_out": dict(report.left_out)},
+        "views": {"new": report.new, "left_out": dict(report.left_out)},
         "days": [str(date_of(day)) for day in sorted(report.days)],
         "pages": report.pages,
         "bots": dict(report.bots),

@@ -17,12 +17,6 @@ _OPTIONS = (
         help="Add these views to the counters, too; without it they are taken to be in them.",
     ),
     click.option(
-        "--overlapping",
-        "overlaps",
-        is_flag=True,
-        help="Take views of times that another file had, too, such as those of a second server.",
-    ),
-    click.option(
         "--host",
         "hosts",
         multiple=True,
@@ -47,9 +41,9 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
 def access_log(files: tuple[str, ...], **options: Any) -> None:
     """Import when pages were viewed from logs of nginx, Apache or Caddy.
 
-    Name all FILEs of a log at once, compressed or not: a day's visitors are counted among them.
-    Days that a service has counted are left out, and so is today. Nothing is added twice, also if
-    the log was rotated or has grown; if an import was interrupted, run it again.
+    Name all FILEs at once, compressed or not, of all servers: a day is imported once. Days that
+    have views already are left out, and so is today. If an import was interrupted, run it again
+    with the same files.
     """
     _take_over("access-log", files, options)
 
@@ -60,8 +54,8 @@ def access_log(files: tuple[str, ...], **options: Any) -> None:
 def goatcounter(file: str, **options: Any) -> None:
     """Import when pages were viewed from GoatCounter's export as CSV.
 
-    Days that a service has counted are left out, and so is today. Nothing is added twice; if an
-    import was interrupted, run it again.
+    Days that have views already are left out, and so is today. If an import was interrupted, run it
+    again with the same file.
     """
     _take_over("goatcounter", (file,), options)
 

@@ -32,7 +32,7 @@ from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..model import OnProgress
 from ..plurals import number_of
-from ..store import DECODED, FORMAT
+from ..store.store import DECODED, FORMAT
 from . import view_lines
 from .archive import Damaged, Line, Totals, lines
 from .backup import pages
@@ -328,10 +328,10 @@ def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Sequence[ob
             yield "ZADD", keys.account("administrators"), 0, each.id
 
 
-def _indexed(keys: Keys, page: str, comments: Iterable[Sequence[Any]]) -> Iterator[Sequence[object]]:
+def _indexed(keys: Keys, page: str, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[object]]:
     indexes: defaultdict[str, list[object]] = defaultdict(list)
     authors: Counter[str] = Counter()
-    for short, body, _, _, words, _ in comments:
+    for short, body, _, _, words, _ in rows:
         parsed, status = codec.parse_body(body.encode()), status_in(words)
         places = (*site_indexes_of(short + page, parsed, status), *notes_of(short + page, parsed))
         for index, id, score in places:

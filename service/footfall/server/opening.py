@@ -14,7 +14,7 @@ from ..driver.url import advised, may_pass
 from ..errors import StoreUnavailable
 from ..plurals import number_of
 from ..process.process import Process
-from ..store import Store
+from ..store.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -1,20 +1,18 @@
 """Views from before this service counted, as imports of logs add them to the statistics.
 
-A file is known by a digest of how it begins. Each group of pages, and the site, remembers how many
-of its lines were added to them, in the same step as the numbers: so an import may be repeated,
-killed half way, or go on when the file has grown. Of each day the site remembers which import it is
-of, and from when to when: what another file has of that time may be the same views.
+A day is imported once. The site remembers by which import, and while it is not done, a digest of
+its views. Each step of it is marked in the same script call that adds its numbers: so an import may
+be killed half way and repeated.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from ..driver.client import RedisClient
-from ..driver.keys import GROUPS, Keys
+from ..driver.keys import Keys
 from ..driver.scripts import Script, Scripts
-from .numbered import hashes, number_or_0
+from .numbered import hashes
 from .site_store import SiteViews
 from .store import Month, PageViews, Views
 
@@ -26,36 +24,16 @@ DAY_DIGITS = 8
 How = Literal["add", "most", "source"]
 
 
-class PastFile(NamedTuple):
-    """`id` is a digest of how it begins, `month` the one of its first line, such as 202611."""
-
-    id: str
-    month: int
-
-
 class PastDay(NamedTuple):
-    """Which import a day is of, such as `access-log`, and its first and last view, in ms."""
+    """Which import a day is of, such as `access-log`, and the digest of its views, "" once all of
+    them are stored."""
 
     tool: str
-    first: int
-    last: int
+    id: str = ""
 
-
-@dataclass(slots=True)
-class Applied:
-    """How many lines of a file were added to each group of pages, and to the site, if an import of
-    it has begun, and so it `is_known`. From line `left_from` on up to `left_to` it has views that
-    were left out, as another file had that time; 0 for none."""
-
-    groups: list[int]
-    site: int
-    is_known: bool
-    left_from: int = 0
-    left_to: int = 0
-
-    def leave_out(self, line: int) -> None:
-        self.left_from = self.left_from or line
-        self.left_to = max(self.left_to, line)
+    @property
+    def is_done(self) -> bool:
+        return not self.id
 
 
 class PageChange(NamedTuple):
@@ -78,16 +56,8 @@ class SiteChange(NamedTuple):
     number: int
 
 
-class Lines(NamedTuple):
-    """Lines of a file that are added in one step: from `before` on, up to `after`."""
-
-    file: PastFile
-    before: int
-    after: int
-
-
 class OtherImport(Exception):
-    """Another import adds lines of the same file."""
+    """Another import has begun one of the days."""
 
 
 class PastViews:
@@ -124,78 +94,64 @@ class PastViews:
         """The days of these months that were imported."""
         found = await hashes(self._redis, [self._keys.site_files(month) for month in months])
         items = (item for fields in found for item in fields.items())
-        # The other fields are digests of files, which are longer.
-        days = ((day, _past_day(words)) for day, words in items if len(day) == DAY_DIGITS)
-        return {int(day): past for day, past in days if past and day.isdigit()}
+        # The other fields are marks of steps, which are longer.
+        days = {int(day): text for day, text in items if len(day) == DAY_DIGITS and day.isdigit()}
+        return {day: _past_day(text.decode(errors="replace")) for day, text in days.items()}
 
     async def counted_days(self, months: Sequence[int]) -> frozenset[int]:
         """The days of these months of which the site has views, its own or imported ones."""
         kept, shares = await self._site_views.kept(months), await self._site_views.shares()
         return frozenset(kept.days() | shares.days())
 
-    async def applied(self, file: PastFile) -> Applied:
-        keys = self._keys
-        groups = [keys.files_in(group, file.month) for group in range(GROUPS)]
-        commands = (("HGET", key, file.id) for key in groups)
-        of_site = ("HMGET", keys.site_files(file.month), file.id, *_left(file))
-        *words, (site, *left) = await self._redis.ask_masters(*commands, of_site)
-        numbers = list(map(number_or_0, words))
-        return Applied(numbers, number_or_0(site), site is not None, *map(number_or_0, left))
-
     # Adding.
 
-    async def begin(self, files: Mapping[PastFile, Applied], days: Mapping[int, PastDay]) -> None:
-        """Note which files are imported, and which days they have, before their views are added."""
-        keys, commands = self._keys, list[Sequence[object]]()
-        for file, applied in files.items():
-            key, left = keys.site_files(file.month), (applied.left_from, applied.left_to)
-            commands.append(("HSETNX", key, file.id, 0))
-            if applied.left_to:
-                commands.append(("HSET", key, *chain(*zip(_left(file), left, strict=True))))
-        for day, past in days.items():
-            words = f"{past.tool} {past.first} {past.last}"
-            commands.append(("HSET", keys.site_files(day // DAYS_OF_MONTH), day, words))
-        for month in {file.month for file in files} | {day // DAYS_OF_MONTH for day in days}:
-            commands.append(("PEXPIRE", keys.site_files(month), self._remembered_ms))
+    async def begin(self, day: int, past: PastDay) -> bool:
+        """Note which import a day is of, before its views are added; False if it is of another."""
+        key, text = self._keys.site_files(day // DAYS_OF_MONTH), f"{past.tool} {past.id}"
+        expiry = ("PEXPIRE", key, self._remembered_ms)
+        await self._redis.change(("HSETNX", key, day, text), expiry)
+        (stored,) = await self._redis.ask_masters(("HGET", key, day))
+        return bool(stored == text.encode())
+
+    async def finish(self, days: Iterable[int], tool: str) -> None:
+        """Note that all views of these days are stored."""
+        keys = self._keys
+        commands = [("HSET", keys.site_files(day // DAYS_OF_MONTH), day, tool) for day in days]
         if commands:
             await self._redis.change(*commands)
 
-    async def add(self, lines: Lines, changes: Sequence[PageChange], *, counts: bool) -> bool:
-        """Views of pages of one group; False if they were added before. With `counts` they are
-        added to the pages' counters, too. Raises OtherImport."""
-        group = self._keys.group(changes[0].path)
-        return await _added(
+    async def add(self, step: str, changes: Sequence[PageChange], *, counts: bool) -> bool:
+        """Views of pages of one group on one day; False if this step was added before. With
+        `counts` they are added to the pages' counters, too."""
+        group, month = self._keys.group(changes[0].path), changes[0].day // DAYS_OF_MONTH
+        return await self._added(
             self._import,
-            files=self._keys.files_in(group, lines.file.month),
+            step,
+            files=self._keys.files_in(group, month),
             numbers=self._keys.numbers(group),
-            pages=[key for each in changes for key in self._keys_of(each)],
+            pages=[key for change in changes for key in self._keys_of(change)],
             counts=counts,
-            changes=[word for each in changes for word in self._words_of(each)],
-            **self._head(lines),
+            changes=[word for change in changes for word in self._words_of(change)],
         )
 
-    async def add_to_site(self, lines: Lines, changes: Sequence[SiteChange]) -> bool:
-        """The same to the site's sums."""
-        return await _added(
+    async def add_to_site(self, step: str, changes: Sequence[SiteChange]) -> bool:
+        """The same to the site's sums of one day."""
+        return await self._added(
             self._import_site,
-            files=self._keys.site_files(lines.file.month),
-            sums=[self._sum_of(each) for each in changes],
-            changes=[word for each in changes for word in self._site_words_of(each)],
-            **self._head(lines),
+            step,
+            files=self._keys.site_files(changes[0].day // DAYS_OF_MONTH),
+            sums=[self._sum_of(change) for change in changes],
+            changes=[word for change in changes for word in self._site_words_of(change)],
         )
+
+    async def _added(self, script: Script, step: str, **values: Any) -> bool:
+        (reply,) = await script(step=step, kept_ms=self._remembered_ms, **values)
+        return bool(reply == b"OK")
 
     @property
     def _remembered_ms(self) -> int:
         """As long as any of their lines can be kept, since files may be older than these."""
         return self._left_ms(self._current)
-
-    def _head(self, lines: Lines) -> dict[str, Any]:
-        return {
-            "file": lines.file.id,
-            "before": lines.before,
-            "after": lines.after,
-            "kept_ms": self._remembered_ms,
-        }
 
     def _keys_of(self, change: PageChange) -> tuple[str, ...]:
         keys, path, month = self._keys, change.path, change.day // DAYS_OF_MONTH
@@ -246,20 +202,6 @@ class PastViews:
         await self._site_views.keep_read(0, {path: n for path, n in counts.items() if n})
 
 
-def _left(file: PastFile) -> tuple[str, str]:
-    """The fields that have between which of its lines some were left out."""
-    return f"{file.id} from", f"{file.id} to"
-
-
-async def _added(script: Script, **values: Any) -> bool:
-    match await script(**values):
-        case [b"OK"]:
-            return True
-        case [b"DONE"]:
-            return False
-    raise OtherImport
-
-
 def _ending_with(month: Month, end: int) -> Month:
     """The same month, lowered: it began with less, or else some of its views have no day."""
     excess = month.end - end
@@ -267,8 +209,7 @@ def _ending_with(month: Month, end: int) -> Month:
     return month._replace(base=month.base - moved, undated=month.undated - excess + moved)
 
 
-def _past_day(words: bytes) -> PastDay | None:
-    tool, *times = words.decode(errors="replace").split(" ")
-    if len(times) != 2 or not all(map(str.isdigit, times)):
-        return None
-    return PastDay(tool, *map(int, times))
+def _past_day(text: str) -> PastDay:
+    tool, *rest = text.split(" ")
+    # Data from before has two times behind the tool: such a day is done.
+    return PastDay(tool, rest[0] if len(rest) == 1 else "")

@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
 
-from ..driver.keys import digest
 from ..http.params import MAX_PATH
 from ..markup import is_safe_url
 from ..statistics.agents import OTHER_BOT, PEOPLE, PREFETCH, WEBDRIVER
 from ..statistics.calendar import LEAST_MS, MOST_MS
-from ..statistics.past_store import PastFile
 from ..statistics.sources import source_of
 from .access_log import log_source
 from .page_views import NO_PATH, ViewReport
-from .past_log import NumberedView, PastLog, PastView, month_of_ms
+from .past_log import NumberedView, PastLog, PastView
 from .source import MAX_FIELD_BYTES, Damaged, Source
 from .tabular import texts
 from .values import moment, path_of, truth, whole
@@ -47,10 +45,7 @@ def goatcounter_log(source: Source, own: frozenset[str], report: ViewReport) -> 
             "it has no view: GoatCounter has kept none one by one (Individual pageviews); import "
             "its JSON export, which has their totals"
         )
-    at = _at(first) or LEAST_MS
-    words = (first["Date"], first["path"], first["Session"], first["Referrer"])
-    file = PastFile(digest(*words), month_of_ms(at))
-    yield PastLog(file, file, at, partial(_views, source, own, report))
+    yield PastLog("", partial(_views, source, own, report))
 
 
 def _views(source: Source, own: frozenset[str], report: ViewReport) -> Iterator[NumberedView]:

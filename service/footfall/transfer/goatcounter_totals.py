@@ -6,17 +6,14 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from hashlib import blake2b
 from typing import NamedTuple
 
-from ..driver.keys import digest
 from ..statistics.agents import PEOPLE
 from ..statistics.calendar import LEAST_MS, MOST_MS
-from ..statistics.past_store import PastFile
 from .goatcounter import EVENT, NO_DATE, excluded, host_of, page_of
 from .json_rows import Record, objects
 from .page_views import ViewReport
-from .past_log import NumberedView, PastLog, PastView, month_of_ms
+from .past_log import NumberedView, PastLog, PastView
 from .rows import Refusal
 from .source import Damaged, Source
 from .values import moment, text, truth, whole
@@ -47,10 +44,7 @@ def totals_log(
     with closing(sqlite3.connect("")) as db:
         db.execute("CREATE TABLE totals (at INTEGER, page INTEGER, ref INTEGER, count INTEGER)")
         _read(db, tables[_TOTALS], pages.keys(), report)
-        (first,) = db.execute("SELECT min(at) FROM totals").fetchone()
-        if first is not None:
-            file = PastFile(_name(tables[_TOTALS]), month_of_ms(first))
-            yield PastLog(file, file, first, partial(_views, db, pages, hosts, report))
+        yield PastLog("", partial(_views, db, pages, hosts, report))
 
 
 def _page(row: Record) -> _Page:
@@ -92,14 +86,6 @@ def _read(
         else:
             values = at, page, whole(row.get("ref_id")), count
             db.execute("INSERT INTO totals VALUES (?, ?, ?, ?)", values)
-
-
-def _name(source: Source) -> str:
-    """A later export has other totals of the last hour, so it is another file."""
-    hashed = blake2b(digest_size=16)
-    for chunk in source.unpacked():
-        hashed.update(chunk)
-    return digest(hashed.hexdigest())
 
 
 def _views(

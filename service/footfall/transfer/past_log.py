@@ -1,8 +1,6 @@
-"""Views of the past in files of any kind: what statistics need of each, and of which file it is."""
+"""Views of the past in files of any kind: what statistics need of each."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -11,7 +9,6 @@ from typing import NamedTuple
 
 from ..driver.keys import digest
 from ..statistics.agents import PEOPLE, class_of
-from ..statistics.past_store import PastFile
 from ..statistics.sources import source_of
 from ..statistics.visitors import MAX_SALT_BYTES, number_of, salted, sender_of
 from .access_log import LogRow, first_rows, in_order, log_source
@@ -19,7 +16,7 @@ from .page_views import ViewReport, page_views
 from .source import Source
 
 # Lines by which a file is known. Those of two servers may begin with the same request, which a
-# monitor sends to both; a file with fewer lines is known by its first, until it has grown.
+# monitor sends to both.
 FIRST_ROWS = 16
 # With a label, such as access-log, days remember which import they are of.
 ACCESS_LOG = "access-log"
@@ -39,16 +36,11 @@ class PastView(NamedTuple):
 NumberedView = tuple[int, PastView]
 
 
-@dataclass(frozen=True, slots=True)
-class PastLog:
-    """A file, when it begins, in ms, and what reads its views with the numbers of their lines.
+class PastLog(NamedTuple):
+    """A file, by a digest of how it begins, and what reads its views with the numbers of their
+    lines."""
 
-    `once` is the file as it was named when it was shorter, if it can have been.
-    """
-
-    file: PastFile
-    once: PastFile
-    begins: int
+    id: str
     views: Callable[[], Iterator[NumberedView]]
 
 
@@ -68,18 +60,15 @@ def access_logs(
             # Its lines are reported, though none can be read.
             sum(1 for _ in views())
             continue
-        once = _file(rows[:1])
-        file = _file(rows) if len(rows) == FIRST_ROWS else once
-        yield PastLog(file, once, rows[0].at, views)
+        yield PastLog(_id(rows), views)
 
 
-def _file(rows: Sequence[LogRow]) -> PastFile:
-    """Named without addresses, which nobody should find out by trying."""
+def _id(rows: Sequence[LogRow]) -> str:
     words = (
         (str(row.at), row.method, row.path, str(row.status), row.referer, repr(row.user_agent))
         for row in rows
     )
-    return PastFile(digest(*chain(*words)), month_of_ms(rows[0].at))
+    return digest(*chain(*words))
 
 
 def _views(
@@ -95,9 +84,3 @@ def _view(row: LogRow, own: frozenset[str], hasher: "blake2b") -> PastView:
     sender = sender_of(row.address)
     visitor = number_of(hasher, sender, row.user_agent) if is_person else None
     return PastView(row.at, row.path, visitor, agent, source_of(row.referer, own))
-
-
-def month_of_ms(at: int) -> int:
-    """Such as 202611, in UTC."""
-    when = datetime.fromtimestamp(at // 1000, UTC)
-    return when.year * 100 + when.month

@@ -212,7 +212,7 @@ async def written(
 ) -> dict[str, Any]:
     """Make a data set and write to it; what `write` returns."""
     from footfall.driver.client import connect
-    from footfall.store import Store
+    from footfall.store.store import Store
     from tests.conftest import Sites
 
     options: dict[str, Any] = {"tells": True} if number > 2 else {}

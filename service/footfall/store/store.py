@@ -1,0 +1,216 @@
+"""What the service keeps in Redis: one module for each noun, one round trip for each method.
+
+The driver does the rest: it names keys (driver/keys.py), calls scripts by the names in their
+headers (driver/scripts.py), joins what many requests send at once (counting/batch.py), and turns
+failures of Redis into StoreUnavailable (driver/client.py).
+"""
+
+from collections.abc import Awaitable, Callable
+from secrets import token_hex
+
+from ..accounts.store.accounts import AccountStore
+from ..accounts.store.bans import Bans
+from ..comments.store.bodies import Bodies
+from ..comments.store.bulk_actions import BulkActions
+from ..comments.store.comments import CommentStore
+from ..comments.store.deletions import Deletions
+from ..comments.store.journal import Journal
+from ..comments.store.mending import Mending
+from ..comments.store.moderation import Moderation
+from ..comments.store.moves import Moves
+from ..comments.store.recent import Recent
+from ..comments.store.site_index import SiteIndex
+from ..comments.store.undo import UndoRecords
+from ..counting.batch import Clock, Dating, batches_of
+from ..counting.packed import PackedNames
+from ..counting.quota import CounterNumbers, CounterQuota, NewCounters
+from ..counting.store import Counters, CounterWalk
+from ..driver.background import Background
+from ..driver.client import RedisClient
+from ..driver.keys import SEED_BYTES, Keys
+from ..driver.script_calls import Rate
+from ..driver.scripts import Scripts
+from ..notifications.store.outbox import Outbox
+from ..notifications.store.unsubscribed import Unsubscribed
+from ..statistics.ever_store import KNOWN, ViewsEver
+from ..statistics.site_store import SiteViews
+from ..statistics.store import Views
+from ..statistics.visits import Visits
+from .backups import Backups
+from .cooldown import Cooldown
+from .log import ModerationLog
+from .size import Scale
+
+__all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
+
+# The number of the data's layout. Format 1 had no seed, which decides where counters lie; format 2
+# had no number, and other names for two keys; format 3 had no journals.
+FORMAT = 4
+# What the data set says of its paths where each page has the one that pages.py makes.
+DECODED = b"decoded"
+HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` make one"
+
+
+class Mismatch(Exception):
+    """This version cannot use the data set, or not while it is being restored."""
+
+
+class NoDataSet(Mismatch):
+    """There is no data set."""
+
+
+class Store:
+    """All nouns of one data set.
+
+    The scripts and what goes on behind requests may be shared with other data sets on this Redis.
+    `prefix` is KEY_PREFIX; `buckets` counts the hashes that counters lie in, unless the data set
+    says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; with `tells` what
+    happens to comments is written into the outbox. Views are dated by `moment`, if there is one.
+    """
+
+    def __init__(
+        self,
+        redis: RedisClient,
+        scripts: Scripts | None = None,
+        background: Background | None = None,
+        *,
+        prefix: str,
+        buckets: int,
+        counter_limit: int = 0,
+        tells: bool = False,
+        moment: Clock | None = None,
+    ) -> None:
+        self.redis = redis
+        # A random id that tells this data set from one that replaces it; known after `open`.
+        self.data_set_id = b""
+        # A data set of an older format can only be backed up.
+        self.format = FORMAT
+        # Data sets of earlier versions have pages as clients spelled them (pages.py).
+        self.decodes_paths = False
+        self.keys = Keys(prefix, buckets)
+        self.moment = moment
+        self.packed = PackedNames(self.keys, is_dated=moment is not None)
+        self.scripts = scripts = scripts or Scripts(redis)
+        # What goes on behind requests, of the store and of its users.
+        self.background = background or Background()
+        self.batches = batches_of(
+            redis, scripts, lambda *begun: self.new_counters.began(*begun), self._dating(moment)
+        )
+        self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
+        self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
+        self.journal = Journal(redis, scripts, self.keys, self.outbox, self.background)
+        self._make_nouns(counter_limit)
+
+    def _make_nouns(self, counter_limit: int) -> None:
+        redis, scripts = self.redis, self.scripts
+        self.views = Views(redis, scripts, self.keys)
+        self.site_views = SiteViews(redis, scripts, self.keys)
+        self.views_ever = ViewsEver(redis, scripts, self.keys)
+        self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
+        self.counter_walk = CounterWalk(redis, self.keys)
+        self.comments = CommentStore(redis, scripts, self.keys, self.batch, self.journal)
+        self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
+        self.deletions = Deletions(redis, scripts, self.keys, self.journal)
+        self.moves = Moves(redis, scripts, self.keys, self.journal)
+        self.undo_records = UndoRecords(redis, self.keys)
+        self.bulk_actions = BulkActions(redis, self.keys)
+        self.unsubscribed = Unsubscribed(redis, self.keys)
+        self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
+        self.numbers = CounterNumbers(redis, scripts, self.keys)
+        self.quota = CounterQuota(
+            redis, self.keys, self.numbers, counter_limit, is_dated=self.moment is not None
+        )
+        self.new_counters = NewCounters(self.quota, self.cooldown)
+        self.site = SiteIndex(redis, scripts, self.keys)
+        self.recent = Recent(redis, self.keys)
+        self.bodies = Bodies(redis, scripts, self.keys)
+        self.mending = Mending(redis, scripts, self.keys)
+        self.accounts = AccountStore(redis, scripts, self.keys)
+        self.backups = Backups(redis, self.keys)
+        self.bans = Bans(redis, scripts, self.keys)
+        self.log = ModerationLog(redis, self.keys)
+        self.scale = Scale(redis, self.keys, self.numbers)
+
+    def _dating(self, moment: Clock | None) -> Dating | None:
+        if moment is None:
+            return None
+        is_cluster = self.redis.is_cluster
+        start = self.background.start
+        return Dating(moment, Visits(self.scripts, self.keys, start, is_cluster=is_cluster))
+
+    def _corrected(self) -> Callable[[str, int], Awaitable[int]] | None:
+        moment = self.moment
+        return moment and (lambda name, delta: self.views.correct(name, delta, moment()))
+
+    def waiting(self) -> int:
+        """How many requests wait for the next batches."""
+        return sum(batch.waiting for batch in self.batches.values())
+
+    async def create(self) -> bool:
+        """Open the data set, and make it first if there is none: then True. Raises what `open`
+        raises."""
+        try:
+            await self.open()
+            return False
+        except NoDataSet:
+            key = self.keys.site("format")
+            # HSETNX, because another process may be making the same data set. The number and the
+            # seed come first, since a data set without them counts as an older format.
+            # Nothing is counted yet, so the sums are right.
+            vouched = [("SET", self.keys.ever, KNOWN)] if self.moment else []
+            await self.redis.change(
+                ("HSETNX", key, "number", FORMAT),
+                ("HSETNX", key, "seed", token_hex(SEED_BYTES)),
+                ("HSETNX", key, "buckets", self.keys.buckets),
+                ("HSETNX", key, "paths", DECODED),
+                ("HSETNX", key, "born", token_hex(4)),
+                *vouched,
+            )
+            await self.open()
+            return True
+
+    async def open(self, *, is_being_restored: bool = False, may_be_older: bool = False) -> None:
+        """Load the scripts and read how the data is laid out.
+
+        Raises StoreUnavailable; NoDataSet; Mismatch if a restore has not finished, unless it
+        `is_being_restored` by the caller, or if the format is older, unless it `may_be_older`.
+        """
+        await self.scripts.load()
+        key = self.keys.site("format")
+        command = ("HMGET", key, "born", "restoring", "buckets", "seed", "number", "paths")
+        # Read from the master: a replica may not have it yet.
+        ((id, restoring, buckets, seed, number, paths),) = await self.redis.change(command)
+        if id is None or buckets is None:
+            prefix = self.keys.prefix
+            raise NoDataSet(f"there is no data set under KEY_PREFIX {prefix}; {HOW_TO_MAKE_ONE}")
+        if restoring and not is_being_restored:
+            raise Mismatch(
+                "this data set is being restored, or that was interrupted: wait for "
+                "`footfall restore`, or run it again, which starts over"
+            )
+        self.format = int(number or 2) if seed else 1
+        self._require_format(may_be_older)
+        self.data_set_id = id
+        self.decodes_paths = paths == DECODED
+        self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
+        self.keys.fingerprints = "said" if self.format < 3 else "fingerprints"
+        self.packed.clear()
+        known = {"born": id, "buckets": buckets, "seed": seed, "number": number}
+        # A restore changes all of these fields itself.
+        self.redis.data_set_ids.expect(key, {} if is_being_restored else known)
+
+    async def decode_paths(self) -> None:
+        """Let services decode paths (pages.py) that begin from now on."""
+        await self.redis.change(("HSET", self.keys.site("format"), "paths", DECODED))
+        self.decodes_paths = True
+
+    def _require_format(self, may_be_older: bool) -> None:
+        if self.format == FORMAT or (may_be_older and self.format < FORMAT):
+            return
+        what = f"the data set under KEY_PREFIX {self.keys.prefix} has format {self.format}"
+        if self.format > FORMAT:
+            raise Mismatch(f"{what}, and this version knows {FORMAT} at most: install a later one")
+        raise Mismatch(
+            f"{what}, and this version needs {FORMAT}: stop all services on it, and take it along "
+            "with `footfall backup --with-secrets FILE` and then `footfall restore --replace FILE`"
+        )

@@ -28,11 +28,11 @@ from ..table.schemas import AnswerSchema, Schema
 from ..table.who import ANYBODY
 from .badges import look_fields, look_of
 from .images import GIF, PIXEL, SVG, Look, badge
+from .jsonp import SCRIPT, callback_field
 from .refusals import NOT_FOUND, dialect_of, error_schema, in_json
 
 HOST, PATHNAME = ":HOST:", ":PATHNAME:"
 LEAST_NAME, MAX_NAME = 3, 64
-SCRIPT = b"text/javascript; charset=utf-8"
 # What the protocols have that sets a counter, or takes it away.
 SETTING = ("create", "set", "reset", "update", "delete")
 INSTEAD = (
@@ -40,7 +40,6 @@ INSTEAD = (
     "`footfall import FILE`, to remove them `footfall counters delete PATTERN`"
 )
 _NAME = re.compile(rf"[A-Za-z0-9_.-]{{{LEAST_NAME},{MAX_NAME}}}")
-_CALLBACK = re.compile(r"[A-Za-z_$][\w$.]{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +180,6 @@ def _judge_name(name: str) -> Callable[[str, ParseContext], str]:
     return judge
 
 
-def _judge_callback(value: str, context: ParseContext) -> str:
-    return "" if _CALLBACK.fullmatch(value) else "callback need the name of a function"
-
-
 def _name(name: str, doc: str) -> Text:
     return Text(name, doc, MAX_NAME, check=_judge_name(name), least=LEAST_NAME)
 
@@ -194,7 +189,7 @@ WANTED = Fields(
     Wanted.of,
     (
         *_NAMES,
-        Text("callback", "The function that a script calls", 64, check=_judge_callback),
+        callback_field("callback", "The function that a script calls"),
         Given("img", "If it is sent, a picture of one pixel", {"type": "string"}, "anything"),
     ),
     source="query",

@@ -11,7 +11,6 @@ ignored, since anybody could make new ones. busuanzi answered `/?jsonpCallback=`
 demonstration stays.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,16 +28,14 @@ from ..table.context import ParseContext
 from ..table.dialects import WALINE, Refusals
 from ..table.endpoint import Row
 from ..table.fast import answered, counting_client_of
-from ..table.fields import Fields, Found, Text
+from ..table.fields import Fields, Found
 from ..table.prefixes import Prefix
 from ..table.schemas import AnswerSchema
 from ..table.who import ANYBODY
 from . import vercount
+from .jsonp import SCRIPT, callback_field
 from .vercount import FOUR, FOUR_JSON, THREE_JSON, Address, View, counted, looked_up
 
-MAX_CALLBACK = 64
-_CALLBACK = re.compile(r"[A-Za-z_$][A-Za-z0-9_.$]*")
-SCRIPT = b"text/javascript; charset=utf-8"
 # Clients store it, and send it with their next view. It is the same for everybody.
 IDENTITY = b"footfall"
 
@@ -66,23 +63,12 @@ class Called:
     callback: str
 
 
-def _judge_callback(name: str, text: str, context: ParseContext) -> str:
-    """The name is written into a script."""
-    is_name = _CALLBACK.fullmatch(text)
-    return "" if is_name else f"{name} need the name of a function, of letters, digits, _, $ and ."
-
-
 def _callback(name: str) -> Fields:
     def made(found: Found, request: RawRequest, context: ParseContext) -> Called:
         return Called(_page_in("referer", request, context), found[name])
 
-    field = Text(
-        name,
-        "The function that is called with the numbers; the page is the Referer",
-        MAX_CALLBACK,
-        required=f"{name} can not be blank",
-        check=partial(_judge_callback, name),
-    )
+    doc = "The function that is called with the numbers; the page is the Referer"
+    field = callback_field(name, doc, required=f"{name} can not be blank")
     return Fields(made, (field,), source="query")
 
 
@@ -102,7 +88,7 @@ def _refused_by_script(error: ServiceError, language: str) -> Response:
     """Browsers run only what comes with 200."""
     words = orjson.dumps(f"footfall: {error}")
     body = b"try{console.error(%b)}catch(e){}" % words
-    return Response(_status_of(error), body, type=SCRIPT)
+    return Response(_shown_status(error), body, type=SCRIPT)
 
 
 # soxft.
@@ -126,10 +112,10 @@ async def _read(site: Site, parsed: View, caller: Caller) -> object:
 
 def _refused(error: ServiceError, language: str) -> Response:
     told = {"success": False, "message": str(error), "data": {}}
-    return Response(_status_of(error), orjson.dumps(told))
+    return Response(_shown_status(error), orjson.dumps(told))
 
 
-def _status_of(error: ServiceError) -> int:
+def _shown_status(error: ServiceError) -> int:
     """Clients read the words of 200 alone; what is the service's own fault is told as such."""
     return error.status if isinstance(error, WrongMethod) or error.status >= 500 else 200
 

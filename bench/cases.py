@@ -510,7 +510,7 @@ def _outbox() -> dict[str, Callable[[int], Values]]:
             "error": "",
             "follow": [],
         },
-        "outbox/untold": lambda n: {"id": f"{n:016d}"},
+        "outbox/mark_unnotified": lambda n: {"id": f"{n:016d}"},
         "outbox/wake, 1 task": lambda n: {"now": NOW_MS, "most": 1},
         "outbox/again": lambda n: {"entry": f"{n + 1}-0", "task": task},
     }

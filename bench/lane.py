@@ -23,7 +23,7 @@ from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.comments.api import comments
 from footfall.comments.store.threads import PageReply
 from footfall.config import Settings
-from footfall.counting.clients import NOBODY
+from footfall.counting.clients import NO_CLIENT
 from footfall.driver.connection import pack_word
 from footfall.http.protocol import HttpProtocol
 from footfall.loadtest.exchange import numbered
@@ -151,7 +151,7 @@ def _protocol() -> tuple[Any, Listener]:
     service = site_of(settings, store, metrics=create_metrics())
     # Replies as Redis would send them, at once.
     store.counters.fetch = lambda read, done: done([1] * read.size)
-    store.counters.send = lambda change, done, client=NOBODY: done([2] * change.size)
+    store.counters.send = lambda change, done, client=NO_CLIENT: done([2] * change.size)
     store.batch.take_tokens = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
     (one,) = connections(1, service, protocol_of(service, policy_of(settings)))
     return one

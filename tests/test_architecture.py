@@ -171,6 +171,7 @@ HOUSES = {
         "rules": "rules",
         "search": "rules",
         "clients": "ground",
+        "names": "ground",
     },
     "statistics": {
         "": "store",

@@ -16,7 +16,7 @@ from footfall.comments.store import rules
 from footfall.config import Settings
 from footfall.errors import ServiceError
 from footfall.routes import TABLE
-from footfall.table.endpoint import Row, asking
+from footfall.table.endpoint import Row
 from footfall.table.fields import described
 from footfall.table.prefixes import UI
 
@@ -148,14 +148,6 @@ def test_every_field_is_listed() -> None:
     # Two shapes of a request may have a field in common.
     rows = [*dict.fromkeys(rows)]
     assert is_table("docs/api.md", "| Operation | Field | In | What | Bounds |", rows)
-
-
-def test_who_may_ask_is_listed() -> None:
-    rows = [
-        f"| `{row.route}` | {'; or '.join(dict.fromkeys(each.name for each in asking(row)))} |"
-        for row in TABLE
-    ]
-    assert is_table("docs/authorization.md", "| Operation | Who may ask |", rows)
 
 
 def test_every_key_is_listed() -> None:

@@ -11,7 +11,7 @@ from redis import Redis
 
 from footfall.callbacks import awaited
 from footfall.config import Settings
-from footfall.counting.clients import NOBODY, Bot, CountingClient, Person
+from footfall.counting.clients import NO_CLIENT, Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
 from footfall.driver.connection import pack_word
 from footfall.driver.script_calls import CountsCallback
@@ -77,7 +77,7 @@ class Past:
     def by_nobody(self, path: str, views: int = 1, source: str = "") -> View:
         """By somebody who is not told apart, and comes from this host."""
         change = [(path, "time", views)]
-        return self.store.counters.change(change, Origin(source)), NOBODY
+        return self.store.counters.change(change, Origin(source)), NO_CLIENT
 
     def by_people(self, path: str, number: int) -> Iterator[View]:
         change = self.store.counters.change([(path, "time", 1)])

@@ -19,7 +19,7 @@ from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
 from .model import Durability
 from .netaddr import Networks
-from .process.process import About, Process, now_ms, nowhere
+from .process.process import About, Process, no_region, now_ms
 from .render.region import open_regions
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments
@@ -64,7 +64,7 @@ def open_process(
         safety,
         metrics=metrics,
         trusted_proxies=Networks(settings.trusted_proxies),
-        region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
+        region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else no_region,
         clock=clock,
         about=About(__version__, settings.shown()),
     )

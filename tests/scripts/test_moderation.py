@@ -202,9 +202,9 @@ async def test_what_is_remembered_of_a_deleted_comment_comes_back_with_it(store:
 async def test_only_a_held_comment_is_news_again(store: Store) -> None:
     article = Article(store)
     comment = await article.publish("seen")
-    assert not await store.outbox.untold(comment.id)
+    assert not await store.outbox.mark_unnotified(comment.id)
     await article.moderate(comment, "spam")
-    assert await store.outbox.untold(comment.id)
+    assert await store.outbox.mark_unnotified(comment.id)
     assert await held(store) == {comment.id[:SHORT]: "spam 0"}
     await article.moderate(comment, "approved")
     await article.moderate(comment, "spam")

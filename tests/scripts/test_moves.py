@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from footfall.callbacks import awaited
 from footfall.comments.rules.page_moves import move
 from footfall.config import Settings
-from footfall.counting.clients import NOBODY, Bot, CountingClient, Person
+from footfall.counting.clients import NO_CLIENT, Bot, CountingClient, Person
 from footfall.counting.packed import PackedChange
 from footfall.driver.connection import pack_word
 from footfall.driver.script_calls import CountsCallback
@@ -77,7 +77,7 @@ def person(name: int) -> CountingClient:
 
 
 async def view(
-    site: Site, path: str, clients: Iterable[CountingClient] = (NOBODY,), type: str = "time"
+    site: Site, path: str, clients: Iterable[CountingClient] = (NO_CLIENT,), type: str = "time"
 ) -> None:
     """One view each, all in one batch; then the site knows of them, too."""
     change = site.counting.counters.change([(path, type, 1)])
@@ -127,7 +127,7 @@ async def test_the_count_at_the_end_of_each_month_is_that_of_both_pages(
     for month, *pages in zip(MONTHS, of_source, of_target, strict=True):
         clock.enter(month)
         for path, (views, delta) in zip((source, target), pages, strict=True):
-            await view(site, path, [NOBODY] * views)
+            await view(site, path, [NO_CLIENT] * views)
             if delta:
                 await site.counting.counters.correct(path, "time", delta)
     each = zip(await at_ends(site, source), await at_ends(site, target), strict=True)
@@ -182,7 +182,7 @@ async def test_bots_hours_and_every_other_counter_move_with_the_views(
     for path, times in ((source, 2), (target, 1)):
         await view(site, path, [BOT, person(1)] * times)
         for type in ("reaction0", "reaction8", NO_VIEWS):
-            await view(site, path, [NOBODY] * times, type)
+            await view(site, path, [NO_CLIENT] * times, type)
     (hour,) = await site.comments.views.hours(source)
     whole = await today(site, "")
     assert await move(site.comments, source, target, "admin")

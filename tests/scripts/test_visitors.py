@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from footfall.callbacks import awaited
-from footfall.counting.clients import NOBODY, Bot, Clients, CountingClient, Person
+from footfall.counting.clients import NO_CLIENT, Bot, Clients, CountingClient, Person
 from footfall.counting.limits import RateLimits
 from footfall.counting.packed import PackedChange
 from footfall.driver.connection import pack_word
@@ -128,7 +128,7 @@ async def test_services_that_see_the_same_visitor_count_one(
 
 
 async def test_a_view_without_a_visitor_is_a_view(telling: Store, statistics: Reports) -> None:
-    await view(telling, "/a", [NOBODY, person(1), NOBODY])
+    await view(telling, "/a", [NO_CLIENT, person(1), NO_CLIENT])
     assert await today(statistics, "/a") == Day(3, 1, {})
 
 
@@ -241,7 +241,7 @@ async def test_who_was_not_noted_for_the_site_is_when_they_come_again(
 async def test_visitors_of_a_day_that_was_restored_become_no_fewer(
     telling: Store, statistics: Reports
 ) -> None:
-    await view(telling, "/a", [NOBODY])
+    await view(telling, "/a", [NO_CLIENT])
     days = telling.keys.days("/a", 202611)
     shares = [telling.keys.share(group) for group in range(GROUPS)]
     await telling.redis.change(
@@ -378,8 +378,8 @@ async def test_a_damaged_share_hides_only_its_own_numbers(
     telling: Store, statistics: Reports
 ) -> None:
     keys = telling.keys
-    await view(telling, "/a", [NOBODY], Origin("a.example"))
-    await view(telling, in_another_group(keys, "/a"), [NOBODY], Origin("b.example"))
+    await view(telling, "/a", [NO_CLIENT], Origin("a.example"))
+    await view(telling, in_another_group(keys, "/a"), [NO_CLIENT], Origin("b.example"))
     group = keys.group("/a")
     for key in (keys.share(group), keys.sources_in(group, TODAY)):
         await telling.redis.change(("DEL", key), ("SET", key, "no hash"))
@@ -393,8 +393,8 @@ async def test_damage_stops_nothing_else_that_is_kept(
     telling: Store, statistics: Reports, clock: Clock, damaged: str
 ) -> None:
     keys = telling.keys
-    await view(telling, "/a", [NOBODY], Origin("a.example"))
-    await view(telling, in_another_group(keys, "/a"), [NOBODY], Origin("b.example"))
+    await view(telling, "/a", [NO_CLIENT], Origin("a.example"))
+    await view(telling, in_another_group(keys, "/a"), [NO_CLIENT], Origin("b.example"))
     key = {
         "views": keys.site_views(202611),
         "sources": keys.sources(TODAY),
@@ -435,7 +435,7 @@ async def test_a_clock_that_is_put_back_stops_no_hour_from_being_kept(
     clock.now += 1000 * DAY_MS
     await statistics.keep_up()
     clock.now -= 1000 * DAY_MS
-    await view(telling, "/a", [NOBODY])
+    await view(telling, "/a", [NO_CLIENT])
     clock.now += HOUR_MS
     await statistics.keep_up()
     assert (await telling.site_views.kept([202611])).hours == {2026112317: 1}
@@ -469,7 +469,7 @@ async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
 
 async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Reports) -> None:
     for n in range(350):
-        await view(telling, "/a", [NOBODY, NOBODY], Origin(f"{n}.example"))
+        await view(telling, "/a", [NO_CLIENT, NO_CLIENT], Origin(f"{n}.example"))
     found = await statistics.sources(TODAY, TODAY)
     assert found.total() == 700
     assert len(found) <= 101
@@ -482,11 +482,11 @@ async def test_made_up_sources_push_out_none_that_come_again(
     """Who: a stranger who names another host with each view. What: fills the list, so that nobody
     learns where readers come from. Instead: whoever has sent fewest makes room."""
     for n in range(600):
-        await view(telling, "/a", [NOBODY], Origin(f"{n}.made-up.example"))
+        await view(telling, "/a", [NO_CLIENT], Origin(f"{n}.made-up.example"))
         if n % 100 == 50:
-            await view(telling, "/a", [NOBODY] * 3, Origin("news.example"))
+            await view(telling, "/a", [NO_CLIENT] * 3, Origin("news.example"))
         if n >= 300 and n % 10 == 0:
-            await view(telling, "/a", [NOBODY] * 2, Origin("late.example"))
+            await view(telling, "/a", [NO_CLIENT] * 2, Origin("late.example"))
     found = await statistics.sources(TODAY, TODAY)
     assert (found["news.example"], found["late.example"]) == (18, 60)
     assert found.total() == 600 + 18 + 60
@@ -584,7 +584,7 @@ async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
 async def test_sources_of_a_day_outlive_a_day_without_a_service(
     telling: Store, statistics: Reports, clock: Clock
 ) -> None:
-    await view(telling, "/a", [NOBODY], Origin("search.example"))
+    await view(telling, "/a", [NO_CLIENT], Origin("search.example"))
     clock.now += 2 * DAY_MS
     await statistics.keep_up()
     assert await statistics.sources(TODAY, TODAY) == {"search.example": 1}

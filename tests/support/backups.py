@@ -172,6 +172,6 @@ async def busy(make_site: Sites) -> Site:
                     "PUT", f"/comment/{below['objectId']}", {"status": status}, by=ADMIN
                 )
             if n % 2:
-                await site.store.outbox.untold(below["objectId"])
+                await site.store.outbox.mark_unnotified(below["objectId"])
     await site.settled()
     return site

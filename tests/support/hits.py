@@ -12,7 +12,8 @@ from functools import partial
 import orjson
 
 from footfall import routes
-from footfall.counting.rules import VIEWS, Counting
+from footfall.counting.names import VIEWS
+from footfall.counting.rules import Counting
 from footfall.errors import BadRequest, ServiceError
 from footfall.http.envelope import NO_ENVELOPE
 from footfall.http.params import MAX_PATH

@@ -530,7 +530,7 @@ async def test_a_reader_without_a_real_address_is_given_up_at_once(
 async def test_a_trial_that_nobody_would_get_says_so(make_site: Sites, mails: MailServer) -> None:
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
     assert await notification_test.tell(site.service, delivery) == {
-        "nobody": notification_test.NOBODY
+        "nobody": notification_test.NO_RECIPIENT
     }
 
 

@@ -16,6 +16,7 @@ import click
 import uvloop
 
 from ..config import Settings
+from ..counting.names import view_counter
 from ..driver.private_server import CannotStart
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
@@ -149,7 +150,7 @@ async def _remove_all(settings: Settings, report: Report) -> int:
 
 
 async def _removed(store: Store, paths: Sequence[str]) -> int:
-    names = [f"time {path}" for path in paths]
+    names = [view_counter(path) for path in paths]
     return await remove_named(store.redis, store.scripts, store.keys, store.views, names)
 
 

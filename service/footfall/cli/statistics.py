@@ -8,6 +8,7 @@ from datetime import date
 import click
 
 from ..config import Settings
+from ..counting.names import view_counter
 from ..site import Site
 from ..statistics.calendar import date_of
 from ..statistics.reports import Report
@@ -73,7 +74,7 @@ def _erase(path: str | None, settings: Settings) -> None:
         page = site.counting.page_of(path)
         if not await site.statistics.reports.erase(page):
             raise NothingToDo(f"nothing is known of when {printable(page)} was viewed")
-        (count,) = await site.counting.counters.read([f"time {page}"])
+        (count,) = await site.counting.counters.read([view_counter(page)])
         return count
 
     count = with_site(forget, settings)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
 
-from ..counting.clients import NOBODY
+from ..counting.clients import NO_CLIENT
 from ..counting.rules import Counting
 from ..errors import BadRequest, WrongMethod
 from ..http.params import MAX_PATH, RawRequest
@@ -132,7 +132,7 @@ def _fast(ask: Asking, counting: Counting, parsed: Wanted) -> FastRequest | None
 
 async def _of_page(ask: Asking, counting: Counting, parsed: Wanted, caller: Caller) -> object:
     request = ask(counting, parsed)
-    client = counting_client_of(counting, caller) if request.is_change else NOBODY
+    client = counting_client_of(counting, caller) if request.is_change else NO_CLIENT
     return await answered(request, client)
 
 

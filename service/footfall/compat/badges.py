@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ..counting.rules import VIEWS, Counting
+from ..counting.names import VIEWS
+from ..counting.rules import Counting
 from ..errors import ServiceError
 from ..http.params import MAX_PATH, RawRequest
 from ..http.response import SHARED, Reply, Response, tagged_by_body

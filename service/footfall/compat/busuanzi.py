@@ -17,7 +17,7 @@ from functools import partial
 
 import orjson
 
-from ..counting.clients import NOBODY
+from ..counting.clients import NO_CLIENT
 from ..errors import ServiceError, StoreUnavailable, WrongMethod
 from ..http.envelope import NO_ENVELOPE, Envelope
 from ..http.params import RawRequest
@@ -107,7 +107,7 @@ async def _count(site: Site, parsed: View, caller: Caller) -> object:
 
 
 async def _read(site: Site, parsed: View, caller: Caller) -> object:
-    return await answered(looked_up(site, parsed.page, parsed.json), NOBODY)
+    return await answered(looked_up(site, parsed.page, parsed.json), NO_CLIENT)
 
 
 def _refused(error: ServiceError, language: str) -> Response:

@@ -15,8 +15,9 @@ from typing import Any
 import orjson
 
 from ..counting.api import MAX_REFERRER, Aside
-from ..counting.clients import NOBODY
-from ..counting.rules import VIEWS, Counting
+from ..counting.clients import NO_CLIENT
+from ..counting.names import VIEWS
+from ..counting.rules import Counting
 from ..errors import BadRequest, Forbidden, ServiceError, Unavailable
 from ..http.params import MAX_PATH, RawRequest
 from ..http.response import SHARED, Reply, Response, tagged_by_body
@@ -176,7 +177,7 @@ def ever(show: Shown, counting: Counting, parsed: Wanted) -> FastRequest | None:
 async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> object:
     """Raises Forbidden for statistics that are not for everybody, and Unavailable."""
     if fast := ever(show, site.counting, parsed):
-        return await answered(fast, NOBODY)
+        return await answered(fast, NO_CLIENT)
     _require(site, "all" if parsed.period else "totals", caller)
     if not parsed.period:
         total = await site.statistics.views_ever.total()

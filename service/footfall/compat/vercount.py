@@ -14,7 +14,7 @@ from functools import partial
 
 import orjson
 
-from ..counting.rules import VIEWS
+from ..counting.names import VIEWS
 from ..errors import ServiceError
 from ..http.envelope import Envelope
 from ..http.params import MAX_PATH, Form

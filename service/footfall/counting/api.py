@@ -41,7 +41,8 @@ from ..table.fields import (
     Words,
 )
 from ..table.who import ANYBODY
-from .rules import VIEWS, Counting, lowers_views
+from .names import VIEWS
+from .rules import Counting, lowers_views
 
 # Answers are made by the types that were asked for, which strangers choose.
 MAX_SHARED_REPLIES = 256

@@ -16,7 +16,7 @@ from ..driver.scripts import Scripts
 from ..statistics.moment import Moment
 from ..statistics.visits import Visits
 from .calls import Began, ChangeCall, DatedCall
-from .clients import NOBODY, CountingClient
+from .clients import NO_CLIENT, CountingClient
 from .packed import PackedChange
 
 # Changes at which a batch is sent however many are in flight: a script call with so many blocks
@@ -38,7 +38,7 @@ class Dating(NamedTuple):
 
 class CounterBatcher(Batcher, Protocol):
     def add(
-        self, change: PackedChange, done: CountsCallback, client: CountingClient = NOBODY
+        self, change: PackedChange, done: CountsCallback, client: CountingClient = NO_CLIENT
     ) -> None:
         """Change counters, as this client wants; `done` gets the new counts."""
         ...
@@ -65,7 +65,7 @@ class CounterBatch(Batch):
         self._number = 0
 
     def add(
-        self, change: PackedChange, done: CountsCallback, client: CountingClient = NOBODY
+        self, change: PackedChange, done: CountsCallback, client: CountingClient = NO_CLIENT
     ) -> None:
         if self._is_leaving or self._may_join(done):
             self._changes.setdefault(change, []).append((done, client))
@@ -93,7 +93,7 @@ class CounterNodeBatches(NodeBatches[CounterBatch]):
     """A CounterBatcher for a Cluster."""
 
     def add(
-        self, change: PackedChange, done: CountsCallback, client: CountingClient = NOBODY
+        self, change: PackedChange, done: CountsCallback, client: CountingClient = NO_CLIENT
     ) -> None:
         if len(change.parts) == 1:
             return self._at(change.slot).add(change, done, client)

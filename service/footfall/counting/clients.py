@@ -32,7 +32,7 @@ class CountingClient:
         self.key = key
 
 
-NOBODY = CountingClient()
+NO_CLIENT = CountingClient()
 
 
 class Bot(CountingClient):

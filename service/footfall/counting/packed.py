@@ -8,6 +8,7 @@ from ..driver.connection import pack_word
 from ..driver.keys import Keys
 from ..driver.reads import Memo, PackedRead
 from ..model import NO_ORIGIN, Origin
+from .names import is_view_counter
 
 # What each of several changes takes besides its name and bytes.
 CHANGE_OVERHEAD_BYTES = 130
@@ -60,7 +61,7 @@ class PackedChange:
         )
         # Several of the same rise are made at once, and each still gets the count of its own.
         self.is_rise = self.size == 1 and changes[0][1] == 1
-        self.is_view = any(name.startswith("time ") for name, _ in changes)
+        self.is_view = any(is_view_counter(name) for name, _ in changes)
         # And nothing says that it is by a bot, unless its client is one.
         self.is_one_view = self.is_rise and self.is_view and not origin[1]
         self._each = packed if self.size > 1 else ()

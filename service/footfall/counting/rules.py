@@ -16,12 +16,11 @@ from ..errors import NoRoom, TooMany
 from ..store.cooldown import Cooldown
 from .clients import Clients, CountingClient
 from .limits import RateLimits
+from .names import VIEWS
 from .packed import PackedChange
 from .quota import CounterNumbers, CounterQuota
 from .store import Counters, CounterWalk
 from .unknown_proxies import UnknownProxies
-
-VIEWS = "time"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from .store import Counters, CounterWalk
 
 # Of one step of a search.
 MAX_FOUND = 50
-NOTHING: Mapping[str, int] = {}
+NO_COUNTS: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ async def search(
     words: str = "",
     type: str = "",
     first: int = 0,
-    known: Mapping[str, int] = NOTHING,
+    known: Mapping[str, int] = NO_COUNTS,
 ) -> SearchStep:
     """One step through all counters, from this place on. Those that are `known` are found by the
     first step, wherever they are."""

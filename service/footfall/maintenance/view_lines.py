@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
+from ..counting.names import is_view_counter, view_counter, viewed_page
 from ..driver.keys import GROUPS, Keys
 from ..statistics.calendar import DAY_MS
 from ..statistics.moments import HOURS_MS
@@ -33,13 +34,13 @@ async def lines_of_counters(
 ) -> AsyncIterator[Line]:
     """The lines of these counters, and when their pages were viewed in these months."""
     rest = dict(counters)
-    paths = [name[5:] for name in counters if months and name.startswith("time ")]
+    paths = [viewed_page(name) for name in counters if months and is_view_counter(name)]
     for first in range(0, len(paths), PAGES_A_TRIP):
         pages = await _steady(data, paths[first : first + PAGES_A_TRIP], months)
         found = {path: page for path, page in pages.items() if page.months and page.after}
         if found:
             # Their counts are those that were read with the days, and no others.
-            read = {f"time {path}": page.after for path, page in found.items()}
+            read = {view_counter(path): page.after for path, page in found.items()}
             for name in read:
                 del rest[name]
             yield {"counters": read}

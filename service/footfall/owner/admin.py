@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..counting import search as counter_search
-from ..counting.rules import VIEWS
+from ..counting.names import VIEWS
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, RawRequest
 from ..model import Caller
@@ -18,7 +18,7 @@ from ..site import Accounts, Comments, Data, Site
 from ..table import schemas
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fields import COUNTER_TYPES, NOTHING, Choice, Count, Fields, Found, Integer, Text
+from ..table.fields import COUNTER_TYPES, NO_FIELDS, Choice, Count, Fields, Found, Integer, Text
 from ..table.middleware import LOOKS
 from ..table.prefixes import UI
 from ..table.who import ADMINISTRATOR
@@ -277,13 +277,20 @@ ROWS = (
         "settings_read",
         "GET",
         "/settings",
-        NOTHING,
+        NO_FIELDS,
         ADMINISTRATOR,
         schemas.SETTINGS,
         settings,
         prefixes=(UI,),
     ),
     Row(
-        "state_read", "GET", "/state", NOTHING, ADMINISTRATOR, schemas.STATE, state, prefixes=(UI,)
+        "state_read",
+        "GET",
+        "/state",
+        NO_FIELDS,
+        ADMINISTRATOR,
+        schemas.STATE,
+        state,
+        prefixes=(UI,),
     ),
 )

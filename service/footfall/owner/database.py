@@ -11,7 +11,7 @@ from ..site import Data
 from ..table import schemas
 from ..table.answers import Streamed
 from ..table.endpoint import Row
-from ..table.fields import NOTHING
+from ..table.fields import NO_FIELDS
 from ..table.who import ADMINISTRATOR
 
 # A piece is sent when so much has come together.
@@ -35,4 +35,4 @@ async def _joined(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     yield b"".join(together)
 
 
-ROWS = (Row("database_export", "GET", "/db", NOTHING, ADMINISTRATOR, schemas.ARCHIVE, export),)
+ROWS = (Row("database_export", "GET", "/db", NO_FIELDS, ADMINISTRATOR, schemas.ARCHIVE, export),)

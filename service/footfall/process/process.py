@@ -20,7 +20,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def nowhere(address: str) -> Region:
+def no_region(address: str) -> Region:
     return Region("", "")
 
 
@@ -50,7 +50,7 @@ class Process:
     renderer: Renderer = field(default_factory=Renderer)
     passwords: Passwords = field(default_factory=Passwords)
     trusted_proxies: Networks = field(default_factory=Networks)
-    region_of: Callable[[str], Region] = nowhere
+    region_of: Callable[[str], Region] = no_region
     clock: Callable[[], int] = now_ms
     ids: IdGenerator = field(default_factory=IdGenerator)
     about: About = About()

@@ -15,7 +15,7 @@ from ..site import Site, Statistics
 from ..table import schemas
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fields import NOTHING, Choice, Fields, Flag, Found, Integer, PagePath, Text
+from ..table.fields import NO_FIELDS, Choice, Fields, Flag, Found, Integer, PagePath, Text
 from ..table.who import ADMINISTRATOR, PUBLIC_SERIES, PUBLIC_TOP, PUBLIC_TOTALS
 from .agents import CLASSES
 from .calendar import MAX_DAYS, date_of, day_number, days_between
@@ -255,7 +255,7 @@ ROWS = (
         "statistics_totals",
         "GET",
         "/statistics/totals",
-        NOTHING,
+        NO_FIELDS,
         PUBLIC_TOTALS,
         schemas.TOTALS,
         totals,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
+from ..counting.names import view_counter
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Script, Scripts
@@ -156,11 +157,11 @@ class PastViews:
     def _keys_of(self, change: PageChange) -> tuple[str, ...]:
         keys, path, month = self._keys, change.path, change.day // DAYS_OF_MONTH
         days = (keys.days(path, each) for each in (month, self._last, self._current))
-        return (*days, keys.bots(path, month), keys.counts(f"time {path}"))
+        return (*days, keys.bots(path, month), keys.counts(view_counter(path)))
 
     def _words_of(self, change: PageChange) -> Iterable[object]:
         month, day = divmod(change.day, DAYS_OF_MONTH)
-        name, left_ms = f"time {change.path}", self._left_ms(month)
+        name, left_ms = view_counter(change.path), self._left_ms(month)
         words = (name, day, change.views, change.visitors, left_ms, len(change.bots))
         return (*words, *chain(*change.bots.items()))
 

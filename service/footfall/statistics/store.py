@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from ..counting.names import is_view_counter, view_counter, viewed_page
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import failure
@@ -104,7 +105,7 @@ class Views:
         """What is known of each page, of these months."""
         commands: list[Sequence[object]] = []
         for path in paths:
-            name = f"time {path}"
+            name = view_counter(path)
             count = ("HGET", self._keys.counts(name), name)
             keys = [key for month in months for key in self._month_keys(path, month)]
             keys.append(self._keys.hours(path))
@@ -143,7 +144,7 @@ class Views:
 
     async def counts(self, paths: Sequence[str]) -> list[int]:
         """How often each page was viewed ever."""
-        names = [f"time {path}" for path in paths]
+        names = [view_counter(path) for path in paths]
         commands = (("HGET", self._keys.counts(name), name) for name in names)
         return list(map(number_or_0, await self._redis.ask_each(*commands)))
 
@@ -205,9 +206,11 @@ class Views:
 
     async def forget(self, names: Sequence[str]) -> None:
         """Remove what is kept of the pages with these counters of views that are no more."""
-        names = [name for name in names if name.startswith("time ")]
+        names = [name for name in names if is_view_counter(name)]
         counts = await self._redis.ask_masters(*(("HGET", self._keys.counts(n), n) for n in names))
-        await self.erase([name[5:] for name, n in zip(names, counts, strict=True) if n is None])
+        await self.erase(
+            [viewed_page(name) for name, n in zip(names, counts, strict=True) if n is None]
+        )
 
     async def erase(self, paths: Sequence[str]) -> bool:
         """Remove all that is kept of when and by whom these pages were viewed; was there anything?

@@ -13,7 +13,7 @@ from starlette.routing import compile_path
 from starlette.types import Message, Receive, Scope, Send
 
 from ..comments.rules.admission import AccountRules
-from ..counting.clients import NOBODY
+from ..counting.clients import NO_CLIENT
 from ..errors import NotFound, TooLong, Unreadable, WrongMethod
 from ..http import cors
 from ..http.body import read_body
@@ -246,7 +246,7 @@ class Resource:
             fast = row.fast_request(site, parsed)
             if fast:
                 return await answered(
-                    fast, counting_client_of(site.counting, caller) if fast.is_change else NOBODY
+                    fast, counting_client_of(site.counting, caller) if fast.is_change else NO_CLIENT
                 )
         assert row.run is not None, f"{row.route} has nothing that answers this request"
         return await row.run(noun_of(row.run)(site), parsed, caller)

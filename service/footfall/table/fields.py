@@ -408,4 +408,4 @@ def _nothing(found: Found, request: RawRequest, context: ParseContext) -> None:
     """Who asks is all that it depends on."""
 
 
-NOTHING = Fields(_nothing)
+NO_FIELDS = Fields(_nothing)

@@ -72,7 +72,7 @@ TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer"}
 REAL: Schema = {"type": "number"}
 FLAG: Schema = {"type": "boolean"}
-NOTHING: Schema = {"const": ""}
+EMPTY: Schema = {"const": ""}
 MAYBE: Schema = {"type": ["string", "null"]}
 DATE: Schema = {"type": "string", "format": "date-time"}
 _ROLE: Schema = {"enum": [*ROLES]}
@@ -174,7 +174,7 @@ _QUEUE = _page(_COMMENT, spamCount=NUMBER, waitingCount=NUMBER, _optional={"more
 _NUMBERS = _list(NUMBER)
 _RANKED = _object(count=NUMBER, nick=TEXT, link=TEXT, avatar=TEXT, _optional={"level": NUMBER})
 _CHALLENGE = _map({})
-_MAY_VERIFY: Schema = {"anyOf": [NOTHING, _object(verify={"const": True})]}
+_MAY_VERIFY: Schema = {"anyOf": [EMPTY, _object(verify={"const": True})]}
 _REST: Mapping[str, Schema] = {"more": _MORE}
 _STORED = _object(
     id=TEXT,
@@ -244,9 +244,9 @@ REPLIED = AnswerSchema(_object(reply=_COMMENT, results=_map(TEXT), undo=TEXT))
 PREVIEW = AnswerSchema(_object(html=TEXT))
 QUEUE_NEWS = AnswerSchema(_object(ids=_list(TEXT), total=NUMBER, waiting=NUMBER, spam=NUMBER))
 COMMENT = AnswerSchema(_COMMENT)
-EDITED = AnswerSchema({"anyOf": [_COMMENT, NOTHING, ref("Outcome")]})
-DELETED = AnswerSchema({"anyOf": [NOTHING, ref("Outcome")]})
-DONE = AnswerSchema(NOTHING)
+EDITED = AnswerSchema({"anyOf": [_COMMENT, EMPTY, ref("Outcome")]})
+DELETED = AnswerSchema({"anyOf": [EMPTY, ref("Outcome")]})
+DONE = AnswerSchema(EMPTY)
 SECOND_FACTOR = AnswerSchema(
     {
         "anyOf": [
@@ -268,7 +268,7 @@ ARCHIVE = AnswerSchema(
 REDIRECT = AnswerSchema({}, is_redirect=True)
 ADDRESS = AnswerSchema(_object(url=TEXT))
 REGISTERED = AnswerSchema(_MAY_VERIFY)
-USERS = AnswerSchema({"anyOf": [_list(_RANKED), _ACCOUNTS, ref("Account"), NOTHING]})
+USERS = AnswerSchema({"anyOf": [_list(_RANKED), _ACCOUNTS, ref("Account"), EMPTY]})
 AUTHOR = AnswerSchema(
     _object(account=_or_null(ref("Account")), mail=TEXT, data=_list(_STORED), _optional=_REST)
 )

@@ -23,7 +23,7 @@ class Person(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-NOBODY = Person("", "", "")
+NO_PERSON = Person("", "", "")
 People = dict[str, Person]
 
 
@@ -46,7 +46,7 @@ def _person(fields: Fields) -> Person:
 
 def _comment(source: Source, people: People, record: Record) -> CommentRow:
     fields = Fields(record, source.zone)
-    person = people.get(fields.text("commenterHex"), NOBODY)
+    person = people.get(fields.text("commenterHex"), NO_PERSON)
     parent, markdown = fields.text("parentHex"), fields.text("markdown")
     state = fields.choice("state", _STATUSES, "waiting")
     return CommentRow(

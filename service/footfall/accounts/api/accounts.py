@@ -31,7 +31,7 @@ from ...site import Accounts, Comments
 from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import NOTHING, Choice, Fields, Found, Given, Integer, Shapes, Text
+from ...table.fields import NO_FIELDS, Choice, Fields, Found, Given, Integer, Shapes, Text
 from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
 from ..rules import accounts, links, mail_change, reauthentication, registration
 from ..rules.accounts import Changes
@@ -383,7 +383,9 @@ ROWS = (
         schemas.DONE,
         lost_password,
     ),
-    Row("user_challenge", "GET", "/user/challenge", NOTHING, ANYBODY, schemas.CHALLENGE, challenge),
+    Row(
+        "user_challenge", "GET", "/user/challenge", NO_FIELDS, ANYBODY, schemas.CHALLENGE, challenge
+    ),
     Row("user_verify", "GET", "/verification", VERIFICATION, ANYBODY, schemas.REDIRECT, lead),
     Row("user_confirm", "PUT", "/verification", CONFIRMATION, ANYBODY, schemas.DONE, confirm),
     Row("user_list", "GET", "/user", LIST, ANYBODY, schemas.USERS, list_),

@@ -15,7 +15,7 @@ from ...table import schemas
 from ...table.answers import Answer, NewSession
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import NOTHING, ONLY_TRUE, Fields, Found, Given, Shapes, Text
+from ...table.fields import NO_FIELDS, ONLY_TRUE, Fields, Found, Given, Shapes, Text
 from ...table.who import ANYBODY, PERSON
 from ..rules import accounts, identities, log_ins, reauthentication, two_factor
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS
@@ -303,9 +303,9 @@ ROWS = (
         schemas.RECOVERY,
         add_second_factor,
     ),
-    Row("session_list", "GET", "/token/sessions", NOTHING, PERSON, schemas.SESSIONS, sessions),
+    Row("session_list", "GET", "/token/sessions", NO_FIELDS, PERSON, schemas.SESSIONS, sessions),
     Row("session_end", "DELETE", "/token/sessions", SESSION, PERSON, schemas.DONE, end_sessions),
-    Row("token", "GET", "/token", NOTHING, ANYBODY, schemas.WHO, show),
+    Row("token", "GET", "/token", NO_FIELDS, ANYBODY, schemas.WHO, show),
     Row("token_log_in", "POST", "/token", LOG_IN, ANYBODY, schemas.PROFILE, log_in),
-    Row("token_log_out", "DELETE", "/token", NOTHING, ANYBODY, schemas.DONE, log_out),
+    Row("token_log_out", "DELETE", "/token", NO_FIELDS, ANYBODY, schemas.DONE, log_out),
 )

@@ -23,7 +23,7 @@ from .mails import canonical, is_mail
 FRESH_SECONDS = 1.0
 # How often to read again what somebody else has changed meanwhile.
 MAX_READINGS = 5
-NOTHING = "This is no address, network, mail, or account"
+NOT_BANNABLE = "This is no address, network, mail, or account"
 
 
 def value_of(text: str) -> str:
@@ -35,7 +35,7 @@ def value_of(text: str) -> str:
     if is_mail(text):
         return canonical(text)
     if "@" in text or "/" in text:
-        raise Refused(NOTHING)
+        raise Refused(NOT_BANNABLE)
     return text
 
 

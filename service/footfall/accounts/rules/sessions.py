@@ -20,7 +20,7 @@ from . import tokens
 MAX_TOKEN_CHARACTERS = 1024
 # What a session was begun by, if no other service said who it is: the word, and no password.
 PASSWORD = "password"  # noqa: S105
-NOBODY = Caller()
+NO_CALLER = Caller()
 
 
 class Sessions:
@@ -41,7 +41,7 @@ class Sessions:
         link: Link | None = None,
         *,
         by: str = PASSWORD,
-        caller: Caller = NOBODY,
+        caller: Caller = NO_CALLER,
     ) -> str:
         """A token for an account, with what is left of its credentials, and of a link nothing. `by`
         is who has said that the caller is its owner: PASSWORD, or another service.

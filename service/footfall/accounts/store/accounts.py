@@ -172,7 +172,12 @@ class AccountStore:
             known_by=_known_by(credentials.identities),
         )
         _require(outcome)
-        return {b"FIRST": shape, b"OK": other}.get(outcome[0])
+        match outcome[0]:
+            case b"FIRST":
+                return shape
+            case b"OK":
+                return other
+        return None
 
     async def change(
         self,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ...accounts.rules import accounts
 from ...accounts.rules.accounts import Changes
-from ...accounts.rules.bans import NOTHING, KnownBans, kind_of, value_of
+from ...accounts.rules.bans import NOT_BANNABLE, KnownBans, kind_of, value_of
 from ...errors import Refused
 from ...model import Account, Ban, Caller, Credentials, Role
 from ...site import Comments
@@ -42,7 +42,7 @@ async def ban(
             raise Refused("This is an administrator's mail")
     was = await _lock_out(comments, value, NOTHING_ELSE) if kind == "account" else None
     if kind == "account" and was is None:
-        raise Refused(NOTHING)
+        raise Refused(NOT_BANNABLE)
     made = Ban(value, until_ms, reason, comments.process.clock(), by(caller))
 
     def after(listed: Ban | None) -> Ban:

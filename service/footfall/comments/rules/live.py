@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 
 from ...callbacks import awaited
-from ...counting.rules import VIEWS
+from ...counting.names import VIEWS
 from ...counting.store import Counters
 from ...driver.replies import ErrorReply
 from ...errors import Unavailable

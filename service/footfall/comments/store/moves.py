@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from ...counting.names import view_counter
 from ...driver.client import RedisClient
 from ...driver.keys import Keys, digest
 from ...driver.scripts import Scripts
@@ -208,7 +209,7 @@ class Moves:
         """Add them to those of the page to which they go, if that has not been done."""
         keys, target = self._keys, taken.target
         months = sorted(every_month())
-        views = f"time {target}"
+        views = view_counter(target)
         counts = {
             name.partition(" ")[0] + f" {target}": count for name, count in taken.counts.items()
         }
@@ -232,7 +233,7 @@ class Moves:
             day_ms=max((each.kept_ms for each in taken.visitors), default=0),
             words=[
                 *chain.from_iterable(counts.items()),
-                *_words_of_months(taken, months, taken.counts.get(f"time {source}", 0)),
+                *_words_of_months(taken, months, taken.counts.get(view_counter(source), 0)),
                 *(taken.hours_ms, *_counted(taken.hours)),
                 *chain.from_iterable(
                     _words_of_visitors(each, months.index(each.day // 100) + 1)

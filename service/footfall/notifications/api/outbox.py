@@ -10,7 +10,7 @@ from ...site import Notifications, Site
 from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import NOTHING, Fields, Found, Text, Texts
+from ...table.fields import NO_FIELDS, Fields, Found, Text, Texts
 from ...table.prefixes import UI
 from ...table.who import ADMINISTRATOR
 
@@ -97,7 +97,7 @@ ROWS = (
         "outbox_read",
         "GET",
         "/outbox",
-        NOTHING,
+        NO_FIELDS,
         ADMINISTRATOR,
         schemas.OUTBOX,
         read,

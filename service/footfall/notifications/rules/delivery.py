@@ -201,7 +201,7 @@ class Delivery:
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
         while found := await self._site.comments.moderation.whole([task.id]):
             is_held = found[0].status != "approved"
-            if not (tells_readers and is_held) or await self._outbox.untold(task.id):
+            if not (tells_readers and is_held) or await self._outbox.mark_unnotified(task.id):
                 return found[0]
         if await self._site.comments.deletions.is_restorable(task.id):
             raise Undecided(task)

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 TRIAL_SECONDS = 15
 PATH = "/test"
 WORDS = "This is how you are told of a comment."
-NOBODY = "was told, since mails go to readers alone: say to whom, or set AUTHOR_EMAIL"
+NO_RECIPIENT = "was told, since mails go to readers alone: say to whom, or set AUTHOR_EMAIL"
 
 
 async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
@@ -33,7 +33,7 @@ async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
     }
     for spam_checker in delivery.spam_checkers:
         answers[f"judge {spam_checker.name}"] = await _failure(spam_checker.is_spam(notification))
-    return answers or {"nobody": NOBODY}
+    return answers or {"nobody": NO_RECIPIENT}
 
 
 async def _failure(attempt: Awaitable[object]) -> str:

@@ -113,13 +113,13 @@ class Outbox:
         self._settle = scripts["outbox/settle"]
         self._wake = scripts["outbox/wake"]
         self._again = scripts["outbox/again"]
-        self._untold = scripts["outbox/untold"]
+        self._mark_unnotified = scripts["outbox/mark_unnotified"]
 
-    async def untold(self, id: str) -> bool:
+    async def mark_unnotified(self, id: str) -> bool:
         """Note that readers were not told of a comment's approval, as it is held again, so that the
         next one is news; False if it is approved by now."""
         short, page = split(id)
-        status, *_ = await self._untold(held=self._keys.page(page, "held"), id=short)
+        status, *_ = await self._mark_unnotified(held=self._keys.page(page, "held"), id=short)
         return bool(status == b"OK")
 
     async def take(self, count: int) -> list[OutboxEntry]:

@@ -43,7 +43,7 @@ def main(words: Sequence[str]) -> int:
         has_failed |= bool(problems)
     if not asked.only:
         # A part of them is no table of all.
-        table.FILE.write_text(table.text(force, rows, (time.monotonic() - start) / 60))
+        table.write(table.text(force, rows, (time.monotonic() - start) / 60))
     return 1 if has_failed else 0
 
 

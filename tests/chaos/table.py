@@ -1,4 +1,4 @@
-"""Writes docs/faults.md: what the long form of the faults found."""
+"""Writes what `make chaos` found: bench/results/faults.md, and from it docs/faults.md's table."""
 
 import time
 from collections.abc import Sequence
@@ -10,7 +10,9 @@ from footfall import __version__
 from .faults import FAULTS, Fault
 from .play import Force, Outcome
 
-FILE = Path(__file__).parents[2] / "docs" / "faults.md"
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "bench/results/faults.md"
+DOCUMENT = ROOT / "docs/faults.md"
 COLUMNS = (
     "Fault",
     "What was done",
@@ -27,6 +29,9 @@ COLUMNS = (
     "Moderated",
     "Check",
 )
+
+
+SHORT = ("Fault", "What was done", "Longest outage", "Recovery", "Check")
 
 
 def line(cells: Sequence[str]) -> str:
@@ -90,6 +95,20 @@ def failed(fault: Fault, error: Exception) -> str:
     words = " ".join(str(error).split()).replace("|", "/") or type(error).__name__
     blank = [""] * (len(COLUMNS) - 4)
     return line([fault.name, fault.what, *blank, f"**{words[:200]}**", "**FAILED**"])
+
+
+def short(full: str) -> str:
+    """The table of the document, from all results."""
+    cells = [row.strip("| ").split(" | ") for row in full.splitlines() if row.startswith("| ")]
+    chosen = [COLUMNS.index(name) for name in SHORT]
+    rows = [line([row[at].strip() for at in chosen]) for row in cells[1:]]
+    return "\n".join([head(SHORT), *rows]) + "\n"
+
+
+def write(full: str) -> None:
+    FILE.write_text(full)
+    before = DOCUMENT.read_text().partition(line(SHORT))[0]
+    DOCUMENT.write_text(before + short(full))
 
 
 def allowed() -> str:

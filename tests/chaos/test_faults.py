@@ -61,7 +61,9 @@ def test_a_fault_that_fails_is_a_row_of_the_table_and_the_others_are_played(
     bad = Fault("bad", "nothing", PRIVATE, fail)
     good = Fault("good", "nothing", PRIVATE, lambda scene: None)
     monkeypatch.setattr("tests.chaos.__main__.FAULTS", [bad, good])
-    monkeypatch.setattr(table, "FILE", tmp_path / "faults.md")
+    monkeypatch.setattr(table, "FILE", tmp_path / "results.md")
+    monkeypatch.setattr(table, "DOCUMENT", tmp_path / "faults.md")
+    table.DOCUMENT.write_text("")
     assert main(["--rounds", "1"]) == 1
     of_bad, of_good = table.FILE.read_text().splitlines()[-2:]
     assert "| **waited in vain for a / b** | **FAILED** |" in of_bad
@@ -74,3 +76,4 @@ def test_the_stored_table_has_every_fault_and_none_that_failed() -> None:
     stored = table.FILE.read_text()
     assert [each.name for each in FAULTS] == re.findall(r"^\| (.+?) \|", stored, re.MULTILINE)[1:]
     assert "**" not in stored
+    assert table.DOCUMENT.read_text().endswith(table.short(stored))

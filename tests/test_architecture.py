@@ -389,7 +389,6 @@ LONG_MODULES = {
     "http/protocol.py",
     "maintenance/archive.py",
     "model.py",
-    "table/fields.py",
     "table/schemas.py",
 }
 

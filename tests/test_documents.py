@@ -17,7 +17,6 @@ from footfall.config import Settings
 from footfall.errors import ServiceError
 from footfall.routes import TABLE
 from footfall.table.endpoint import Row
-from footfall.table.fields import described
 from footfall.table.prefixes import UI
 
 ROOT = Path(__file__).parents[1]
@@ -135,19 +134,6 @@ def test_every_operation_is_listed() -> None:
             rf"type={row.type}\b" if row.type else ""
         )
         assert re.search(pattern, text("docs/api.md"), re.MULTILINE), row.route
-
-
-def test_every_field_is_listed() -> None:
-    rows = [
-        f"| `{row.method} {path_of(row)}{f'?type={row.type}' if row.type else ''}` | `{name}` | "
-        f"{place} | {what} | {bounds} |"
-        for row in TABLE
-        for shape in row.fields.shapes
-        for name, place, what, bounds in described(shape, row.variables)
-    ]
-    # Two shapes of a request may have a field in common.
-    rows = [*dict.fromkeys(rows)]
-    assert is_table("docs/api.md", "| Operation | Field | In | What | Bounds |", rows)
 
 
 def test_every_key_is_listed() -> None:

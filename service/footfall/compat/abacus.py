@@ -190,7 +190,7 @@ WANTED = Fields(
     (
         *_NAMES,
         callback_field("callback", "The function that a script calls"),
-        Given("img", "If it is sent, a picture of one pixel", {"type": "string"}, "anything"),
+        Given("img", "If it is sent, a picture of one pixel", {"type": "string"}),
     ),
     source="query",
 )

@@ -118,10 +118,6 @@ class Where(Field):
     def schema(self, context: ParseContext) -> Schema:
         return {"type": "string", "minLength": 1}
 
-    def bounds(self) -> str:
-        one = '`{"url": "/a"}`, `{"target": "/a"}`'
-        return f'{one}, or `{{"url": {{"$in": ["/a", "/b"]}}}}` with at most {MAX_QUERY_NAMES}'
-
 
 def _query_of(where: object) -> Query | None:
     """None for what is no query that themes send."""
@@ -148,9 +144,6 @@ class Limit(Integer):
     def schema(self, context: ParseContext) -> Schema:
         return {**Integer.schema(self, context), "minimum": 0}
 
-    def bounds(self) -> str:
-        return f"0 to {self.most:,}; {self.default}"
-
 
 @dataclass(frozen=True, slots=True)
 class ObjectId(Field):
@@ -170,9 +163,6 @@ class ObjectId(Field):
     def schema(self, context: ParseContext) -> Schema:
         return {"type": "string", "pattern": f"^{_ID.pattern}$", "maxLength": MAX_OBJECT_ID}
 
-    def bounds(self) -> str:
-        return f"at most {MAX_OBJECT_ID:,} characters"
-
 
 @dataclass(frozen=True, slots=True)
 class Increment(Field):
@@ -191,9 +181,6 @@ class Increment(Field):
     def schema(self, context: ParseContext) -> Schema:
         return {"const": INCREMENT}
 
-    def bounds(self) -> str:
-        return '`{"__op": "Increment", "amount": 1}`'
-
 
 @dataclass(frozen=True, slots=True)
 class FirstCount(Field):
@@ -210,9 +197,6 @@ class FirstCount(Field):
 
     def schema(self, context: ParseContext) -> Schema:
         return {"enum": [0, 1], "default": 0}
-
-    def bounds(self) -> str:
-        return "0 or 1; 0"
 
 
 # What is to be done with one request of a batch, or what is wrong with it.
@@ -265,6 +249,3 @@ class Batch(Field):
             "minItems": 1,
             "maxItems": MAX_BATCH,
         }
-
-    def bounds(self) -> str:
-        return f"1 to {MAX_BATCH} of PUT or POST, with a path and a body"

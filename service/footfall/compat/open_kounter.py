@@ -138,9 +138,6 @@ class Targets(Field):
         items = {"type": "object", "properties": members}
         return {"type": "array", "items": items, "minItems": 1, "maxItems": MAX_BATCH}
 
-    def bounds(self) -> str:
-        return f"1 to {MAX_BATCH} with a `target` of {MAX_PATH:,} characters at most"
-
 
 def _target_of(item: object) -> Any:
     """Its target; or what stands in a path of LeanCloud's form, which a theme may still send."""

@@ -155,7 +155,7 @@ _ADDRESS_FIELD = Address("url", "The page's whole address", required="url can no
 _FIELDS = Fields(lambda found, request, context: View(found["url"], THREE_JSON), (_ADDRESS_FIELD,))
 _FIELDS_2 = Fields(
     lambda found, request, context: View(found["url"], _JSON_2[found["page_uv"] in _ASKED]),
-    (_ADDRESS_FIELD, Given("page_uv", "Are the page's visitors wanted, too?", *ONLY_TRUE)),
+    (_ADDRESS_FIELD, Given("page_uv", "Are the page's visitors wanted, too?", ONLY_TRUE)),
 )
 THREE = object_of(**dict.fromkeys(NAMES, "integer"))
 FOUR = object_of(**dict.fromkeys((*NAMES, "page_uv"), "integer"))

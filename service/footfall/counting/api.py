@@ -159,9 +159,6 @@ class Aside(Field):
     def schema(self, context: ParseContext) -> Schema:
         return {}
 
-    def bounds(self) -> str:
-        return "anything"
-
 
 def _asides(found: Found) -> tuple[str, bool]:
     """The referrer and whether a program reads the page, as far as they are said."""

@@ -1,11 +1,10 @@
 """The fields of requests: what each operation reads, from where, within which bounds, and what for.
 
-An operation's row declares its fields. They are read by these declarations, and the tables of
-docs/api.md and /openapi.json are made of the same ones. What depends on settings is told by their
-names in documents, and by their values in the description that a service gives of itself.
+An operation's row declares its fields. These declarations read them, and describe them in
+/openapi.json with the values of the site's settings.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -16,35 +15,22 @@ from .context import ParseContext
 from .who import Who
 
 Source = Literal["query", "body", "either"]
-PLACES: Mapping[Source, str] = {"query": "query", "body": "body", "either": "body or query"}
 Schema = dict[str, Any]
 Found = Mapping[str, Any]
 
 
 class FromSettings(NamedTuple):
-    """A bound, or the words of a choice, that a setting of the site says."""
+    """A bound, or the values of a choice, that a setting decides."""
 
-    setting: str
     of: Callable[[SiteSettings], Any]
 
 
-COMMENT_LENGTH = FromSettings("COMMENT_LENGTH", lambda settings: settings.comment_length)
-COUNTER_TYPES = FromSettings("COUNTER_TYPES", lambda settings: settings.known_counter_types)
+COMMENT_LENGTH = FromSettings(lambda settings: settings.comment_length)
+COUNTER_TYPES = FromSettings(lambda settings: settings.known_counter_types)
 
 
 def of_settings(value: Any, context: ParseContext) -> Any:
     return value.of(context.settings) if isinstance(value, FromSettings) else value
-
-
-def _shown(value: Any) -> str:
-    """A bound in a document."""
-    return f"`{value.setting}`" if isinstance(value, FromSettings) else f"{value:,}"
-
-
-def _words(allowed: Collection[str] | FromSettings) -> str:
-    if isinstance(allowed, FromSettings):
-        return _shown(allowed)
-    return ", ".join(f"`{word}`" for word in allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +53,6 @@ class Field:
         raise NotImplementedError
 
     def schema(self, context: ParseContext) -> Schema:
-        raise NotImplementedError
-
-    def bounds(self) -> str:
-        """For people."""
         raise NotImplementedError
 
 
@@ -96,10 +78,6 @@ class Text(Field):
     def schema(self, context: ParseContext) -> Schema:
         least = {"minLength": max(self.least, 1)} if self.required else {}
         return {"type": "string", **least, "maxLength": of_settings(self.limit, context)}
-
-    def bounds(self) -> str:
-        most = f"{_shown(self.limit)} characters"
-        return f"{self.least} to {most}" if self.least else f"at most {most}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +106,6 @@ class Integer(Field):
         default = {"default": self.default} if self.default else {}
         return {"type": "integer", "minimum": 1, "maximum": self.most, **default}
 
-    def bounds(self) -> str:
-        most = f"1 to {_shown(self.most)}"
-        return f"{most}; {self.default}" if self.default else most
-
 
 @dataclass(frozen=True, slots=True)
 class Count(Field):
@@ -148,9 +122,6 @@ class Count(Field):
 
     def schema(self, context: ParseContext) -> Schema:
         return {"type": "integer", "minimum": 0, "maximum": self.most}
-
-    def bounds(self) -> str:
-        return f"0 to {_shown(self.most)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +140,6 @@ class Choice(Field):
         default = {"default": self.default} if self.default else {}
         return {"type": "string", "enum": [*of_settings(self.allowed, context)], **default}
 
-    def bounds(self) -> str:
-        words = _words(self.allowed)
-        return f"{words}; `{self.default}`" if self.default else words
-
 
 @dataclass(frozen=True, slots=True)
 class Words(Field):
@@ -189,9 +156,6 @@ class Words(Field):
         words = {"type": "string", "enum": allowed}
         return {"type": "array", "items": words, "minItems": 1, "maxItems": len(allowed)}
 
-    def bounds(self) -> str:
-        return f"some of {_words(self.allowed)}; `{self.default}`"
-
 
 @dataclass(frozen=True, slots=True)
 class Paths(Field):
@@ -205,9 +169,6 @@ class Paths(Field):
     def schema(self, context: ParseContext) -> Schema:
         path = {"type": "string", "maxLength": MAX_PATH}
         return {"type": "array", "items": path, "maxItems": MAX_PATHS}
-
-    def bounds(self) -> str:
-        return f"at most {MAX_PATHS} of {MAX_PATH:,} characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +192,6 @@ class Texts(Field):
         text = {"type": "string", "maxLength": self.limit}
         return {"type": "array", "items": text, "maxItems": self.most}
 
-    def bounds(self) -> str:
-        return f"at most {self.most} of {self.limit} characters"
-
 
 @dataclass(frozen=True, slots=True)
 class Flag(Field):
@@ -248,16 +206,12 @@ class Flag(Field):
     def schema(self, context: ParseContext) -> Schema:
         return {"enum": [True, False, 1, 0]}
 
-    def bounds(self) -> str:
-        return "true or false"
-
 
 @dataclass(frozen=True, slots=True)
 class Given(Field):
-    """What is told as it was sent, whatever it is; `of` is its schema, and `said` that in words."""
+    """What is passed on as it was sent, whatever it is; `of` is its schema."""
 
     of: Mapping[str, Any]
-    said: str
 
     def read(self, form: Form, context: ParseContext) -> Any:
         return form.value(self.name)
@@ -265,12 +219,9 @@ class Given(Field):
     def schema(self, context: ParseContext) -> Schema:
         return {**self.of}
 
-    def bounds(self) -> str:
-        return self.said
-
 
 # Of a Given that means something only if it is true.
-ONLY_TRUE = {"type": "boolean"}, "true"
+ONLY_TRUE = {"type": "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,20 +339,6 @@ class Shapes:
 
 
 Reader = Fields | Shapes
-
-
-def described(
-    shape: Fields | ListOf, variables: Collection[str] = ()
-) -> Iterator[tuple[str, str, str, str]]:
-    """Each field's name, where it comes from, what it is and its bounds, for people; in a request
-    whose path has these variable parts."""
-    fields = shape.object if isinstance(shape, ListOf) else shape
-    place = "each of a list" if isinstance(shape, ListOf) else PLACES[fields.source]
-    if fields.id:
-        yield "id", "path", fields.id, "needed" if fields.needs_id else ""
-    for each in fields.fields:
-        bounds = f"needed; {each.bounds()}" if each.is_required else each.bounds()
-        yield each.name, "path" if each.name in variables else place, each.doc, bounds
 
 
 def _nothing(found: Found, request: RawRequest, context: ParseContext) -> None:

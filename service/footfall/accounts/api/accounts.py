@@ -144,7 +144,7 @@ EDIT = Fields(
         Text("avatar", "The address of a picture", MAX_LINK),
         _MAIL,
         _PASSWORD,
-        Given("2fa", "Blank: without a second factor from now on", {"const": ""}, "blank"),
+        Given("2fa", "Blank: without a second factor from now on", {"const": ""}),
         Text("label", "The badge beside the name, by administrators alone", MAX_LABEL, None),
         Choice("type", "The role, by administrators for others", "", ROLES),
         *PROOF,

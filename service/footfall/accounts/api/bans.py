@@ -119,10 +119,7 @@ VALUE = Fields(
     _value,
     (
         Given(
-            "value",
-            "Who was banned, as the ban says it",
-            {"type": "string", "maxLength": MAX_MAIL},
-            f"at most {MAX_MAIL} characters",
+            "value", "Who was banned, as the ban says it", {"type": "string", "maxLength": MAX_MAIL}
         ),
     ),
     source="either",

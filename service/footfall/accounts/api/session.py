@@ -117,8 +117,8 @@ LOG_IN = Fields(
             "In place of mail and password: what a log-in by another service has ended in",
             MAX_LINK_TOKEN_CHARACTERS,
         ),
-        Given("remember", "The log-in outlasts the browser; under /ui/api", *ONLY_TRUE),
-        Given("hand", "The answer has the token; under /ui/api", *ONLY_TRUE),
+        Given("remember", "The log-in outlasts the browser; under /ui/api", ONLY_TRUE),
+        Given("hand", "The answer has the token; under /ui/api", ONLY_TRUE),
     ),
 )
 

@@ -79,7 +79,6 @@ _SEEN = Given(
     "seen",
     "Of each of `ids`, the status that it was seen with; one that has another by now is left",
     {"type": "array", "items": {"type": "string", "enum": [*STATUSES]}, "maxItems": MAX_IDS},
-    f"at most {MAX_IDS}",
 )
 _TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH)
 _OF_AUTHOR = (_TEXT,)
@@ -90,7 +89,7 @@ _OF_MODERATOR = (
     Text("nick", "The author's name, by administrators", MAX_NICK),
     Text("mail", "The author's mail, by administrators", MAX_MAIL),
     Text("link", "The author's website, by administrators", MAX_LINK),
-    Given("ua", "If it is sent, the three before it are ignored", {"type": "string"}, ""),
+    Given("ua", "If it is sent, the three before it are ignored", {"type": "string"}),
 )
 _UNDO = Fields(
     Edit.of, (Text("undo", "What an answer to many at once has named", MAX_ID, required=NO_UNDO),)

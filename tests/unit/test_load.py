@@ -11,7 +11,7 @@ from footfall.driver.keys import MAX_PACKED_BYTES
 from footfall.loadtest import exchange
 from footfall.loadtest.exchange import MARK, Address, Connection, Response, numbered, request
 from footfall.loadtest.ledger import Ledger, Verdict
-from footfall.loadtest.load import Histogram, Row, rank
+from footfall.loadtest.load import Histogram, Load, Row, rank
 from footfall.loadtest.measurement import BENCH_PATHS, BenchPlan, Cleanup, Report
 from footfall.loadtest.target import ID_BYTES, NAMESPACE, Target, counts_in
 from footfall.loadtest.workload import zipf
@@ -200,6 +200,13 @@ def test_a_histogram_agrees_with_the_sorted_values_to_three_digits() -> None:
 def test_a_verdict_allows_for_increments_in_flight(counted: int, is_exact: bool, word: str) -> None:
     verdict = Verdict(accepted=100, counted=counted, unknown=4)
     assert (verdict.is_exact, word in str(verdict)) == (is_exact, True)
+
+
+def test_a_run_that_is_stopped_before_it_starts_has_no_figures() -> None:
+    load = Load(Row("a row"), iter(()), HERE, Ledger(()), connections=2, retry_for=1)
+    load.stop()
+    row = load.run(600)
+    assert (row.sent, row.reached, row.busy) == (0, 0.0, 0.0)
 
 
 def report_of(row: Row, accepted: int = 1) -> Report:

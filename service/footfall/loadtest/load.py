@@ -196,7 +196,7 @@ class Load:
                 row.gave_up = f"Given up: {who}"
                 self.stop()
         row.seconds, row.in_time = now - self._start, row.accepted
-        row.busy = (time.thread_time() - used) / row.seconds
+        row.busy = (time.thread_time() - used) / row.seconds if row.seconds else 0.0
 
     async def _client(self, connection: Connection) -> None:
         while due := await self._turn():

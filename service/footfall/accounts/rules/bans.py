@@ -107,10 +107,9 @@ class KnownBans:
     async def require_none(self, caller: Caller, mail: str = "") -> None:
         """Raises Banned with the end of the ban that ends last; administrators are exempt.
 
-        Nobody is refused by an old list: once a ban is lifted, they may write. A new ban holds
-        within FRESH_SECONDS. Raises StoreUnavailable.
+        Nobody is refused by an old list: once a ban is lifted, they may write. Raises
+        StoreUnavailable.
         """
-        self.look()
         ban = self._longest(caller, mail)
         if ban:
             await self.refresh()

@@ -84,6 +84,7 @@ async def begin(
         raise BadRequest(wrong)
     if adds and caller.viewer.account is None:
         raise Denied()
+    comments.accounts.bans.look()
     await attempts.begin(comments.accounts.cooldown, caller)
     if adds is not None:
         await reauthentication.require(comments, adds, caller)

@@ -31,6 +31,7 @@ async def by_password(
     """
     began = asyncio.get_running_loop().time()
     compared = canonical(mail)
+    accounts.bans.look()
     stored = await accounts.store.by_mail(compared)
     if stored and _lacks_code(stored, code):
         # Such a log-in is the question for the code, asked in another way. No password is compared:

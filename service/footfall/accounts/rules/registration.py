@@ -49,6 +49,7 @@ async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> 
     Raises TooManyAttempts, CaptchaFailed, Banned, RegistrationClosed, WrongSetupCode, UserExists,
     BadRequest, Busy.
     """
+    accounts.bans.look()
     await attempts.apply(accounts.cooldown, caller, is_guessing=bool(applicant.setup_code))
     await accounts.captcha.require_for_registration(applicant.proof, caller)
     await accounts.bans.require_none(caller, applicant.mail)

@@ -288,6 +288,7 @@ async def like(
     """
     if not is_id(id):
         return None
+    comments.accounts.bans.look()
     await comments.counting.charge(caller.address, 1)
     await comments.accounts.bans.require_none(caller)
     liked = await comments.store.like(id, delta, comments.process.clock(), caller.viewer)

@@ -57,6 +57,7 @@ async def edit(
 
     Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
     """
+    comments.accounts.bans.look()
     found = await _allowed(comments.moderation, id, caller)
     is_moderator = caller.viewer.is_administrator
     if found is None or wanted.is_blank(codec.comment(found).account):

@@ -1,6 +1,7 @@
 """The parts of the load generator: how it reads responses, and what it reports."""
 
 import asyncio
+import socket
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -117,6 +118,20 @@ def test_a_response_is_whole_wherever_it_was_divided(sent: bytes) -> None:
     for at in range(1, len(sent)):
         (received,) = responses_of(sending(sent[:at], sent[at:]))
         assert (received.status, received.body) == (200, b"hello")
+
+
+def test_a_connection_that_ends_late_does_not_end_its_successor() -> None:
+    async def is_open_again(address: Address) -> bool:
+        connection = Connection(address)
+        await connection.open()
+        await connection.open()
+        connection.connection_lost(None)
+        is_open = connection.is_open
+        connection.close()
+        return is_open
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert asyncio.run(is_open_again(Address("http", *listener.getsockname())))
 
 
 def test_a_connection_is_used_again() -> None:

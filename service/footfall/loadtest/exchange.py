@@ -156,7 +156,8 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        return self._transport is not None and time.monotonic() - self._used_at < IDLE_SECONDS
+        is_recent = time.monotonic() - self._used_at < IDLE_SECONDS
+        return self._transport is not None and not self._transport.is_closing() and is_recent
 
     async def open(self) -> None:
         """Raises OSError."""
@@ -173,7 +174,8 @@ class Connection(asyncio.Protocol):
         """Send a request, and connect first where that is needed. Raises OSError."""
         if not self.is_open:
             await self.open()
-        assert self._transport is not None
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionResetError("the connection was closed before the request")
         loop = asyncio.get_running_loop()
         self._pending = loop.create_future()
         self._response, self._received = Response(), 0
@@ -201,7 +203,9 @@ class Connection(asyncio.Protocol):
             self._fail(BadResponse(f"the server sent a response of more than {size}"))
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._transport = None
+        if self._transport is None or not self._transport.is_closing():
+            # It is one that was closed here before, and has a successor by now.
+            return
         response = self._response
         if self._pending and response.status and not response.headers.keys() & _LENGTHS:
             # It ends with its connection.

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 import footfall
-from footfall.comments.store import rules
+from footfall.comments.store import indexes
 from footfall.config import Settings
 from footfall.errors import ServiceError
 from footfall.routes import TABLE
 from footfall.table.endpoint import Row
 from footfall.table.prefixes import UI
+from tests.support.key_table import PAGE, SITE
 
 ROOT = Path(__file__).parents[1]
 # The folders of a checkout, without what tools have put there.
@@ -140,7 +141,7 @@ def test_every_key_is_listed() -> None:
     rows = re.findall(
         r"^\| `ff:\{(?:p|site|i|c|accounts)[^`]*?\}:(\w+)", text("docs/redis-keys.md"), re.MULTILINE
     )
-    used = {each.name.partition(":")[0] for each in (*rules.PAGE, *rules.SITE)}
+    used = {name.partition(":")[0] for name in (*PAGE, *SITE)}
     for path in (ROOT / "lua").rglob("*.lua"):
         used |= set(re.findall(r"\{\w+\}:(\w+)", path.read_text()))
     assert set(rows) == used | {
@@ -163,22 +164,11 @@ def test_every_key_is_listed() -> None:
     }
 
 
-def test_every_rule_of_a_key_is_shown() -> None:
-    (shown,) = re.findall(
-        r"(?ms)^## What `footfall check` verifies$(.*?)^## ", text("docs/redis-keys.md")
-    )
-    rows = re.findall(r"(?m)^\| `([^`]+)` \| (.*) \|$", shown)
-    assert rows == [(each.name, each.rule) for each in (*rules.PAGE, *rules.SITE)]
-
-
-@pytest.mark.parametrize(("tag", "table"), [("p:<page>", rules.PAGE), ("site", rules.SITE)])
-def test_a_key_with_a_rule_is_of_the_type_that_is_listed(
-    tag: str, table: tuple[rules.Rule, ...]
-) -> None:
-    types = {"zset": "sorted set"}
-    for each in table:
-        row = f"| `ff:{{{tag}}}:{each.name}` | {types.get(each.type, each.type)} |"
-        assert row in text("docs/redis-keys.md"), each.name
+def test_every_key_of_comments_has_a_rule() -> None:
+    by_type = {"string": indexes.STRINGS, "hash": indexes.HASHES, "stream": ("journal",)}
+    by_type["sorted set"] = indexes.INDEXES + indexes.DELETED
+    assert {name: type for type, names in by_type.items() for name in names} == PAGE
+    assert {*indexes.SITE_INDEXES, *indexes.DERIVED} <= SITE.keys()
 
 
 def test_every_dependency_has_its_reason() -> None:

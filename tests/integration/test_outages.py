@@ -170,7 +170,7 @@ async def test_no_change_overtakes_the_check_of_a_new_connection(
     await asyncio.to_thread(emptied, server)
     found = await asyncio.gather(
         *(store.counters.add([(f"/{n}", "time", 1)]) for n in range(20)),
-        store.site.note_page("account", "0" * 16),
+        store.site.forget_pages_of("account"),
         store.cooldown.admit("address", "id", window_ms=1000, is_exempt=False),
         return_exceptions=True,
     )

@@ -11,11 +11,11 @@ import pytest
 from footfall.comments.store import deletions
 from footfall.comments.store.ids import SHORT, split
 from footfall.comments.store.indexes import DELETED, INDEXES, SITE_INDEXES
-from footfall.comments.store.rules import PAGE, SITE
 from footfall.store.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support import extent
 from tests.support.backups import report
+from tests.support.key_table import PAGE, SITE
 from tests.support.losing import lost_replies
 from tests.support.servers import RealServer
 
@@ -41,8 +41,8 @@ class There:
     def command(self, text: str) -> list[str]:
         """A command, with the names of comments and of the key."""
         command, name, *words = shlex.split(text.format(**self.names))
-        keys, of_page = self.store.keys, {each.name for each in PAGE}
-        key = keys.page(self.names["page"], name) if name in of_page else keys.site(name)
+        keys = self.store.keys
+        key = keys.page(self.names["page"], name) if name in PAGE else keys.site(name)
         return [command, key, *words]
 
 
@@ -169,9 +169,8 @@ ROWS = [
     ("changing", "ZADD changing 1 odd", "changing holds 'odd'"),
 ]
 ROWS += [
-    (each.name, f"ZADD {each.name} 1 odd", f"{each.name} holds odd")
-    for each in (*PAGE, *SITE)
-    if each.type == "zset" and each.name in (*INDEXES, *DELETED, *SITE_INDEXES)
+    (name, f"ZADD {name} 1 odd", f"{name} holds odd")
+    for name in (*INDEXES, *DELETED, *SITE_INDEXES)
 ]
 
 
@@ -197,7 +196,7 @@ async def test_whatever_is_damaged_is_named_and_repaired(
 
 def test_every_rule_is_broken_once() -> None:
     """But for the path and the journal, which have tests of their own."""
-    assert {row[0] for row in ROWS} == {each.name for each in (*PAGE, *SITE)} - {"path", "journal"}
+    assert {row[0] for row in ROWS} == {*PAGE, *SITE} - {"path", "journal"}
 
 
 async def test_what_the_site_has_not_followed_is_followed(

@@ -1,6 +1,6 @@
 """`footfall check`: do the keys agree with each other, as the scripts keep them?
 
-The rules are in comments/store/rules.py. What the site has not followed comes first
+docs/redis-keys.md has the rules. What the site has not followed comes first
 (check_journals.py); then pages are compared with themselves (check_page.py), the site with the
 pages (check_site.py), and accounts with what leads to them (check_accounts.py). `repair` corrects
 what follows from comments and accounts. Everything is read in small steps, so that requests do not

@@ -165,8 +165,7 @@ async def _prepare(comments: Comments, missing: list[CommentRow]) -> None:
     now = comments.process.clock()
     # The comments are old, and versions are times: no version may be older than one that was lost.
     touched = (comments.store.touch(page, now) for page in {digest(e.path) for e in missing})
-    notes = {(each.account_id, digest(each.path)) for each in missing if each.account_id}
-    await asyncio.gather(*touched, *(comments.index.note_page(*note) for note in notes))
+    await asyncio.gather(*touched)
 
 
 async def _missing(

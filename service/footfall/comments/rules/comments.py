@@ -118,9 +118,6 @@ async def _publish(
             )
             status = verdict(caller, rules, made, approved=before.approved)
             comment = _written(comments, id, draft, before.root or "", made, caller)
-            if comment.account:
-                # Before the comment: an account that changes is refreshed on all of its pages.
-                await comments.index.note_page(comment.account, digest(draft.path))
             comment = await _store(comments, comment, status, fingerprint)
     except TooFast:
         # This very comment may have begun the cooldown, if a first request stored it just now: then

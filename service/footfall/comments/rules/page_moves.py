@@ -7,7 +7,7 @@ path later stays there. A move that was left behind is carried on by every servi
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from secrets import token_hex
@@ -177,7 +177,6 @@ async def _arrive(comments: Comments, note: MoveNote) -> bool:
     page = digest(note.source)
     while taken := await comments.moves.taken_comments(page):
         read = [(_read(each.id, each.body, each.private, note.source), each) for each in taken]
-        await _note_pages(comments, note, (comment for comment, _ in read))
         arrived = list[TakenComment]()
         for are_replies in (False, True):
             part = [each for each in read if bool(each[0].root) == are_replies]
@@ -187,12 +186,6 @@ async def _arrive(comments: Comments, note: MoveNote) -> bool:
             return False
         await comments.moves.forget_comments(page, arrived)
     return True
-
-
-async def _note_pages(comments: Comments, note: MoveNote, moved: Iterable[Comment]) -> None:
-    accounts = {each.account for each in moved if each.account}
-    page = digest(note.target)
-    await asyncio.gather(*(comments.index.note_page(each, page) for each in accounts))
 
 
 async def _publish(

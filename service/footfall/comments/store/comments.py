@@ -155,6 +155,9 @@ class CommentStore:
         the mark of its page's (status.py); what it replies to may come later, or be gone. Raises
         AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
+        if comment.account:
+            # First: an account that changes is refreshed on all pages that are listed here.
+            await self._redis.change(("ZADD", self._keys.pages_of(comment.account), 0, page))
         keys = self._keys_of(page, *PUBLISHED)
         outcome = await self._journal.change(
             self._publish,

@@ -1,4 +1,4 @@
-"""Which indexes a comment stands in, for check and restore: the rules of rules.py as code.
+"""Which indexes a comment stands in, for check and restore; docs/redis-keys.md says it in words.
 
 The scripts have the same rules in lua/includes/indexes.lua, for a page, and in
 lua/journal/apply.lua, for the site; tests/scripts/test_indexes.py compares both.
@@ -10,13 +10,22 @@ from typing import NamedTuple
 from ...model import Body
 from . import codec
 from .ids import SHORT, created_ms
-from .rules import PAGE, names
 
-STRINGS = names(PAGE, "string")
-HASHES = names(PAGE, "hash")
+STRINGS = ("path", "version", "longest")
+HASHES = ("bodies", "private", "likes", "held", "fingerprints", "hidden")
 # Of comments that are shown to somebody, and of those that are deleted.
 DELETED = ("deleted", "gone")
-INDEXES = tuple(name for name in names(PAGE, "zset") if name not in DELETED)
+INDEXES = (
+    "newest",
+    "liked",
+    "pinned",
+    "replies",
+    "heldroots",
+    "heldliked",
+    "heldreplies",
+    "mine",
+    "nested",
+)
 # The indexes of the site, except `own:<account>` and `by:<author>`.
 SITE_INDEXES = ("recent", "waiting", "spam")
 # Other keys that the site makes of the pages' journals; a restore derives all of them anew.

@@ -22,10 +22,6 @@ class SiteIndex:
         self._keys = keys
         self._list = scripts["site/list"]
 
-    async def note_page(self, account: str, page: str) -> None:
-        """Write down that an account writes on a page, before it does."""
-        await self._redis.change(("ZADD", self._keys.pages_of(account), 0, page))
-
     async def forget_pages_of(self, account: str) -> bool:
         """Forget on which pages an account wrote; False if nothing was known."""
         (number,) = await self._redis.change(("DEL", self._keys.pages_of(account)))

@@ -16,6 +16,7 @@ from .accounts.rules.devices import Devices
 from .accounts.rules.sessions import Sessions
 from .comments.rules.admission import AccountRules, Rules
 from .comments.rules.importer import Importer
+from .comments.rules.live import LivePages
 from .config import BadSettings, SiteSettings
 from .counting.clients import Clients
 from .counting.limits import RateLimits
@@ -89,6 +90,7 @@ def _comments_of(
         accounts=accounts,
         counting=counting,
         store=store.comments,
+        live_pages=LivePages(counting.counters, store.comments, process),
         moderation=store.moderation,
         deletions=store.deletions,
         moves=store.moves,

@@ -7,8 +7,6 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from . import __version__, routes
-from .comments.api.feeds import feed_routes
-from .comments.api.live import live_routes
 from .config import Settings
 from .http.policy import Policy
 from .monitoring.health import Health, health_routes
@@ -21,7 +19,7 @@ from .owner.pages import NoPage
 from .site import Accounts, Site
 from .table import middleware
 from .table.description import description_route
-from .table.endpoint import not_found
+from .table.sending import not_found
 from .telemetry.metrics import Metrics
 
 DAY_SECONDS = 86_400
@@ -78,8 +76,6 @@ def create_app(
     # request, and table/endpoint.py and table/middleware.py handle all errors.
     router = Router(
         [
-            *feed_routes(site, policy, values),
-            *live_routes(site, policy, health),
             *routes.api_routes(site, policy),
             *page_routes(policy, values, site.settings.compat),
             *account_routes(policy, values, site),

@@ -7,7 +7,7 @@ from starlette.routing import BaseRoute, Route
 
 from . import compat as compat_rows
 from .accounts.api import accounts, bans, oauth, session
-from .comments.api import authors, comments, moderation, page_moves, queue, recent
+from .comments.api import authors, comments, feeds, live, moderation, page_moves, queue, recent
 from .compat import leancloud
 from .counting import api as counters
 from .http.policy import Policy
@@ -26,6 +26,8 @@ TABLE = (
     *counters.ROWS,
     *comments.ROWS,
     *recent.ROWS,
+    *feeds.ROWS,
+    *live.ROWS,
     *queue.ROWS,
     *moderation.ROWS,
     *session.ROWS,

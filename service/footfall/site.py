@@ -18,6 +18,7 @@ from .accounts.rules.sessions import Sessions
 from .accounts.store.accounts import AccountStore
 from .comments.rules.admission import AccountRules, Rules
 from .comments.rules.importer import Importer
+from .comments.rules.live import LivePages
 from .comments.rules.page_cache import PageCache
 from .comments.store.bulk_actions import BulkActions
 from .comments.store.comments import CommentStore
@@ -35,6 +36,7 @@ from .notifications.rules.recipients import Recipients
 from .notifications.store.outbox import Outbox
 from .notifications.store.unsubscribed import Unsubscribed
 from .outside.providers import Providers
+from .process.fair_queue import FairQueue
 from .process.process import Process
 from .process.shares import Shares
 from .render.pictures import Pictures
@@ -79,6 +81,7 @@ class Comments:
     accounts: Accounts
     counting: Counting
     store: CommentStore
+    live_pages: LivePages
     moderation: Moderation
     deletions: Deletions
     moves: Moves
@@ -104,6 +107,9 @@ class Comments:
     # Of actions that go on behind the requests: one administrator's, and all.
     bulk_shares: Shares = field(default_factory=lambda: Shares(8, 16))
     page_cache: PageCache = field(default_factory=PageCache)
+    feed_queue: FairQueue = field(default_factory=FairQueue)
+    # Feeds that are not cached and wait to be made: those of one client, and all.
+    feed_shares: Shares = field(default_factory=lambda: Shares(4, 64))
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
 

@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from footfall.comments.api.live import MAX_CLIENT_STREAMS
-from footfall.comments.rules.live import SILENT_SECONDS
+from footfall.comments.rules.live import MAX_CLIENT_STREAMS, SILENT_SECONDS
 from tests.support.servers import wait_until
 from tests.support.serving import Serving, serving
 

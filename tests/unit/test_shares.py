@@ -1,16 +1,17 @@
 """How much one client, and all together, may have waiting."""
 
 from contextlib import ExitStack
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from footfall.comments.api.feeds import MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS
-from footfall.comments.api.live import MAX_CLIENT_STREAMS, MAX_STREAMS
+from footfall.comments.rules.live import MAX_CLIENT_STREAMS, MAX_STREAMS
 from footfall.comments.rules.renderer import Renderer
 from footfall.errors import Busy, TooManyAtOnce
 from footfall.model import Account, Caller, Viewer
 from footfall.process.shares import QueuedClient, Shares, queued_client_of
+from footfall.site import Comments
 
 
 def by(role: str, address: str, name: str = "ann") -> QueuedClient:
@@ -56,11 +57,16 @@ def test_a_network_of_ipv6_has_at_most_half_of_all_and_as_much_as_thirty_two_cli
             stack.enter_context(shares.room(by("", "192.0.2.1"), 1))
 
 
+def _feed_shares() -> Shares:
+    (made,) = [each.default_factory for each in fields(Comments) if each.name == "feed_shares"]
+    return made()  # type: ignore[no-any-return, operator]
+
+
 def test_the_table_of_bounds_says_what_a_client_and_a_network_may() -> None:
     table = (Path(__file__).parents[2] / "docs/operations.md").read_text()
     for what, shares in (
         ("Characters of comments that wait, in a worker", Renderer().shares),
-        ("Feeds that wait, in a worker", Shares(MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS)),
+        ("Feeds that wait, in a worker", _feed_shares()),
         (
             "Pages that are watched (`/api/live`), in a worker",
             Shares(MAX_CLIENT_STREAMS, MAX_STREAMS),

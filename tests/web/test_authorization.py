@@ -187,6 +187,11 @@ def _secrets(data: Any) -> tuple[int, bool]:
     return len(data), "mail" in data[0]
 
 
+async def sees_feed(scene: Scene) -> str:
+    feed = await scene.site.http.get("/api/comment/rss?path=/p&format=json", headers=_as(scene))
+    return {1: "public", 2: "own"}[len(feed.json()["items"])]
+
+
 async def post(scene: Scene) -> str:
     """`nameless` if the comment belongs to no account."""
     draft = {**DRAFT, "comment": "new"}
@@ -231,6 +236,8 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("comment_recent", "the newest"): sees(
         "/comment?type=recent", _secrets, {**SEES, (1, True): "public, and mails"}
     ),
+    ("feed", "a feed of comments"): sees_feed,
+    ("live", "what changes on a page"): asks("HEAD", "/api/live?path=/p"),
     ("comment_queue", "all comments"): asks("GET", "/api/comment?type=list"),
     ("comment_queue", "one's own"): asks("GET", "/api/comment?type=list&owner=mine"),
     ("comment_post", "a comment"): post,

@@ -48,6 +48,9 @@ async def read_body(
     Raises Unreadable, UnsupportedMediaType and BadRequest.
     """
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
+        # Whatever comes behind the whole request says that the client has gone.
+        while (await receive()).get("more_body"):
+            pass
         return query if method == "POST" else {}
     kind = kind_of(headers)
     raw = await _bytes(headers, receive)

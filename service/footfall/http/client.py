@@ -97,6 +97,11 @@ def server_address(scope: Scope, policy: Policy) -> str:
     return f"{scheme}://{name}" if re.fullmatch(r"[\w.:\[\]-]{1,255}", name) else ""
 
 
+def service_url(scope: Scope, policy: Policy) -> str:
+    """SERVER_URL, or this service's address as the browser sees it."""
+    return policy.server_url or server_address(scope, policy)
+
+
 def token_of(headers: Headers) -> str:
     """The token in Authorization, without "Bearer " if it is spelt exactly so, else the whole
     value, as in the reference server; "" if there is none."""

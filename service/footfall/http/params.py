@@ -5,7 +5,7 @@ and null are blank, a repeated parameter is a list. Every limit is a constant he
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -48,7 +48,8 @@ Values = Mapping[str, Any]
 
 class RawRequest(NamedTuple):
     """What a request says, before an operation parses it: its query, its body, the id in its path;
-    its headers, in lower case; and by name what stands in the variable parts of its path.
+    its headers, in lower case; by name what stands in the variable parts of its path; and this
+    service's address as its sender sees it.
 
     `dialect` is the one in which it is answered (table/dialects.py), of which nothing is known
     here.
@@ -60,6 +61,7 @@ class RawRequest(NamedTuple):
     id: str = ""
     headers: Mapping[bytes, bytes] = MappingProxyType({})
     variables: Mapping[str, str] = MappingProxyType({})
+    server_url: Callable[[], str] = str
 
     @property
     def fields(self) -> Values:

@@ -35,15 +35,13 @@ HealthReport = tuple[int, Mapping[str, Any]]
 class Health:
     """Each report is (HTTP status, JSON object).
 
-    server/ sets `is_draining` when the service stops. With `is_strict` (GUARD=refuse) an unsafe
-    Redis makes the service not ready.
+    With `is_strict` (GUARD=refuse) an unsafe Redis makes the service not ready.
     """
 
     def __init__(self, site: Site, version: str, *, is_strict: bool = True) -> None:
         self._site = site
         self._version = version
         self._is_strict = is_strict
-        self.is_draining = False
 
     async def live(self) -> HealthReport:
         return 200, {"status": "alive"}
@@ -56,7 +54,7 @@ class Health:
         )
         problems = self._site.process.safety.problems.values()
         reasons = []
-        if self.is_draining:
+        if self._site.process.draining.is_set():
             reasons.append("draining")
         if trouble:
             reasons.append(trouble)

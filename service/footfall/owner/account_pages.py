@@ -18,7 +18,7 @@ from ..http.policy import Policy
 from ..http.response import Headers, Response
 from ..outside.targets import origin_of
 from ..site import Site
-from ..table.endpoint import send_answer
+from ..table.sending import send_answer
 from . import captcha_page, overview_page, statistics_page
 from . import forms as owner_forms
 from .files import TYPES, UI, Page, Static, filled, send_file

@@ -15,10 +15,11 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import WrongMethod
-from ..http.client import headers_of, server_address
+from ..http.client import headers_of, service_url
 from ..http.policy import Policy
 from ..http.response import Headers
-from ..table.endpoint import READING, answer_options, send_failure
+from ..table.endpoint import READING
+from ..table.sending import answer_options, send_failure
 
 UI = Path(__file__).parents[1] / "ui"
 
@@ -77,7 +78,7 @@ class Demo:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         values = dict(self._values)
-        values["server_url"] = self._policy.server_url or server_address(scope, self._policy)
+        values["server_url"] = service_url(scope, self._policy)
         values["forum"] = "" if values["forum_url"] else "hidden"
         body = filled(self._template, values)
         await send_file(scope, send, body, TYPES[".html"], b"no-cache", SECURITY)

@@ -20,7 +20,7 @@ from ..http.response import Response
 from ..model import Viewer
 from ..site import Site
 from ..statistics.agents import CLASSES
-from ..table.endpoint import failure, send_answer
+from ..table.sending import failure, send_answer
 from .pages import HTML, RULES, Asked, asked_of, away, viewer_of
 
 

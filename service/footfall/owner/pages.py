@@ -20,7 +20,7 @@ from ..http.policy import Policy
 from ..http.response import PRIVATE, Response
 from ..model import PUBLIC, Viewer
 from ..site import Accounts, Site
-from ..table.endpoint import send_answer
+from ..table.sending import send_answer
 
 HTML = b"text/html; charset=utf-8"
 RULES = (

@@ -1,6 +1,7 @@
 """What there is once in a process, however many sites it serves."""
 
 import time
+from asyncio import Event
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -54,6 +55,8 @@ class Process:
     clock: Callable[[], int] = now_ms
     ids: IdGenerator = field(default_factory=IdGenerator)
     about: About = About()
+    # Set when the service stops: it is not ready any more, and ends what would go on.
+    draining: Event = field(default_factory=Event)
 
     def new_id(self, path: str) -> str:
         """Of what is made now: a comment on this page, or with "" what is on none."""

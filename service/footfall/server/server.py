@@ -68,7 +68,11 @@ class Server(uvicorn.Server):
         log.info("%s: the service stops", number.name)
         if self.should_exit:
             self.force_exit = True
-        elif number == signal.SIGTERM and self._drain_seconds and not self._health.is_draining:
+        elif (
+            number == signal.SIGTERM
+            and self._drain_seconds
+            and not self._site.process.draining.is_set()
+        ):
             self._drain()
             asyncio.get_running_loop().call_later(self._drain_seconds, self._finish)
         else:
@@ -105,12 +109,13 @@ class Server(uvicorn.Server):
         show(self._site)
 
     def _drain(self) -> None:
-        self._health.is_draining = True
+        self._site.process.draining.set()
         for connection in self._connections():
             connection.close_soon()
 
     def _finish(self) -> None:
-        self._health.is_draining = self.should_exit = True
+        self._site.process.draining.set()
+        self.should_exit = True
 
     def _connections(self) -> list[Connection]:
         return [each for each in self.server_state.connections if isinstance(each, Connection)]
@@ -125,7 +130,7 @@ class Server(uvicorn.Server):
         # How much later than it should this tick comes: what kept the event loop busy meanwhile.
         self._site.process.metrics.loop_lag.observe(max(0.0, now - self._next_tick))
         self._next_tick = now + TICK_SECONDS
-        if self._health.is_draining:
+        if self._site.process.draining.is_set():
             # Connections that have come since the last tick.
             self._drain()
         self._shortage.look()

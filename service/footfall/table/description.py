@@ -38,6 +38,7 @@ UNDESCRIBED = (200, WrongMethod.status)
 NOUNS = {
     "article": "Counters of pages",
     "comment": "Comments",
+    "live": "Pages that are watched",
     "token": "Log-ins and second factors",
     "user": "Accounts",
     "verification": "Confirming a mail",

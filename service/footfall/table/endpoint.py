@@ -7,31 +7,21 @@ Response cost more than the work of an operation.
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.routing import compile_path
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from ..comments.rules.admission import AccountRules
 from ..counting.clients import NO_CLIENT
-from ..errors import NotFound, TooLong, Unreadable, WrongMethod
-from ..http import cors
+from ..errors import TooLong, Unreadable, WrongMethod
 from ..http.body import read_body
-from ..http.client import address_of, headers_of, names_page, purpose_of
+from ..http.client import address_of, headers_of, names_page, purpose_of, service_url
 from ..http.envelope import Envelope
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
-from ..http.response import (
-    JSON_TYPE,
-    NO_STORE,
-    SANDBOX,
-    Refuse,
-    Reply,
-    Response,
-    failed,
-    refused,
-    tagged_by_body,
-)
+from ..http.response import JSON_TYPE, NO_STORE, SANDBOX, Reply, Response, tagged_by_body
 from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller, Viewer
 from ..site import Site, noun_of
@@ -42,6 +32,7 @@ from .fast import FastRequest, answered, counting_client_of
 from .fields import Reader
 from .prefixes import WALINE_PREFIXES, Prefix
 from .schemas import AnswerSchema
+from .sending import failure, no_such_url, send_answer
 from .who import Who
 
 READING = ("GET", "HEAD")
@@ -59,10 +50,11 @@ class Row:
     parsed request what can be answered without ASGI, for visitors who are not logged in; where it
     makes nothing, and for others, `run` answers. Without `run`, `fast` answers everybody. `type` is
     the value of the query's `type` that selects this row, None for any other value. `envelope`
-    chooses among those that a dialect has. `is_navigation`: browsers come from wherever another
-    service sent them. `is_picture`: it is shown where no page is named, as GitHub's proxy asks.
-    `is_upload`: the body is a file, and comes in pieces. `is_unsafe`: it changes something, though
-    it is a GET, such as a count; then a HEAD does nothing, and nothing keeps an answer.
+    chooses among those that a dialect has. `admits_all`: SECURE_DOMAINS does not hold, as for
+    browsers that another service sent here, and for readers of feeds. `is_picture`: it is shown
+    where no page is named, as GitHub's proxy asks. `is_upload`: the body is a file, and comes in
+    pieces. `is_unsafe`: it changes something, though it is a GET, such as a count; then a HEAD does
+    nothing, and nothing keeps an answer.
     """
 
     route: str
@@ -74,7 +66,7 @@ class Row:
     run: Callable[[Any, Any, Caller], Awaitable[object]] | None = None
     envelope: Callable[[Dialect], Envelope] = usual
     type: str | None = None
-    is_navigation: bool = False
+    admits_all: bool = False
     is_picture: bool = False
     is_upload: bool = False
     is_unsafe: bool = False
@@ -181,7 +173,7 @@ class Resource:
             query = parse_query(scope["query_string"])
             language = str(query.get("lang", "")).lower()
             row = self._row(method, scope["path"], query.get("type"))
-            if not (row.is_navigation or (row.is_picture and not names_page(headers))):
+            if not (row.admits_all or (row.is_picture and not names_page(headers))):
                 self._dialect.admit(scope, headers, self._policy)
             scope["operation"] = scope["counted_as"] = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
@@ -189,7 +181,10 @@ class Resource:
             request = f"{method} {scope['path']}"
             answer = failure(scope, error, language, request, self._dialect.refusals.answer)
         common = row.headers(self._dialect) if row else self._dialect.headers
-        await send_answer(send, answer.under(common), has_body=method != "HEAD")
+        has_body = method != "HEAD"
+        # What is uploaded is still being received while its report is sent.
+        watched = None if row and row.is_upload else receive
+        await send_answer(send, answer.under(common), has_body=has_body, receive=watched)
 
     def _caller(
         self, scope: Scope, headers: Mapping[bytes, bytes], viewer: Viewer, language: str
@@ -224,13 +219,14 @@ class Resource:
         )
         variables = scope.get("path_params", {})
         id = str(query.get("id") or variables.get("id", "")).removesuffix(".html")
-        asked = RawRequest(query, dialect, body, id, headers, variables)
+        server_url = partial(service_url, scope, policy)
+        asked = RawRequest(query, dialect, body, id, headers, variables, server_url)
         parsed = row.parse(asked, self._context, self._site.accounts.rules, viewer)
         if method == "HEAD" and row.is_unsafe:
             return Response(200, b"", type=row.answer.type, stream=_unknown())
         data = await self._run(row, parsed, self._caller(scope, headers, viewer, language))
         if isinstance(data, Response):
-            return data
+            return dialect.respond(data, headers, ())
         if isinstance(data, Streamed):
             stream = streamed(data, row.envelope(dialect))
             # Until its first piece is there, an error can be answered.
@@ -283,51 +279,3 @@ async def pieces(receive: Receive) -> AsyncGenerator[bytes]:
             raise Unreadable("the client went away")
         yield message.get("body", b"")
         is_over = not message.get("more_body")
-
-
-async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    """404 for a path that no route has; an ASGI application."""
-    if scope["type"] != "http":
-        return
-    if scope["method"] == "OPTIONS":
-        return await answer_options(headers_of(scope["headers"]), cors.METHODS, send)
-    await send_failure(scope, send, no_such_url(scope["path"]))
-
-
-def no_such_url(path: str) -> NotFound:
-    return NotFound(f"url `{path[:200]}` not found.")
-
-
-def failure(
-    scope: Scope, error: Exception, language: str, request: str, refuse: Refuse = refused
-) -> Response:
-    """The answer to a failure, which middleware.py counts by the error's name."""
-    scope["refused"] = type(error).__name__
-    return failed(error, language, request, refuse)
-
-
-async def send_failure(scope: Scope, send: Send, error: Exception) -> None:
-    answer = failure(scope, error, "", f"{scope['method']} {scope['path']}")
-    await send_answer(send, answer, has_body=scope["method"] != "HEAD")
-
-
-async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Send) -> None:
-    await send_answer(send, cors.permitted(headers, allowed), has_body=False)
-
-
-async def send_answer(send: Send, answer: Response, *, has_body: bool = True) -> None:
-    start: Message = {
-        "type": "http.response.start",
-        "status": answer.status,
-        "headers": answer.headers,
-    }
-    await send(start)
-    if answer.stream:
-        # Closed also when the client goes away, or is none for the body.
-        async with aclosing(answer.stream) as rest:
-            if has_body:
-                await send({"type": "http.response.body", "body": answer.body, "more_body": True})
-                async for piece in rest:
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-        return await send({"type": "http.response.body", "body": b""})
-    await send({"type": "http.response.body", "body": answer.body if has_body else b""})

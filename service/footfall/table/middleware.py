@@ -15,11 +15,11 @@ from ..process.process import Process
 from ..telemetry import pauses
 from ..telemetry.logs import SlowLog, name_request
 from ..telemetry.metrics import OTHER
-from .endpoint import send_failure
+from .sending import send_failure
 
 PREFLIGHT = "preflight"
 # The routes of what is no operation.
-ROUTES = ("page", "static", "feed", "live", "unsubscribe", "health", "metrics", PREFLIGHT)
+ROUTES = ("page", "static", "unsubscribe", "health", "metrics", PREFLIGHT)
 # By these somebody looks at the service. They wait for a Redis that is away, as nobody else does.
 LOOKS = ("health", "metrics")
 

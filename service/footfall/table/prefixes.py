@@ -24,6 +24,7 @@ class Prefix:
 
 
 API = Prefix("/api", WALINE, WALINE)
+BARE_API = Prefix("", BARE, WALINE)
 UI = Prefix("/ui/api", OWN_PAGES, OWN_PAGES)
 # Where Waline's operations are.
-WALINE_PREFIXES = (API, Prefix("", BARE, WALINE), UI)
+WALINE_PREFIXES = (API, BARE_API, UI)

@@ -179,7 +179,7 @@ ROWS = (
         ANYBODY,
         schemas.REDIRECT,
         oauth,
-        is_navigation=True,
+        admits_all=True,
         is_unsafe=True,
     ),
     Row("oauth_add", "POST", "/oauth", ADDITION, MEMBER, schemas.ADDRESS, add),

@@ -8,46 +8,41 @@ SECURE_DOMAINS does not hold here: programs that read feeds name no page that th
 would turn all of them away. What feeds show is public.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 import orjson
-from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
 
-from ...errors import NotFound, ServiceError
-from ...http.client import address_of, headers_of, server_address
-from ...http.params import MAX_PATH, MAX_URL, Form, Values, parse_query
-from ...http.policy import Policy
-from ...http.response import answer_of
+from ...errors import NotFound
+from ...http.params import MAX_PATH, Form, RawRequest
+from ...http.response import Response
 from ...model import PUBLIC, Caller, Lookups, StoredComment
-from ...owner.files import Page
-from ...process.fair_queue import FairQueue
-from ...process.shares import QueuedClient, Shares, queued_client_of
+from ...process.shares import QueuedClient, queued_client_of
 from ...render.feed import FORMATS, Feed, item
 from ...render.page_address import page_address
-from ...render.view import View
-from ...site import Site
-from ...table.endpoint import failure, send_answer
+from ...render.view import DisplayOptions, View
+from ...site import Comments
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import Choice, Fields, Found, Integer, PagePath, Text
+from ...table.prefixes import API, BARE_API
+from ...table.schemas import TEXT, AnswerSchema
+from ...table.who import ANYBODY
 from ..rules import feeds
 from ..rules.page_cache import CachedAnswer
 
 DEFAULT_ITEMS = 20
 MAX_ITEMS = 50
 DAY_MS = 86_400_000
-# Feeds that are not cached and wait to be made: those of one client, and all.
-MAX_CLIENT_FEEDS = 4
-MAX_WAITING_FEEDS = 64
 
 
 class FeedRequest(NamedTuple):
     """The `number` newest comments; `path` and `account` are "" for any.
 
-    `base` is the address of all feeds.
+    `base` is the address of all feeds, `site_url` that of the pages that they lead to.
     """
 
     number: int
@@ -55,6 +50,21 @@ class FeedRequest(NamedTuple):
     account: str
     format: str
     base: str
+    site_name: str
+    site_url: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "FeedRequest":
+        server = request.server_url().rstrip("/")
+        return cls(
+            found["count"],
+            found["path"],
+            found["user_id"],
+            found["format"],
+            f"{server}/api/comment/rss",
+            context.settings.title,
+            context.settings.site_url or server,
+        )
 
     @property
     def url(self) -> str:
@@ -65,107 +75,101 @@ class FeedRequest(NamedTuple):
             query["count"] = str(self.number)
         return f"{self.base}?{urlencode(query)}" if query else self.base
 
+    @property
+    def title(self) -> str:
+        if self.account:
+            return f"{self.site_name}: replies"
+        return f"{self.site_name}: comments" + (f" on {self.path[:100]}" if self.path else "")
 
-def parse(query: Values, base: str, page_of: Callable[[str], str]) -> FeedRequest:
-    """Raises BadRequest."""
-    form = Form(query)
-    count = form.integer("count", DEFAULT_ITEMS, MAX_ITEMS)
-    path = page_of(form.text("path", MAX_PATH) or "")
-    account = form.text("user_id", MAX_PATH) or ""
-    format = form.choice("format", "rss", FORMATS)
-    if query.get("email"):
+
+async def feed(comments: Comments, wanted: FeedRequest, caller: Caller) -> Response:
+    """Raises NotFound for what is no account; TooManyAtOnce, Unavailable."""
+    made = await _made(comments, wanted, queued_client_of(caller))
+    type, _ = FORMATS[wanted.format]
+    return Response(200, made.body, type=type, tag=made.tag)
+
+
+async def _made(comments: Comments, wanted: FeedRequest, client: QueuedClient) -> CachedAnswer:
+    if wanted.account and not await comments.accounts.store.by_ids({wanted.account}):
+        raise NotFound("user_id: there is no such account")
+    ids = await feeds.candidates(comments.recent, wanted.number, wanted.path, wanted.account)
+    versions = await comments.recent.versions(ids)
+    # At midnight UTC, so that all workers write the same date into an empty feed.
+    today_ms = comments.process.clock() // DAY_MS * DAY_MS
+    made_of = ids, versions, today_ms
+    if cached := comments.page_cache.find(wanted, made_of):
+        return cached
+    make = partial(_make, comments, wanted, ids, today_ms, client)
+    # A client that waits for it uses its own share, also if another one began it.
+    with comments.feed_shares.room(client, 1):
+        # One at a time, apart from pages of comments: those do not wait for feeds.
+        turn = comments.feed_queue.turn(client.turn)
+        return await comments.page_cache.find_or_make(wanted, made_of, make, turn)
+
+
+async def _make(
+    comments: Comments,
+    wanted: FeedRequest,
+    ids: tuple[str, ...],
+    today_ms: int,
+    client: QueuedClient,
+) -> CachedAnswer:
+    made_of, read, live = await feeds.read(comments, ids, wanted.number, wanted.account)
+    work = partial(_written, comments.display, wanted, read, live, today_ms)
+    body = await comments.process.renderer.run(work, client)
+    tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
+    return CachedAnswer((ids, made_of, today_ms), body, tag)
+
+
+def _written(
+    display: DisplayOptions,
+    wanted: FeedRequest,
+    comments: Sequence[StoredComment],
+    live: Lookups,
+    today_ms: int,
+) -> bytes:
+    shown = View(PUBLIC, display).elsewhere(comments, live)
+    items = [item(orjson.loads(each), wanted.site_url) for each in shown]
+    _, write = FORMATS[wanted.format]
+    home = page_address(wanted.path, wanted.site_url)
+    return write(Feed(wanted.title, wanted.url, home, items, today_ms))
+
+
+def _refuse_email(request: RawRequest) -> None:
+    form = Form(request.query)
+    if request.query.get("email"):
         form.wrong("email", "email selects no feed: take path or user_id")
-    if path and account:
-        form.wrong("user_id", "user_id and path select two feeds: take one")
     form.done()
-    return FeedRequest(count, path, account, format, base)
 
 
-class Feeds:
-    """The feeds as an ASGI application."""
-
-    def __init__(self, site: Site, policy: Policy, values: Mapping[str, str]) -> None:
-        self._site = site
-        self._policy = policy
-        self._name = values["site_name"]
-        self._site_url = values["site_url"]
-        # Feeds are made one at a time, apart from pages of comments: those do not wait for feeds.
-        self._queue = FairQueue()
-        self._shares = Shares(MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = headers_of(scope["headers"])
-        query = parse_query(scope["query_string"][:MAX_URL])
-        try:
-            base = (self._policy.server_url or server_address(scope, self._policy)).rstrip("/")
-            wanted = parse(query, f"{base}/api/comment/rss", self._site.counting.page_of)
-            address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
-            finished = await self._finished(wanted, queued_client_of(Caller(address=address)))
-            reply = finished.body, finished.tag
-            type, _ = FORMATS[wanted.format]
-            answer = answer_of(reply, headers.get(b"if-none-match", b""))
-            answer = replace(answer, common=_COMMON, type=type)
-        except ServiceError as error:
-            answer = failure(scope, error, str(query.get("lang", "")).lower(), "")
-        await send_answer(send, answer, has_body=scope["method"] != "HEAD")
-
-    async def _finished(self, wanted: FeedRequest, client: QueuedClient) -> CachedAnswer:
-        """Raises NotFound for what is no account; TooManyAtOnce, Unavailable."""
-        site = self._site
-        if wanted.account and not await site.accounts.store.by_ids({wanted.account}):
-            raise NotFound("user_id: there is no such account")
-        ids = await feeds.candidates(
-            site.comments.recent, wanted.number, wanted.path, wanted.account
-        )
-        versions = await site.comments.recent.versions(ids)
-        # At midnight UTC, so that all workers write the same date into an empty feed.
-        today_ms = site.process.clock() // DAY_MS * DAY_MS
-        made_of = ids, versions, today_ms
-        found = site.comments.page_cache.find(wanted, made_of)
-        if found:
-            return found
-        make = partial(self._make, wanted, ids, today_ms, client)
-        # A client that waits for it uses its own share, also if another one began it.
-        with self._shares.room(client, 1):
-            turn = self._queue.turn(client.turn)
-            return await site.comments.page_cache.find_or_make(wanted, made_of, make, turn)
-
-    async def _make(
-        self, wanted: FeedRequest, ids: tuple[str, ...], today_ms: int, client: QueuedClient
-    ) -> CachedAnswer:
-        site = self._site
-        made_of, comments, live = await feeds.read(
-            site.comments, ids, wanted.number, wanted.account
-        )
-        work = partial(self._written, wanted, comments, live, today_ms)
-        body = await site.process.renderer.run(work, client)
-        tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
-        return CachedAnswer((ids, made_of, today_ms), body, tag)
-
-    def _written(
-        self, wanted: FeedRequest, comments: Sequence[StoredComment], live: Lookups, today_ms: int
-    ) -> bytes:
-        view = View(PUBLIC, self._site.comments.display)
-        url = self._site_url or wanted.base.removesuffix("/api/comment/rss")
-        items = [item(orjson.loads(each), url) for each in view.elsewhere(comments, live)]
-        _, write = FORMATS[wanted.format]
-        home = page_address(wanted.path, url)
-        return write(Feed(self._title(wanted), wanted.url, home, items, today_ms))
-
-    def _title(self, wanted: FeedRequest) -> str:
-        if wanted.account:
-            return f"{self._name}: replies"
-        return f"{self._name}: comments" + (f" on {wanted.path[:100]}" if wanted.path else "")
+def _check(form: Form, found: Found) -> None:
+    if found["path"] and found["user_id"]:
+        form.wrong("user_id", "user_id and path select two feeds: take one")
 
 
-_COMMON = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"access-control-allow-origin", b"*"),
-    # Feeds show HTML of strangers; no browser that opens one runs anything of it.
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; sandbox"),
+FIELDS = Fields(
+    FeedRequest.of,
+    (
+        Integer("count", "How many comments", DEFAULT_ITEMS, MAX_ITEMS),
+        PagePath("path", "Those of this page, with replies"),
+        Text("user_id", "Those that reply to this account", MAX_PATH),
+        Choice("format", "The format", "rss", tuple(FORMATS)),
+    ),
+    source="query",
+    before=_refuse_email,
+    check=_check,
 )
-
-
-def feed_routes(site: Site, policy: Policy, values: Mapping[str, str]) -> list[BaseRoute]:
-    app = Page(Feeds(site, policy, values), "feed")
-    return [Route(f"{prefix}/comment/rss", app) for prefix in ("", "/api")]
+_RSS, *_OTHERS = (type for type, _ in FORMATS.values())
+ROWS = (
+    Row(
+        "feed",
+        "GET",
+        "/comment/rss",
+        FIELDS,
+        ANYBODY,
+        AnswerSchema(TEXT, type=_RSS, others=_OTHERS),
+        run=feed,
+        admits_all=True,
+        prefixes=(API, BARE_API),
+    ),
+)

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 
 from ...callbacks import awaited
 from ...counting.names import VIEWS
@@ -17,6 +18,7 @@ from ...counting.store import Counters
 from ...driver.replies import ErrorReply
 from ...errors import Unavailable
 from ...process.process import Process
+from ...process.shares import Shares
 from ..store.comments import CommentStore
 
 PERIOD_SECONDS = 1.0
@@ -24,22 +26,34 @@ PERIOD_SECONDS = 1.0
 SILENT_SECONDS = 15.0
 # Then a browser comes back by itself, and may meet another worker.
 MAX_SECONDS = 900.0
-# Nothing has changed.
-STILL = b""
+# Streams of one address, and of all, in one worker.
+MAX_CLIENT_STREAMS, MAX_STREAMS = 8, 1_000
+
+
+class Seen(NamedTuple):
+    """A page's views, and a number of what everybody may read of its comments."""
+
+    views: int
+    comments: int
+
+
+# Makes that number, of a path's comments that are at least as new as a version.
+NumberOf = Callable[[str, int], Awaitable[int]]
 
 
 class _Page:
     """`shown` is what its watchers are told, None before it was read."""
 
-    def __init__(self) -> None:
+    def __init__(self, number_of: NumberOf) -> None:
+        self.number_of = number_of
         self.watchers = 0
-        # The version of its comments when they were looked at last, and what they were then.
+        # The version of its comments when they were looked at last, and their number then.
         self.version = -1
         self.comments = 0
-        self.shown: bytes | None = None
+        self.shown: Seen | None = None
         self.changed = asyncio.Event()
 
-    def show(self, shown: bytes | None) -> None:
+    def show(self, shown: Seen) -> None:
         if shown != self.shown:
             self.shown = shown
             # Each change has an event of its own, so that nobody has to reset one.
@@ -48,35 +62,23 @@ class _Page:
 
 
 class LivePages:
-    """`seen` makes a number of what everybody may read of a page's comments, at least as new as a
-    version; `show` makes what watchers are told, of a path, its views and that number."""
-
-    def __init__(
-        self,
-        counters: Counters,
-        comments: CommentStore,
-        process: Process,
-        seen: Callable[[str, int], Awaitable[int]],
-        show: Callable[[str, int, int], bytes],
-        is_ending: Callable[[], bool],
-    ) -> None:
+    def __init__(self, counters: Counters, comments: CommentStore, process: Process) -> None:
         self._counters = counters
         self._comments = comments
         self._start = process.background.start
-        self._seen = seen
-        self._show = show
-        self._is_ending = is_ending
+        self._is_ending = process.draining.is_set
+        self.shares = Shares(MAX_CLIENT_STREAMS, MAX_STREAMS)
         self._pages: dict[str, _Page] = {}
         # One reader for all, which outlives the last watcher for up to a period.
         self._is_reading = False
 
-    async def watch(self, path: str) -> AsyncGenerator[bytes]:
-        """What is shown of a page, whenever that changes, and STILL in between; it ends after a
+    async def watch(self, path: str, number_of: NumberOf) -> AsyncGenerator[Seen | None]:
+        """What is to be seen of a page, whenever that changes, and None in between; it ends after a
         while, or with the service. Who reads it slowly misses what was in between.
 
         Raises Unavailable if the page cannot be read at first, ErrorReply if it is damaged.
         """
-        page = self._pages.setdefault(path, _Page())
+        page = self._pages.setdefault(path, _Page(number_of))
         if not self._is_reading:
             self._is_reading = True
             self._start(self._keep_reading())
@@ -91,7 +93,7 @@ class LivePages:
             if not page.watchers and self._pages.get(path) is page:
                 del self._pages[path]
 
-    async def _changes(self, page: _Page) -> AsyncGenerator[bytes]:
+    async def _changes(self, page: _Page) -> AsyncGenerator[Seen | None]:
         until = asyncio.get_running_loop().time() + MAX_SECONDS
         told = None
         while asyncio.get_running_loop().time() < until and not self._is_ending():
@@ -104,7 +106,7 @@ class LivePages:
                 async with asyncio.timeout(SILENT_SECONDS):
                     await changed.wait()
             except TimeoutError:
-                yield STILL
+                yield None
 
     async def _keep_reading(self) -> None:
         """Until nobody watches."""
@@ -130,7 +132,7 @@ class LivePages:
         )
         page = self._pages.get(path)
         if page and page.version != version:
-            page.comments = await self._seen(path, version)
+            page.comments = await page.number_of(path, version)
             page.version = version
         if page:
-            page.show(self._show(path, count, page.comments))
+            page.show(Seen(count, page.comments))

@@ -12,7 +12,8 @@ from starlette.types import Receive, Scope, Send
 from ...errors import StoreUnavailable, WrongMethod
 from ...http.params import parse_query
 from ...owner.files import TYPES, UI, send_file
-from ...table.endpoint import READING, send_failure
+from ...table.endpoint import READING
+from ...table.sending import send_failure
 from ..rules.recipients import Recipients
 
 MAX_LINK_TOKEN_CHARACTERS = 1024

@@ -82,7 +82,7 @@ DEFECTS = (
     Defect(
         "a malformed URL whose body comes later resets the connection",
         "service/footfall/http/protocol.py",
-        "elif not _has_path(self.url):",
+        "elif not has_path(self.url):",
         "elif False:",
         "tests/integration/test_fast_path.py::a_malformed_url_is_refused_wherever",
     ),

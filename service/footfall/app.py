@@ -17,7 +17,7 @@ from .accounts.rules.sessions import Sessions
 from .comments.rules.admission import AccountRules, Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
-from .config import BadSettings, SiteSettings
+from .config import BadSettings
 from .counting.clients import Clients
 from .counting.limits import RateLimits
 from .counting.rules import Counting
@@ -40,6 +40,7 @@ from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
 from .render.view import DisplayOptions
 from .site import Accounts, Comments, Data, Notifications, Site, Statistics
+from .site_settings import SiteSettings
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments
 from .statistics.reports import Reports
@@ -125,7 +126,7 @@ def _accounts_of(
         account_rules_of(settings),
         KnownBans(store.bans, process.clock, process.trusted_proxies, process.background),
         sessions,
-        Devices(store.accounts, process.clock),
+        Devices(store.accounts, store.places, process.clock),
         _account_mails_of(settings, store, process.metrics),
         _captcha_of(settings, store),
         store.cooldown,

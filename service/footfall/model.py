@@ -24,16 +24,6 @@ StatisticsPublic = Literal["none", "totals", "top", "all"]
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 # The type of counters that are of no page, which other protocols have: no view of the site.
 NO_VIEWS = "count"
-# How Fluid names two of these.
-SITE_COUNTERS = ("site-pv", "site-uv")
-
-
-def type_of(name: str) -> str:
-    """The type of the counter that other protocols call so. A page may have any name, but two are
-    Fluid's: these are raised besides the page's, and as views the site would have each thrice."""
-    return NO_VIEWS if name in SITE_COUNTERS else "time"
-
-
 # Other counters' protocols that a site may speak (compat/).
 PROTOCOLS = ("leancloud", "open-kounter", "busuanzi", "goatcounter", "abacus", "badges")
 Level = Literal["memory", "everysec", "fsync", "replica"]

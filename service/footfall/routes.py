@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from starlette.routing import BaseRoute, Route
 
 from . import compat as compat_rows
-from .accounts.api import accounts, bans, oauth, session
+from .accounts.api import accounts, bans, links, oauth, session
 from .comments.api import authors, comments, feeds, live, moderation, page_moves, queue, recent
 from .compat import leancloud
 from .counting import api as counters
@@ -31,6 +31,7 @@ TABLE = (
     *queue.ROWS,
     *moderation.ROWS,
     *session.ROWS,
+    *links.ROWS,
     *accounts.ROWS,
     *database.ROWS,
     *oauth.ROWS,

@@ -29,7 +29,6 @@ from .comments.store.moves import Moves
 from .comments.store.recent import Recent
 from .comments.store.site_index import SiteIndex
 from .comments.store.undo import UndoRecords
-from .config import SiteSettings
 from .counting.rules import Counting
 from .model import Viewer
 from .notifications.rules.recipients import Recipients
@@ -41,6 +40,7 @@ from .process.process import Process
 from .process.shares import Shares
 from .render.pictures import Pictures
 from .render.view import DisplayOptions
+from .site_settings import SiteSettings
 from .statistics.reports import Reports
 from .statistics.store import Views
 from .statistics.totals import KnownTotals

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from . import __version__
-from .config import BadSettings, ProcessSettings, Settings, SiteSettings
+from .config import BadSettings, ProcessSettings, Settings
 from .driver.client import connect
 from .driver.keys import Keys
 from .driver.private_server import CannotStart, private_server, url_of
@@ -21,6 +21,7 @@ from .model import Durability
 from .netaddr import Networks
 from .process.process import About, Process, no_region, now_ms
 from .render.region import open_regions
+from .site_settings import SiteSettings
 from .statistics.calendar import Calendar, datable
 from .statistics.moments import Moments
 from .statistics.salts import Salts

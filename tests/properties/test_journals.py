@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, multiple, precondition, rule
 
 from footfall.comments.store import codec, deletions, journal
-from footfall.comments.store.comments import AlreadyPublished, IdTaken
 from footfall.comments.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.comments.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_indexes_of
 from footfall.comments.store.moderation import Actor, Overtaken
+from footfall.comments.store.outcomes import AlreadyPublished, IdTaken
 from footfall.comments.store.projections import UNDO_MS, JournalEntry, logged_as, task_of
 from footfall.comments.store.status import status_of
 from footfall.driver.keys import digest

@@ -214,9 +214,7 @@ DAY_MS = 86_400_000
 
 
 async def remember(store: Store, account: Account, place: str, now_ms: int) -> None:
-    await store.accounts.remember_place(
-        account.id, place, now_ms=now_ms, lasts_ms=30 * DAY_MS, keep=3
-    )
+    await store.places.remember(account.id, place, now_ms=now_ms, lasts_ms=30 * DAY_MS, keep=3)
 
 
 async def test_an_account_remembers_the_last_places_that_it_logged_in_from(store: Store) -> None:
@@ -224,10 +222,10 @@ async def test_an_account_remembers_the_last_places_that_it_logged_in_from(store
     for n in range(5):
         await remember(store, MARA, f"place {n}", now_ms=1000 + n)
     await remember(store, MARA, "place 2", now_ms=2000)
-    has = [await store.accounts.has_place(MARA.id, f"place {n}", 0) for n in range(5)]
+    has = [await store.places.has(MARA.id, f"place {n}", 0) for n in range(5)]
     assert has == [False, False, True, True, True]
-    assert not await store.accounts.has_place(MARA.id, "place 4", 1004)
-    assert not await store.accounts.has_place(TOM.id, "place 4", 0)
+    assert not await store.places.has(MARA.id, "place 4", 1004)
+    assert not await store.places.has(TOM.id, "place 4", 0)
     key = store.keys.account(f"places:{MARA.id}")
     assert 0 < await store.redis.client.pttl(key) <= 30 * DAY_MS
 
@@ -236,7 +234,7 @@ async def test_a_place_is_forgotten_after_its_time(store: Store) -> None:
     await register(store, MARA)
     await remember(store, MARA, "old", now_ms=1000)
     await remember(store, MARA, "new", now_ms=1000 + 30 * DAY_MS)
-    has = [await store.accounts.has_place(MARA.id, place, 0) for place in ("old", "new")]
+    has = [await store.places.has(MARA.id, place, 0) for place in ("old", "new")]
     assert has == [False, True]
 
 
@@ -246,7 +244,7 @@ async def test_the_places_of_an_account_go_with_it_and_none_come_after(store: St
     await remember(store, TOM, "place", now_ms=1000)
     stored = await found(store, TOM)
     await change(store, stored, replace(TOM, nick="Thomas"))
-    assert await store.accounts.has_place(TOM.id, "place", 0)
+    assert await store.places.has(TOM.id, "place", 0)
     await change(store, await found(store, TOM), None)
     await remember(store, TOM, "place", now_ms=2000)
     key = store.keys.account(f"places:{TOM.id}")

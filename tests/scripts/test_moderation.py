@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from footfall.comments.store import codec, deletions
-from footfall.comments.store.comments import AlreadyPublished
 from footfall.comments.store.ids import SHORT
 from footfall.comments.store.moderation import Moderated, Overtaken
+from footfall.comments.store.outcomes import AlreadyPublished
 from footfall.driver.keys import digest
 from footfall.model import STATUSES, Comment, StoredComment
 from footfall.store.store import Store

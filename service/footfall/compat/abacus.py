@@ -24,7 +24,7 @@ from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest, answered, counting_client_of
 from ..table.fields import Fields, Found, Given, Text
 from ..table.prefixes import Prefix
-from ..table.schemas import AnswerSchema, Schema
+from ..table.schemas import FLAG, TEXT, AnswerSchema, object_of
 from ..table.who import ANYBODY
 from .badges import look_fields, look_of
 from .images import GIF, PIXEL, SVG, Look, badge
@@ -201,20 +201,18 @@ SETTER_BEHIND = Fields(
 )
 
 
-def _object(**members: Schema) -> AnswerSchema:
-    needed = {"required": [*members], "additionalProperties": False}
-    others = (SCRIPT, GIF)
-    return AnswerSchema({"type": "object", "properties": members, **needed}, others=others)
-
-
-_VALUE = _object(value={"type": "integer", "minimum": 1})
-_INFO = _object(
-    value={"type": "integer", "minimum": -1},
-    full_key={"type": "string"},
-    is_genuine={"const": True},
-    expires_in={"const": -1},
-    expires_str={"const": "never"},
-    exists={"type": "boolean"},
+_OTHERS = (SCRIPT, GIF)
+_VALUE = AnswerSchema(object_of(value={"type": "integer", "minimum": 1}), others=_OTHERS)
+_INFO = AnswerSchema(
+    object_of(
+        value={"type": "integer", "minimum": -1},
+        full_key=TEXT,
+        is_genuine={"const": True},
+        expires_in={"const": -1},
+        expires_str={"const": "never"},
+        exists=FLAG,
+    ),
+    others=_OTHERS,
 )
 _PICTURE = AnswerSchema({"type": "string", "pattern": "^<svg "}, type=SVG)
 _ERROR = error_schema()

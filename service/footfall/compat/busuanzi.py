@@ -30,7 +30,7 @@ from ..table.endpoint import Row
 from ..table.fast import answered, counting_client_of
 from ..table.fields import Fields, Found
 from ..table.prefixes import Prefix
-from ..table.schemas import AnswerSchema
+from ..table.schemas import TEXT, AnswerSchema, object_of
 from ..table.who import ANYBODY
 from . import vercount
 from .jsonp import SCRIPT, callback_field
@@ -132,18 +132,7 @@ JSONP = replace(
     envelope=NO_ENVELOPE,
     refusals=Refusals(_refused_by_script, "BusuanziScriptError", _told(_ANSWER)),
 )
-_FAILURE = AnswerSchema(
-    {
-        "type": "object",
-        "properties": {
-            "success": {"const": False},
-            "message": {"type": "string"},
-            "data": {"type": "object", "maxProperties": 0},
-        },
-        "required": ["success", "message", "data"],
-        "additionalProperties": False,
-    }
-)
+_FAILURE = AnswerSchema(object_of(success={"const": False}, message=TEXT, data=object_of()))
 SOXFT = replace(
     WALINE,
     # Authorization has an identity, not a token.

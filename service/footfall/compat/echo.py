@@ -6,7 +6,7 @@ it, and bounds the memory that it takes.
 
 from sys import getsizeof
 
-from ..model import type_of
+from ..counting.names import type_of
 
 
 def counter_name(page: str) -> str:

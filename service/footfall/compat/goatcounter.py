@@ -32,7 +32,7 @@ from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest, answered
 from ..table.fields import Fields, Found, PagePath, Text
 from ..table.prefixes import Prefix
-from ..table.schemas import AnswerSchema
+from ..table.schemas import AnswerSchema, object_of
 from ..table.who import ANYBODY
 from .images import GIF, PIXEL, SVG, Look, badge
 from .refusals import NOT_FOUND, dialect_of, error_schema, in_json, status_of
@@ -221,14 +221,7 @@ def _as_html(views: int, visitors: int | None) -> Reply:
 
 _NUMBER: dict[str, Any] = {"type": "string", "pattern": "^[0-9]+$"}
 _NUMBERS: dict[str, Any] = {"count": _NUMBER, "count_unique": _NUMBER}
-_NUMBERS_ANSWER = AnswerSchema(
-    {
-        "type": "object",
-        "properties": _NUMBERS,
-        "required": [*_NUMBERS],
-        "additionalProperties": False,
-    }
-)
+_NUMBERS_ANSWER = AnswerSchema(object_of(**_NUMBERS))
 _PICTURE = AnswerSchema({"type": "string"}, type=GIF)
 # A page that lets only those pictures in that say so may show it, too.
 _HEADERS = (*SHARED, (b"cross-origin-resource-policy", b"cross-origin"))

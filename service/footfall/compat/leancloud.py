@@ -16,13 +16,14 @@ from typing import Any
 
 import orjson
 
+from ..counting.names import type_of
 from ..counting.rules import Counting
 from ..errors import BadRequest, CommentsElsewhere, NoRoom, Refused, ServiceError
 from ..http.envelope import NO_ENVELOPE
 from ..http.params import MAX_PATH, Form, RawRequest
 from ..http.response import SHARED, Reply, Response, tagged_by_body
 from ..http.translations import translate
-from ..model import Caller, iso, type_of
+from ..model import Caller, iso
 from ..site import Accounts, Comments
 from ..table.context import ParseContext
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
@@ -30,7 +31,7 @@ from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest
 from ..table.fields import Choice, Fields, Found, Text
 from ..table.prefixes import Prefix
-from ..table.schemas import NUMBER, TEXT, AnswerSchema, Schema
+from ..table.schemas import NUMBER, TEXT, AnswerSchema, Schema, list_of, object_of
 from ..table.who import ANYBODY
 from .echo import counter_name, size_of
 from .leancloud_fields import (
@@ -274,32 +275,22 @@ def _code(error: ServiceError) -> int:
     return error.status if error.status in BODY_STATUSES else UNAUTHORIZED
 
 
-def _object(_optional: Mapping[str, Schema] | None = None, **needed: Schema) -> Schema:
-    members = {**needed, **(_optional or {})}
-    closed = {"required": [*needed], "additionalProperties": False}
-    return {"type": "object", "properties": members, **closed}
-
-
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-_ERROR = _object(code=NUMBER, error=TEXT)
+_ERROR = object_of(code=NUMBER, error=TEXT)
 _DATES = {"createdAt": TEXT, "updatedAt": TEXT}
 _COUNTER: Schema = {
     "anyOf": [
-        _object(objectId=TEXT, title={"const": ""}, time=NUMBER, **{name: TEXT}, **_DATES)
+        object_of(objectId=TEXT, title={"const": ""}, time=NUMBER, **{name: TEXT}, **_DATES)
         for name in NAMES
     ]
 }
-_CREATED = _object(objectId=TEXT, createdAt=TEXT)
-_UPDATED = _object(objectId=TEXT, updatedAt=TEXT)
+_CREATED = object_of(objectId=TEXT, createdAt=TEXT)
+_UPDATED = object_of(objectId=TEXT, updatedAt=TEXT)
 _SAVED: Schema = {"anyOf": [_CREATED, _UPDATED]}
-FOUND = AnswerSchema(_object({"count": NUMBER}, results=_list(_COUNTER)))
+FOUND = AnswerSchema(object_of(results=list_of(_COUNTER), _optional={"count": NUMBER}))
 CREATED = AnswerSchema(_CREATED, status=201)
 UPDATED = AnswerSchema(_UPDATED)
-NO_COMMENTS = AnswerSchema(_object(results={"const": []}, count={"const": 0}))
-OUTCOMES = AnswerSchema(_list({"anyOf": [_object(success=_SAVED), _object(error=_ERROR)]}))
+NO_COMMENTS = AnswerSchema(object_of(results={"const": []}, count={"const": 0}))
+OUTCOMES = AnswerSchema(list_of({"anyOf": [object_of(success=_SAVED), object_of(error=_ERROR)]}))
 
 REFUSED = dict.fromkeys({*REFUSAL_STATUSES} - {200}, AnswerSchema(_ERROR))
 DIALECT = replace(

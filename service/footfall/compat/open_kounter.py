@@ -13,20 +13,20 @@ from typing import Any
 
 import orjson
 
+from ..counting.names import type_of
 from ..counting.rules import Counting
 from ..errors import Forbidden, ServiceError, Unreadable
 from ..http.envelope import Envelope
 from ..http.params import MAX_PATH, Form, RawRequest
 from ..http.response import SHARED, Reply, Response
 from ..http.translations import translate
-from ..model import type_of
 from ..table.context import ParseContext
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.endpoint import Row
 from ..table.fast import Answering, CounterChange, CounterRead, FastRequest
 from ..table.fields import Choice, Field, Fields, Found, Schema, Shapes, Text
 from ..table.prefixes import Prefix
-from ..table.schemas import NUMBER, TEXT, AnswerSchema
+from ..table.schemas import NUMBER, TEXT, AnswerSchema, list_of, object_of
 from ..table.who import ANYBODY
 from .echo import counter_name, size_of
 
@@ -175,16 +175,10 @@ def _refused(error: ServiceError, language: str) -> Response:
     return Response(status, orjson.dumps({"code": FAILED, "message": said}))
 
 
-def _object(**members: Schema) -> Schema:
-    closed = {"required": [*members], "additionalProperties": False}
-    return {"type": "object", "properties": members, **closed}
-
-
-_NUMBER, _TEXT = dict(NUMBER), dict(TEXT)
-_COUNTED = _object(time=_NUMBER, target=_TEXT)
-READ = AnswerSchema(_object(time=_NUMBER, target=_TEXT, created_at=_NUMBER, updated_at=_NUMBER))
-COUNTED = AnswerSchema({"anyOf": [_COUNTED, {"type": "array", "items": _COUNTED}]})
-REFUSED = AnswerSchema(_object(code={"const": FAILED}, message=_TEXT))
+_COUNTED = object_of(time=NUMBER, target=TEXT)
+READ = AnswerSchema(object_of(time=NUMBER, target=TEXT, created_at=NUMBER, updated_at=NUMBER))
+COUNTED = AnswerSchema({"anyOf": [_COUNTED, list_of(_COUNTED)]})
+REFUSED = AnswerSchema(object_of(code={"const": FAILED}, message=TEXT))
 STATUSES = {200, *REFUSAL_STATUSES} - {each.status for each in FAILED_WITH_200}
 DIALECT = replace(
     WALINE,

@@ -9,12 +9,11 @@ from ..errors import BadRequest, ServiceError
 from ..http.envelope import NO_ENVELOPE
 from ..http.response import SHARED, Headers, Response
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Dialect, Refusals
-from ..table.schemas import AnswerSchema, Schema
+from ..table.schemas import TEXT, AnswerSchema, Schema, object_of
 
 # Waline refuses with 200, which here means that all is well.
 STATUSES = sorted({*REFUSAL_STATUSES} - {200})
 BAD_REQUEST, FORBIDDEN, NOT_FOUND = 400, 403, 404
-_TEXT = {"type": "string"}
 
 
 def status_of(error: ServiceError) -> int:
@@ -45,6 +44,4 @@ def in_json(error: ServiceError, language: str) -> Response:
 
 def error_schema(**optional: Schema) -> AnswerSchema:
     """What in_json says, or besides it something in place of an answer."""
-    members = {"error": _TEXT, **optional}
-    closed = {"required": ["error"], "additionalProperties": False}
-    return AnswerSchema({"type": "object", "properties": members, **closed})
+    return AnswerSchema(object_of(error=TEXT, _optional=optional))

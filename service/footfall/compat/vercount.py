@@ -26,7 +26,7 @@ from ..table.endpoint import Row
 from ..table.fast import Answering, CounterChange, CounterRead, FastRequest
 from ..table.fields import ONLY_TRUE, Fields, FromSettings, Given, Text
 from ..table.prefixes import Prefix
-from ..table.schemas import AnswerSchema
+from ..table.schemas import NUMBER, TEXT, AnswerSchema, object_of
 from ..table.who import ANYBODY
 from .refusals import dialect_of, error_schema, in_json, status_of
 
@@ -123,13 +123,6 @@ def _numbers(views: int, totals: Totals) -> Mapping[bytes, int]:
 NAMES = ("site_uv", "site_pv", "page_pv")
 
 
-def object_of(**members: str) -> AnswerSchema:
-    """`members` are the types by name."""
-    properties = {name: {"type": type} for name, type in members.items()}
-    closed = {"required": [*members], "additionalProperties": False}
-    return AnswerSchema({"type": "object", "properties": properties, **closed})
-
-
 def _refused_by_status(error: ServiceError, language: str) -> Response:
     status = status_of(error)
     told = {"status": "error", "message": str(error), "code": status}
@@ -142,7 +135,7 @@ SECOND = replace(
     dialect_of(
         "Vercount2Error",
         _refused_by_status,
-        object_of(status="string", message="string", code="integer"),
+        AnswerSchema(object_of(status=TEXT, message=TEXT, code=NUMBER)),
     ),
     envelope=ENVELOPE,
 )
@@ -157,8 +150,8 @@ _FIELDS_2 = Fields(
     lambda found, request, context: View(found["url"], _JSON_2[found["page_uv"] in _ASKED]),
     (_ADDRESS_FIELD, Given("page_uv", "Are the page's visitors wanted, too?", ONLY_TRUE)),
 )
-THREE = object_of(**dict.fromkeys(NAMES, "integer"))
-FOUR = object_of(**dict.fromkeys((*NAMES, "page_uv"), "integer"))
+THREE = AnswerSchema(object_of(**dict.fromkeys(NAMES, NUMBER)))
+FOUR = AnswerSchema(object_of(**dict.fromkeys((*NAMES, "page_uv"), NUMBER)))
 # What all of them have in common.
 _row = partial(Row, path="/log", who=ANYBODY)
 

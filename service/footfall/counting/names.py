@@ -1,6 +1,10 @@
 """The names of counters: `<type> <path>`, such as `time /a` for the views of /a."""
 
+from ..model import NO_VIEWS
+
 VIEWS = "time"
+# How Fluid names two counters of the site.
+SITE_COUNTERS = ("site-pv", "site-uv")
 
 _PREFIX = f"{VIEWS} "
 
@@ -16,3 +20,9 @@ def is_view_counter(name: str) -> bool:
 def viewed_page(name: str) -> str:
     """The page whose views this counts."""
     return name.removeprefix(_PREFIX)
+
+
+def type_of(name: str) -> str:
+    """The type of the counter that other protocols call so. A page may have any name, but two are
+    Fluid's: these are raised besides the page's, and as views the site would have each thrice."""
+    return NO_VIEWS if name in SITE_COUNTERS else VIEWS

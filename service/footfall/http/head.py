@@ -158,3 +158,9 @@ def all_headers(received: bytes, number: int) -> list[tuple[bytes, bytes]]:
     with suppress(httptools.HttpParserError, httptools.HttpParserUpgrade):
         parser.feed_data(received)
     return lines.requests[number] if number < len(lines.requests) else []
+
+
+def has_path(url: bytes) -> bool:
+    with suppress(httptools.HttpParserInvalidURLError):
+        return httptools.parse_url(url).path is not None
+    return False

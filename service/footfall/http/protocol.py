@@ -15,7 +15,6 @@ server.
 import asyncio
 import math
 import re
-from contextlib import suppress
 from time import monotonic
 from typing import Any, ClassVar, Protocol
 
@@ -26,7 +25,7 @@ from ..errors import TooLong, Unavailable, Unreadable
 from .body import AS_JSON, JSON, kind_of
 from .client import Headers, headers_of, is_allowed
 from .connection import Connection
-from .head import UNUSUAL, DecidingHeaders, all_headers
+from .head import UNUSUAL, DecidingHeaders, all_headers, has_path
 
 # URL and headers together: the limit of Node.js, and so of the reference server.
 MAX_HEAD_BYTES = 16 * 1024
@@ -271,7 +270,7 @@ class HttpProtocol(Connection):
             self.refuse(TooLong())
         elif len(self.pipeline) >= MAX_PIPELINED:
             self.refuse(Unavailable())
-        elif not _has_path(self.url):
+        elif not has_path(self.url):
             # uvicorn would raise, and the parser, which catches that, does not always call this.
             self._refuse_unreadable()
         else:
@@ -344,9 +343,3 @@ class HttpProtocol(Connection):
             self.loop.call_soon(cycle.start)
         else:
             super()._start_asgi_task(cycle, app)
-
-
-def _has_path(url: bytes) -> bool:
-    with suppress(httptools.HttpParserInvalidURLError):
-        return httptools.parse_url(url).path is not None
-    return False

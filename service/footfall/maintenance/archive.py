@@ -111,34 +111,7 @@ class Totals:
         )
 
 
-class Writer:
-    def __init__(self, file: BinaryIO) -> None:
-        self.totals = Totals()
-        self.length_bytes = 0
-        self._file = file
-        self._packer = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
-        self._digest = blake2b(digest_size=DIGEST_BYTES)
-
-    def add(self, line: Line) -> None:
-        self.totals.add(line)
-        self._write(orjson.dumps(line) + b"\n")
-
-    def end(self) -> None:
-        self._write(orjson.dumps({"last": True, "totals": asdict(self.totals)}) + b"\n")
-        self._write(_proof(self._digest))
-        self._append(self._packer.flush())
-        self._file.flush()
-
-    def _write(self, packed: bytes) -> None:
-        self._digest.update(packed)
-        self._append(self._packer.compress(packed))
-
-    def _append(self, compressed: bytes) -> None:
-        self._file.write(compressed)
-        self.length_bytes += len(compressed)
-
-
-def _proof(digest: blake2b) -> bytes:
+def proof_of(digest: blake2b) -> bytes:
     return b'%b%b"}\n' % (_PROOF, digest.hexdigest().encode())
 
 
@@ -164,7 +137,7 @@ def lines(
         if is_proved:
             raise Damaged(f"something follows its end, from line {number} on")
         if raw.startswith(_PROOF):
-            if raw != _proof(digest):
+            if raw != proof_of(digest):
                 raise Damaged(f"what lies before line {number} was changed")
             is_proved = last is not None
             continue

@@ -24,7 +24,8 @@ from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..model import OnProgress
 from . import view_lines
-from .archive import FORMAT, LINE_BYTES, Line, Totals, Writer, count_of
+from .archive import FORMAT, LINE_BYTES, Line, Totals, count_of
+from .archive_writer import Writer
 from .dataset import DataSet
 from .entries import is_account, is_ban, is_credentials, is_logged, is_unsubscribed
 from .page_walk import WALK_STEP_COMMENTS, Complain, Walk

@@ -21,6 +21,7 @@ from ..table.endpoint import Row
 from ..table.fields import COUNTER_TYPES, NO_FIELDS, Choice, Count, Fields, Found, Integer, Text
 from ..table.middleware import LOOKS
 from ..table.prefixes import UI
+from ..table.schemas import NUMBER, REAL, TEXT, AnswerSchema, list_of, map_of, object_of, ref
 from ..table.who import ADMINISTRATOR
 from ..telemetry.metrics import Histogram, Metrics, Route
 
@@ -251,6 +252,48 @@ async def _servers(process: Process) -> list[Mapping[str, str]]:
     ]
 
 
+COUNTERS_ANSWER = AnswerSchema(
+    {
+        "anyOf": [
+            object_of(path=TEXT, counts=ref("Counts")),
+            object_of(
+                data=list_of(object_of(count=NUMBER, type=TEXT, path=TEXT)),
+                matching=NUMBER,
+                after=NUMBER,
+                share=REAL,
+            ),
+        ]
+    }
+)
+LOG_ANSWER = AnswerSchema(
+    list_of(
+        object_of(
+            entry=TEXT,
+            time=NUMBER,
+            nick=TEXT,
+            _optional=dict.fromkeys(("by", "did", "id", "was", "now"), TEXT),
+        )
+    )
+)
+SETTINGS_ANSWER = AnswerSchema(
+    list_of(object_of(name=TEXT, value=TEXT, default=TEXT, meaning=TEXT))
+)
+STATE_ANSWER = AnswerSchema(
+    object_of(
+        versions=map_of(TEXT),
+        durability=TEXT,
+        problems=list_of(TEXT),
+        redisMs=REAL,
+        servers=list_of(map_of(TEXT)),
+        stored=map_of(object_of(number=REAL, bytesEach=REAL)),
+        connections=REAL,
+        waiting=NUMBER,
+        requests=REAL,
+        failed=REAL,
+        seconds=map_of(REAL),
+        redisSeconds=map_of(REAL),
+    )
+)
 ROWS = (
     Row(
         "counter_search",
@@ -258,7 +301,7 @@ ROWS = (
         "/counters",
         SEARCH,
         ADMINISTRATOR,
-        schemas.COUNTERS,
+        COUNTERS_ANSWER,
         counters,
         prefixes=(UI,),
     ),
@@ -272,25 +315,18 @@ ROWS = (
         correct,
         prefixes=(UI,),
     ),
-    Row("log_read", "GET", "/log", LOG, ADMINISTRATOR, schemas.LOG, log, prefixes=(UI,)),
+    Row("log_read", "GET", "/log", LOG, ADMINISTRATOR, LOG_ANSWER, log, prefixes=(UI,)),
     Row(
         "settings_read",
         "GET",
         "/settings",
         NO_FIELDS,
         ADMINISTRATOR,
-        schemas.SETTINGS,
+        SETTINGS_ANSWER,
         settings,
         prefixes=(UI,),
     ),
     Row(
-        "state_read",
-        "GET",
-        "/state",
-        NO_FIELDS,
-        ADMINISTRATOR,
-        schemas.STATE,
-        state,
-        prefixes=(UI,),
+        "state_read", "GET", "/state", NO_FIELDS, ADMINISTRATOR, STATE_ANSWER, state, prefixes=(UI,)
     ),
 )

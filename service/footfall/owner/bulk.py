@@ -11,11 +11,11 @@ from ..errors import BadRequest
 from ..http.params import MAX_ID, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..site import Comments
-from ..table import schemas
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fields import Choice, Fields, Found, Shapes, Text, Texts
 from ..table.prefixes import UI
+from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, object_of, or_null
 from ..table.who import ADMINISTRATOR, MODERATOR
 from .queue import KEYWORD, STATUS, statuses_of
 
@@ -110,6 +110,17 @@ def _answer(name: str, action: BulkAction) -> dict[str, object]:
     }
 
 
+BULK_ACTION_ANSWER = AnswerSchema(
+    object_of(
+        name=TEXT,
+        total=or_null(NUMBER),
+        done=NUMBER,
+        left=NUMBER,
+        isRunning=FLAG,
+        isCut=FLAG,
+        canUndo=FLAG,
+    )
+)
 ROWS = (
     Row(
         "queue_bulk",
@@ -117,7 +128,7 @@ ROWS = (
         "/queue/bulk",
         BULK,
         ADMINISTRATOR,
-        schemas.BULK_ACTION,
+        BULK_ACTION_ANSWER,
         bulk,
         prefixes=(UI,),
     ),
@@ -127,7 +138,7 @@ ROWS = (
         "/queue/bulk",
         LOOK,
         ADMINISTRATOR,
-        schemas.BULK_ACTION,
+        BULK_ACTION_ANSWER,
         look,
         prefixes=(UI,),
     ),
@@ -137,7 +148,7 @@ ROWS = (
         "/queue/bulk",
         UNDO,
         ADMINISTRATOR,
-        schemas.BULK_ACTION,
+        BULK_ACTION_ANSWER,
         undo,
         prefixes=(UI,),
     ),

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator
 
 from ..model import Caller
 from ..site import Data
-from ..table import schemas
 from ..table.answers import Streamed
 from ..table.endpoint import Row
 from ..table.fields import NO_FIELDS
+from ..table.schemas import NUMBER, TEXT, AnswerSchema, list_of, map_of, object_of
 from ..table.who import ADMINISTRATOR
 
 # A piece is sent when so much has come together.
@@ -35,4 +35,13 @@ async def _joined(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     yield b"".join(together)
 
 
-ROWS = (Row("database_export", "GET", "/db", NO_FIELDS, ADMINISTRATOR, schemas.ARCHIVE, export),)
+ARCHIVE_ANSWER = AnswerSchema(
+    object_of(
+        type=TEXT,
+        version=NUMBER,
+        time=NUMBER,
+        tables=list_of(TEXT),
+        data=map_of(list_of(map_of({}))),
+    )
+)
+ROWS = (Row("database_export", "GET", "/db", NO_FIELDS, ADMINISTRATOR, ARCHIVE_ANSWER, export),)

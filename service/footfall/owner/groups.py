@@ -8,11 +8,11 @@ from ..comments.rules.queue import Wanted
 from ..http.params import RawRequest
 from ..model import Caller, Comment
 from ..site import Comments
-from ..table import schemas
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fields import Fields, Found
 from ..table.prefixes import UI
+from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, list_of, object_of
 from ..table.who import ADMINISTRATOR
 from .queue import KEYWORD, STATUS, statuses_of
 
@@ -65,6 +65,26 @@ def _sample(comment: Comment, nick: str) -> dict[str, object]:
     }
 
 
+QUEUE_GROUPS_ANSWER = AnswerSchema(
+    object_of(
+        data=list_of(
+            object_of(
+                kind=TEXT,
+                value=TEXT,
+                ids=list_of(TEXT),
+                authors=NUMBER,
+                addresses=NUMBER,
+                samples=list_of(
+                    object_of(objectId=TEXT, nick=TEXT, orig=TEXT, url=TEXT, time=NUMBER)
+                ),
+            )
+        ),
+        others=list_of(TEXT),
+        isPart=FLAG,
+        waiting=NUMBER,
+        spam=NUMBER,
+    )
+)
 ROWS = (
     Row(
         "queue_groups",
@@ -72,7 +92,7 @@ ROWS = (
         "/queue/groups",
         GROUPS,
         ADMINISTRATOR,
-        schemas.QUEUE_GROUPS,
+        QUEUE_GROUPS_ANSWER,
         groups,
         prefixes=(UI,),
     ),

@@ -20,12 +20,12 @@ from ..http.params import RawRequest
 from ..http.response import Response, failed
 from ..model import Caller
 from ..site import Site
-from ..table import schemas
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
 from ..table.endpoint import Row
 from ..table.fields import Choice, Fields, Found
 from ..table.prefixes import UI
+from ..table.schemas import AnswerSchema
 from ..table.who import ADMINISTRATOR
 
 # A body has to come within 20 seconds; a larger file is for `footfall import`. moving.js knows it.
@@ -98,6 +98,7 @@ async def _lines(
             yield failed(error, language, "an import", refuse).body + b"\n"
 
 
+LINES_ANSWER = AnswerSchema({}, has_lines=True)
 ROWS = (
     Row(
         "import",
@@ -105,7 +106,7 @@ ROWS = (
         "/import",
         UPLOAD,
         ADMINISTRATOR,
-        schemas.LINES,
+        LINES_ANSWER,
         import_,
         is_upload=True,
         prefixes=(UI,),

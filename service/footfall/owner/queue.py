@@ -16,12 +16,12 @@ from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
 from ..site import Comments
-from ..table import schemas
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
 from ..table.endpoint import Row
 from ..table.fields import Choice, Fields, Found, Integer, Shapes, Text
 from ..table.prefixes import UI
+from ..table.schemas import A_COMMENT, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import ADMINISTRATOR, MODERATOR, READER
 
 # Comments that are named in one question.
@@ -140,16 +140,22 @@ async def news(comments: Comments, parsed: News, caller: Caller) -> object:
     return {"ids": found.ids, "total": found.total, "waiting": found.waiting, "spam": found.spam}
 
 
+QUEUE_PART_ANSWER = AnswerSchema(
+    object_of(
+        data=list_of(A_COMMENT),
+        after=TEXT,
+        searched=NUMBER,
+        total=or_null(NUMBER),
+        waiting=NUMBER,
+        spam=NUMBER,
+    )
+)
+QUEUE_NEWS_ANSWER = AnswerSchema(
+    object_of(ids=list_of(TEXT), total=NUMBER, waiting=NUMBER, spam=NUMBER)
+)
 ROWS = (
     Row(
-        "queue_read",
-        "GET",
-        "/queue",
-        LIST,
-        ADMINISTRATOR,
-        schemas.QUEUE_PART,
-        list_,
-        prefixes=(UI,),
+        "queue_read", "GET", "/queue", LIST, ADMINISTRATOR, QUEUE_PART_ANSWER, list_, prefixes=(UI,)
     ),
     Row(
         "queue_news",
@@ -157,7 +163,7 @@ ROWS = (
         "/queue/new",
         NEWS,
         ADMINISTRATOR,
-        schemas.QUEUE_NEWS,
+        QUEUE_NEWS_ANSWER,
         news,
         prefixes=(UI,),
     ),

@@ -10,12 +10,12 @@ from ..http.params import MAX_ID, MAX_UA, RawRequest
 from ..model import Caller
 from ..render.view import View
 from ..site import Comments
-from ..table import schemas
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
 from ..table.endpoint import Row
 from ..table.fields import COMMENT_LENGTH, Fields, Found, Text
 from ..table.prefixes import UI
+from ..table.schemas import A_COMMENT, TEXT, AnswerSchema, map_of, object_of
 from ..table.who import ADMINISTRATOR
 
 _TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT)
@@ -63,6 +63,8 @@ async def preview(comments: Comments, text: str, caller: Caller) -> object:
     return {"html": await domain.preview(comments, text, caller)}
 
 
+REPLIED_ANSWER = AnswerSchema(object_of(reply=A_COMMENT, results=map_of(TEXT), undo=TEXT))
+PREVIEW_ANSWER = AnswerSchema(object_of(html=TEXT))
 ROWS = (
     Row(
         "queue_reply",
@@ -70,7 +72,7 @@ ROWS = (
         "/queue/reply",
         REPLY,
         ADMINISTRATOR,
-        schemas.REPLIED,
+        REPLIED_ANSWER,
         reply,
         prefixes=(UI,),
     ),
@@ -80,7 +82,7 @@ ROWS = (
         "/queue/preview",
         PREVIEW,
         ADMINISTRATOR,
-        schemas.PREVIEW,
+        PREVIEW_ANSWER,
         preview,
         prefixes=(UI,),
     ),

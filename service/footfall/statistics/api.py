@@ -12,10 +12,10 @@ from ..http.params import RawRequest
 from ..http.response import tagged_by_body
 from ..model import PUBLIC, Caller
 from ..site import Site, Statistics
-from ..table import schemas
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fields import NO_FIELDS, Choice, Fields, Flag, Found, Integer, PagePath, Text
+from ..table.schemas import FLAG, MAYBE, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import ADMINISTRATOR, PUBLIC_SERIES, PUBLIC_TOP, PUBLIC_TOTALS
 from .agents import CLASSES
 from .calendar import MAX_DAYS, date_of, day_number, days_between
@@ -239,29 +239,71 @@ def _hour(at: int) -> str:
     return f"{date_of(day).isoformat()}T{hour:02}"
 
 
+VIEWS_ANSWER = AnswerSchema(
+    object_of(
+        path=MAYBE,
+        unit=TEXT,
+        to=TEXT,
+        total=NUMBER,
+        views=list_of(
+            object_of(at=TEXT, views=NUMBER, _optional={"people": NUMBER, "visitors": NUMBER})
+        ),
+        **{"from": TEXT},
+        _optional={
+            "people": NUMBER,
+            "visitors": NUMBER,
+            "is_exact": FLAG,
+            "bots": list_of(object_of(views=NUMBER, as_people=FLAG, **{"class": TEXT})),
+            "sources": list_of(object_of(host=TEXT, views=NUMBER)),
+        },
+    )
+)
+VIEWS_CSV_ANSWER = AnswerSchema({"type": "string"}, type=b"text/csv; charset=utf-8")
+TOP_ANSWER = AnswerSchema(
+    object_of(
+        by=TEXT,
+        days=NUMBER,
+        pages=list_of(
+            object_of(
+                path=TEXT, views=NUMBER, people=or_null(NUMBER), visitors=NUMBER, comments=NUMBER
+            )
+        ),
+    )
+)
+TOTALS_ANSWER = AnswerSchema(
+    object_of(
+        views=or_null(NUMBER),
+        comments=NUMBER,
+        today=or_null(
+            object_of(views=NUMBER, people=or_null(NUMBER), visitors=or_null(NUMBER), is_exact=FLAG)
+        ),
+    )
+)
+ERASED_PAGE_ANSWER = AnswerSchema(object_of(path=TEXT))
+AS_PEOPLE_ANSWER = AnswerSchema(list_of(TEXT))
 ROWS = (
-    Row("statistics_read", "GET", "/statistics", SERIES, PUBLIC_SERIES, schemas.VIEWS, series),
+    Row("statistics_read", "GET", "/statistics", SERIES, PUBLIC_SERIES, VIEWS_ANSWER, series),
     Row(
         "statistics_csv",
         "GET",
         "/statistics.csv",
         SERIES,
         PUBLIC_SERIES,
-        schemas.VIEWS_CSV,
+        VIEWS_CSV_ANSWER,
         csv_of_series,
     ),
-    Row("statistics_top", "GET", "/statistics/top", TOP, PUBLIC_TOP, schemas.TOP, top),
+    Row("statistics_top", "GET", "/statistics/top", TOP, PUBLIC_TOP, TOP_ANSWER, top),
     Row(
         "statistics_totals",
         "GET",
         "/statistics/totals",
         NO_FIELDS,
         PUBLIC_TOTALS,
-        schemas.TOTALS,
+        TOTALS_ANSWER,
         totals,
     ),
     Row(
-        "statistics_erase", "DELETE", "/statistics", PAGE, ADMINISTRATOR, schemas.ERASED_PAGE, erase
+        "statistics_erase", "DELETE", "/statistics", PAGE, ADMINISTRATOR, ERASED_PAGE_ANSWER, erase
     ),
     Row(
         "statistics_people",
@@ -269,7 +311,7 @@ ROWS = (
         "/statistics/people",
         AS_PEOPLE,
         ADMINISTRATOR,
-        schemas.AS_PEOPLE,
+        AS_PEOPLE_ANSWER,
         count_as_people,
     ),
 )

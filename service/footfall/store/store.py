@@ -10,6 +10,7 @@ from secrets import token_hex
 
 from ..accounts.store.accounts import AccountStore
 from ..accounts.store.bans import Bans
+from ..accounts.store.places import PlaceStore
 from ..comments.store.bodies import Bodies
 from ..comments.store.bulk_actions import BulkActions
 from ..comments.store.comments import CommentStore
@@ -126,6 +127,7 @@ class Store:
         self.bodies = Bodies(redis, scripts, self.keys)
         self.mending = Mending(redis, scripts, self.keys)
         self.accounts = AccountStore(redis, scripts, self.keys)
+        self.places = PlaceStore(redis, scripts, self.keys)
         self.backups = Backups(redis, self.keys)
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..config import SiteSettings
 from ..outside.providers import Providers
 from ..site import Site
+from ..site_settings import SiteSettings
 from ..statistics.reports import Reports
 
 

@@ -23,7 +23,7 @@ from ..http.response import COMMON, Refuse, Reply, Response, answer_of, refused
 from ..http.response import Headers as Lines
 from ..render.view import DateField, inserted_at
 from .answers import Answer
-from .schemas import AnswerSchema, Schema
+from .schemas import TEXT, AnswerSchema, map_of, object_of
 
 
 class Refusals(NamedTuple):
@@ -124,18 +124,9 @@ REFUSAL_STATUSES = sorted({each.status for each in ServiceError.below()} - {500}
 
 def _refusal(status: int) -> AnswerSchema:
     errors = [each for each in ServiceError.below() if each.status == status]
-    words: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
-    return AnswerSchema(
-        {
-            "type": "object",
-            "properties": {
-                "errno": {"enum": sorted({each.errno for each in errors})},
-                "errmsg": {"anyOf": [{"type": "string"}, words]},
-            },
-            "required": ["errno"],
-            "additionalProperties": False,
-        }
-    )
+    numbers = sorted({each.errno for each in errors})
+    words = {"errmsg": {"anyOf": [TEXT, map_of(TEXT)]}}
+    return AnswerSchema(object_of(errno={"enum": numbers}, _optional=words))
 
 
 WALINE = Dialect(

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ..config import SiteSettings
 from ..errors import BadRequest
 from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, Values
+from ..site_settings import SiteSettings
 from .context import ParseContext
 from .who import Who
 

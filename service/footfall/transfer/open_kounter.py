@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import ijson
 
-from ..model import type_of
+from ..counting.names import type_of
 from .json_bytes import sound
 from .rows import CounterRow, ImportRow, ImportRows, Refusal
 from .source import Damaged, Source, Stream

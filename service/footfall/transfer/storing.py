@@ -15,8 +15,8 @@ from ..accounts.rules.mails import canonical
 from ..accounts.store.accounts import AccountStore
 from ..comments.rules.comments import with_author
 from ..comments.rules.renderer import RenderedText
-from ..comments.store.comments import IdTaken
 from ..comments.store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
+from ..comments.store.outcomes import IdTaken
 from ..counting.rules import Counting
 from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists

@@ -10,7 +10,8 @@ from functools import partial
 
 import orjson
 
-from ..model import STATUSES, Status, type_of
+from ..counting.names import type_of
+from ..model import STATUSES, Status
 from .fields import Fields, Record
 from .json_rows import rows
 from .rows import AccountRow, CommentRow, CounterRow, ImportRow, ImportRows, Kind, Refusal

@@ -1,4 +1,4 @@
-"""Accounts: register, change, list, ban, and passwords that were lost: what clients know as `user`.
+"""Accounts: register, change, list and ban: what clients know as `user`.
 
 The names of fields are the reference's. What a request may not set is not read.
 """
@@ -12,7 +12,6 @@ from ...comments.api.comments import captcha_fields, captcha_token
 from ...comments.rules import banning
 from ...comments.rules.ranking import ranking
 from ...errors import BadRequest, Denied, UserExists
-from ...http.fetch_metadata import require_navigation
 from ...http.params import (
     MAX_CAPTCHA,
     MAX_ID,
@@ -23,7 +22,6 @@ from ...http.params import (
     MAX_PAGE_SIZE,
     RawRequest,
 )
-from ...http.response import Response
 from ...markup import safe_link, safe_nick
 from ...model import PUBLIC, ROLES, Account, Caller, Role
 from ...render.view import DisplayOptions, View
@@ -31,16 +29,16 @@ from ...site import Accounts, Comments
 from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import NO_FIELDS, Choice, Fields, Found, Given, Integer, Shapes, Text
+from ...table.fields import NO_FIELDS, Choice, Fields, Found, Given, Integer, Text
 from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
-from ..rules import accounts, links, mail_change, reauthentication, registration
+from ..rules import accounts, mail_change, reauthentication, registration
 from ..rules.accounts import Changes
 from ..rules.captcha import Proof
 from ..rules.mails import canonical, is_mail
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS, TOO_SHORT
 from ..rules.reauthentication import OwnerProof
 from ..rules.registration import Applicant
-from .session import MAX_LINK_TOKEN_CHARACTERS, PROOF, described, proof_of
+from .session import PROOF, described, proof_of
 
 # The reference's words where a mail is none.
 NO_MAIL = "email need an email under your options"
@@ -68,8 +66,8 @@ _PASSWORD = Text(
     least=MIN_PASSWORD_CHARACTERS,
 )
 _LINK = Text("url", "The website", MAX_LINK)
-_NEEDED_MAIL = replace(_MAIL, required=NO_MAIL)
-_NEEDED_PASSWORD = replace(_PASSWORD, required="password can not be blank")
+NEEDED_MAIL = replace(_MAIL, required=NO_MAIL)
+NEEDED_PASSWORD = replace(_PASSWORD, required="password can not be blank")
 
 
 def _applicant(found: Found, request: RawRequest, context: ParseContext) -> Applicant:
@@ -87,8 +85,8 @@ APPLICANT = Fields(
     _applicant,
     (
         replace(_NICK, required="display_name can not be blank"),
-        _NEEDED_MAIL,
-        _NEEDED_PASSWORD,
+        NEEDED_MAIL,
+        NEEDED_PASSWORD,
         _LINK,
         Text("setup_code", "`SETUP_CODE`, of the first administrator", MAX_PASSWORD_CHARACTERS),
         *captcha_fields(),
@@ -278,116 +276,10 @@ async def _ranking(comments: Comments, parsed: List) -> list[dict[str, object]]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class LostPassword:
-    """Of the account with a mail; or a new password, with a link's token."""
-
-    mail: str
-    token: str
-    password: str
-
-    @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
-        return cls("", found["token"], found["password"])
-
-    @classmethod
-    def of_mail(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
-        return cls(found["email"], "", "")
-
-
-_LINK_TOKEN = Text(
-    "token",
-    "What the link in a mail has behind its #",
-    MAX_LINK_TOKEN_CHARACTERS,
-    required="token can not be blank",
-)
-LOST_PASSWORD = Shapes(
-    (
-        Fields(
-            LostPassword.of,
-            (_LINK_TOKEN, _NEEDED_PASSWORD),
-            when=lambda request: bool(request.fields.get("token")),
-        ),
-        Fields(LostPassword.of_mail, (_NEEDED_MAIL,)),
-    )
-)
-
-
-async def lost_password(comments: Comments, parsed: LostPassword, caller: Caller) -> object:
-    """Where no mails are sent, an administrator makes a link by command."""
-    if parsed.token:
-        await links.set_password(comments, parsed.token, parsed.password, caller)
-    elif comments.accounts.mails.are_sent:
-        await links.forgotten(comments.accounts, parsed.mail, caller)
-    else:
-        raise Denied()
-    return ""
-
-
-def _token(found: Found, request: RawRequest, context: ParseContext) -> str:
-    token: str = found["token"]
-    return token
-
-
-VERIFICATION = Fields(
-    _token,
-    (Text("token", "From the link in a mail", MAX_LINK_TOKEN_CHARACTERS),),
-    source="query",
-    before=lambda request: require_navigation(request.headers),
-)
-
-
-async def lead(accounts: Accounts, token: str, caller: Caller) -> Response:
-    """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
-    await registration.held_by(accounts.store, token)
-    page = f"{accounts.providers.targets.server_url}/ui/confirm#{token}"
-    return Response(302, b"", [(b"location", page.encode())])
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    token: str
-    password: str
-
-    @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Confirmation":
-        return cls(found["token"], found["password"])
-
-
-CONFIRMATION = Fields(
-    Confirmation.of,
-    (
-        _LINK_TOKEN,
-        Text("password", "The one that was chosen, or the account's", MAX_PASSWORD_CHARACTERS),
-    ),
-)
-
-
-async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> object:
-    """Use up the link in a mail; which account it is for, the link knows."""
-    # The token of a link for an account names it.
-    if "." in parsed.token:
-        await mail_change.confirm(comments, parsed.token, parsed.password, caller)
-    else:
-        await registration.confirm(comments.accounts, parsed.token, parsed.password, caller)
-    return ""
-
-
 ROWS = (
-    Row(
-        "user_password",
-        "PUT",
-        "/user/password",
-        LOST_PASSWORD,
-        ANYBODY,
-        schemas.DONE,
-        lost_password,
-    ),
     Row(
         "user_challenge", "GET", "/user/challenge", NO_FIELDS, ANYBODY, schemas.CHALLENGE, challenge
     ),
-    Row("user_verify", "GET", "/verification", VERIFICATION, ANYBODY, schemas.REDIRECT, lead),
-    Row("user_confirm", "PUT", "/verification", CONFIRMATION, ANYBODY, schemas.DONE, confirm),
     Row("user_list", "GET", "/user", LIST, ANYBODY, schemas.USERS, list_),
     Row("user_register", "POST", "/user", APPLICANT, ANYBODY, schemas.REGISTERED, register),
     Row("user_edit", "PUT", "/user", EDIT, MEMBER, schemas.REGISTERED, edit),

@@ -9,10 +9,10 @@ from ...errors import BadRequest
 from ...http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ...model import Ban, Caller, iso
 from ...site import Accounts, Comments
-from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, Found, Given, Integer, Text
+from ...table.schemas import FLAG, AnswerSchema, object_of, page_of, ref
 from ...table.who import ADMINISTRATOR
 from ..rules.bans import kind_of
 
@@ -132,8 +132,11 @@ async def lift(comments: Comments, value: str, caller: Caller) -> object:
     return {"lifted": await banning.lift(comments, value, caller)}
 
 
+BANS_ANSWER = AnswerSchema(page_of(ref("Ban")))
+BAN_ANSWER = AnswerSchema(ref("Ban"))
+LIFTED_ANSWER = AnswerSchema(object_of(lifted=FLAG))
 ROWS = (
-    Row("ban_list", "GET", "/ban", LIST, ADMINISTRATOR, schemas.BANS, list_),
-    Row("ban_add", "POST", "/ban", NEW_BAN, ADMINISTRATOR, schemas.BAN, add),
-    Row("ban_lift", "DELETE", "/ban", VALUE, ADMINISTRATOR, schemas.LIFTED, lift),
+    Row("ban_list", "GET", "/ban", LIST, ADMINISTRATOR, BANS_ANSWER, list_),
+    Row("ban_add", "POST", "/ban", NEW_BAN, ADMINISTRATOR, BAN_ANSWER, add),
+    Row("ban_lift", "DELETE", "/ban", VALUE, ADMINISTRATOR, LIFTED_ANSWER, lift),
 )

@@ -22,6 +22,7 @@ from ...table.answers import Answer
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, Found, Text
+from ...table.schemas import TEXT, AnswerSchema, object_of
 from ...table.who import ANYBODY, MEMBER
 from ..rules import identities
 from ..rules.reauthentication import OwnerProof
@@ -170,6 +171,7 @@ def _sent(address: str, cookies: Headers) -> Response:
     return Response(302, b"", [(b"location", address.encode()), *cookies])
 
 
+ADDRESS_ANSWER = AnswerSchema(object_of(url=TEXT))
 ROWS = (
     Row(
         "oauth",
@@ -182,5 +184,5 @@ ROWS = (
         admits_all=True,
         is_unsafe=True,
     ),
-    Row("oauth_add", "POST", "/oauth", ADDITION, MEMBER, schemas.ADDRESS, add),
+    Row("oauth_add", "POST", "/oauth", ADDITION, MEMBER, ADDRESS_ANSWER, add),
 )

@@ -16,6 +16,7 @@ from ...errors import Unavailable
 from ...model import Caller
 from ...netaddr import limit_key
 from ..store.accounts import AccountStore
+from ..store.places import PlaceStore
 from . import tokens
 
 # Since the last log-in from there.
@@ -28,8 +29,11 @@ MAX_COOKIE_CHARACTERS = 1024
 
 
 class Devices:
-    def __init__(self, accounts: AccountStore, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, accounts: AccountStore, places: PlaceStore, clock: Callable[[], int]
+    ) -> None:
         self._accounts = accounts
+        self._places = places
         self._clock = clock
         self._key = b""
 
@@ -60,14 +64,14 @@ class Devices:
             return ""
         found = await self._place(id, caller)
         since_ms = self._clock() - 1000 * KNOWN_SECONDS
-        return found if await self._accounts.has_place(id, found, since_ms) else ""
+        return found if await self._places.has(id, found, since_ms) else ""
 
     async def remember(self, id: str, caller: Caller) -> None:
         """Note that the account has logged in from there. It has, whether or not that is noted."""
         if not caller.address or caller.is_sent_elsewhere:
             return
         with suppress(Unavailable, ErrorReply):
-            await self._accounts.remember_place(
+            await self._places.remember(
                 id,
                 await self._place(id, caller),
                 now_ms=self._clock(),

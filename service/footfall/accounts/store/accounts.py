@@ -90,7 +90,6 @@ class AccountStore:
         self._log_in = scripts["accounts/log_in"]
         self._end_sessions = scripts["accounts/end_sessions"]
         self._seen = scripts["accounts/seen"]
-        self._remember = scripts["accounts/remember"]
 
     async def by_ids(self, ids: Iterable[str]) -> dict[str, Account]:
         """The accounts that there are among these ids."""
@@ -201,7 +200,7 @@ class AccountStore:
         outcome = await self._change(
             **self._keys_of(*_CHANGED),
             **self._sessions_of(stored.id),
-            places=self._places(stored.id),
+            places=self._keys.account(f"places:{stored.id[:SHORT]}"),
             link=self._link(held.link if held else None),
             follows=held.what if held else "",
             id=stored.id,
@@ -295,27 +294,6 @@ class AccountStore:
         """End all sessions of an account but this one. Raises LoggedOut if this one is over."""
         _require(await self._end_sessions(**self._sessions_of(id), session=session, others=True))
 
-    # Addresses from which it logged in, as digests.
-
-    async def has_place(self, id: str, place: str, since_ms: int) -> bool:
-        """Has it logged in there since then?"""
-        (last_ms,) = await self._redis.ask_masters(("ZSCORE", self._places(id), place))
-        return last_ms is not None and float(last_ms) > since_ms
-
-    async def remember_place(
-        self, id: str, place: str, *, now_ms: int, lasts_ms: int, keep: int
-    ) -> None:
-        """Note that it has logged in there, among `keep` at most."""
-        await self._remember(
-            bodies=self._keys.accounts,
-            places=self._places(id),
-            id=id,
-            place=place,
-            now=now_ms,
-            lasts=lasts_ms,
-            keep=keep,
-        )
-
     # Links that work once.
 
     async def keep_link(self, link: Link, what: str, *, lasts_ms: int) -> None:
@@ -347,9 +325,6 @@ class AccountStore:
     def _sessions_of(self, id: str) -> dict[str, str]:
         logins = self._keys.account(f"logins:{id[:SHORT]}")
         return {"sessions": self._sessions(id), "logins": logins}
-
-    def _places(self, id: str) -> str:
-        return self._keys.account(f"places:{id[:SHORT]}")
 
     def _link(self, link: Link | None) -> str:
         # Not the token itself: who reads Redis must not be able to use it.

@@ -11,10 +11,21 @@ from ...http.params import MAX_ID, MAX_MAIL, RawRequest
 from ...model import Caller
 from ...render.view import DisplayOptions
 from ...site import Comments
-from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, Found, Text
+from ...table.schemas import (
+    FLAG,
+    MAYBE,
+    NUMBER,
+    REST,
+    TEXT,
+    AnswerSchema,
+    list_of,
+    object_of,
+    or_null,
+    ref,
+)
 from ...table.who import ADMINISTRATOR
 from ..rules import authors
 from ..rules.authors import Author, Deed
@@ -84,8 +95,31 @@ def _more(after: str, searched: int) -> dict[str, object]:
     return {"more": {"after": after, "searched": searched}} if after else {}
 
 
+_STORED = object_of(
+    id=TEXT,
+    page=TEXT,
+    status=TEXT,
+    pinned=FLAG,
+    likes=NUMBER,
+    at=TEXT,
+    nick=MAYBE,
+    mail=MAYBE,
+    link=MAYBE,
+    account=MAYBE,
+    ip=MAYBE,
+    region=MAYBE,
+    ua=MAYBE,
+    replies_to=MAYBE,
+    text=TEXT,
+)
+AUTHOR_ANSWER = AnswerSchema(
+    object_of(account=or_null(ref("Account")), mail=TEXT, data=list_of(_STORED), _optional=REST)
+)
+ERASED_ANSWER = AnswerSchema(
+    object_of(comments=NUMBER, damaged=NUMBER, account=FLAG, _optional=REST)
+)
 ROWS = (
-    Row("author", "GET", "/author", WANTED, ADMINISTRATOR, schemas.AUTHOR, show),
-    Row("author_anonymize", "PUT", "/author", WANTED, ADMINISTRATOR, schemas.ERASED, anonymize),
-    Row("author_delete", "DELETE", "/author", WANTED, ADMINISTRATOR, schemas.ERASED, delete),
+    Row("author", "GET", "/author", WANTED, ADMINISTRATOR, AUTHOR_ANSWER, show),
+    Row("author_anonymize", "PUT", "/author", WANTED, ADMINISTRATOR, ERASED_ANSWER, anonymize),
+    Row("author_delete", "DELETE", "/author", WANTED, ADMINISTRATOR, ERASED_ANSWER, delete),
 )

@@ -11,7 +11,6 @@ from typing import NamedTuple, cast
 
 from orjson import Fragment
 
-from ...config import SiteSettings
 from ...counting.clients import CountingClient
 from ...errors import Refused
 from ...http.params import (
@@ -31,6 +30,7 @@ from ...markup import is_safe_url, safe_nick
 from ...model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ...render.view import View
 from ...site import Comments
+from ...site_settings import SiteSettings
 from ...table import schemas
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content

@@ -11,7 +11,6 @@ from ...markup import safe_nick
 from ...model import STATUSES, Caller, Status
 from ...render.view import View
 from ...site import Comments, Site
-from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import (
@@ -26,6 +25,7 @@ from ...table.fields import (
     Text,
     Texts,
 )
+from ...table.schemas import A_COMMENT, EMPTY, AnswerSchema, ref
 from ...table.who import ADMINISTRATOR, ANYBODY, AUTHOR, EDITOR, MODERATOR
 from ..rules import bulk, comments, moderation
 
@@ -236,7 +236,9 @@ async def delete(comments: Comments, parsed: Delete, caller: Caller) -> object:
     return ""
 
 
+EDITED_ANSWER = AnswerSchema({"anyOf": [A_COMMENT, EMPTY, ref("Outcome")]})
+DELETED_ANSWER = AnswerSchema({"anyOf": [EMPTY, ref("Outcome")]})
 ROWS = (
-    Row("comment_edit", "PUT", "/comment", EDIT, EDITOR, schemas.EDITED, edit),
-    Row("comment_delete", "DELETE", "/comment", DELETE, AUTHOR, schemas.DELETED, delete),
+    Row("comment_edit", "PUT", "/comment", EDIT, EDITOR, EDITED_ANSWER, edit),
+    Row("comment_delete", "DELETE", "/comment", DELETE, AUTHOR, DELETED_ANSWER, delete),
 )

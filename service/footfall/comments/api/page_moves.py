@@ -8,11 +8,11 @@ from ...errors import BadRequest
 from ...http.params import MAX_PATH, RawRequest
 from ...model import Caller
 from ...site import Comments
-from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, Flag, Found, Text
 from ...table.prefixes import UI
+from ...table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, object_of
 from ...table.who import ADMINISTRATOR
 from ..rules import page_moves as domain
 
@@ -59,6 +59,8 @@ async def move(comments: Comments, parsed: Move, caller: Caller) -> object:
     return {"to": target, "had": had._asdict(), "met": met._asdict(), "isOver": is_over}
 
 
+_HOLDING = object_of(views=NUMBER, others=NUMBER, comments=NUMBER)
+PAGE_MOVE_ANSWER = AnswerSchema(object_of(to=TEXT, had=_HOLDING, met=_HOLDING, isOver=FLAG))
 ROWS = (
     Row(
         "page_move",
@@ -66,7 +68,7 @@ ROWS = (
         "/pages/move",
         MOVE,
         ADMINISTRATOR,
-        schemas.PAGE_MOVE,
+        PAGE_MOVE_ANSWER,
         move,
         prefixes=(UI,),
     ),

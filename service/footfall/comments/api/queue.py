@@ -12,11 +12,11 @@ from ...http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ...model import STATUSES, Caller, Status
 from ...render.view import View
 from ...site import Comments
-from ...table import schemas
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
 from ...table.endpoint import Row
 from ...table.fields import Choice, Fields, Found, Integer, Shapes, Text
+from ...table.schemas import A_COMMENT, MORE, NUMBER, AnswerSchema, page_of
 from ...table.who import ADMINISTRATOR, READER
 from ..rules import queue as domain
 
@@ -106,6 +106,8 @@ async def queue(comments: Comments, parsed: Queue, caller: Caller) -> object:
     return answer
 
 
+_PART = page_of(A_COMMENT, spamCount=NUMBER, waitingCount=NUMBER, _optional={"more": MORE})
+QUEUE_ANSWER = AnswerSchema(_PART, _PART)
 ROWS = (
     Row(
         "comment_queue",
@@ -113,7 +115,7 @@ ROWS = (
         "/comment",
         QUEUE,
         ADMINISTRATOR,
-        schemas.QUEUE,
+        QUEUE_ANSWER,
         queue,
         envelope=content,
         type="list",

@@ -16,12 +16,12 @@ from ...http.response import Reply
 from ...model import PUBLIC, Caller, Viewer
 from ...render.view import View
 from ...site import Comments
-from ...table import schemas
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
 from ...table.endpoint import Row
 from ...table.fast import FastRequest
 from ...table.fields import Fields, Found, Integer
+from ...table.schemas import A_COMMENT, AnswerSchema, list_of
 from ...table.who import ANYBODY
 from ..rules import comments as domain
 from ..rules.page_cache import CachedAnswer
@@ -90,6 +90,7 @@ async def _listing(
     return versions, [Fragment(each) for each in view.elsewhere(found, live)]
 
 
+RECENT_ANSWER = AnswerSchema(list_of(A_COMMENT), list_of(A_COMMENT))
 ROWS = (
     Row(
         "comment_recent",
@@ -97,7 +98,7 @@ ROWS = (
         "/comment",
         RECENT,
         ANYBODY,
-        schemas.RECENT,
+        RECENT_ANSWER,
         recent,
         envelope=content,
         type="recent",

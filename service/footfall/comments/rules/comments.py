@@ -33,8 +33,9 @@ from ...process.shares import queued_client_of
 from ...site import Comments
 from ...store.cooldown import Cooldown
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
-from ..store.comments import AlreadyPublished, CommentStore, IdTaken, Preconditions
+from ..store.comments import CommentStore, Preconditions
 from ..store.ids import created_ms, is_id
+from ..store.outcomes import AlreadyPublished, IdTaken
 from .admission import Rules, require_allowed, verdict
 from .renderer import RenderedText
 

@@ -17,9 +17,9 @@ from ...process.shares import queued_client_of
 from ...render.view import DisplayOptions
 from ...site import Comments
 from ..store import codec
-from ..store.comments import AlreadyPublished
 from ..store.ids import is_id
 from ..store.moderation import Actor, Moderation, Overtaken
+from ..store.outcomes import AlreadyPublished
 from ..store.site_index import SiteIndex
 from .admission import Rules, require_allowed, verdict
 from .comments import cooldown, lookups

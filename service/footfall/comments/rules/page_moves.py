@@ -20,9 +20,10 @@ from ...errors import NoSuchParent, Refused, StoreUnavailable
 from ...model import COUNTERS, NO_VIEWS, Comment, OnShare, StoredComment
 from ...site import Comments
 from ..store import codec
-from ..store.comments import AlreadyPublished, IdTaken, Step
+from ..store.comments import Step
 from ..store.ids import SHORT
 from ..store.moves import MoveNote, MoveUnderWay, TakenComment
+from ..store.outcomes import AlreadyPublished, IdTaken
 from ..store.status import status_in, status_of
 
 # Of a step, during which they are on neither page.

@@ -17,11 +17,11 @@ from ...driver.pipeline import Pipeline
 from ...driver.reads import Memo, read_of_key
 from ...driver.script_calls import CountsCallback
 from ...driver.scripts import Scripts
-from ...errors import NoSuchParent
 from ...model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
 from . import codec
 from .ids import SHORT, split
 from .journal import Journal
+from .outcomes import AlreadyPublished, require_stored
 from .status import status_of
 from .threads import PageReply, short_of
 
@@ -53,18 +53,6 @@ CHANGED = (
 )
 # What a new comment may.
 PUBLISHED = (*CHANGED, "path", "nested")
-
-
-class IdTaken(Exception):
-    """The id is in use: make another one."""
-
-
-class AlreadyPublished(Exception):
-    """The comment with this `id` has the same author and the same text."""
-
-    def __init__(self, id: str) -> None:
-        super().__init__(id)
-        self.id = id
 
 
 class Preconditions(NamedTuple):
@@ -179,7 +167,7 @@ class CommentStore:
             by=by,
             actor="",
         )
-        _require_stored(outcome, comment.id, page)
+        require_stored(outcome, comment.id, page)
 
     async def page(
         self,
@@ -350,14 +338,3 @@ class CommentStore:
 
 def _rows(values: Sequence[Any], width: int) -> Iterator[tuple[Any, ...]]:
     return zip(*[iter(values)] * width, strict=True)
-
-
-def _require_stored(outcome: Any, id: str, page: str) -> None:
-    match outcome:
-        case [b"OK", _]:
-            return
-        case [b"DUPLICATE", same]:
-            raise AlreadyPublished(same.decode() + page)
-        case [b"ORPHAN"]:
-            raise NoSuchParent()
-    raise IdTaken(id)

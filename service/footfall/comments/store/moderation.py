@@ -12,9 +12,10 @@ from ...driver.keys import Keys
 from ...driver.scripts import Scripts
 from ...model import Comment, Status, StoredComment
 from . import codec
-from .comments import CHANGED, AlreadyPublished, CommentStore
+from .comments import CHANGED, CommentStore
 from .ids import SHORT, created_ms, split
 from .journal import Journal
+from .outcomes import AlreadyPublished
 
 # What the script is told where the words stay.
 UNWORDED = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint", "lengths"), "")

@@ -12,6 +12,7 @@ from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, Fields, Found, Text, Texts
 from ...table.prefixes import UI
+from ...table.schemas import DATE, FLAG, NUMBER, TEXT, AnswerSchema, list_of, map_of, object_of
 from ...table.who import ADMINISTRATOR
 
 MAX_SHOWN = 100
@@ -92,6 +93,33 @@ async def try_out(site: Site, to: str, caller: Caller) -> object:
     return await site.notifications.try_out(site, to)
 
 
+OUTBOX_ANSWER = AnswerSchema(
+    object_of(
+        isOn=FLAG,
+        waiting=NUMBER,
+        later=NUMBER,
+        undelivered=NUMBER,
+        since_ms=NUMBER,
+        data=list_of(
+            object_of(
+                entry=TEXT,
+                time=DATE,
+                error=TEXT,
+                kind=TEXT,
+                id=TEXT,
+                was=TEXT,
+                now=TEXT,
+                by=TEXT,
+                version=NUMBER,
+                attempts=NUMBER,
+                is_judged=FLAG,
+                seen=TEXT,
+                met=TEXT,
+            )
+        ),
+    )
+)
+TOLD_ANSWER = AnswerSchema(map_of(TEXT))
 ROWS = (
     Row(
         "outbox_read",
@@ -99,7 +127,7 @@ ROWS = (
         "/outbox",
         NO_FIELDS,
         ADMINISTRATOR,
-        schemas.OUTBOX,
+        OUTBOX_ANSWER,
         read,
         prefixes=(UI,),
     ),
@@ -124,13 +152,6 @@ ROWS = (
         prefixes=(UI,),
     ),
     Row(
-        "outbox_try",
-        "POST",
-        "/outbox",
-        READER,
-        ADMINISTRATOR,
-        schemas.TOLD,
-        try_out,
-        prefixes=(UI,),
+        "outbox_try", "POST", "/outbox", READER, ADMINISTRATOR, TOLD_ANSWER, try_out, prefixes=(UI,)
     ),
 )

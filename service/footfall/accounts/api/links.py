@@ -1,0 +1,129 @@
+"""Links in mails: a lost password, and an address that is confirmed."""
+
+from dataclasses import dataclass
+
+from ...errors import Denied
+from ...http.fetch_metadata import require_navigation
+from ...http.params import RawRequest
+from ...http.response import Response
+from ...model import Caller
+from ...site import Accounts, Comments
+from ...table import schemas
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import Fields, Found, Shapes, Text
+from ...table.who import ANYBODY
+from ..rules import links, mail_change, registration
+from ..rules.passwords import MAX_PASSWORD_CHARACTERS
+from .accounts import NEEDED_MAIL, NEEDED_PASSWORD
+from .session import MAX_LINK_TOKEN_CHARACTERS
+
+
+@dataclass(frozen=True, slots=True)
+class LostPassword:
+    """Of the account with a mail; or a new password, with a link's token."""
+
+    mail: str
+    token: str
+    password: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
+        return cls("", found["token"], found["password"])
+
+    @classmethod
+    def of_mail(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
+        return cls(found["email"], "", "")
+
+
+_LINK_TOKEN = Text(
+    "token",
+    "What the link in a mail has behind its #",
+    MAX_LINK_TOKEN_CHARACTERS,
+    required="token can not be blank",
+)
+LOST_PASSWORD = Shapes(
+    (
+        Fields(
+            LostPassword.of,
+            (_LINK_TOKEN, NEEDED_PASSWORD),
+            when=lambda request: bool(request.fields.get("token")),
+        ),
+        Fields(LostPassword.of_mail, (NEEDED_MAIL,)),
+    )
+)
+
+
+async def lost_password(comments: Comments, parsed: LostPassword, caller: Caller) -> object:
+    """Where no mails are sent, an administrator makes a link by command."""
+    if parsed.token:
+        await links.set_password(comments, parsed.token, parsed.password, caller)
+    elif comments.accounts.mails.are_sent:
+        await links.forgotten(comments.accounts, parsed.mail, caller)
+    else:
+        raise Denied()
+    return ""
+
+
+def _token(found: Found, request: RawRequest, context: ParseContext) -> str:
+    token: str = found["token"]
+    return token
+
+
+VERIFICATION = Fields(
+    _token,
+    (Text("token", "From the link in a mail", MAX_LINK_TOKEN_CHARACTERS),),
+    source="query",
+    before=lambda request: require_navigation(request.headers),
+)
+
+
+async def lead(accounts: Accounts, token: str, caller: Caller) -> Response:
+    """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
+    await registration.held_by(accounts.store, token)
+    page = f"{accounts.providers.targets.server_url}/ui/confirm#{token}"
+    return Response(302, b"", [(b"location", page.encode())])
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    token: str
+    password: str
+
+    @classmethod
+    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Confirmation":
+        return cls(found["token"], found["password"])
+
+
+CONFIRMATION = Fields(
+    Confirmation.of,
+    (
+        _LINK_TOKEN,
+        Text("password", "The one that was chosen, or the account's", MAX_PASSWORD_CHARACTERS),
+    ),
+)
+
+
+async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> object:
+    """Use up the link in a mail; which account it is for, the link knows."""
+    # The token of a link for an account names it.
+    if "." in parsed.token:
+        await mail_change.confirm(comments, parsed.token, parsed.password, caller)
+    else:
+        await registration.confirm(comments.accounts, parsed.token, parsed.password, caller)
+    return ""
+
+
+ROWS = (
+    Row(
+        "user_password",
+        "PUT",
+        "/user/password",
+        LOST_PASSWORD,
+        ANYBODY,
+        schemas.DONE,
+        lost_password,
+    ),
+    Row("user_verify", "GET", "/verification", VERIFICATION, ANYBODY, schemas.REDIRECT, lead),
+    Row("user_confirm", "PUT", "/verification", CONFIRMATION, ANYBODY, schemas.DONE, confirm),
+)

@@ -356,6 +356,24 @@ async def test_a_ban_by_one_worker_holds_for_the_next_comment_at_another(make_si
     assert (await post(other))["errno"] == 0
 
 
+async def test_a_list_that_is_read_after_the_check_does_not_pass_for_one_that_was_searched(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another request of the same worker, such as a like."""
+    one, other = await make_site("192.0.2.7"), await make_site("192.0.2.7")
+    assert (await post(other))["errno"] == 0
+    await ban(one, "192.0.2.7")
+    captcha = other.service.accounts.captcha
+    require = captcha.require_for_comment
+
+    async def meanwhile(*proof: Any) -> None:
+        await other.service.accounts.bans.refresh()
+        await require(*proof)
+
+    monkeypatch.setattr(captcha, "require_for_comment", meanwhile)
+    assert await post(other) == FOR_EVER
+
+
 async def test_a_like_checks_for_bans_in_the_background(make_site: Sites) -> None:
     one, other = await make_site("192.0.2.7"), await make_site("192.0.2.7")
     target = f"/api/comment/{(await post(one))['data']['objectId']}"

@@ -104,8 +104,9 @@ class KnownBans:
         self._reading = asyncio.Lock()
         self._background = background
 
-    async def require_none(self, caller: Caller, mail: str = "") -> None:
-        """Raises Banned with the end of the ban that ends last; administrators are exempt.
+    async def require_none(self, caller: Caller, mail: str = "") -> int:
+        """Raises Banned with the end of the ban that ends last; administrators are exempt. The
+        version of the list that was searched.
 
         Nobody is refused by an old list: once a ban is lifted, they may write. Raises
         StoreUnavailable.
@@ -116,6 +117,7 @@ class KnownBans:
             ban = self._longest(caller, mail)
         if ban:
             raise Banned(until_of(ban))
+        return self._version
 
     def _longest(self, caller: Caller, mail: str) -> Ban | None:
         if caller.viewer.is_administrator:
@@ -173,19 +175,15 @@ class KnownBans:
         """Raises StoreUnavailable."""
         await self.follow(await self.store.version())
 
-    async def follow(self, version: int) -> bool:
-        """Read the list anew if it has another version than is known; was that so?
-
-        Raises StoreUnavailable.
-        """
+    async def follow(self, version: int) -> None:
+        """Read the list anew if it has another version than is known. Raises StoreUnavailable."""
         self._looked_at = asyncio.get_running_loop().time()
         if version == self._version:
-            return False
+            return
         async with self._reading:
             # Others may have read it meanwhile.
             if version != self._version:
                 await self._read()
-        return True
 
     async def _read(self) -> None:
         # The version first: what changes meanwhile has another one, and is read next time.

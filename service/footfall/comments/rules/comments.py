@@ -101,13 +101,13 @@ async def _publish(
 ) -> tuple[StoredComment, Lookups]:
     """With `has_twins` there may be the same comment already."""
     rules = comments.rules
-    await comments.accounts.bans.require_none(caller, draft.mail or "")
+    searched = await comments.accounts.bans.require_none(caller, draft.mail or "")
     await comments.accounts.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if has_twins else _fingerprint(draft, caller, text)
-    before = await _before(comments, draft, caller, fingerprint)
+    before = await _before(comments, draft, caller, fingerprint, searched)
     id = comments.process.new_id(draft.path)
     try:
         async with cooldown(comments.cooldown, rules, caller, id):
@@ -130,13 +130,15 @@ async def _publish(
 
 
 async def _before(
-    comments: Comments, draft: Draft, caller: Caller, fingerprint: str
+    comments: Comments, draft: Draft, caller: Caller, fingerprint: str, searched: int
 ) -> Preconditions:
-    """Raises Banned, NoSuchParent, AlreadyPublished."""
+    """`searched` is the version of the bans that the caller was looked for in. Raises Banned,
+    NoSuchParent, AlreadyPublished."""
     account = caller.viewer.account
     author = account.id if account and comments.rules.asks_for_trust else ""
     before = await comments.store.before(draft.path, draft.parent, fingerprint, author)
-    if await comments.accounts.bans.follow(before.bans):
+    await comments.accounts.bans.follow(before.bans)
+    if before.bans != searched:
         await comments.accounts.bans.require_none(caller, draft.mail or "")
     if draft.parent and not before.root:
         raise NoSuchParent()

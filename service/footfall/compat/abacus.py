@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import NoReturn
 from urllib.parse import urlsplit
 
 from ..counting.clients import NO_CLIENT
@@ -19,6 +20,7 @@ from ..http.params import MAX_PATH, RawRequest
 from ..http.response import Reply, Response, tagged_by_body
 from ..model import NO_VIEWS, Caller
 from ..site import Accounts
+from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest, answered, counting_client_of
@@ -130,13 +132,13 @@ def _fast(ask: Asking, counting: Counting, parsed: Wanted) -> FastRequest | None
     return None if parsed.is_of_page else ask(counting, parsed)
 
 
-async def _of_page(ask: Asking, counting: Counting, parsed: Wanted, caller: Caller) -> object:
+async def _of_page(ask: Asking, counting: Counting, parsed: Wanted, caller: Caller) -> Answered:
     request = ask(counting, parsed)
     client = counting_client_of(counting, caller) if request.is_change else NO_CLIENT
     return await answered(request, client)
 
 
-async def refuse(accounts: Accounts, parsed: None, caller: Caller) -> object:
+async def refuse(accounts: Accounts, parsed: None, caller: Caller) -> NoReturn:
     raise WrongMethod("OPTIONS", INSTEAD)
 
 

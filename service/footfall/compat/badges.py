@@ -18,6 +18,7 @@ from ..errors import ServiceError
 from ..http.params import MAX_PATH, RawRequest
 from ..http.response import SHARED, Reply, Response, tagged_by_body
 from ..model import NO_VIEWS, Caller
+from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest, answered, counting_client_of
@@ -148,7 +149,7 @@ def show(counting: Counting, parsed: Badge) -> FastRequest:
     return CounterRead(counting, names, lambda counts: tagged_by_body(parsed.drawn(counts)))
 
 
-async def count_for_github(counting: Counting, parsed: Badge, caller: Caller) -> object:
+async def count_for_github(counting: Counting, parsed: Badge, caller: Caller) -> Answered:
     """A profile is viewed where GitHub's proxy asks for its badge, which others ask for as well."""
     asked = replace(parsed, is_view=caller.agent.startswith(CAMO))
     return await answered(count(counting, asked), counting_client_of(counting, caller))

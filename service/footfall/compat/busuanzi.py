@@ -24,6 +24,7 @@ from ..http.params import RawRequest
 from ..http.response import SHARED, Response
 from ..model import Caller
 from ..site import Site
+from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.dialects import WALINE, Refusals
 from ..table.endpoint import Row
@@ -76,7 +77,7 @@ def _callback(name: str) -> Fields:
 _BUSUANZI_JSON = THREE_JSON[:-1] + b',"version":2.4}'
 
 
-async def _call(json: bytes, site: Site, parsed: Called, caller: Caller) -> object:
+async def _call(json: bytes, site: Site, parsed: Called, caller: Caller) -> Answered:
     # The function may be gone by then.
     script = b"try{%b(%b);}catch(e){}" % (parsed.callback.encode(), json)
     return await answered(
@@ -100,13 +101,13 @@ def _view(found: Found, request: RawRequest, context: ParseContext) -> View:
     return View(_page_in("x-bsz-referer", request, context), ENVELOPE.around(FOUR_JSON))
 
 
-async def _count(site: Site, parsed: View, caller: Caller) -> object:
+async def _count(site: Site, parsed: View, caller: Caller) -> Answered:
     return await answered(
         counted(site, parsed.page, parsed.json), counting_client_of(site.counting, caller)
     )
 
 
-async def _read(site: Site, parsed: View, caller: Caller) -> object:
+async def _read(site: Site, parsed: View, caller: Caller) -> Answered:
     return await answered(looked_up(site, parsed.page, parsed.json), NO_CLIENT)
 
 

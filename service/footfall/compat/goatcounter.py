@@ -27,6 +27,7 @@ from ..site import Site
 from ..statistics.api import DAY_LENGTH, day_of, judge_day
 from ..statistics.calendar import MAX_DAYS, days_between
 from ..statistics.sources import origin_of
+from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest, answered
@@ -174,7 +175,7 @@ def ever(show: Shown, counting: Counting, parsed: Wanted) -> FastRequest | None:
     return CounterRead(counting, names, lambda counts: show(sum(counts), None))
 
 
-async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> object:
+async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> Answered:
     """Raises Forbidden for statistics that are not for everybody, and Unavailable."""
     if fast := ever(show, site.counting, parsed):
         return await answered(fast, NO_CLIENT)

@@ -153,7 +153,7 @@ def find_comments(accounts: Accounts, parsed: None) -> FastRequest:
     return FastRequest(lambda counts: _NO_COMMENTS)
 
 
-async def refuse_comment(accounts: Accounts, parsed: None, caller: Caller) -> object:
+async def refuse_comment(accounts: Accounts, parsed: None, caller: Caller) -> Response:
     # Valine does not say in which language it is shown, but its reader's browser does.
     return _refused(CommentsElsewhere(), caller.language)
 

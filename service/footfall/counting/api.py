@@ -16,6 +16,7 @@ from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 from ..statistics.sources import origin_of
 from ..table import schemas
+from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.dialects import Dialect, content
 from ..table.endpoint import Row
@@ -206,7 +207,7 @@ def add(counting: Counting, parsed: Change | Read) -> FastRequest | None:
     return None if is_lower else _asked(counting, parsed)
 
 
-async def change(counting: Counting, parsed: Change | Read, caller: Caller) -> object:
+async def change(counting: Counting, parsed: Change | Read, caller: Caller) -> Answered:
     """Raises Unauthorized or Forbidden if anybody but an administrator counts views down."""
     if isinstance(parsed, Change) and lowers_views(parsed.changes):
         require_administrator(caller.viewer)

@@ -16,6 +16,7 @@ from ..model import Caller
 from ..process.process import Process
 from ..site import Accounts, Comments, Data, Site
 from ..table import schemas
+from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fields import COUNTER_TYPES, NO_FIELDS, Choice, Count, Fields, Found, Integer, Text
@@ -58,7 +59,7 @@ SEARCH = Fields(
 )
 
 
-async def counters(site: Site, parsed: Search, caller: Caller) -> object:
+async def counters(site: Site, parsed: Search, caller: Caller) -> JsonObject:
     if parsed.path is not None:
         counts = await counter_search.of_path(
             site.counting.counters, site.counting.types, parsed.path
@@ -108,7 +109,7 @@ CORRECTION = Fields(
 )
 
 
-async def correct(comments: Comments, parsed: Correction, caller: Caller) -> object:
+async def correct(comments: Comments, parsed: Correction, caller: Caller) -> JsonObject:
     count = await counter_search.correct(
         comments.counting.counters,
         comments.log,
@@ -150,7 +151,7 @@ LOG = Fields(
 )
 
 
-async def log(comments: Comments, parsed: Log, caller: Caller) -> object:
+async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObject]:
     entries = await comments.log.newest(parsed.size, parsed.before)
     people = await comments.accounts.store.by_ids(
         {each.fields.get("by", "") for each in entries} - {""}
@@ -166,13 +167,13 @@ async def log(comments: Comments, parsed: Log, caller: Caller) -> object:
     ]
 
 
-async def settings(accounts: Accounts, parsed: None, caller: Caller) -> object:
+async def settings(accounts: Accounts, parsed: None, caller: Caller) -> list[JsonObject]:
     """Those in force, without secrets."""
     names = ("name", "value", "default", "meaning")
     return [dict(zip(names, row, strict=True)) for row in accounts.process.about.settings]
 
 
-async def state(site: Site, parsed: None, caller: Caller) -> object:
+async def state(site: Site, parsed: None, caller: Caller) -> JsonObject:
     """How the service is, and Redis; numbers are since the start, and of all workers."""
     began = time.perf_counter()
     trouble = await site.process.safety.trouble()

@@ -11,6 +11,7 @@ from ..errors import BadRequest
 from ..http.params import MAX_ID, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..site import Comments
+from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fields import Choice, Fields, Found, Shapes, Text, Texts
@@ -71,7 +72,7 @@ BULK = Shapes(
 )
 
 
-async def bulk(comments: Comments, parsed: Bulk, caller: Caller) -> object:
+async def bulk(comments: Comments, parsed: Bulk, caller: Caller) -> JsonObject:
     """Raises BadRequest, TooManyAtOnce, Busy."""
     return _answer(
         *await bulk_actions.begin(comments, parsed.deed, parsed.targets, caller, only=parsed.only)
@@ -88,12 +89,12 @@ LOOK = Fields(_name, (_NAME,), source="query")
 UNDO = Fields(_name, (_NAME,))
 
 
-async def look(comments: Comments, name: str, caller: Caller) -> object:
+async def look(comments: Comments, name: str, caller: Caller) -> JsonObject:
     """Raises Refused."""
     return _answer(name, await bulk_actions.look(comments, name))
 
 
-async def undo(comments: Comments, name: str, caller: Caller) -> object:
+async def undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
     """Raises Refused, TooManyAtOnce, Busy."""
     return _answer(*await bulk_actions.undo(comments, name, caller))
 

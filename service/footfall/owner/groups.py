@@ -8,6 +8,7 @@ from ..comments.rules.queue import Wanted
 from ..http.params import RawRequest
 from ..model import Caller, Comment
 from ..site import Comments
+from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fields import Fields, Found
@@ -32,7 +33,7 @@ class Groups:
 GROUPS = Fields(Groups.of, (STATUS, KEYWORD), source="query")
 
 
-async def groups(comments: Comments, parsed: Groups, caller: Caller) -> object:
+async def groups(comments: Comments, parsed: Groups, caller: Caller) -> JsonObject:
     """Raises TooManyAtOnce, Busy."""
     found = await domain.groups(comments, parsed.wanted, caller)
     return {

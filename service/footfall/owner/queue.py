@@ -16,6 +16,7 @@ from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
 from ..site import Comments
+from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
 from ..table.endpoint import Row
@@ -98,7 +99,7 @@ LIST = Shapes(
 )
 
 
-async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
+async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
     """Raises BadRequest."""
     viewer = caller.viewer
     if parsed.ids:
@@ -135,7 +136,7 @@ class News:
 NEWS = Fields(News.of, (STATUS,), source="query")
 
 
-async def news(comments: Comments, parsed: News, caller: Caller) -> object:
+async def news(comments: Comments, parsed: News, caller: Caller) -> JsonObject:
     found = await domain.news(comments, parsed.statuses)
     return {"ids": found.ids, "total": found.total, "waiting": found.waiting, "spam": found.spam}
 

@@ -10,6 +10,7 @@ from ..http.params import MAX_ID, MAX_UA, RawRequest
 from ..model import Caller
 from ..render.view import View
 from ..site import Comments
+from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
 from ..table.endpoint import Row
@@ -43,7 +44,7 @@ REPLY = Fields(
 )
 
 
-async def reply(comments: Comments, parsed: Reply, caller: Caller) -> object:
+async def reply(comments: Comments, parsed: Reply, caller: Caller) -> JsonObject:
     """Raises Refused, TooManyAtOnce, Busy."""
     stored, live, outcome = await domain.reply(comments, parsed.id, parsed.text, parsed.ua, caller)
     view = View(caller.viewer, comments.display, parsed.dialect.date)
@@ -58,7 +59,7 @@ def _text(found: Found, request: RawRequest, context: ParseContext) -> str:
 PREVIEW = Fields(_text, (_TEXT,))
 
 
-async def preview(comments: Comments, text: str, caller: Caller) -> object:
+async def preview(comments: Comments, text: str, caller: Caller) -> JsonObject:
     """Raises TooManyAtOnce, Busy."""
     return {"html": await domain.preview(comments, text, caller)}
 

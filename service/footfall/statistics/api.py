@@ -9,9 +9,10 @@ from io import StringIO
 
 from ..errors import BadRequest
 from ..http.params import RawRequest
-from ..http.response import tagged_by_body
+from ..http.response import Reply, tagged_by_body
 from ..model import PUBLIC, Caller
 from ..site import Site, Statistics
+from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fields import NO_FIELDS, Choice, Fields, Flag, Found, Integer, PagePath, Text
@@ -86,7 +87,7 @@ SERIES = Fields(
 )
 
 
-async def series(statistics: Statistics, parsed: Series, caller: Caller) -> object:
+async def series(statistics: Statistics, parsed: Series, caller: Caller) -> JsonObject:
     """Each day of the period, or the hours that are known in which there were views."""
     reports, first, last = statistics.reports, parsed.first, parsed.last
     told = {
@@ -131,7 +132,7 @@ def _ranked(numbers: Mapping[str, int], name: str) -> list[dict[str, object]]:
     return [{name: key, "views": number} for key, number in ranked]
 
 
-async def csv_of_series(statistics: Statistics, parsed: Series, caller: Caller) -> object:
+async def csv_of_series(statistics: Statistics, parsed: Series, caller: Caller) -> Reply:
     """The same as a table, for spreadsheets."""
     reports, first, last = statistics.reports, parsed.first, parsed.last
     if parsed.unit == "hour":
@@ -176,12 +177,12 @@ TOP = Fields(
 )
 
 
-async def top(statistics: Statistics, parsed: Top, caller: Caller) -> object:
+async def top(statistics: Statistics, parsed: Top, caller: Caller) -> JsonObject:
     pages = await statistics.reports.top(parsed.by, parsed.days, parsed.count)
     return {"by": parsed.by, "days": parsed.days, "pages": [page._asdict() for page in pages]}
 
 
-async def totals(site: Site, parsed: None, caller: Caller) -> object:
+async def totals(site: Site, parsed: None, caller: Caller) -> JsonObject:
     """Views and comments ever, and what there was today; None for what is not kept."""
     comments = await site.comments.index.total(PUBLIC)
     if not site.statistics.reports.is_on:
@@ -204,7 +205,7 @@ PAGE = Fields(
 )
 
 
-async def erase(statistics: Statistics, parsed: str, caller: Caller) -> object:
+async def erase(statistics: Statistics, parsed: str, caller: Caller) -> JsonObject:
     await statistics.reports.erase(parsed)
     return {"path": parsed}
 
@@ -228,7 +229,7 @@ AS_PEOPLE = Fields(
 )
 
 
-async def count_as_people(statistics: Statistics, parsed: AsPeople, caller: Caller) -> object:
+async def count_as_people(statistics: Statistics, parsed: AsPeople, caller: Caller) -> list[str]:
     """All classes that count as people then."""
     return sorted(await statistics.reports.count_as_people(parsed.bots, is_people=parsed.is_people))
 

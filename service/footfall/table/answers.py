@@ -1,10 +1,12 @@
 """What operations answer that is more than plain data, for the dialects to say it their way."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..http.response import Headers
+from orjson import Fragment
+
+from ..http.response import Headers, Reply, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +38,10 @@ class Streamed:
     """The JSON of the data in pieces, where nobody knows yet how long it is."""
 
     pieces: AsyncGenerator[bytes]
+
+
+# Data, which orjson writes as it is. A Fragment in it is JSON already.
+JsonObject = Mapping[str, object]
+Data = JsonObject | Sequence[JsonObject | Fragment | int | str] | Fragment | str | int | None
+# What an operation returns. A Reply or a Response is finished.
+Answered = Data | Answer | Streamed | Reply | Response

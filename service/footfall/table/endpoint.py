@@ -25,7 +25,7 @@ from ..http.response import JSON_TYPE, NO_STORE, SANDBOX, Reply, Response, tagge
 from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller, Viewer
 from ..site import Site, noun_of
-from .answers import Answer, Streamed
+from .answers import Answer, Answered, Streamed
 from .context import ParseContext
 from .dialects import Dialect, usual
 from .fast import FastRequest, answered, counting_client_of
@@ -63,7 +63,7 @@ class Row:
     fields: Reader
     who: Who
     answer: AnswerSchema
-    run: Callable[[Any, Any, Caller], Awaitable[object]] | None = None
+    run: Callable[[Any, Any, Caller], Awaitable[Answered]] | None = None
     envelope: Callable[[Dialect], Envelope] = usual
     type: str | None = None
     admits_all: bool = False

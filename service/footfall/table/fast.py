@@ -16,6 +16,7 @@ from ..http.connection import FirstLines
 from ..http.response import Reply, Response
 from ..model import NO_ORIGIN, Caller, Origin
 from ..telemetry.metrics import Route
+from .answers import Answered
 
 # A callback that gets Redis's numbers in the order of the request, or what went wrong.
 Done = Callable[[list[int] | Exception], None]
@@ -127,7 +128,8 @@ def counting_client_of(counting: Counting, caller: Caller) -> CountingClient:
     return counting.clients[caller.address, b"", agent, caller.purpose]
 
 
-async def answered(request: FastRequest, client: CountingClient) -> Any:
+async def answered(request: FastRequest, client: CountingClient) -> Answered:
     """The answer, for an endpoint. Raises what the operation refuses."""
     answer = request.answer(await awaited(partial(request.send, client)))
-    return await answer if isinstance(answer, Coroutine) else answer
+    finished: Answered = await answer if isinstance(answer, Coroutine) else answer
+    return finished

@@ -27,6 +27,7 @@ from ...model import PUBLIC, ROLES, Account, Caller, Role
 from ...render.view import DisplayOptions, View
 from ...site import Accounts, Comments
 from ...table import schemas
+from ...table.answers import Data, JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, Choice, Fields, Found, Given, Integer, Text
@@ -95,13 +96,13 @@ APPLICANT = Fields(
 )
 
 
-async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> object:
+async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> JsonObject | str:
     """As the reference does, it says if the address has to be confirmed first."""
     is_asked = await registration.register(accounts, applicant, caller)
     return {"verify": True} if is_asked else ""
 
 
-async def challenge(accounts: Accounts, _: None, caller: Caller) -> object:
+async def challenge(accounts: Accounts, _: None, caller: Caller) -> JsonObject | None:
     return await accounts.captcha.challenge()
 
 
@@ -151,7 +152,7 @@ EDIT = Fields(
 )
 
 
-async def edit(comments: Comments, parsed: Edit, caller: Caller) -> object:
+async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject | str:
     """One's own account, or as an administrator anybody's, with its label and role."""
     account = caller.viewer.account
     assert account is not None
@@ -195,7 +196,7 @@ def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
 BAN = Fields(_id, id="The account", needs_id=True)
 
 
-async def ban(comments: Comments, id: str, caller: Caller) -> object:
+async def ban(comments: Comments, id: str, caller: Caller) -> str:
     """Ban an account, or remove one whose mail was never verified."""
     account = caller.viewer.account
     assert account is not None
@@ -236,7 +237,7 @@ LIST = Fields(
 )
 
 
-async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
+async def list_(comments: Comments, parsed: List, caller: Caller) -> Data:
     if not caller.viewer.is_administrator:
         return await _ranking(comments, parsed)
     if parsed.mail:

@@ -9,6 +9,7 @@ from ...errors import BadRequest
 from ...http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ...model import Ban, Caller, iso
 from ...site import Accounts, Comments
+from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, Found, Given, Integer, Text
@@ -57,7 +58,7 @@ NEW_BAN = Fields(
 )
 
 
-async def add(comments: Comments, parsed: NewBan, caller: Caller) -> object:
+async def add(comments: Comments, parsed: NewBan, caller: Caller) -> JsonObject:
     """Raises Refused, TooManyBans and LastAdministrator."""
     ban, _ = await banning.ban(
         comments, parsed.value, caller, until_ms=parsed.until_ms, reason=parsed.reason
@@ -96,7 +97,7 @@ LIST = Fields(
 )
 
 
-async def list_(accounts: Accounts, parsed: List, caller: Caller) -> object:
+async def list_(accounts: Accounts, parsed: List, caller: Caller) -> JsonObject:
     await accounts.bans.refresh()
     every, first = accounts.bans.newest(), (parsed.page - 1) * parsed.size
     return {
@@ -127,7 +128,7 @@ VALUE = Fields(
 )
 
 
-async def lift(comments: Comments, value: str, caller: Caller) -> object:
+async def lift(comments: Comments, value: str, caller: Caller) -> JsonObject:
     """Whether there was such a ban."""
     return {"lifted": await banning.lift(comments, value, caller)}
 

@@ -54,7 +54,7 @@ LOST_PASSWORD = Shapes(
 )
 
 
-async def lost_password(comments: Comments, parsed: LostPassword, caller: Caller) -> object:
+async def lost_password(comments: Comments, parsed: LostPassword, caller: Caller) -> str:
     """Where no mails are sent, an administrator makes a link by command."""
     if parsed.token:
         await links.set_password(comments, parsed.token, parsed.password, caller)
@@ -104,7 +104,7 @@ CONFIRMATION = Fields(
 )
 
 
-async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> object:
+async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> str:
     """Use up the link in a mail; which account it is for, the link knows."""
     # The token of a link for an account names it.
     if "." in parsed.token:

@@ -12,7 +12,7 @@ from ...model import Account, Caller, Credentials, Session, Viewer
 from ...render.view import DisplayOptions
 from ...site import Accounts, Comments, Site
 from ...table import schemas
-from ...table.answers import Answer, NewSession
+from ...table.answers import Answer, JsonObject, NewSession
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, ONLY_TRUE, Fields, Found, Given, Shapes, Text
@@ -67,7 +67,7 @@ def proof_of(found: Found) -> OwnerProof:
     return OwnerProof(found["current_password"], found["current_code"])
 
 
-async def show(comments: Comments, parsed: None, caller: Caller) -> object:
+async def show(comments: Comments, parsed: None, caller: Caller) -> JsonObject:
     """Clients ask once a page load; an empty object says nobody."""
     viewer = caller.viewer
     stored = await comments.accounts.store.by_id(viewer.account.id) if viewer.account else None
@@ -238,7 +238,7 @@ async def add_second_factor(
     return {"recovery": await accounts.add_second_factor(comments, parsed.secret, step, caller)}
 
 
-async def sessions(accounts: Accounts, parsed: None, caller: Caller) -> object:
+async def sessions(accounts: Accounts, parsed: None, caller: Caller) -> JsonObject:
     """One's log-ins that go on, and what proves that the account is one's own."""
     account = caller.viewer.account
     assert account is not None
@@ -273,7 +273,7 @@ def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
 SESSION = Fields(_id, id="One log-in; without, all but the one that asks")
 
 
-async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> object:
+async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> str:
     """One of one's log-ins; without its id, all but the one that asks."""
     account = caller.viewer.account
     assert account is not None

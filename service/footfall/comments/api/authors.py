@@ -11,6 +11,7 @@ from ...http.params import MAX_ID, MAX_MAIL, RawRequest
 from ...model import Caller
 from ...render.view import DisplayOptions
 from ...site import Comments
+from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, Found, Text
@@ -53,7 +54,7 @@ WANTED = Fields(
 )
 
 
-async def show(comments: Comments, parsed: AuthorRequest, caller: Caller) -> object:
+async def show(comments: Comments, parsed: AuthorRequest, caller: Caller) -> JsonObject:
     author = await authors.find(comments.accounts.store, parsed.who)
     part = await authors.part(comments, author, parsed.after)
     shown = {"account": _account(comments.display, author), "mail": author.mail}
@@ -69,15 +70,17 @@ def _facts(found: Any) -> dict[str, Any] | None:
         return None
 
 
-async def anonymize(comments: Comments, parsed: AuthorRequest, caller: Caller) -> object:
+async def anonymize(comments: Comments, parsed: AuthorRequest, caller: Caller) -> JsonObject:
     return await _erase(comments, parsed, "anonymize", caller)
 
 
-async def delete(comments: Comments, parsed: AuthorRequest, caller: Caller) -> object:
+async def delete(comments: Comments, parsed: AuthorRequest, caller: Caller) -> JsonObject:
     return await _erase(comments, parsed, "delete", caller)
 
 
-async def _erase(comments: Comments, parsed: AuthorRequest, deed: Deed, caller: Caller) -> object:
+async def _erase(
+    comments: Comments, parsed: AuthorRequest, deed: Deed, caller: Caller
+) -> JsonObject:
     author = await authors.find(comments.accounts.store, parsed.who)
     done = await authors.erase(comments, author, deed, caller, parsed.after)
     return {

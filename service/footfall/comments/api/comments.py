@@ -32,6 +32,7 @@ from ...render.view import View
 from ...site import Comments
 from ...site_settings import SiteSettings
 from ...table import schemas
+from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
 from ...table.endpoint import Row
@@ -99,7 +100,7 @@ LIST = Fields(
 )
 
 
-async def list_(comments: Comments, parsed: List, caller: Caller) -> object:
+async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
     """A page as this viewer sees it."""
     async with comments.page_cache.turn():
         return (await _listing(comments, parsed, caller.viewer))[1]
@@ -229,7 +230,7 @@ def fast_count(comments: Comments, parsed: Count) -> FastRequest:
     return FastRequest(lambda numbers: count(comments, parsed, Caller(PUBLIC, "", "")))
 
 
-async def count(comments: Comments, parsed: Count, caller: Caller) -> object:
+async def count(comments: Comments, parsed: Count, caller: Caller) -> int | Fragment | list[int]:
     if parsed.paths is None:
         return await comments.index.total(caller.viewer)
     counts = await comments.store.counts(parsed.paths, caller.viewer)
@@ -300,7 +301,7 @@ class Post:
     dialect: Dialect
 
 
-async def post(comments: Comments, parsed: Post, caller: Caller) -> object:
+async def post(comments: Comments, parsed: Post, caller: Caller) -> JsonObject:
     stored, live = await domain.publish(comments, parsed.draft, caller)
     return View(caller.viewer, comments.display, parsed.dialect.date).posted(stored, live)
 

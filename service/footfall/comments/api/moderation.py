@@ -11,6 +11,7 @@ from ...markup import safe_nick
 from ...model import STATUSES, Caller, Status
 from ...render.view import View
 from ...site import Comments, Site
+from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import (
@@ -106,7 +107,7 @@ EDIT = Shapes(
 )
 
 
-async def edit(site: Site, parsed: Edit, caller: Caller) -> object:
+async def edit(site: Site, parsed: Edit, caller: Caller) -> JsonObject | Fragment | str:
     """The changed comment, or "" when no comment has that id, or nothing was asked for.
 
     Raises Forbidden, Refused and BadRequest.
@@ -146,7 +147,7 @@ def _seen(request: RawRequest, ids: tuple[str, ...] | None) -> bulk.Seen:
     return dict(zip(ids, seen, strict=True))
 
 
-async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> object:
+async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> JsonObject:
     fields = {name: value for name, value in parsed.fields.items() if name not in ("ids", "seen")}
     wanted = _wanted(fields, ParseContext.of(site), is_moderator=True)
     edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
@@ -175,7 +176,7 @@ def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None
     form.done()
 
 
-async def _undo(comments: Comments, name: str, caller: Caller) -> object:
+async def _undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
     outcome = await bulk.undo(comments, name, caller)
     if outcome is None:
         raise Refused("This can not be undone any more")
@@ -228,7 +229,7 @@ DELETE = Shapes(
 )
 
 
-async def delete(comments: Comments, parsed: Delete, caller: Caller) -> object:
+async def delete(comments: Comments, parsed: Delete, caller: Caller) -> JsonObject | str:
     """Raises Unauthorized, Forbidden and Unavailable."""
     if parsed.ids is not None:
         return (await bulk.delete(comments, parsed.ids, caller, parsed.seen))._asdict()

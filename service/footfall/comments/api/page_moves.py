@@ -8,6 +8,7 @@ from ...errors import BadRequest
 from ...http.params import MAX_PATH, RawRequest
 from ...model import Caller
 from ...site import Comments
+from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, Flag, Found, Text
@@ -43,7 +44,7 @@ MOVE = Fields(
 )
 
 
-async def move(comments: Comments, parsed: Move, caller: Caller) -> object:
+async def move(comments: Comments, parsed: Move, caller: Caller) -> JsonObject:
     """Raises BadRequest, Refused."""
     source, target = parsed.source, parsed.target
     if source == target:

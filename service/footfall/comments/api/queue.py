@@ -12,6 +12,7 @@ from ...http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
 from ...model import STATUSES, Caller, Status
 from ...render.view import View
 from ...site import Comments
+from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
 from ...table.endpoint import Row
@@ -74,7 +75,7 @@ QUEUE = Shapes(
 )
 
 
-async def queue(comments: Comments, parsed: Queue, caller: Caller) -> object:
+async def queue(comments: Comments, parsed: Queue, caller: Caller) -> JsonObject:
     if not caller.viewer.is_administrator:
         await comments.counting.charge(caller.address, SEARCH_TOKENS)
     account = caller.viewer.account.id if parsed.is_mine and caller.viewer.account else ""

@@ -44,7 +44,7 @@ class Recent(NamedTuple):
 RECENT = Fields(Recent.of, (Integer("count", "How many comments", 10, MAX_RECENT),), source="query")
 
 
-async def recent(comments: Comments, parsed: Recent, caller: Caller) -> object:
+async def recent(comments: Comments, parsed: Recent, caller: Caller) -> list[Fragment]:
     """Comments, newest first, as this viewer sees them."""
     newest = await comments.recent.newest(parsed.number, caller.viewer)
     async with comments.page_cache.turn():

@@ -8,6 +8,7 @@ from ...http.params import MAX_MAIL, RawRequest
 from ...model import Caller, iso
 from ...site import Notifications, Site
 from ...table import schemas
+from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import NO_FIELDS, Fields, Found, Text, Texts
@@ -19,7 +20,7 @@ MAX_SHOWN = 100
 MAX_ENTRY_CHARACTERS = 40
 
 
-async def read(notifications: Notifications, _: None, caller: Caller) -> object:
+async def read(notifications: Notifications, _: None, caller: Caller) -> JsonObject:
     outbox = notifications.outbox
     depth, given_up = await outbox.depth(), await outbox.undelivered(MAX_SHOWN)
     return {
@@ -59,7 +60,7 @@ ENTRIES = Fields(
 )
 
 
-async def retry(notifications: Notifications, parsed: Entries, caller: Caller) -> object:
+async def retry(notifications: Notifications, parsed: Entries, caller: Caller) -> JsonObject:
     """How many are tried once more."""
     found = await notifications.outbox.undelivered(MAX_SHOWN, parsed.ids)
     done = [
@@ -69,7 +70,7 @@ async def retry(notifications: Notifications, parsed: Entries, caller: Caller) -
     return {"count": sum(done)}
 
 
-async def drop(notifications: Notifications, parsed: Entries, caller: Caller) -> object:
+async def drop(notifications: Notifications, parsed: Entries, caller: Caller) -> JsonObject:
     """How many were forgotten."""
     return {"count": await notifications.outbox.drop(parsed.ids)}
 
@@ -88,7 +89,7 @@ READER = Fields(
 )
 
 
-async def try_out(site: Site, to: str, caller: Caller) -> object:
+async def try_out(site: Site, to: str, caller: Caller) -> JsonObject:
     """By the name of each who is told, why that failed; "" where it did not."""
     return await site.notifications.try_out(site, to)
 

@@ -47,7 +47,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
     ones wrote."""
     comments, roots = thread(2 * calls)
 
-    to_replies = [_reply_to(each) for each in comments]
+    to_replies = [_reply_to(comment) for comment in comments]
 
     def published(each: Comment, n: int) -> Values:
         return {
@@ -365,7 +365,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "echo": "",
             "count": 1,
             "bytes": 1 << 16,
-            "ids": [each.id[:SHORT] for each in comments[n % calls :][:64]],
+            "ids": [comment.id[:SHORT] for comment in comments[n % calls :][:64]],
         },
         "comments/delete, 1 comment": lambda n: deletion(n, journal=f"journal:delete:{n}"),
         "comments/restore, 1 comment": lambda n: deletion(

@@ -97,7 +97,7 @@ class Speaker(Peer):
 
     @classmethod
     def of(cls, peer: Peer, codec: Codec) -> "Speaker":
-        made = cls(**{each.name: getattr(peer, each.name) for each in fields(Peer)})
+        made = cls(**{field.name: getattr(peer, field.name) for field in fields(Peer)})
         made.codec, made.title = codec, codec.title
         return made
 

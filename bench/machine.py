@@ -88,7 +88,7 @@ def _parse(stat: str) -> Process:
     before, _, after = stat.rpartition(")")
     pid, _, name = before.partition(" (")
     fields = after.split()
-    user, system, user_of_ended, system_of_ended = (int(each) / TICK for each in fields[11:15])
+    user, system, user_of_ended, system_of_ended = (int(field) / TICK for field in fields[11:15])
     return Process(int(pid), int(fields[1]), name, user + user_of_ended, system + system_of_ended)
 
 

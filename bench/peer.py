@@ -121,8 +121,8 @@ class Peer:
 
     def likes(self, articles: Sequence[str]) -> int:
         total = 0
-        for each in articles:
-            _, target, _ = self.ask(Page(each))
+        for article in articles:
+            _, target, _ = self.ask(Page(article))
             total += sum(root["like"] or 0 for root in self.get(target)["data"]["data"])
         return total
 

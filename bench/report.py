@@ -26,7 +26,7 @@ class Goal:
         if not self.against:
             return results.spread(self.scenario, OURS, self.what)
         ratios = (results.ratio(self.scenario, peer, what=self.what) for peer in self.against)
-        worst_first = sorted((each for each in ratios if each), key=lambda each: each.median)
+        worst_first = sorted((ratio for ratio in ratios if ratio), key=lambda each: each.median)
         if not worst_first:
             return None
         return worst_first[0 if self.what == "rate" else -1]
@@ -140,7 +140,7 @@ def _discarded(results: Results) -> str:
 
 
 def _throughput(results: Results) -> Iterator[str]:
-    columns = [each for each in COLUMNS if each != TO_LEAST or results.has_least]
+    columns = [column for column in COLUMNS if column != TO_LEAST or results.has_least]
     yield "## Throughput, closed loop"
     yield ""
     yield f"| work | peer | {' | '.join(columns)} |"
@@ -149,7 +149,7 @@ def _throughput(results: Results) -> Iterator[str]:
         work = results.titles.get(scenario, scenario)
         for peer in results.peers(scenario):
             found = _figures(results, scenario, peer)
-            yield f"| {work} | {peer} | {' | '.join(found.get(each, '') for each in columns)} |"
+            yield f"| {work} | {peer} | {' | '.join(found.get(column, '') for column in columns)} |"
             work = ""
     yield ""
 
@@ -163,7 +163,7 @@ def _figures(results: Results, scenario: str, peer: str) -> dict[str, str]:
         results.spread(scenario, peer, what)
         for what in ("rate", "p50_us", "p99_us", "server_us", "user_us", "system_us", "redis_us")
     ]
-    rate, p50, p99, *cpu, redis = (each or Spread(0, 0, 0, 0) for each in spreads)
+    rate, p50, p99, *cpu, redis = (spread or Spread(0, 0, 0, 0) for spread in spreads)
     server, own, kernel = (each.median for each in cpu)
     ratio = None if peer == OURS else results.ratio(scenario, peer)
     to_least = None if peer == LEAST else results.user_to_least(scenario, peer)

@@ -99,7 +99,7 @@ class Plan:
         except ValueError as error:
             parser.error(str(error))
         only = [word for word in options.only.split(",") if word]
-        unknown = set(only) - {each.name for each in SCENARIOS} - set(PARTS)
+        unknown = set(only) - {scenario.name for scenario in SCENARIOS} - set(PARTS)
         unknown |= {word for word in options.peers.split(",") if word} - KINDS.keys()
         if unknown:
             parser.error(f"there is no {', '.join(sorted(unknown))}")
@@ -112,7 +112,7 @@ class Plan:
             chosen = FRONT
         chosen = chosen or tuple(name for name, kind in KINDS.items() if not kind.is_variant)
         return cls(
-            scenarios=tuple(each for each in SCENARIOS if each.name in only),
+            scenarios=tuple(scenario for scenario in SCENARIOS if scenario.name in only),
             parts=tuple(part for part in PARTS if part in only),
             peers=(*chosen[:1], *others, *chosen[1:]),
             rounds=options.rounds or (3 if options.quick or options.full or options.long else 2),
@@ -188,11 +188,15 @@ class Bench:
                 self._rounds(scenario, [p for p in peers if scenario.is_for(p.name)])
 
     def _at(self, durability: Durability) -> list[Scenario]:
-        return [each for each in self._plan.scenarios if each.durability == durability]
+        return [scenario for scenario in self._plan.scenarios if scenario.durability == durability]
 
     def _names(self, scenarios: Sequence[Scenario]) -> list[str]:
         """Those of the chosen peers that these scenarios are for."""
-        return [name for name in self._plan.peers if any(each.is_for(name) for each in scenarios)]
+        return [
+            name
+            for name in self._plan.peers
+            if any(scenario.is_for(name) for scenario in scenarios)
+        ]
 
     def _weigh(self, peers: Sequence[Peer], when: str) -> None:
         for peer in peers:

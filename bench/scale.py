@@ -99,7 +99,7 @@ class Servers:
     def cpu_us(self) -> float:
         facts = (admin.info("cpu") for admin in self.admins)
         kinds = ("used_cpu_user_main_thread", "used_cpu_sys_main_thread")
-        return 1e6 * sum(float(each[kind]) for each in facts for kind in kinds)
+        return 1e6 * sum(float(fact[kind]) for fact in facts for kind in kinds)
 
     def used(self) -> int:
         return sum(int(admin.info("memory")["used_memory"]) for admin in self.admins)
@@ -256,10 +256,10 @@ async def measure() -> Row:
             fills = [
                 await _calm(
                     cores,
-                    dict(zip(("fill", "limit", "statistics"), each, strict=True)),
-                    partial(_of_fill, servers, *each),
+                    dict(zip(("fill", "limit", "statistics"), fill, strict=True)),
+                    partial(_of_fill, servers, *fill),
                 )
-                for each in FILLS
+                for fill in FILLS
             ]
         with masters(environment) as servers:
             batches += await _of_batches(servers, cores)

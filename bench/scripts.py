@@ -82,9 +82,9 @@ def _calls(
         named = [f"bench:{given.get(each.name, each.name)}" for each in keys]
         named += [key for each in header.keys if each.is_list for key in given[each.name]]
         words: list[Any] = []
-        for each in header.args:
-            value = given[each.name]
-            words += value if each.is_list else [int(value) if each.type == "flag" else value]
+        for arg in header.args:
+            value = given[arg.name]
+            words += value if arg.is_list else [int(value) if arg.type == "flag" else value]
         yield named, words
 
 
@@ -104,7 +104,7 @@ def _cost(
         called = stats.pop("cmdstat_evalsha")
         least = min(least, called["usec"] / called["calls"])
         # CONFIG RESETSTAT counts itself.
-        commands += sum(each["calls"] for each in stats.values()) - 1
+        commands += sum(stat["calls"] for stat in stats.values()) - 1
     after = redis.info("cpu")
     cpu = sum(after[kind] - before[kind] for kind in ("used_cpu_user", "used_cpu_sys"))
     return {
@@ -121,7 +121,7 @@ def encoders() -> dict[str, Callable[[], object]]:
     look = DisplayOptions(avatar=lambda nick, mail, link: seed.AVATAR)
     view = View(PUBLIC, look)
     comments, _ = thread(50)
-    stored = [codec.body(each) for each in comments]
+    stored = [codec.body(comment) for comment in comments]
     first = StoredComment(comments[0].id, comments[0].path, codec.parse_body(stored[0]))
     found = [_found(comments[:1], stored[:1]), _found(comments, stored)]
     by_accounts = [
@@ -154,8 +154,8 @@ def encoders() -> dict[str, Callable[[], object]]:
 
 def _found(comments: Sequence[Comment], stored: Sequence[bytes]) -> PageReply:
     """What the page script returns for these comments."""
-    ids = " ".join(each.id[:SHORT] for each in comments).encode()
-    replies = [REPLIES if len(comments) > 1 else 0] * sum(not each.root for each in comments)
+    ids = " ".join(comment.id[:SHORT] for comment in comments).encode()
+    replies = [REPLIES if len(comments) > 1 else 0] * sum(not comment.root for comment in comments)
     return PageReply(b"1", len(comments), len(replies), 0, ids, stored, replies, [], [], [])
 
 

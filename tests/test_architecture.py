@@ -238,11 +238,11 @@ def imports(path: Path) -> Iterator[str]:
     package = ("footfall", *path.relative_to(ROOT / "service/footfall").parts[:-1])
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
             module = ".".join([*base, *([node.module] if node.module else [])])
-            yield from (f"{module}.{each.name}" for each in node.names)
+            yield from (f"{module}.{name.name}" for name in node.names)
 
 
 def wrong_imports(path: Path) -> Iterator[str]:

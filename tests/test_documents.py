@@ -44,7 +44,9 @@ def anchors(path: Path) -> set[str]:
     """The anchors of its headings, as code hosts make them."""
     blocks = re.sub(r"(?ms)^```.*?^```$", "", path.read_text())
     headings = re.findall(r"(?m)^#+ (.+)$", blocks)
-    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }
 
 
 def links(path: Path) -> list[str]:

@@ -95,20 +95,20 @@ class FromEnvironment:
 
         Raises BadSettings, which names all bad values.
         """
-        found = given(environ, [each.metadata["env"] for each in cls.settings()])
+        found = given(environ, [setting.metadata["env"] for setting in cls.settings()])
         return cls.of(replace(found, env_files=env_files or {}))
 
     @classmethod
     def of(cls, given: GivenTexts) -> Self:
         """The same of what was read from it."""
         values, wrong = dict[str, Any](), [*given.wrong]
-        for each in cls.settings():
-            meta = each.metadata
+        for setting in cls.settings():
+            meta = setting.metadata
             text = given.texts.get(meta["env"])
             if text is None:
                 continue
             try:
-                values[each.name] = _parsed(meta, text)
+                values[setting.name] = _parsed(meta, text)
             except ValueError as error:
                 is_hidden = meta["secret"] or meta["env"] in given.files
                 wrong.append(f"{meta['env']}={'***' if is_hidden else repr(text)}: {error}")
@@ -119,13 +119,13 @@ class FromEnvironment:
 
     def table(self, environ: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
         """Rows of (name, value as it was given, default, meaning); secrets are masked."""
-        return [_row(each, environ) for each in self.settings()]
+        return [_row(setting, environ) for setting in self.settings()]
 
     def shown(self) -> list[tuple[str, str, str, str]]:
         """The same rows with the values in force, as they would be written; secrets are masked."""
         # A value that equals the default is shown as the default is written.
         unset = type(self)()
-        pairs = ((each, getattr(self, each.name)) for each in self.settings())
+        pairs = ((setting, getattr(self, setting.name)) for setting in self.settings())
         return self.table(
             {
                 each.metadata["env"]: _text(value) or "false"

@@ -25,8 +25,8 @@ class Networks:
     def __init__(self, networks: Iterable[Network] = ()) -> None:
         # (length of an address in bytes, mask, first address of the network)
         self._masked = [
-            (each.max_prefixlen // 8, int(each.netmask), int(each.network_address))
-            for each in networks
+            (network.max_prefixlen // 8, int(network.netmask), int(network.network_address))
+            for network in networks
         ]
         # Length of an address -> mask -> first addresses of the networks with this mask.
         self._by_length: dict[int, dict[int, set[int]]] = {4: {}, 16: {}, 0: {}}

@@ -250,5 +250,5 @@ class OutboxSettings(FromEnvironment):
         """NOTIFY_URLS, and those of the reference server's own settings."""
         from .notify.push import urls_of
 
-        known: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        known: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         return (*self.notify_urls, *urls_of(known))

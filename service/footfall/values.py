@@ -293,7 +293,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 def chosen(choices: tuple[str, ...], text: str) -> str:
     if is_off(text):
         # `false` means the one of these words that does.
-        text = next((each for each in choices if each in ("off", "none")), text)
+        text = next((choice for choice in choices if choice in ("off", "none")), text)
     if text not in choices:
         raise ValueError(f"say {' or '.join(choices)}")
     return text

@@ -363,7 +363,7 @@ async def test_a_mail_server_that_hangs(
     await asyncio.wait_for(site.get("/api/article", path="/a"), 30)
     answers += [await forget(site, OWNER["email"]) for _ in range(4)]
     answers += [await forget(site, "nobody@example.com")]
-    assert [each["errno"] for each in answers[-2:]] == [503, 503]
+    assert [answer["errno"] for answer in answers[-2:]] == [503, 503]
     is_over.set()
     await site.settled()
     assert await forget(site, "nobody@example.com") == DONE
@@ -431,7 +431,7 @@ async def test_a_mailbox_that_somebody_reads_later(site: Site, mails: MailServer
     answers = await asyncio.gather(
         *(set_password(site, links[2], f"another word {n}") for n in range(5))
     )
-    assert sorted(each["errno"] for each in answers) == [0, 1000, 1000, 1000, 1000]
+    assert sorted(answer["errno"] for answer in answers) == [0, 1000, 1000, 1000, 1000]
     assert await set_password(site, links[2]) == EXPIRED
 
 

@@ -182,7 +182,7 @@ async def test_tokens_that_are_owed_have_to_be_paid(make_site: Sites) -> None:
     site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="1")
     many = [[{"path": f"/{n}/{i}"} for i in range(200)] for n in range(5)]
     answers = await asyncio.gather(*(site.http.post("/article", json=each) for each in many))
-    begun = sum(len(each.json()) for each in answers if each.status_code == 200)
+    begun = sum(len(answer.json()) for answer in answers if answer.status_code == 200)
     assert begun > 200
     refused = await first_refused(site)
     owed = int(refused.headers["retry-after"])

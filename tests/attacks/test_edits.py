@@ -41,12 +41,12 @@ async def test_edited_words_are_made_safe_as_new_ones_are(site: Site) -> None:
     await change(site, other, fields, by=ADMIN)
     comments = (await site.page())["data"]
     assert comments
-    for each in comments:
-        assert "<script" not in each["comment"]
-        assert "onerror" not in each["comment"]
-        assert "javascript:" not in each["comment"].replace("javascript:alert(1))", "")
-        assert not {*"<>"} & {*(each["nick"] or "")}
-        assert "javascript" not in (each["link"] or "")
+    for comment in comments:
+        assert "<script" not in comment["comment"]
+        assert "onerror" not in comment["comment"]
+        assert "javascript:" not in comment["comment"].replace("javascript:alert(1))", "")
+        assert not {*"<>"} & {*(comment["nick"] or "")}
+        assert "javascript" not in (comment["link"] or "")
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
@@ -74,7 +74,7 @@ async def test_edits_take_tokens(make_site: Sites) -> None:
     site = await make_site("203.0.113.7", COUNTER_RATE="0.01")
     id = (await site.post("hello", by=BOB))["objectId"]
     answers = [await change(site, id, {"comment": f"{n}"}, by=BOB) for n in range(203)]
-    assert [each["errno"] for each in answers] == [0] * 200 + [429] * 3
+    assert [answer["errno"] for answer in answers] == [0] * 200 + [429] * 3
     assert await site.texts() == ["199"]
 
 
@@ -116,7 +116,7 @@ async def test_an_edit_is_rendered_once_however_many_come_at_once(
     monkeypatch.setattr(renderer, "_make", counted)
     wanted = [f"words {n}" for n in range(16)]
     answers = await asyncio.gather(*(change(site, id, {"comment": text}, by=by) for text in wanted))
-    assert {each["errno"] for each in answers} == {0}
+    assert {answer["errno"] for answer in answers} == {0}
     assert sorted(rendered) == sorted(wanted)
     (shown,) = (await site.page())["data"]
     assert shown["orig"] in wanted

@@ -83,7 +83,7 @@ async def test_no_other_change_tells_which_ids_there_are(audited: Site, body: An
             await audited.send("PUT", f"/api/comment/{id}", body, by=viewer)
             for id in (held, shown, none_like(held))
         ]
-        assert [each["errno"] for each in answers] == [errno] * 3
+        assert [answer["errno"] for answer in answers] == [errno] * 3
         assert answers[0] == answers[1] == answers[2]
 
 

@@ -26,7 +26,7 @@ async def test_likes_by_the_hundred_run_out_of_tokens(make_site: Sites) -> None:
         answers += await asyncio.gather(
             *(site.http.put(f"/api/comment/{id}", json={"like": True}) for _ in range(46))
         )
-    refused = [each for each in answers if each.status_code == 429]
+    refused = [answer for answer in answers if answer.status_code == 429]
     assert len(refused) == 30
     assert refused[0].json() == {"errno": 429, "errmsg": "Too Many Requests"}
     assert 0 < int(refused[0].headers["retry-after"]) <= 100

@@ -205,7 +205,7 @@ async def test_a_robot_that_registers(make_site: Sites) -> None:
         await site.send("POST", "/api/user", {**TOM, "email": f"p{n}@example.com"})
         for n in range(80)
     ]
-    assert [each["errno"] for each in answers] == [0] * 60 + [1000] * 20
+    assert [answer["errno"] for answer in answers] == [0] * 60 + [1000] * 20
 
 
 async def test_guesses_at_the_setup_code(make_site: Sites) -> None:
@@ -215,7 +215,7 @@ async def test_guesses_at_the_setup_code(make_site: Sites) -> None:
     answers = [
         await site.send("POST", "/api/user", {**TOM, "setup_code": f"guess {n}"}) for n in range(25)
     ]
-    assert [is_refused(each) for each in answers] == [False] * 20 + [True] * 5
+    assert [is_refused(answer) for answer in answers] == [False] * 20 + [True] * 5
     other = make_site.without_accounts(HOME, SETUP_CODE="sesame")
     assert (await other.send("POST", "/api/user", {**OWNER, "setup_code": "sesame"}))["errno"] == 0
 
@@ -230,7 +230,7 @@ async def test_many_log_ins_at_once(site: Site, make_site: Sites) -> None:
     answers = await asyncio.gather(
         *(log_in(there, each) for _ in range(20) for each in (wrong, TOM))
     )
-    assert sum(each == {"errno": 1000} for each in answers) <= 20
+    assert sum(answer == {"errno": 1000} for answer in answers) <= 20
     assert any(map(is_refused, answers))
     more = [await log_in(there, wrong) for _ in range(25)]
     assert sum(each == {"errno": 1000} for each in (*answers, *more)) <= 21

@@ -38,5 +38,5 @@ def test_requests_that_are_none_fill_no_log(own: Path, form: str, options: tuple
         seconds = int(monotonic() - began) + 2
         assert 2 <= len(served.lines) <= 8 * seconds
         assert any(
-            " more like this: Invalid HTTP request received." in each for each in served.lines
+            " more like this: Invalid HTTP request received." in line for line in served.lines
         )

@@ -126,7 +126,7 @@ async def test_the_owners_mailbox_is_filled(
     for hours, said in ((0, 0), (1, 1), (2, 1)):
         site.clock.now += 3_600_000 if hours else 0
         await delivery._resume()
-        lines = [each.message for each in caplog.records if each.levelno == logging.WARNING]
+        lines = [record.message for record in caplog.records if record.levelno == logging.WARNING]
         assert len(lines) == said
     assert "no mail of 3 new comments" in lines[0]
     assert "OWNER_MAIL_RATE" in lines[0]

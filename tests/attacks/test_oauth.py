@@ -127,7 +127,7 @@ async def test_an_answer_that_comes_twice(browser: Browser, site: Site) -> None:
     address = await begun(browser)
     headers = {"cookie": "; ".join(f"{n}={value}" for n, value in site.http.cookies.items())}
     answers = await asyncio.gather(*(browser.get(address, **headers) for _ in range(20)))
-    assert sorted(each.status_code for each in answers) == [200] * 19 + [302]
+    assert sorted(answer.status_code for answer in answers) == [200] * 19 + [302]
     assert await accounts_of(site) == 2
 
 
@@ -395,5 +395,5 @@ async def test_many_log_ins_that_nobody_ends(browser: Browser) -> None:
     """Who: a stranger. What: begins log-ins and leaves them, to fill the memory with them. Instead:
     an address may begin only so many, and each is deleted after ten minutes."""
     answers = [await browser.get("/api/oauth?type=github") for _ in range(70)]
-    assert sum(each.status_code == 302 for each in answers) <= 62
+    assert sum(answer.status_code == 302 for answer in answers) <= 62
     assert "Too many attempts" in answers[-1].text

@@ -61,7 +61,7 @@ async def test_a_page_named_like_a_host_in_mails(make_site: Sites, mails: MailSe
         for part in mail.iter_parts():
             assert origins(part.get_content()) == {SITE}
     sent = "".join(str(mail.get_body(("html",)).get_content()) for _, mail in mails.came)  # type: ignore[union-attr]
-    assert all(f"#{each['objectId']}" in sent for each in comments)
+    assert all(f"#{comment['objectId']}" in sent for comment in comments)
 
 
 @pytest.mark.rare
@@ -85,7 +85,7 @@ async def test_a_page_named_like_a_host_in_chats_and_at_akismet(
     chats = [orjson.loads(body)["message"] for path, _, body in others.came if path == "/"]
     assert len(judged) == len(chats) == len(NAMES)
     links = [parse_qs(each)["permalink"][0] for each in judged]
-    assert {browsers_origin(each) for each in links} == origins("\n".join(chats)) == {SITE}
+    assert {browsers_origin(link) for link in links} == origins("\n".join(chats)) == {SITE}
 
 
 @pytest.mark.parametrize("site_url", ["https://blog.example", "https://blog.example/~ann/"])

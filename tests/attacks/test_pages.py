@@ -142,7 +142,7 @@ async def test_thousands_of_held_roots_before_an_administrator(
             admin.config_resetstat()
             page = await site.page(by=ADMIN, sortBy=order, page=number)
             stats = admin.info("commandstats")
-            commands.append(sum(each["calls"] for each in stats.values()))
+            commands.append(sum(stat["calls"] for stat in stats.values()))
             assert (len(page["data"]), page["totalPages"]) == (10, 400)
     # Each step looks at a held root and at an approved one.
     assert max(commands) - commands[0] <= 2 * (2000).bit_length()

@@ -132,7 +132,7 @@ def new_visitor(browser: Browser) -> Iterator[NewVisitor]:
         return visitors[-1]
 
     yield new_visitor
-    complaints = [each for visitor in visitors for each in visitor.complaints()]
+    complaints = [complaint for visitor in visitors for complaint in visitor.complaints()]
     for visitor in visitors:
         visitor.close()
     assert complaints == []

@@ -120,7 +120,7 @@ def test_the_first_administrator_registers_and_decides_sixty_comments_by_keyboar
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("button", name="Log in")).to_be_visible()
     # What is left logs nobody in: it tells a browser that the account knows.
-    assert [each["name"] for each in phone.context.cookies()] == ["footfall-device"]
+    assert [cookie["name"] for cookie in phone.context.cookies()] == ["footfall-device"]
     for number in range(WAITING):
         Writer(owner.url, f"/post/{number % PAGES}")(f"words {number}", nick=f"Ann {number}")
     phone.open(f"{owner.url}/ui")
@@ -234,7 +234,7 @@ def test_a_page_named_like_another_host_is_linked_to_on_the_site(
         each.inner_text(): each.evaluate("link => link.href")
         for each in page.locator("a.page").all()
     }
-    assert {each.removeprefix(f"{blog.url}/") for each in links.values()} == {
+    assert {link.removeprefix(f"{blog.url}/") for link in links.values()} == {
         ".evil.example/x",
         "@evil.example/x",
         "evil.example/x",

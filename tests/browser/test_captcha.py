@@ -75,7 +75,7 @@ def test_somebody_registers_by_passing_the_captcha(
 
     page.route(f"{url}*", answer)
     visitor.open(f"{service.url}/ui/register")
-    assert not [each for each in visitor.strangers if url in each]
+    assert not [stranger for stranger in visitor.strangers if url in stranger]
     register(visitor)
     if name == "TURNSTILE":
         page.get_by_role("button", name="I am human").click()
@@ -83,7 +83,7 @@ def test_somebody_registers_by_passing_the_captcha(
     (came,) = verifier.came
     assert parse_qs(came[2].decode())["response"] == [token]
     # Its script was asked for, and nothing else of others.
-    assert [each.partition("?")[0] for each in visitor.strangers] == [url]
+    assert [stranger.partition("?")[0] for stranger in visitor.strangers] == [url]
     visitor.strangers.clear()
 
 

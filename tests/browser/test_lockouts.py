@@ -40,6 +40,6 @@ def test_a_page_of_pictures_and_forms_takes_no_log_in_of_its_reader(
     page.get_by_label("Password").fill(MARA["password"])
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_text(MARA["email"])).to_be_visible()
-    cookies = {each["name"]: each for each in visitor.context.cookies()}
+    cookies = {cookie["name"]: cookie for cookie in visitor.context.cookies()}
     assert cookies.keys() == {"footfall", "footfall-device"}
-    assert all(each["httpOnly"] and each["sameSite"] == "Strict" for each in cookies.values())
+    assert all(cookie["httpOnly"] and cookie["sameSite"] == "Strict" for cookie in cookies.values())

@@ -102,7 +102,7 @@ def test_pictures_are_shown_and_count(
         f"/counter{path}.svg",
         f"/count?p={path}",
     )
-    body = "".join(f'<img src="{counter.url}{each}">' for each in addresses)
+    body = "".join(f'<img src="{counter.url}{address}">' for address in addresses)
     visitor.open(blog.publish(path, body))
     visitor.come_to_rest()
     pictures = visitor.page.locator("img")

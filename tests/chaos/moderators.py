@@ -61,14 +61,14 @@ class Moderators:
             threading.Thread(target=self._moderate, args=(Random(n), is_over), daemon=True)
             for n in range(self.number)
         ]
-        for each in people:
-            each.start()
+        for person in people:
+            person.start()
         try:
             yield
         finally:
             is_over.set()
-            for each in people:
-                each.join()
+            for person in people:
+                person.join()
 
     def wait_for_more(self) -> None:
         wanted = self.actions + self.number

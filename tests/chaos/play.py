@@ -149,4 +149,4 @@ def _logged(scene: Scene) -> Counter[Logged]:
     """What the log of moderation has, by what was done and to which comment."""
     _, output = scene.service.ask("log", "--json", "--most", "10000")
     entries = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-    return Counter((each["did"], each["id"]) for each in entries)
+    return Counter((entry["did"], entry["id"]) for entry in entries)

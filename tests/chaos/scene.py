@@ -254,7 +254,7 @@ def staged(
         if scene.told is not None:
             scene.told.start_worker(scene.service)
         if deployment.relay == "clients":
-            scene.relay = Relay([_address(each.url) for each in scene.services])
+            scene.relay = Relay([_address(service.url) for service in scene.services])
             stack.enter_context(scene.relay.listening())
         yield scene
 

@@ -70,7 +70,7 @@ def beside(outcome: Outcome) -> str:
     if not outcome.visits:
         return ""
     befores, meanwhiles = zip(*outcome.visits, strict=True)
-    before, meanwhile = (max(each.p99_ms for each in visits) for visits in (befores, meanwhiles))
+    before, meanwhile = (max(visit.p99_ms for visit in visits) for visits in (befores, meanwhiles))
     return f"{before:.1f} → {meanwhile:.1f} ms"
 
 
@@ -114,8 +114,8 @@ def write(full: str) -> None:
 def allowed() -> str:
     """How long a recovery may take, and which ones may take longer."""
     words = f"It may be {Fault.seconds:g} s"
-    for seconds in sorted({each.seconds for each in FAULTS} - {Fault.seconds}):
-        names = ", ".join(each.name for each in FAULTS if each.seconds == seconds)
+    for seconds in sorted({fault.seconds for fault in FAULTS} - {Fault.seconds}):
+        names = ", ".join(fault.name for fault in FAULTS if fault.seconds == seconds)
         words += f", and {seconds:g} s for: {names}"
     return fill(f"{words}.", 98, initial_indent="  ", subsequent_indent="  ")
 

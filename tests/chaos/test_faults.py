@@ -74,6 +74,6 @@ def test_a_fault_that_fails_is_a_row_of_the_table_and_the_others_are_played(
 
 def test_the_stored_table_has_every_fault_and_none_that_failed() -> None:
     stored = table.FILE.read_text()
-    assert [each.name for each in FAULTS] == re.findall(r"^\| (.+?) \|", stored, re.MULTILINE)[1:]
+    assert [fault.name for fault in FAULTS] == re.findall(r"^\| (.+?) \|", stored, re.MULTILINE)[1:]
     assert "**" not in stored
     assert table.DOCUMENT.read_text().endswith(table.short(stored))

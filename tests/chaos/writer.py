@@ -78,8 +78,8 @@ class Writer:
             for page in PAGES:
                 comments = _all_of(client, page)
                 times += len(comments)
-                found |= {each["orig"]: each["objectId"] for each in comments}
-                moments = [each["time"] for each in comments]
+                found |= {comment["orig"]: comment["objectId"] for comment in comments}
+                moments = [comment["time"] for comment in comments]
                 if moments != sorted(moments):
                     yield f"{page} is out of order"
         if times != len(found):

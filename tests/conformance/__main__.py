@@ -17,7 +17,8 @@ PLAIN: tuple[Mapping[str, str], ...] = ({}, {"IPQPS": ""})
 
 def arguments(scenarios: Iterable[Scenario]) -> argparse.ArgumentParser:
     names = {
-        each.name: " ".join(f"{n}={v!r}" for n, v in each.settings.items()) for each in scenarios
+        scenario.name: " ".join(f"{n}={v!r}" for n, v in scenario.settings.items())
+        for scenario in scenarios
     }
     listed = "\n".join(f"  {name:16} {settings or 'IPQPS=0'}" for name, settings in names.items())
     parser = argparse.ArgumentParser(

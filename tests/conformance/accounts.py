@@ -246,7 +246,7 @@ def _codes(record: Record, reader: Reader) -> Record:
     codes = record.get("recovery", ())
     if not codes or len({*codes}) < len(codes) or not reader.is_ours:
         return record
-    are = all(re.fullmatch("[a-z2-9]{10}", each) for each in codes)
+    are = all(re.fullmatch("[a-z2-9]{10}", code) for code in codes)
     return record | {"recovery": ["a code"] * len(codes) if are else codes}
 
 
@@ -259,7 +259,7 @@ def _oauth(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
     if row.operation != "GET oauth":
         return None
     if "type" not in row.query:
-        listed = ",".join(f'"{each}"' for each in SERVICES)
+        listed = ",".join(f'"{service}"' for service in SERVICES)
         return _wrong(type=f"type need in an array of [{listed}]")
     headers = so_far.answer.headers
     return Expected(Answer(302, JSON | {"location": led_to(headers["location"])}, ""))

@@ -174,7 +174,11 @@ def _first_words(record: Record, reader: Reader) -> Record:
     said = record.get("errmsg")
     if not reader.is_ours or not isinstance(said, str):
         return record
-    return record | {"errmsg": next((each for each in FIRST_WORDS if said.startswith(each)), said)}
+    return record | {
+        "errmsg": next(
+            (first_word for first_word in FIRST_WORDS if said.startswith(first_word)), said
+        )
+    }
 
 
 # Translations: what was recorded, as we send it.
@@ -399,7 +403,7 @@ def _too_long(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) ->
 def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation not in ("GET article", "POST article") or _errno(row) == 1001:
         return None
-    allowed = ",".join(f'"{each}"' for each in COUNTERS)
+    allowed = ",".join(f'"{counter}"' for counter in COUNTERS)
     if row.operation == "POST article":
         type = row.fields.get("type", "time")
         types = [type]
@@ -479,8 +483,8 @@ def _list(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     if row.operation != "POST article" or not str(row.body).startswith("["):
         return None
     answers = []
-    for each in json.loads(row.body):
-        counter = (each["path"], each.get("type", "time"))
+    for entry in json.loads(row.body):
+        counter = (entry["path"], entry.get("type", "time"))
         counts.now[counter] = counts.now.get(counter, 0) + 1
         counts.move(counter, 1)
         answers.append(counts.now[counter] if row.is_bare else {counter[1]: counts.now[counter]})

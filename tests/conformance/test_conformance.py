@@ -32,7 +32,7 @@ class Replayed:
         if name not in self._outcomes:
             outcomes = self._house.replay(scenarios()[name])
             self._heard[name] = list(self._house.requests)
-            self._outcomes[name] = {each.row.name: each for each in outcomes}
+            self._outcomes[name] = {outcome.row.name: outcome for outcome in outcomes}
         return self._outcomes[name]
 
     def everything(self) -> list[replay.Outcome]:
@@ -89,7 +89,7 @@ def test_every_rule_is_used(replayed: Replayed) -> None:
 def test_what_was_recorded_is_what_was_sent(replayed: Replayed) -> None:
     rows = scenarios()["article"].rows
     twice = [row for row in rows for _ in range(2 if replayed.is_asked_twice(row) else 1)]
-    asked = [each for each in replayed.requests("article") if each not in KEEPERS]
+    asked = [request for request in replayed.requests("article") if request not in KEEPERS]
     assert asked == [(row.method, row.target) for row in twice]
 
 

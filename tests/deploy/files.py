@@ -24,7 +24,9 @@ def documents(text: str) -> list[dict[str, Any]]:
 
 def pod_of(manifest: Path) -> dict[str, Any]:
     """The spec of the pods of the one Deployment in it."""
-    (found,) = (each for each in documents(manifest.read_text()) if each["kind"] == "Deployment")
+    (found,) = (
+        document for document in documents(manifest.read_text()) if document["kind"] == "Deployment"
+    )
     pod: dict[str, Any] = found["spec"]["template"]["spec"]
     return pod
 
@@ -34,7 +36,7 @@ def containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def footfall_in(pod: dict[str, Any]) -> dict[str, Any]:
-    (found,) = (each for each in containers(pod) if each["name"] == "footfall")
+    (found,) = (container for container in containers(pod) if container["name"] == "footfall")
     return found
 
 

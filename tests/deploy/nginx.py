@@ -32,9 +32,9 @@ def proxy_conf() -> str:
 
 def sidecar_conf() -> str:
     (found,) = (
-        each["data"]["default.conf"]
-        for each in documents((DEPLOY / "kubernetes" / "sidecar.yaml").read_text())
-        if each["kind"] == "ConfigMap"
+        document["data"]["default.conf"]
+        for document in documents((DEPLOY / "kubernetes" / "sidecar.yaml").read_text())
+        if document["kind"] == "ConfigMap"
     )
     return str(found)
 

@@ -71,7 +71,7 @@ def schema_of(setting: "Field[Any]") -> Schema:
 def settings() -> Schema:
     """The whole schema of `settings`. The reference's settings without effect are taken as well,
     since the service takes them, and says so."""
-    known = [each for each in fields(Settings) if each.metadata]
+    known = [field for field in fields(Settings) if field.metadata]
     named = {each.metadata["env"]: schema_of(each) for each in known}
     free = {name: schema for name, schema in sorted(named.items()) if name not in TAKEN}
     return {

@@ -117,14 +117,14 @@ def test_a_job_has_what_the_service_has(name: str) -> None:
     assert {each["name"] for each in mine["volumeMounts"]} == volumes.keys()
     assert "persistentVolumeClaim" in mounts[mine["args"][-1]]
     claims = {
-        each["metadata"]["name"]
-        for each in documents((MANIFESTS / f"{name}.yaml").read_text())
-        if each["kind"] == "PersistentVolumeClaim"
+        document["metadata"]["name"]
+        for document in documents((MANIFESTS / f"{name}.yaml").read_text())
+        if document["kind"] == "PersistentVolumeClaim"
     }
     used = {
-        each["persistentVolumeClaim"]["claimName"]
-        for each in mounts.values()
-        if "persistentVolumeClaim" in each
+        mount["persistentVolumeClaim"]["claimName"]
+        for mount in mounts.values()
+        if "persistentVolumeClaim" in mount
     }
     assert used <= claims
     if name == "cluster":
@@ -142,7 +142,7 @@ def test_a_job_has_what_the_service_has(name: str) -> None:
 @pytest.mark.parametrize("name", ["cluster", "sidecar"])
 def test_a_job_is_no_pod_of_the_service(name: str) -> None:
     labels = job_in(name)["jobTemplate"]["spec"]["template"]["metadata"]["labels"]
-    for each in documents((MANIFESTS / f"{name}.yaml").read_text()):
-        if each["kind"] == "Service":
-            assert not each["spec"]["selector"].items() <= labels.items()
+    for document in documents((MANIFESTS / f"{name}.yaml").read_text()):
+        if document["kind"] == "Service":
+            assert not document["spec"]["selector"].items() <= labels.items()
     assert job_in(name)["concurrencyPolicy"] == "Forbid"

@@ -49,8 +49,12 @@ def test_what_judges_the_code_has_the_versions_of_a_lock_file(verb: str, tmp_pat
         (programs / name).chmod(0o755)
     code, output = judged("make", "-C", str(ROOT), verb, f"VENV={tmp_path / 'v'}")
     assert code == 0, output
-    installs = [each for each in output.splitlines() if each.startswith("python -m pip install")]
-    found = [each.partition("--disable-pip-version-check ")[2] for each in installs]
+    installs = [
+        splitline
+        for splitline in output.splitlines()
+        if splitline.startswith("python -m pip install")
+    ]
+    found = [install.partition("--disable-pip-version-check ")[2] for install in installs]
     assert found == [
         f"--require-hashes -r requirements/{verb}.lock",
         "--no-deps --no-build-isolation -e .",

@@ -44,9 +44,9 @@ def test_it_runs_as_nobody_special(image: Stage, volumes: Volumes) -> None:
 def test_its_private_server_is_the_distributions(image: Stage, volumes: Volumes) -> None:
     with running(image, volumes) as container:
         programs = {Path(f"/proc/{each}/exe").readlink() for each in children_of(container.init)}
-        servers = [each for each in programs if "python" not in each.name]
+        servers = [program for program in programs if "python" not in program.name]
         assert servers
-        assert not any(each.is_relative_to("/opt/footfall") for each in servers)
+        assert not any(server.is_relative_to("/opt/footfall") for server in servers)
 
 
 def test_its_stop_signal_ends_it_in_order_and_the_next_one_finds_the_data(

@@ -153,11 +153,11 @@ def test_helm_lint_has_nothing_to_say() -> None:
 
 def test_the_chart_says_what_the_manifest_says() -> None:
     manifest = (DEPLOY / "kubernetes" / "cluster.yaml").read_text()
-    ours = {each["kind"]: each for each in documents(manifest)}
+    ours = {document["kind"]: document for document in documents(manifest)}
     charts = {each["kind"]: each for each in rendered()}
-    for each in charts.values():
+    for chart in charts.values():
         for label in ("app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart"):
-            del each["metadata"]["labels"][label]
+            del chart["metadata"]["labels"][label]
     assert charts == ours
 
 

@@ -24,7 +24,7 @@ def recipe(word: str) -> str:
     """The one block of shell that begins a line with this program, or has it behind a pipe."""
     program(word)
     blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-    (found,) = (each for each in blocks if re.search(rf"(?:^|\| ){word} ", each, re.MULTILINE))
+    (found,) = (block for block in blocks if re.search(rf"(?:^|\| ){word} ", block, re.MULTILINE))
     return str(found)
 
 
@@ -133,9 +133,9 @@ def test_the_table_of_commands_names_what_is_there() -> None:
     assert "compose.yaml exec footfall footfall check`" in README
     for manifest in MANIFESTS:
         (name,) = (
-            each["metadata"]["name"]
-            for each in documents(manifest.read_text())
-            if each["kind"] == "Deployment"
+            document["metadata"]["name"]
+            for document in documents(manifest.read_text())
+            if document["kind"] == "Deployment"
         )
         # A container has to be named if it is not the only one.
         pod = pod_of(manifest)

@@ -86,9 +86,9 @@ def test_no_package_is_locked_that_nothing_needs(name: str) -> None:
     reached = {canonicalize_name(Requirement(each).name) for each in NEEDED[name]}
     while True:
         more = {
-            canonicalize_name(Requirement(each).name)
+            canonicalize_name(Requirement(require).name)
             for package in reached & there
-            for each in _requires(requires, package)
+            for require in _requires(requires, package)
         }
         if more <= reached:
             break
@@ -110,7 +110,7 @@ def test_images_of_others_are_named_by_digest(file: str) -> None:
         each for each in IMAGE.findall((DEPLOY / file).read_text()) if "footfall:" not in each
     ]
     assert images
-    assert all(re.fullmatch(r"\S+:[\w.-]+@sha256:[0-9a-f]{64}", each) for each in images), images
+    assert all(re.fullmatch(r"\S+:[\w.-]+@sha256:[0-9a-f]{64}", image) for image in images), images
 
 
 def test_the_script_that_renews_them_finds_each_image(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ async def test_of_twenty_registrations_of_one_mail_at_once_there_is_one_account(
     answers = await asyncio.gather(
         *(site.send("POST", "/api/user", applicant(n, mails[n % 4])) for n in range(20))
     )
-    assert sorted(each["errno"] for each in answers) == [0] + [1000] * 19
+    assert sorted(answer["errno"] for answer in answers) == [0] + [1000] * 19
     (winner,) = (n for n, each in enumerate(answers) if each["errno"] == 0)
     stored = await site.store.accounts.by_mail("tom@example.com")
     assert stored
@@ -128,7 +128,7 @@ async def test_of_many_accounts_that_get_one_mail_with_a_role_at_once_one_gets_b
     (changed,) = set(after) - set(before)
     assert (changed.mail, changed.role in roles) == ("one@example.com", True)
     bans = (await site.get("/api/ban", by=owner["token"]))["data"]["data"]
-    assert [each["value"] for each in bans] == [changed.id] * (changed.role == "banned")
+    assert [ban["value"] for ban in bans] == [changed.id] * (changed.role == "banned")
     assert len(await site.store.log.newest(9)) == 1
 
 
@@ -144,7 +144,7 @@ async def test_a_link_that_is_followed_many_times_at_once_sets_one_password(
             for n in range(TIMES)
         )
     )
-    assert Counter(each["errno"] for each in answers) == {0: 1, 1000: TIMES - 1}
+    assert Counter(answer["errno"] for answer in answers) == {0: 1, 1000: TIMES - 1}
     (winner,) = (n for n, each in enumerate(answers) if each["errno"] == 0)
     login = {"email": owner["email"], "password": f"password {winner}"}
     assert (await site.send("POST", "/api/token", login))["errno"] == 0
@@ -173,7 +173,7 @@ async def test_an_account_that_is_banned_while_it_logs_in_is_logged_out(make_sit
     logins.insert(TIMES // 2, ban)
     answers = await asyncio.gather(*logins)
     assert answers.pop(TIMES // 2)["errno"] == 0
-    tokens = [each["data"]["token"] for each in answers if each["errno"] == 0]
+    tokens = [answer["data"]["token"] for answer in answers if answer["errno"] == 0]
     for token in (first["token"], *tokens):
         assert (await site.get("/api/token", by=token))["data"] == {}
     assert (await site.send("POST", "/api/token", guest))["errno"] == 1000

@@ -64,7 +64,7 @@ _prefixes = (f"restored{n}" for n in itertools.count())
 @pytest.fixture
 async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[Store]:
     """An empty store on the other server, of another make if there are two."""
-    other = next((each for each in servers if each != kind), kind)
+    other = next((server for server in servers if server != kind), kind)
     redis = connect(server_of(other, servers).url, timeout=60)
     store = Store(redis, prefix=next(_prefixes), buckets=256, moment=MOMENTS)
     yield store

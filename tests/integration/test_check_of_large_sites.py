@@ -85,7 +85,7 @@ async def _fill(server: RealServer, number: int) -> None:
         ("SET", store.keys.page(page, "version"), 1),
         ("SET", site("total"), total),
         ("HSET", site("totals"), page, f"1 {total}"),
-        ("ZADD", site("authors"), *(word for each in tallies.items() for word in reversed(each))),
+        ("ZADD", site("authors"), *(word for item in tallies.items() for word in reversed(item))),
     )
     await store.redis.close()
 
@@ -93,7 +93,9 @@ async def _fill(server: RealServer, number: int) -> None:
 def slowest(admin: Redis) -> tuple[int, str]:
     """The slowest command since the log was reset: microseconds and its words."""
     entries: list[Any] = admin.slowlog_get(128)
-    return max(((each["duration"], str(each["command"])[:60]) for each in entries), default=(0, ""))
+    return max(
+        ((entry["duration"], str(entry["command"])[:60]) for entry in entries), default=(0, "")
+    )
 
 
 def checked(served: Serving) -> tuple[str, int]:

@@ -126,7 +126,7 @@ async def test_a_repair_during_a_storm_repairs_what_was_damaged_and_nothing_else
         )
         *problems, summary = await report(store, repair=True)
         assert len(problems) == 4, problems
-        assert all(each.endswith("(repaired)") for each in problems), problems
+        assert all(problem.endswith("(repaired)") for problem in problems), problems
         assert (await report(store))[:-1] == []
     await quiet(site)
     assert (await report(store))[:-1] == []

@@ -37,7 +37,7 @@ def counting(served: Serving, *options: str) -> subprocess.Popen[str]:
 
     def has_counted() -> bool:
         # Before that it looks by a counter of its own whether the server counts there.
-        found = [each for each in counters(served) if "/footfall-bench/" in each]
+        found = [counter for counter in counters(served) if "/footfall-bench/" in counter]
         return any("probe" not in each for each in found)
 
     wait_until(has_counted, "something to be counted")

@@ -84,7 +84,7 @@ def test_comments_are_moderated_and_the_log_says_so(served: Serving) -> None:
     ask(served, "comments", "edit", ids[1], "--text", "**other**", "--nick", "Anna")
     assert texts(served)[1] == "**other**"
     entries = objects(ask(served, "log", "--json", "--most", "3"))
-    assert [(each["by"], each["did"]) for each in entries] == [
+    assert [(entry["by"], entry["did"]) for entry in entries] == [
         ("console", "edit"),
         ("console", "moderate"),
         ("console", "moderate"),

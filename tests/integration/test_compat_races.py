@@ -48,7 +48,7 @@ async def as_fluid(client: httpx.AsyncClient, path: str) -> None:
         {"method": "PUT", "path": f"{COUNTER}/{row['objectId']}", "body": INCREMENT} for row in rows
     ]
     outcomes = (await client.post("/1.1/batch", json={"requests": requests})).json()
-    assert [[*each] for each in outcomes] == [["success"]] * 3
+    assert [[*outcome] for outcome in outcomes] == [["success"]] * 3
 
 
 async def as_open_kounter(client: httpx.AsyncClient, path: str) -> None:

@@ -133,7 +133,7 @@ def test_no_secret_is_on_the_page() -> None:
         hook = f"https://ann:{CANARY}@127.0.0.1:9/{CANARY}" if is_hook else ""
         return address or push or hook or f"{CANARY}-{name.lower()}"
 
-    secret = [each.metadata["env"] for each in fields(Settings) if each.metadata.get("secret")]
+    secret = [field.metadata["env"] for field in fields(Settings) if field.metadata.get("secret")]
     environ = {name: value(name) for name in secret if name != "QYWX_AM"}
     more = {"SMTP_HOST": "127.0.0.1", "SMTP_PORT": "9", "SENDER_EMAIL": f"{CANARY}@blog.example"}
     code, output = doctor({**environ, **more})

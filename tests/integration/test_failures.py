@@ -195,7 +195,7 @@ async def test_a_damaged_counter_fails_only_for_its_readers(site: Site, store: S
         *(site.get("/article", path=path) for path in ("/fine", "/bad", "/fine")),
         *(site.count(path) for path in ("/fine", "/bad", "/fine")),
     )
-    errnos = [each["errno"] if isinstance(each, dict) else each for each in answers]
+    errnos = [answer["errno"] if isinstance(answer, dict) else answer for answer in answers]
     assert errnos[1] == errnos[4] == 500
     assert sorted(errnos[3::2]) == [2, 3]
     assert await site.get("/article", path="/fine") == 3

@@ -166,7 +166,7 @@ async def test_its_requests_take_the_fast_path(url: str, home: Path, protocols: 
     compat = {"COMPAT": protocols.compat} if protocols.compat else {}
     async with serve(url, home / "counters", is_fast=True, **compat) as served:
         for sent in protocols.fast:
-            found = {each[:1] for each in await served.statuses(sent)}
+            found = {status[:1] for status in await served.statuses(sent)}
             # What is not there yet is a 404.
             assert found <= {b"2", b"4"}, sent
 

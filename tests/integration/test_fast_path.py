@@ -622,7 +622,7 @@ async def test_a_malformed_url_is_refused_wherever_its_request_is_cut(
         for cut in (len(sent) - 13, len(sent) - 1, len(sent)):
             answer = await both.agree([sent[:cut], sent[cut:]])
             assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
-    assert {each.name for each in caplog.records} == {"uvicorn.error"}
+    assert {record.name for record in caplog.records} == {"uvicorn.error"}
 
 
 async def test_silent_and_half_sent_connections_are_closed(url: str, home: Path) -> None:

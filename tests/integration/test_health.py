@@ -81,7 +81,9 @@ def test_what_a_probe_does_not_know_the_whole_command_does(
 
 
 def test_a_probe_and_the_settings_agree() -> None:
-    defaults = {each.metadata["env"]: each.metadata["default"] for each in Settings.settings()}
+    defaults = {
+        setting.metadata["env"]: setting.metadata["default"] for setting in Settings.settings()
+    }
     assert probe.DEFAULTS.items() <= defaults.items()
 
 
@@ -129,7 +131,7 @@ def test_what_one_worker_is_refused_all_workers_know(own: Path) -> None:
 
     def findings() -> set[bool]:
         texts = (httpx.get(f"{served.url}/metrics").text for _ in range(20))
-        return {'footfall_finding{code="full"} 1.0' in each for each in texts}
+        return {'footfall_finding{code="full"} 1.0' in text for text in texts}
 
     with (
         running(program_of("valkey"), own / "r") as redis,

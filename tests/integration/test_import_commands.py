@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_imported_is_refused_in_a_sentence(
     png, cut = served.directory / "x.png", served.directory / "cut.json"
     png.write_bytes(b"\x89PNG\r\n\x1a\n")
     cut.write_bytes((DATA / "waline.json").read_bytes()[:900])
-    code, output = served.ask("import", *(each.format(png=png, cut=cut) for each in words))
+    code, output = served.ask("import", *(word.format(png=png, cut=cut) for word in words))
     assert code in (1, 2)
     assert said in output
     assert "secret" not in output

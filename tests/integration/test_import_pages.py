@@ -118,4 +118,4 @@ def run(script: str, directory: Path) -> str:
 
 def test_every_format_has_a_page_that_shows_it() -> None:
     lines = {line for page in PAGES for line in page.read_text().splitlines()}
-    assert {each.title for each in FORMATS} <= lines
+    assert {format.title for format in FORMATS} <= lines

@@ -104,11 +104,11 @@ class Truth:
     """What statistics should have of some requests."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
-        people = [each for each in requests if each.agent != GPTBOT]
-        self.views = Counter((each.target, each.at.day) for each in requests)
+        people = [request for request in requests if request.agent != GPTBOT]
+        self.views = Counter((request.target, request.at.day) for request in requests)
         self.bots = Counter((e.target, e.at.day) for e in requests if e.agent == GPTBOT)
-        self.hours = Counter(f"{each.at:%Y%m%d%H}" for each in requests)
-        who = {(each.target, each.at.day, each.address, each.agent) for each in people}
+        self.hours = Counter(f"{request.at:%Y%m%d%H}" for request in requests)
+        who = {(person.target, person.at.day, person.address, person.agent) for person in people}
         self.visitors = Counter((path, day) for path, day, *_ in who)
         self.site_visitors = Counter(day for _, day, *_ in {("", *each[1:]) for each in who})
 
@@ -154,7 +154,7 @@ async def test_a_log_of_each_server_tells_the_same(
     read, report = await imported(past, path)
     assert (read.views, report.new, report.left_out) == (300, 300, {})
     assert (report.pages, report.days) == (12, [20261103, 20261104, 20261105])
-    assert report.bots == {"ai-crawler": sum(each.agent == GPTBOT for each in requests)}
+    assert report.bots == {"ai-crawler": sum(request.agent == GPTBOT for request in requests)}
     await matches(store, Truth(requests))
 
 
@@ -204,7 +204,7 @@ async def test_a_file_that_is_named_twice_is_read_once(
 
 async def test_a_day_is_imported_once(store: Store, past: PastViews, tmp_path: Path) -> None:
     requests, log = visits(), tmp_path / "access.log"
-    before = [each for each in requests if each.at.day < 5]
+    before = [request for request in requests if request.at.day < 5]
     log.write_text(lines(before))
     await imported(past, log)
     log.write_text(lines(requests))
@@ -271,7 +271,7 @@ async def test_an_import_that_was_broken_off_takes_no_other_views(
     (begun,) = await past.days([MONTH])
     log.write_text(lines(requests[1:]))
     _, report = await imported(past, log)
-    of_that_day = sum(each.at.day == begun % 100 for each in requests[1:])
+    of_that_day = sum(request.at.day == begun % 100 for request in requests[1:])
     assert report.left_out == {INTERRUPTED: of_that_day}
     log.write_text(lines(requests))
     await imported(past, log)
@@ -321,7 +321,7 @@ async def test_today_and_what_is_too_old_are_left_out(
 ) -> None:
     log = tmp_path / "access.log"
     times = [(2024, 9, 30), (2024, 10, 1), (2026, 11, 22), (2026, 11, 23), (2026, 11, 24)]
-    log.write_text(lines(Request(datetime(*each, tzinfo=UTC), "/a") for each in times))
+    log.write_text(lines(Request(datetime(*time, tzinfo=UTC), "/a") for time in times))
     _, report = await imported(past, log)
     assert (report.new, report.left_out) == (2, {TODAY: 2, OLD: 1})
     assert report.left_days == {TODAY: (20261123, 20261124), OLD: (20240930, 20240930)}
@@ -340,7 +340,7 @@ async def test_days_that_the_service_has_counted_are_left_out(
     requests = visits()
     log.write_text(lines(requests))
     _, report = await imported(past, log)
-    of_that_day = sum(each.at.day == 4 for each in requests)
+    of_that_day = sum(request.at.day == 4 for request in requests)
     assert report.left_out == {COUNTED: of_that_day}
     (site,) = await hash_of(store, store.keys.site_views(MONTH))
     assert sum(n for hour, n in site.items() if hour.startswith("20261104")) == 3
@@ -379,7 +379,7 @@ async def test_counters_rise_only_if_that_is_said(
     await store.views_ever.restore()
     for _ in range(2):
         await imported(past, log, counts=True)
-    views = Counter(each.target for each in requests)
+    views = Counter(request.target for request in requests)
     assert await count(store, "/posts/1/") == 7 + views["/posts/1/"]
     assert await count(store, "/posts/2/") == views["/posts/2/"]
     await matches(store, Truth(requests))
@@ -402,7 +402,7 @@ async def test_sources_are_hosts_other_than_the_sites_own(
 ) -> None:
     log = tmp_path / "access.log"
     referers = ["https://www.google.com/?q=a", "https://example.org/b", "nonsense", ""]
-    requests = [Request(START, "/a", referer=each) for each in referers]
+    requests = [Request(START, "/a", referer=referer) for referer in referers]
     log.write_text(lines([*requests, requests[0]._replace(agent=GPTBOT)]))
     await imported(past, log, own={"example.org"})
     (sources,) = await hash_of(store, store.keys.sources(20261103))
@@ -414,7 +414,7 @@ async def test_what_strangers_have_sent_is_no_page_or_a_page_like_others(
 ) -> None:
     log = tmp_path / "access.log"
     targets = ["/a\\x22b", "/%00", "/<script>", "/%F0%9F%90%88", "/" + "a" * 3000, "/\\xff", "*"]
-    good = lines(Request(START, each) for each in targets)
+    good = lines(Request(START, target) for target in targets)
     log.write_bytes(good.encode() + b'\x00\xff"""\n{"ts": 1e400}\n' + b"{" * 200_000 + b"\n")
     read, report = await imported(past, log)
     assert (read.views, read.unreadable.total()) == (report.new, 3)

@@ -144,7 +144,7 @@ def test_files_that_cannot_be_imported_are_refused_in_a_sentence(
     path = log(served.directory)
     files["cut.gz"].write_bytes(gzip.compress(Path(path).read_bytes())[:-20])
     named = {"empty": files["empty"], "cut": files["cut.gz"], "log": path}
-    code, output = served.ask("import", *(each.format(**named) for each in words))
+    code, output = served.ask("import", *(word.format(**named) for word in words))
     assert code in (1, 2)
     assert said in output
     assert "0 views" not in served.output_of("statistics")[1]

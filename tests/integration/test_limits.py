@@ -57,12 +57,12 @@ async def test_an_address_has_one_bucket_at_all_services(both: list[Serving]) ->
         answers = await asyncio.gather(
             *(client.post(f"{both[i % 2].url}/article", json={"path": "/a"}) for i in range(300))
         )
-    found = Counter(each.status_code for each in answers)
+    found = Counter(answer.status_code for answer in answers)
     assert MIN_BURST_CHANGES <= found[200] <= MIN_BURST_CHANGES + 2 * ALLOWANCE_TOKENS
     assert found[200] + found[429] == 300
-    counts = sorted(each.json() for each in answers if each.status_code == 200)
+    counts = sorted(answer.json() for answer in answers if answer.status_code == 200)
     assert counts == list(range(1, found[200] + 1))
-    refused = [each for each in answers if each.status_code == 429]
+    refused = [answer for answer in answers if answer.status_code == 429]
     kinds = {
         tuple(name for name in each.headers if name not in ("date", "retry-after"))
         for each in refused

@@ -43,7 +43,7 @@ class Logged(Serving):
         """The first record with these values, once it is there."""
 
         def found() -> list[dict[str, Any]]:
-            return [each for each in self.records if wanted.items() <= each.items()]
+            return [record for record in self.records if wanted.items() <= record.items()]
 
         wait_until(found, f"a line with {wanted}")
         return found()[0]
@@ -95,8 +95,8 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
         spoil(served)
         httpx.get(f"{served.url}/api/comment/x?path=/a")
     records = served.records
-    assert all(each.keys() >= ALWAYS for each in records)
-    loggers = {each["logger"]: each["level"] for each in records}
+    assert all(record.keys() >= ALWAYS for record in records)
+    loggers = {record["logger"]: record["level"] for record in records}
     assert loggers == {
         "footfall.server.opening": "WARNING",
         "footfall.driver.stats": "WARNING",
@@ -105,8 +105,8 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
         "footfall.http.response": "ERROR",
         "uvicorn.error": "WARNING",
     }
-    failures = [each for each in records if "exc_info" in each]
-    assert [each["message"] for each in failures] == ["GET /api/comment/x"]
+    failures = [record for record in records if "exc_info" in record]
+    assert [failure["message"] for failure in failures] == ["GET /api/comment/x"]
     assert failures[0]["exc_info"].startswith("Traceback")
 
 
@@ -148,7 +148,7 @@ def test_no_line_has_a_hostile_id_or_another_requests_id(directory: Path) -> Non
         ids = [*HOSTILE, None]
         requests = [part for id in ids for part in (request(failing, "good"), request(failing, id))]
         pipelined(served, *requests, request("/livez", more="Connection: close\r\n"))
-    failed = [each.get("request_id") for each in served.records if "exc_info" in each]
+    failed = [record.get("request_id") for record in served.records if "exc_info" in record]
     assert failed == ["good", None] * len(ids)
 
 
@@ -171,7 +171,7 @@ def test_a_slow_answer_of_redis_has_no_id_of_the_request_that_opened_the_connect
             # Something else may have been slow in the same second.
             admin.execute_command("CLIENT", "PAUSE", 1000, "ALL")
             assert httpx.get(f"{served.url}/article?path=/a", headers=slow).status_code == 200
-            return any(each.get("command") == "HGET" for each in served.records)
+            return any(record.get("command") == "HGET" for record in served.records)
 
         wait_until(is_said, "a slow answer of Redis")
         line = served.wait_for(command="HGET")
@@ -190,7 +190,7 @@ def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Pat
     ):
 
         def lines(logger: str) -> list[dict[str, Any]]:
-            return [each for each in served.records if each["logger"] == logger]
+            return [record for record in served.records if record["logger"] == logger]
 
         asked = 0
         while len(said := lines("footfall.table.middleware")) < 2:
@@ -198,7 +198,7 @@ def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Pat
             asked += 1
         assert said[1]["message"].endswith(f"; {asked - 2} more were slow")
         for logger in ("footfall.table.middleware", "footfall.driver.stats"):
-            times = [datetime.fromisoformat(each["timestamp"]) for each in lines(logger)]
+            times = [datetime.fromisoformat(line["timestamp"]) for line in lines(logger)]
             assert all(later - one > timedelta(seconds=0.99) for one, later in pairwise(times))
 
 
@@ -209,7 +209,7 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
         httpx.get(f"{served.url}{FORGED}")
     kinds = [re.match(rf"{TIME} (\w+) ([\w.]+): ", line) for line in served.lines]
     assert all(kinds), served.lines
-    assert {(each[1], each[2]) for each in kinds if each} == {
+    assert {(kind[1], kind[2]) for kind in kinds if kind} == {
         ("WARNING", "footfall.server.opening"),
         ("WARNING", "footfall.driver.stats"),
         ("WARNING", "footfall.table.fast_cycle"),
@@ -269,7 +269,7 @@ def test_the_access_log_has_each_request_however_it_is_answered(directory: Path)
         pipelined(served, request(f"/{'a' * 20_000}", more="Connection: close\r\n"))
         output = served.end()[1]
     records = [json.loads(line) for line in output.splitlines()]
-    found = [each for each in records if each["logger"] == "footfall.access"]
+    found = [record for record in records if record["logger"] == "footfall.access"]
     assert "secret" not in output
     assert all(each.keys() >= {*ALWAYS, "seconds", "bytes"} for each in found)
     names = ("method", "path", "route", "status")

@@ -97,7 +97,7 @@ def site_of(store: Store) -> tuple[Sites, Site]:
 
     async def viewer_of(token: str) -> Viewer:
         _, accounts = await store.accounts.listed(0, 10)
-        return next((Viewer(each) for each in accounts if each.mail == token), PUBLIC)
+        return next((Viewer(account) for account in accounts if account.mail == token), PUBLIC)
 
     sites = Sites(store)
     return sites, sites._made("127.0.0.1", {}, viewer_of)
@@ -214,7 +214,7 @@ async def test_nobody_is_told_again_after_the_move(older: Serving, own: Path, nu
             await site.send("PUT", f"/comment/{id}", {"status": "approved"}, by=administrator)
         await site.settled()
         tasks = [entry.task for entry in await store.outbox.take(10)]
-        assert {each.id[:SHORT]: int(each.seen) for each in tasks} == marks
+        assert {task.id[:SHORT]: int(task.seen) for task in tasks} == marks
         await sites.close()
 
 

@@ -262,7 +262,7 @@ async def test_a_server_that_comes_and_goes_does_not_fill_the_log(
                 await store.counters.read(["time /a"])
         await asyncio.to_thread(server.start)
         assert await store.counters.read(["time /a"]) == [0]
-    lines = [each.getMessage() for each in caplog.records]
+    lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2, lines
     await store.redis.close()
 

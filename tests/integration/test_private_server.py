@@ -56,7 +56,7 @@ async def test_an_end_that_a_crash_cut_off_is_told_with_its_bytes(
         file.truncate(whole + 1234)
     async with private(own, program_of(kind)) as client:
         assert (await client.get("whole"), await client.get("cut")) == (b"1", None)
-    (told,) = [each.getMessage() for each in caplog.records]
+    (told,) = [record.getMessage() for record in caplog.records]
     assert told == (
         f"{file_of(own).name} ended within a change, as after a crash: its last 1,234 bytes were "
         "dropped"

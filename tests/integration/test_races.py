@@ -49,7 +49,7 @@ async def test_fifty_identical_comments_at_once_are_stored_once(site: Site) -> N
     answers = await asyncio.gather(*(site.send("POST", "/api/comment", draft) for _ in range(50)))
     # One is stored, and the answer to the others is the stored one.
     (listed,) = (await site.page())["data"]
-    assert {each["data"]["objectId"] for each in answers} == {listed["objectId"]}
+    assert {answer["data"]["objectId"] for answer in answers} == {listed["objectId"]}
 
 
 async def test_fifty_comments_of_one_address_at_once_let_one_through(make_site: Sites) -> None:
@@ -59,7 +59,7 @@ async def test_fifty_comments_of_one_address_at_once_let_one_through(make_site: 
         return await site.send("POST", "/api/comment", {"comment": str(n), "url": f"/{n % 3}"})
 
     answers = await asyncio.gather(*(post(n) for n in range(50)))
-    assert sorted(each["errno"] for each in answers) == [0] + [1000] * 49
+    assert sorted(answer["errno"] for answer in answers) == [0] + [1000] * 49
     assert await site.get("/comment", type="count") == 1
 
 
@@ -87,7 +87,7 @@ async def test_replies_that_come_while_their_root_is_deleted_go_with_it_or_are_r
         target = f"/api/comment/{going['objectId']}"
         replies.insert(15, site.send("DELETE", target, by=ADMIN))
         answers = await asyncio.gather(*replies)
-        assert {each["errno"] for each in answers} <= {0, 1000}
+        assert {answer["errno"] for answer in answers} <= {0, 1000}
         queue = await site.get("/api/comment", by=ADMIN, type="list", pageSize=100)
         left = [each for each in queue["data"]["data"] if each.get("pid") == going["objectId"]]
         assert left == []
@@ -104,7 +104,7 @@ async def test_of_two_who_edit_or_delete_at_once_each_is_answered_with_what_is(s
         for n in range(20)
     ]
     answers = await asyncio.gather(*edits)
-    assert {each["errno"] for each in answers} == {0}
+    assert {answer["errno"] for answer in answers} == {0}
     (shown,) = (await site.page())["data"]
     assert shown["orig"].startswith("words ")
     gone = await asyncio.gather(*(site.send("DELETE", target, by=ADMIN) for _ in range(10)))

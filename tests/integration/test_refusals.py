@@ -41,7 +41,7 @@ class Renamed(RealServer):
 
 @contextmanager
 def without(kind: str, home: Path, *commands: str) -> Iterator[RealServer]:
-    options = [word for each in commands for word in ("--rename-command", each, "")]
+    options = [word for command in commands for word in ("--rename-command", command, "")]
     server = Renamed(program_of(kind), home, "--port", "0", *options)
     server.url = f"unix://{server.socket}"
     with kept(server):
@@ -221,9 +221,11 @@ async def test_rights_that_are_taken_at_run_time_are_503_and_named(
             assert set((await ask_everything(site, 1000 + n, root)).values()) == {200}, right
     assert {"evalsha", "hget", "mget", "hincrby", "hlen", "zadd"} <= refused
     assert not refused & SPARED
-    traces = [each for each in caplog.records if each.exc_info]
+    traces = [record for record in caplog.records if record.exc_info]
     assert traces == []
-    lines = [each.getMessage() for each in caplog.records if "refuses what" in each.getMessage()]
+    lines = [
+        record.getMessage() for record in caplog.records if "refuses what" in record.getMessage()
+    ]
     assert len(lines) == 1, "said once, however many are refused something"
 
 

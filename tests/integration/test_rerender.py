@@ -151,7 +151,7 @@ async def test_a_long_page_is_done_in_steps_whatever_its_comments_weigh(
     sizes, replace = list[int](), site.store.bodies.replace
 
     async def counted(page: str, changes: Sequence[Any], now: int) -> int:
-        sizes.append(sum(len(each.before) + len(each.after) for each in changes))
+        sizes.append(sum(len(change.before) + len(change.after) for change in changes))
         assert len(changes) == 1 or sizes[-1] <= rerender_module.STEP_BYTES
         return await replace(page, changes, now)
 
@@ -172,7 +172,7 @@ async def test_damaged_comments_are_named_and_the_others_done(site: Site) -> Non
     assert (await run(site, complaints=complaints)).changed == 1
     assert len(complaints) == 4
     for id in ids[:4]:
-        assert any(id[:SHORT] in each for each in complaints)
+        assert any(id[:SHORT] in complaint for complaint in complaints)
 
 
 async def test_every_body_is_the_same_when_made_of_the_comment_that_is_read_from_it(

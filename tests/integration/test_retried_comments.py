@@ -60,7 +60,7 @@ async def test_a_held_comment_sent_again_is_held_again(make_site: Sites) -> None
 
 async def test_only_the_same_comment_is_a_repetition(site: Site) -> None:
     roots = [await site.post(text) for text in ("one", "another")]
-    ids = [each["objectId"] for each in roots]
+    ids = [root["objectId"] for root in roots]
     first = await post(site, pid=ids[0], rid=ids[0])
     assert await post(site, pid=ids[0], rid=ids[0]) == first
     # The same text in reply to somebody else is a new comment.
@@ -108,7 +108,7 @@ async def test_two_processes_that_are_sent_the_same_at_once_store_it_once(make_s
     sites = [await make_site() for _ in range(2)]
     answers = await asyncio.gather(*(post(sites[n % 2]) for n in range(20)))
     (listed,) = (await sites[0].page())["data"]
-    assert {each["data"]["objectId"] for each in answers} == {listed["objectId"]}
+    assert {answer["data"]["objectId"] for answer in answers} == {listed["objectId"]}
     assert await sites[1].get("/comment", type="count") == 1
 
 
@@ -117,8 +117,8 @@ def test_a_repetition_may_reach_another_worker(own: Path) -> None:
     with serving(own, "--workers", "2", IPQPS="60") as served:
         # One connection each, so that both workers get some.
         answers = [httpx.post(f"{served.url}/api/comment", json=DRAFT).json() for _ in range(12)]
-    assert [each["errno"] for each in answers] == [0] * 12
-    assert len({each["data"]["objectId"] for each in answers}) == 1
+    assert [answer["errno"] for answer in answers] == [0] * 12
+    assert len({answer["data"]["objectId"] for answer in answers}) == 1
 
 
 @pytest.mark.parametrize("window", ["0", "60"])

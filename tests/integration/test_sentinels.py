@@ -122,7 +122,7 @@ async def test_sentinels_that_are_gone_or_frozen_do_not_prevent_asking_the_other
     calm: Group,
 ) -> None:
     frozen, *others = calm.sentinels
-    ports = [free_port(), frozen.port, *(each.port for each in others)]
+    ports = [free_port(), frozen.port, *(other.port for other in others)]
     frozen.signal(signal.SIGSTOP)
     for _ in range(2):
         store = Store(connect(calm.url_by(*ports), timeout=1.5), prefix="t", buckets=256)

@@ -80,7 +80,7 @@ def _both(statuses: dict[str, int]) -> str:
 
 
 def _row(*cells: object) -> str:
-    return f"| {' | '.join(str(each).replace('|', '/') for each in cells)} |"
+    return f"| {' | '.join(str(cell).replace('|', '/') for cell in cells)} |"
 
 
 # The rows, by the servers that they share: the state's name, and what brings it about.

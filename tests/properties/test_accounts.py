@@ -78,7 +78,11 @@ class Accounts(SiteMachine):
         return token
 
     def owner(self, mail: str) -> Person | None:
-        found = (each for each in self.accounts.values() if canonical(each.mail) == canonical(mail))
+        found = (
+            account
+            for account in self.accounts.values()
+            if canonical(account.mail) == canonical(mail)
+        )
         return next(found, None)
 
     def ask(self, method: str, path: str, body: Any = None, by: str = "") -> Any:
@@ -261,8 +265,8 @@ class Accounts(SiteMachine):
         ]
         data = self.ask("DELETE" if is_deleted else "PUT", "/author", {"who": text})["data"]
         assert data == {"comments": len(theirs), "damaged": 0, "account": has_account}
-        for each in theirs:
-            each.account, each.mail, each.is_gone = "", "", is_deleted
+        for their in theirs:
+            their.account, their.mail, their.is_gone = "", "", is_deleted
         self.said = [each for each in self.said if not each.is_gone]
         self.banned -= {canonical(mail), *ids}
         if person and has_account:
@@ -291,10 +295,10 @@ class Accounts(SiteMachine):
 
     def _compare_lists(self) -> None:
         bans = self.ask("GET", "/ban?pageSize=100")["data"]["data"]
-        assert {each["value"] for each in bans} == self.banned
+        assert {ban["value"] for ban in bans} == self.banned
         users = self.ask("GET", "/user?pageSize=100&page=1")["data"]["data"]
-        assert {each["objectId"]: each["type"] for each in users if each["objectId"] != "root"} == {
-            each.id: each.role for each in self.accounts.values()
+        assert {user["objectId"]: user["type"] for user in users if user["objectId"] != "root"} == {
+            account.id: account.role for account in self.accounts.values()
         }
         queue = self.ask("GET", "/comment?type=list&pageSize=100")["data"]["data"]
         assert {each["objectId"]: each["status"] for each in queue} == {

@@ -311,7 +311,10 @@ class Journals(SiteMachine):
                 if task := task_of(page, entry):
                     site.tasks[task.dump().decode()] += 1
             born = Counter(
-                each.id for entry in entries.values() for each in entry.changes if not each.was
+                change.id
+                for entry in entries.values()
+                for change in entry.changes
+                if not change.was
             )
             assert set(born.values()) <= {1}
             self.answered -= {id + page for id in born}
@@ -411,7 +414,7 @@ async def found_in(store: Store) -> dict[str, Any]:
     site, client = store.keys.site, store.redis.client
     found: dict[str, Any] = {}
     people = {word for pair in PEOPLE for word in pair if word}
-    lists = [f"{kind}:{each}" for kind in ("own", "by") for each in people]
+    lists = [f"{kind}:{person}" for kind in ("own", "by") for person in people]
     for name in ("recent", "waiting", "spam", "authors", "removals", *lists):
         members = await client.zrange(site(name), 0, -1, withscores=True)
         if members:

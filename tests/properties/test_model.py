@@ -69,7 +69,7 @@ class Model:
 
     def page(self, path: str, order: str, viewer: Account | None) -> list[tuple[str, list[str]]]:
         """Ids of the roots in order, each with its replies."""
-        seen = [each for each in self.entries if each.path == path and each.is_seen_by(viewer)]
+        seen = [entry for entry in self.entries if entry.path == path and entry.is_seen_by(viewer)]
         roots = [each for each in seen if not each.root]
         # Ids sort by age, and so decide between equal keys.
         roots.sort(
@@ -84,18 +84,18 @@ class Model:
     def count(self, path: str | None, viewer: Account | None) -> int:
         # An administrator's counts leave held comments of others out, as in the reference.
         return sum(
-            each.status == "approved" or (viewer is not None and each.account == viewer.id)
-            for each in self.entries
-            if path is None or each.path == path
+            entry.status == "approved" or (viewer is not None and entry.account == viewer.id)
+            for entry in self.entries
+            if path is None or entry.path == path
         )
 
     def ranking(self) -> dict[str, tuple[int, str]]:
         """Of each author how many approved comments there are, and the newest one."""
         found = dict[str, tuple[int, str]]()
-        for each in sorted(self.entries, key=lambda each: each.id):
-            if each.status == "approved" and each.author:
-                number, _ = found.get(each.author, (0, ""))
-                found[each.author] = (number + 1, each.id)
+        for entry in sorted(self.entries, key=lambda each: each.id):
+            if entry.status == "approved" and entry.author:
+                number, _ = found.get(entry.author, (0, ""))
+                found[entry.author] = (number + 1, entry.id)
         return found
 
 
@@ -225,9 +225,9 @@ class Comments(SiteMachine):
     def _said(self, path: str, words: str) -> Entry | None:
         return next(
             (
-                each
-                for each in self.model.entries
-                if (each.path, each.text) == (path, words) and each.is_own
+                entry
+                for entry in self.model.entries
+                if (entry.path, entry.text) == (path, words) and entry.is_own
             ),
             None,
         )
@@ -254,12 +254,12 @@ class Comments(SiteMachine):
     )
     def change_many(self, entries: list[Entry], fields: dict[str, Any], is_undone: bool) -> None:
         """Moderate comments, or delete them if nothing else is to be done."""
-        body = {"ids": list({each.id for each in entries}), **fields}
+        body = {"ids": list({entry.id for entry in entries}), **fields}
         method = "PUT" if fields else "DELETE"
         data = self.run(self.site.send(method, "/api/comment", body, by=ADMIN))["data"]
-        there = [each for each in entries if not each.is_gone]
+        there = [entry for entry in entries if not entry.is_gone]
         assert {id for id, result in data["results"].items() if result == "missing"} == {
-            each.id for each in entries if each.is_gone
+            entry.id for entry in entries if entry.is_gone
         }
         if is_undone and data["undo"]:
             again = self.run(self.site.send("PUT", "/comment", {"undo": data["undo"]}, by=ADMIN))
@@ -288,15 +288,15 @@ class Comments(SiteMachine):
     @rule(mail=st.sampled_from(MAILS), method=st.sampled_from(("PUT", "DELETE")))
     def erase(self, mail: str, method: str) -> None:
         """Take an author's name off all their comments, or delete these."""
-        theirs = [each for each in self.model.entries if each.mail == mail]
+        theirs = [entry for entry in self.model.entries if entry.mail == mail]
         answer = self.run(self.site.send(method, "/author", {"who": mail}, by=ADMIN))
         assert answer["errno"] == 0
         assert "more" not in answer["data"]
-        for each in theirs:
+        for their in theirs:
             if method == "DELETE":
-                self._lose(each)
+                self._lose(their)
             else:
-                each.mail, each.is_own = "", False
+                their.mail, their.is_own = "", False
 
     @rule(
         changes=st.lists(
@@ -352,9 +352,9 @@ class Comments(SiteMachine):
         recent = self.run(self.site.get("/comment", by=viewer, type="recent", count=count))
         seen = sorted(
             (
-                each.id
-                for each in self.model.entries
-                if each.status == "approved" or (viewer is not None and each.account == viewer.id)
+                entry.id
+                for entry in self.model.entries
+                if entry.status == "approved" or (viewer is not None and entry.account == viewer.id)
             ),
             reverse=True,
         )

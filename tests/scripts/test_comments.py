@@ -309,7 +309,7 @@ async def test_the_words_of_what_comes_back_are_said_by_the_later_one(article: A
     await article.delete(first)
     await article.store.comments.publish(second, "approved", "same")
     await article.store.deletions.restore(first.id, 0, MODERATOR)
-    assert [each.id for each in rows(await article.page())] == [second.id, first.id]
+    assert [row.id for row in rows(await article.page())] == [second.id, first.id]
     with pytest.raises(AlreadyPublished) as said:
         await article.store.comments.publish(article.comment("hello"), "approved", "same")
     assert said.value.id == second.id

@@ -57,7 +57,7 @@ async def test_a_damaged_bucket_fails_only_for_its_own_counters(store: Store) ->
     await store.counters.add([("/good", "time", 1)])
     keys = {f"/bad/{n}": store.keys.counts(f"time /bad/{n}") for n in range(99)}
     sound = {store.keys.counts(f"time {path}") for path in ("/good", "/new")}
-    other, other_key = next(each for each in keys.items() if each[1] not in sound)
+    other, other_key = next(item for item in keys.items() if item[1] not in sound)
     await store.redis.client.set(other_key, "text")
     bad, good = await asyncio.gather(
         store.counters.add([(other, "time", 1)]),

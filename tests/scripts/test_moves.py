@@ -81,7 +81,7 @@ async def view(
 ) -> None:
     """One view each, all in one batch; then the site knows of them, too."""
     change = site.counting.counters.change([(path, type, 1)])
-    await asyncio.gather(*(awaited(partial(_send, site, change, each)) for each in clients))
+    await asyncio.gather(*(awaited(partial(_send, site, change, client)) for client in clients))
     await site.process.background.finished()
 
 

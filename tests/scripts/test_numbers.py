@@ -170,6 +170,8 @@ async def test_a_wrong_number_is_named_and_repaired_and_stops_no_counter(
     assert f"counters: {key} has {wrong} for counts instead of 2" in problems
     # Of text that is no hash, all kinds are wrong, and the sum of views; without a key that, too.
     assert len(problems) == {"DEL": 2, "SET": len(WEIGHTS) + 1}.get(damage, 1)
-    assert (await report(store, repair=True))[:-1] == [f"{each} (repaired)" for each in problems]
+    assert (await report(store, repair=True))[:-1] == [
+        f"{problem} (repaired)" for problem in problems
+    ]
     assert (await report(store))[:-1] == []
     assert (await agreed(store)).number == 2

@@ -33,12 +33,12 @@ def bound(monkeypatch: pytest.MonkeyPatch, *, replies: int = 1000, bytes: int = 
 
 def bytes_of(page: Page) -> int:
     """The size of the bodies that were read."""
-    return sum(len(b"\n".join(each.body)) for each in rows(page) if not each.is_cut)
+    return sum(len(b"\n".join(row.body)) for row in rows(page) if not row.is_cut)
 
 
 def further(page: Page) -> dict[str, int]:
     """How many more replies each root has than are shown, if any."""
-    return {text_of(each): each.further for each in rows(page) if each.further}
+    return {text_of(row): row.further for row in rows(page) if row.further}
 
 
 @pytest.mark.parametrize("order", [NEWEST, OLDEST, LIKED])
@@ -116,12 +116,12 @@ async def test_a_root_that_is_too_long_is_replaced_by_a_stand_in(
     reply = await article.publish("reply", roots[0])
     page = await article.page()
     assert bytes_of(page) <= 10_000
-    assert [each.id for each in rows(page) if not each.is_reply] == [
+    assert [row.id for row in rows(page) if not row.is_reply] == [
         short.id,
         *(each.id for each in reversed(roots)),
     ]
     # One of the long ones fits into the half that is for roots.
-    assert [each.is_cut for each in rows(page) if not each.is_reply] == [
+    assert [row.is_cut for row in rows(page) if not row.is_reply] == [
         False,
         False,
         True,

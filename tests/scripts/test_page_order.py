@@ -86,7 +86,7 @@ async def test_every_page_is_its_part_of_all_roots_in_their_order(
 ) -> None:
     article = Article(store, next(_paths))
     roots = await published(article, mix)
-    wanted = in_order([each for each in roots if each.is_seen_by(viewer)], order)
+    wanted = in_order([root for root in roots if root.is_seen_by(viewer)], order)
     firsts = range(len(wanted) + size + 1)
     pages = await asyncio.gather(
         *(article.page(order, first=first, size=size, viewer=viewer) for first in firsts)

@@ -56,7 +56,7 @@ async def hash_of(store: Store, *keys: str) -> list[dict[str, int]]:
     """What each of these hashes has."""
     replies = await store.redis.ask_masters(*(("HSCAN", key, 0, "COUNT", 1000) for key in keys))
     pairs = (zip(words[::2], words[1::2], strict=True) for _, words in replies)
-    return [{field.decode(): int(number) for field, number in each} for each in pairs]
+    return [{field.decode(): int(number) for field, number in pair} for pair in pairs]
 
 
 async def days(store: Store, path: str, month: int = 202611) -> dict[str, int]:
@@ -233,7 +233,7 @@ async def test_services_that_keep_an_hour_at_once_lose_nothing_of_it(
     others = [
         Reports(dated.views, dated.site_views, statistics.calendar, clock, 25) for _ in range(5)
     ]
-    await asyncio.gather(*(each.keep_up() for each in others))
+    await asyncio.gather(*(other.keep_up() for other in others))
     assert await site_hours(dated) == {}
     assert await days_of(statistics, None, 20261123, 20261123) == {20261123: 50}
     # One that had read only some parts before they were removed.

@@ -180,7 +180,7 @@ async def test_views_that_are_counted_during_the_search_are_part_of_it_once(
             await viewed(each, *PATHS[number % 7 :])
             await each.counters.correct(PATHS[number % 40], "time", -1)
 
-    searches = (found_again(each, Clock(clock.now)) for each in others)
+    searches = (found_again(other, Clock(clock.now)) for other in others)
     await asyncio.gather(*map(count, others), *searches)
     assert await store.views_ever.total() is not None
     await agreed(store)

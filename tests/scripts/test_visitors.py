@@ -88,7 +88,7 @@ async def view(
 ) -> None:
     """One view each, all in one batch; then the site knows of them, too."""
     change = store.counters.change([(path, "time", 1)], origin)
-    sent = (awaited(partial(_send, store, change, each)) for each in clients)
+    sent = (awaited(partial(_send, store, change, client)) for client in clients)
     await asyncio.gather(*sent)
     await store.background.finished()
 
@@ -152,7 +152,7 @@ async def test_lists_of_most_read_pages_are_of_what_people_read(
     await view(telling, "/a", [person(1), BOT])
     for by, days in (("views", 1), ("views", 7), ("rising", 1)):
         pages = await statistics.most_read.top(by, days, 10)
-        assert [each[:3] for each in pages] == [("/a", 5, 3), ("/b", 10, 1)], (by, days)
+        assert [page[:3] for page in pages] == [("/a", 5, 3), ("/b", 10, 1)], (by, days)
     assert await statistics.most_read.series(["/b"], 2) == [[0, 1]]
     await statistics.count_as_people("seo", is_people=True)
     for by, days in (("views", 1), ("views", 7), ("rising", 1)):
@@ -269,7 +269,10 @@ async def test_tomorrow_nobody_is_known_any_more(
     report = await statistics.report("/a", TODAY, TODAY + 1)
     assert [day.visitors for day in report.days.values()] == [1, 1]
     assert TODAY not in salts
-    assert not any(before in each for each in await everything_about_visitors(telling, TODAY + 1))
+    assert not any(
+        before in everything_about_visitor
+        for everything_about_visitor in await everything_about_visitors(telling, TODAY + 1)
+    )
 
 
 async def everything_about_visitors(store: Store, day: int) -> list[bytes]:
@@ -311,7 +314,7 @@ async def test_who_comes_late_is_known_to_the_site_no_longer_than_the_others(
 
 async def test_services_agree_on_a_salt(telling: Store, clock: Clock, salts: Salts) -> None:
     others = [Salts(Calendar(ZoneInfo("Europe/Berlin")), clock, "ff") for _ in range(5)]
-    await asyncio.gather(*(each.keep_up(telling.site_views) for each in others))
+    await asyncio.gather(*(other.keep_up(telling.site_views) for other in others))
     known = [{day: each[day].digest() for day in each} for each in (salts, *others)]
     assert known[0]
     assert all(each == known[0] for each in known)

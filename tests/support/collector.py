@@ -47,9 +47,9 @@ class Collector:
         return found()
 
     def take(self, body: bytes) -> None:
-        for each in ExportTraceServiceRequest.FromString(body).resource_spans:
-            resource = _values(each.resource.attributes)
-            for scope in each.scope_spans:
+        for resource_span in ExportTraceServiceRequest.FromString(body).resource_spans:
+            resource = _values(resource_span.resource.attributes)
+            for scope in resource_span.scope_spans:
                 self.spans += [_span(span, resource) for span in scope.spans]
 
 
@@ -67,7 +67,7 @@ def _span(sent: Sent, resource: dict[str, Any]) -> Span:
 
 
 def _values(pairs: Iterable[KeyValue]) -> dict[str, Any]:
-    return {each.key: getattr(each.value, str(each.value.WhichOneof("value"))) for each in pairs}
+    return {pair.key: getattr(pair.value, str(pair.value.WhichOneof("value"))) for pair in pairs}
 
 
 @contextlib.contextmanager

@@ -39,7 +39,7 @@ class Described:
         if "content-length" not in response.headers and response.status_code == 200:
             # Its length was not known: the test reads it in pieces.
             return
-        pattern = next((each for each in self._paths if each.fullmatch(request.url.path)), None)
+        pattern = next((path for path in self._paths if path.fullmatch(request.url.path)), None)
         if pattern and request.method.lower() in self._paths[pattern]:
             await response.aread()
             self.compare(pattern, request.method.lower(), response)

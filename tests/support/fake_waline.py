@@ -76,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
             if 0 < fake.faults.answers_reads < fake.reads:
                 fake.is_over.wait()
             counts = [fake.counts[path] for path in query["path"][0].split(",")]
-            self._answer([{"time": each} for each in counts], counts)
+            self._answer([{"time": count} for count in counts], counts)
         elif parts.path == f"{fake.faults.base}/comment":
             fake.pages.add(query["path"][0])
             self._answer({"page": 1, "data": []}, {"page": 1, "data": []})

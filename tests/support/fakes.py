@@ -50,7 +50,7 @@ class Pipelined:
         except StoreUnavailable as error:
             done(error)
         else:
-            done([_as_sent(each) for each in replies])
+            done([_as_sent(reply) for reply in replies])
 
     async def close(self) -> None:
         await asyncio.gather(*self._sending)

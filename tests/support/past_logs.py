@@ -59,7 +59,7 @@ def caddy(request: Request) -> str:
 
 def lines(requests: Iterable[Request], form: object = combined) -> str:
     assert callable(form)
-    return "".join(f"{form(each)}\n" for each in requests)
+    return "".join(f"{form(request)}\n" for request in requests)
 
 
 def past_views(store: Store, left_ms: int, months: tuple[int, int]) -> PastViews:

@@ -198,5 +198,5 @@ def signed(provider: Provider, claims: Mapping[str, Any]) -> str:
     header = {"alg": "RS256", "kid": "k1", **provider.header}
     if header["alg"] == "none":
         parts = (json.dumps(each).encode() for each in (header, claims))
-        return ".".join(base64.urlsafe_b64encode(each).decode().rstrip("=") for each in parts) + "."
+        return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + "."
     return jwt.encode(header, dict(claims), provider.key, [header["alg"]])

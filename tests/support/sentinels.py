@@ -103,7 +103,7 @@ class Group:
         failed, chosen = self.master, self.replica
         failed.kill()
         wait_until(
-            lambda: {each.master() for each in self.sentinels} == {chosen.port},
+            lambda: {sentinel.master() for sentinel in self.sentinels} == {chosen.port},
             "another master to be chosen",
         )
         failed.start_below(chosen.port)

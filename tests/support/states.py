@@ -54,7 +54,10 @@ class Served(Serving):
 
     def lines(self) -> list[str]:
         """What it has logged, without time, level and name."""
-        return [each.rpartition(" footfall.")[2].partition(": ")[2] for each in self._log_lines()]
+        return [
+            log_line.rpartition(" footfall.")[2].partition(": ")[2]
+            for log_line in self._log_lines()
+        ]
 
     def _log_lines(self) -> list[str]:
         return self._log.read_text().splitlines()
@@ -293,11 +296,11 @@ def few_descriptors(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def replicas_gone(scene: Scene) -> Iterator[None]:
-    for each in scene.replicas:
-        each.kill()
+    for replica in scene.replicas:
+        replica.kill()
     yield
-    for each in scene.replicas:
-        each.start()
+    for replica in scene.replicas:
+        replica.start()
 
 
 def node_away(path: str, *, takes_site: bool) -> State:

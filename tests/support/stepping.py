@@ -101,7 +101,7 @@ class Stepping:
         await self._stand_still()
         while is_answered and not task.done():
             # It may wait for its turn, behind a call of another request.
-            own = [each for each in self.calls if each.task is task]
+            own = [call for call in self.calls if call.task is task]
             await self.go_on((own or self.calls)[0], "comes")
 
     async def go_on(self, call: Call, fate: Fate) -> None:
@@ -138,7 +138,7 @@ class Stepping:
         """The service ends, and another one begins."""
         index = self.services.index(service)
         self.services[index] = Running(await self._make())
-        self.calls = [each for each in self.calls if each.service is not service]
+        self.calls = [call for call in self.calls if call.service is not service]
         for task in service.tasks:
             task.cancel()
         # Up to where this very call is cancelled, too.
@@ -151,11 +151,11 @@ class Stepping:
             for _ in range(3):
                 await asyncio.sleep(0)
             self._arrived.clear()
-            waiting = {each.task for each in self.calls} | self.queued
-            busy = {task for each in self.services for task in each.tasks} - waiting
-            for each in self.services:
-                done = {task for task in each.requests if task.done()}
-                each.requests -= done
+            waiting = {call.task for call in self.calls} | self.queued
+            busy = {task for service in self.services for task in service.tasks} - waiting
+            for service in self.services:
+                done = {task for task in service.requests if task.done()}
+                service.requests -= done
                 for task in done:
                     # What went wrong in a way that nobody expects is the test's failure.
                     if not task.cancelled():
@@ -169,5 +169,6 @@ class Stepping:
 
     def _service_of(self, script: Script) -> Running | None:
         return next(
-            (each for each in self.services if each.store.scripts[script.name] is script), None
+            (service for service in self.services if service.store.scripts[script.name] is script),
+            None,
         )

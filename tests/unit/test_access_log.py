@@ -56,7 +56,7 @@ def test_strangers_words_are_escaped_and_cannot_be_taken_for_other_fields() -> N
     assert text.count('"') == 4
     assert '\\"' not in text
     fields = orjson.loads(as_json(hostile, ANSWERED))
-    assert all(str(each).isprintable() for each in fields.values())
+    assert all(str(field).isprintable() for field in fields.values())
     assert fields["request_id"] == ""
 
 

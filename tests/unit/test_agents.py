@@ -128,7 +128,7 @@ def test_whatever_is_sent_has_a_class_or_none(ua: bytes | str) -> None:
 
 def test_a_set_finds_what_each_expression_finds_alone() -> None:
     patterns, _ = agents._patterns()
-    alone = {each: re.compile(each.encode()) for each in patterns.sources}
+    alone = {source: re.compile(source.encode()) for source in patterns.sources}
     drawn = random.Random(1)
     for _ in range(50):
         text = b"".join(

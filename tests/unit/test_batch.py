@@ -107,7 +107,7 @@ async def test_a_moment_that_cannot_be_told_fails_its_batch_and_no_later_one(red
         batch.add(rise("/a"), answers.append)
         await asyncio.sleep(0)
     assert len(answers) == 2 * MAX_BATCHES_IN_FLIGHT
-    assert all(isinstance(each, ValueError) for each in answers)
+    assert all(isinstance(answer, ValueError) for answer in answers)
     assert batch.is_idle
 
 
@@ -257,7 +257,7 @@ async def test_all_of_a_batch_fail_if_it_is_lost(batch: CounterBatch, redis: Red
     batch.take_tokens("t:{x}:tokens", 1, RATE, answers.append)
     await asyncio.sleep(0)
     redis.done(StoreUnavailable())
-    assert [type(each) for each in answers] == [StoreUnavailable] * 4
+    assert [type(answer) for answer in answers] == [StoreUnavailable] * 4
     assert batch.is_idle
 
 
@@ -287,7 +287,7 @@ async def test_when_too_many_wait_the_next_is_refused_at_once(
         await asyncio.sleep(0)
     for _ in range(7):
         batch.add(rise("/b"), answers.append)
-    assert [type(each) for each in answers] == [StoreUnavailable] * 2
+    assert [type(answer) for answer in answers] == [StoreUnavailable] * 2
     assert batch.waiting == 5
 
 

@@ -56,8 +56,8 @@ def test_a_quick_run_measures_counters_beside_nginx_the_least_and_another_checko
     plan = Plan.parse(["--quick", "--also", str(ROOT)])
     other = f"footfall:{ROOT.name}"
     assert plan.peers == ("footfall", other, "nginx", "least")
-    assert {each.name for each in plan.scenarios} == set(QUICK)
-    assert all(each.is_for(peer) for each in plan.scenarios for peer in plan.peers)
+    assert {scenario.name for scenario in plan.scenarios} == set(QUICK)
+    assert all(scenario.is_for(peer) for scenario in plan.scenarios for peer in plan.peers)
     assert plan.kinds[other].title == f"Footfall in {ROOT.name}"
 
 

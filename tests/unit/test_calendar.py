@@ -72,7 +72,7 @@ def test_a_day_of_summer_time_is_an_hour_longer_or_shorter(
     calendar = Calendar(BERLIN)
     noon = ms(BERLIN, *date_of(day).timetuple()[:3], 12)
     quarters = (calendar.hour_of(noon + each * HOUR_MS // 4) for each in range(-80, 80))
-    found = Counter(each.hour for each in quarters if each.day == day)
+    found = Counter(quarter.hour for quarter in quarters if quarter.day == day)
     assert found.total() == 4 * hours
     assert {hour: found[hour] for hour in special} == special
 

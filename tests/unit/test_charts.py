@@ -58,9 +58,9 @@ def test_the_period_before_is_a_line_on_the_same_scale() -> None:
 def test_any_numbers_are_drawn_within_the_picture(numbers: Sequence[int]) -> None:
     svg = bars([Bar("a", (number, number)) for number in numbers], "a", numbers)
     rectangles = [each for each in fromstring(svg).iter("rect") if each.get("class") != "place"]
-    for each in rectangles:
-        assert float(each.get("y", "")) >= 0
-        assert float(each.get("y", "")) + float(each.get("height", "")) <= BARS_HEIGHT
+    for rectangle in rectangles:
+        assert float(rectangle.get("y", "")) >= 0
+        assert float(rectangle.get("y", "")) + float(rectangle.get("height", "")) <= BARS_HEIGHT
     assert all(0 <= x <= 100 and 0 <= y <= 24 for x, y in points(spark_line(numbers, "a")))
 
 

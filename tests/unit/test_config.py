@@ -75,7 +75,7 @@ def test_a_password_in_a_url_is_never_shown() -> None:
     assert "hunter2" not in str(settings.table(environ))
 
 
-@pytest.mark.parametrize("name", [each.metadata["env"] for each in Settings.settings()])
+@pytest.mark.parametrize("name", [setting.metadata["env"] for setting in Settings.settings()])
 @pytest.mark.parametrize("text", ["", " "])
 def test_an_empty_value_is_none_but_for_the_one_that_the_reference_knows(
     name: str, text: str

@@ -23,7 +23,7 @@ def test_every_request_has_a_shape_and_only_the_last_one_is_for_all_others(row: 
     *others, last = row.fields.shapes
     assert isinstance(last, Fields)
     assert last.when is None
-    assert all(each.when is not None for each in others)
+    assert all(other.when is not None for other in others)
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)

@@ -80,7 +80,7 @@ def test_a_surplus_on_another_path_does_not_hide_a_loss(ledger: Ledger) -> None:
     raise_to(ledger, 1, 2, path="/b")
     ledger.read_back([1, 3])
     assert ledger.total.is_exact
-    assert [str(each) for each in ledger.verdicts.values()] == [
+    assert [str(verdict) for verdict in ledger.verdicts.values()] == [
         "LOST 1 (accepted 2, counted 1)",
         "COUNTED TWICE 1 (accepted 2, counted 3)",
     ]

@@ -42,7 +42,7 @@ def expressions() -> Iterator[tuple[str, "re.Pattern[Any]", set[str]]]:
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern) and module.__name__ + "." + name not in OTHERS:
                 yield f"{module.__name__}.{name}", value, used.get((module.__name__, name), set())
-    signs = [sign for each in formats.FORMATS for sign in each.signs]
+    signs = [sign for format in formats.FORMATS for sign in format.signs]
     for sign in (*signs, *(each[-1] for each in formats._ELSEWHERE)):
         yield f"formats {sign!r}", re.compile(sign), {"search"}
 

@@ -20,8 +20,8 @@ class Killed(Exception):
 
 
 def failures() -> list[type[ServiceError]]:
-    kinds = [each for each in vars(errors).values() if isinstance(each, type)]
-    return [each for each in kinds if issubclass(each, ServiceError)]
+    kinds = [var for var in vars(errors).values() if isinstance(var, type)]
+    return [kind for kind in kinds if issubclass(kind, ServiceError)]
 
 
 def test_no_count_falls_when_its_writer_is_killed_between_two_steps(
@@ -49,7 +49,7 @@ def test_the_time_of_every_request_counts_whatever_its_status() -> None:
 
 def test_every_error_is_a_reason_of_its_own_and_any_other_is_the_services() -> None:
     metrics = Metrics()
-    names = [each.__name__ for each in failures()]
+    names = [failure.__name__ for failure in failures()]
     for name in [*names, "ValueError"]:
         metrics.refused.add(name)
     assert dict(metrics.refused.totals()) == {**dict.fromkeys(names, 1), "ServiceError": 2}
@@ -74,7 +74,7 @@ def test_every_operation_is_a_route_of_its_own() -> None:
 
 def test_every_status_is_counted_as_itself() -> None:
     route = Metrics(routes=["article_read"]).routes["article_read"]
-    sent = {200, 204, 302, 303, 304, 307, *(each.status for each in failures())}
+    sent = {200, 204, 302, 303, 304, 307, *(failure.status for failure in failures())}
     for status in (*sent, 599):
         route.took(0.001, status)
     assert dict(route.by_status()) == {str(each): 1 + (each == 500) for each in sent}

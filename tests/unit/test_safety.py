@@ -139,9 +139,9 @@ def test_what_one_node_of_a_cluster_refuses_stops_nobody_whom_others_answer(
     for name, refusal in zip(NODES, refusals, strict=False):
         stats.server(name).refuses(error_reply(refusal))
     problems = safety.problems.values()
-    assert {each.is_fatal for each in problems} == {is_fatal}
-    assert any(each.is_outage for each in problems) == is_outage
-    assert all(each.text.startswith(where) for each in problems)
+    assert {problem.is_fatal for problem in problems} == {is_fatal}
+    assert any(problem.is_outage for problem in problems) == is_outage
+    assert all(problem.text.startswith(where) for problem in problems)
 
 
 def test_the_only_server_hurts_everybody() -> None:

@@ -43,8 +43,8 @@ def test_the_first_lines_bind_keys_and_arguments_to_the_headers_names(name: str)
                 bound[kind].append(variable)
                 number = re.search(r"\[(\d+)\]", value)
                 assert number is None or int(number[1]) == len(bound[kind])
-    assert bound["KEYS"] == [each.name for each in header.keys]
-    assert bound["ARGV"] == [each.name for each in header.args]
+    assert bound["KEYS"] == [key.name for key in header.keys]
+    assert bound["ARGV"] == [arg.name for arg in header.args]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,7 +82,7 @@ def test_the_rule_for_a_pages_version_is_in_one_place() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_script_touches_only_the_keys_it_was_handed(name: str) -> None:
-    keys = {each.name for each in parse_header(SOURCES[name]).keys}
+    keys = {key.name for key in parse_header(SOURCES[name]).keys}
     # `index` stands for a key that was passed to a function.
     for target in re.findall(r"redis\.call\((?:'\w+'|range), ([^,)]+)", code(name)):
         first = re.split(r"\[| and ", target.strip())[0]
@@ -131,7 +131,5 @@ def test_the_bench_calls_each_script_with_all_its_arguments() -> None:
     assert {name.partition(",")[0] for name in cases} == {*NAMES}
     for name, values in cases.items():
         header = parse_header(SOURCES[name.partition(",")[0]])
-        arguments = {each.name for each in header.args}
-        assert arguments <= values(0).keys() <= arguments | {each.name for each in header.keys}, (
-            name
-        )
+        arguments = {arg.name for arg in header.args}
+        assert arguments <= values(0).keys() <= arguments | {key.name for key in header.keys}, name

@@ -12,8 +12,8 @@ from footfall.environment import GivenTexts
 
 def test_every_setting_can_come_from_a_file(tmp_path: Path) -> None:
     texts = {name: default for name, _, default, _ in Settings().table({}) if default}
-    secrets = [each for each in Settings.settings() if each.metadata["secret"]]
-    texts |= {each.metadata["env"]: "https://a" for each in secrets}
+    secrets = [setting for setting in Settings.settings() if setting.metadata["secret"]]
+    texts |= {secret.metadata["env"]: "https://a" for secret in secrets}
     texts |= {"REDIS_URL": "redis://a"}
     environ = {}
     for name, text in texts.items():

@@ -58,7 +58,7 @@ def test_a_network_of_ipv6_has_at_most_half_of_all_and_as_much_as_thirty_two_cli
 
 
 def _feed_shares() -> Shares:
-    (made,) = [each.default_factory for each in fields(Comments) if each.name == "feed_shares"]
+    (made,) = [field.default_factory for field in fields(Comments) if field.name == "feed_shares"]
     return made()  # type: ignore[no-any-return, operator]
 
 

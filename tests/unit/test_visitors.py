@@ -83,7 +83,7 @@ def test_the_addresses_of_one_home_are_one_visitor() -> None:
         [""],
     ]
     numbers = [{visitor_hash(SALT, "ff", each, AGENT) for each in group} for group in groups]
-    assert [len(each) for each in numbers] == [1] * 5
+    assert [len(number) for number in numbers] == [1] * 5
     assert all(one.isdisjoint(other) for one, other in combinations(numbers, 2))
 
 

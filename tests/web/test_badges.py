@@ -86,11 +86,11 @@ async def test_a_badge_has_two_halves_in_which_its_texts_fit(site: Site, style: 
     assert picture.get("aria-label") == picture.findtext(f"{SVG}title") == "page views: 1"
     assert picture.get("role") == "img"
     halves = [each for each in picture.iter(f"{SVG}rect") if each.get("fill", "")[:1] == "#"]
-    assert [each.get("fill") for each in halves] == ["#007ec6", "#fe7d37"]
+    assert [halve.get("fill") for halve in halves] == ["#007ec6", "#fe7d37"]
     texts = [*picture.iter(f"{SVG}text")]
     words = ["PAGE VIEWS", "1"] if style == "for-the-badge" else ["page views", "1"]
     assert [each.text for each in texts] == words
-    widths = [float(each.get("width", 0)) for each in halves]
+    widths = [float(halve.get("width", 0)) for halve in halves]
     assert sum(widths) == float(picture.get("width", 0))
     for text, width in zip(texts, widths, strict=True):
         assert 0 < float(text.get("textLength", 0)) < width

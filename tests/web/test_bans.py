@@ -452,7 +452,7 @@ async def test_bans_are_listed_by_pages_and_lifted_by_the_listed_values(site: Si
     assert [each["value"] for each in first["data"]] == [BOB.id, "ann@example.com"]
     assert (first["page"], first["totalPages"]) == (1, 3)
     kinds = (await site.get("/api/ban", by=ADMIN))["data"]["data"]
-    assert [each["kind"] for each in kinds] == ["account", "mail", "network", "network", "address"]
+    assert [kind["kind"] for kind in kinds] == ["account", "mail", "network", "network", "address"]
     for value in await listed(site):
         assert await lift(site, value)
         assert not await lift(site, value)

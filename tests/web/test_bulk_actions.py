@@ -190,7 +190,7 @@ async def test_one_person_has_few_of_them_at_a_time(
     answers = [
         await asked(site, "POST", "queue/bulk", {"do": "spam", "ids": ids}) for _ in range(9)
     ]
-    assert [each["errno"] for each in answers] == [0] * 8 + [429]
+    assert [answer["errno"] for answer in answers] == [0] * 8 + [429]
     goes_on.set()
     await site.settled()
     assert (await begin(site, do="spam", ids=ids))["name"]
@@ -220,5 +220,5 @@ async def test_the_log_names_who_did_it(site: Site) -> None:
     ids = await posted(site, "ab")
     await begin(site, do="spam", newest=ids[-1])
     entries = await site.service.comments.log.newest(5)
-    assert {each.fields["by"] for each in entries} == {ADMIN.id}
-    assert {each.fields["id"] for each in entries} == set(ids)
+    assert {entry.fields["by"] for entry in entries} == {ADMIN.id}
+    assert {entry.fields["id"] for entry in entries} == set(ids)

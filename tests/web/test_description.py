@@ -20,7 +20,7 @@ ON = ("fake",)
 async def test_it_is_openapi(make_site: Sites, spoken: Sequence[str]) -> None:
     site = await make_site(COMPAT=",".join(spoken))
     validator = OpenAPIV31SpecValidator(await site.get("/openapi.json"))
-    assert [each.message for each in validator.iter_errors()] == []
+    assert [iter_error.message for iter_error in validator.iter_errors()] == []
 
 
 async def test_every_operation_is_described(site: Site) -> None:
@@ -37,8 +37,8 @@ async def test_every_operation_is_described(site: Site) -> None:
 async def test_every_operation_has_a_tag_that_the_description_names(make_site: Sites) -> None:
     """/ui/api groups what it shows by these tags."""
     described = await (await make_site(COMPAT=",".join(PROTOCOLS))).get("/openapi.json")
-    operations = [each for methods in described["paths"].values() for each in methods.values()]
-    used = {tag for each in operations for tag in each["tags"]}
+    operations = [method for methods in described["paths"].values() for method in methods.values()]
+    used = {tag for operation in operations for tag in operation["tags"]}
     assert used == {tag["name"] for tag in described["tags"]}
 
 
@@ -49,9 +49,9 @@ async def test_what_is_bounded_by_a_setting_has_its_bound(make_site: Sites) -> N
     draft = bodies["application/json"]["schema"]["properties"]
     assert draft["comment"]["maxLength"] == 1000
     (types,) = [
-        each["schema"]["items"]["enum"]
-        for each in paths["/api/article"]["get"]["parameters"]
-        if each["name"] == "type"
+        path["schema"]["items"]["enum"]
+        for path in paths["/api/article"]["get"]["parameters"]
+        if path["name"] == "type"
     ]
     assert types == ["time", "applause"]
 

@@ -41,7 +41,7 @@ OTHER_PAGES = replace(OWN_PAGES, envelope=AROUND, content_envelope=AROUND, refus
 OTHERS = {API: Prefix("/other", OTHER, OTHER), UI: Prefix("/ui/other", OTHER_PAGES, OTHER_PAGES)}
 TABLE = [
     replace(
-        row, prefixes=[*row.prefixes, *(OTHERS[each] for each in OTHERS if each in row.prefixes)]
+        row, prefixes=[*row.prefixes, *(OTHERS[other] for other in OTHERS if other in row.prefixes)]
     )
     for row in routes.TABLE
 ]

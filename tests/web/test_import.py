@@ -346,7 +346,7 @@ async def test_an_identity_that_belongs_to_another_account_here_is_left_out(
 ) -> None:
     archive = json.loads((DATA / "waline.json").read_text())
     users = archive["data"]["Users"]
-    known = next(each for each in users if each.get("github"))
+    known = next(user for user in users if user.get("github"))
     other = {**known, "objectId": "999", "email": "another@example.com", "2fa": None}
     users.append(other)
     path = tmp_path / "waline.json"

@@ -146,8 +146,8 @@ async def test_readers_are_answered_while_a_file_is_read_and_it_says_how_far_it_
         answered += 1
     *steps, done = await sending
     assert done["data"]["comments"]["stored"] == 3000
-    assert {each["step"] for each in steps} >= {"file", "comments"}
-    assert all(0 <= each["share"] <= 1 for each in steps)
+    assert {step["step"] for step in steps} >= {"file", "comments"}
+    assert all(0 <= step["share"] <= 1 for step in steps)
     # One for each part that is stored, at least.
     assert answered > 3000 / 64
 

@@ -40,7 +40,7 @@ NOT_KNOWN = "belongs to a post whose status is not known"
 
 
 def lines(*records: dict[str, Any]) -> str:
-    return "".join(f"{json.dumps(each)}\n" for each in records)
+    return "".join(f"{json.dumps(record)}\n" for record in records)
 
 
 def waline(**fields: Any) -> str:

@@ -20,7 +20,7 @@ async def test_an_address_changes_so_many_counters_and_then_has_to_wait(make_sit
     answers = await asyncio.gather(
         *(site.http.post("/api/article", json={"path": "/a"}) for _ in range(230))
     )
-    refused = [each for each in answers if each.status_code == 429]
+    refused = [answer for answer in answers if answer.status_code == 429]
     assert len(refused) == 30
     assert refused[0].json() == {"errno": 429, "errmsg": "Too Many Requests"}
     assert 99 <= int(refused[0].headers["retry-after"]) <= 100

@@ -317,7 +317,7 @@ async def test_a_service_that_does_not_answer_delays_nothing_else(
     assert (await site.get("/api/token", by=await mara(site)))["data"]["email"] == MARA["email"]
     answer = await site.http.get("/api/oauth?type=github")
     assert list(answer.json()["errmsg"]) == ["type"]
-    assert [each.message[:9] for each in caplog.records if each.levelname == "WARNING"] == [
+    assert [record.message[:9] for record in caplog.records if record.levelname == "WARNING"] == [
         "OAUTH_URL"
     ]
 

@@ -67,8 +67,8 @@ async def test_an_increment_counts_the_counter_that_waline_has(site: Site) -> No
 
 async def test_a_page_view_counts_several_at_once(site: Site) -> None:
     targets = ("site-pv", "site-uv", "/a/")
-    told = await batch(site, *({"target": each} for each in targets))
-    assert told == [{"target": each, "time": 1} for each in targets]
+    told = await batch(site, *({"target": target} for target in targets))
+    assert told == [{"target": target, "time": 1} for target in targets]
     again = await batch(site, {"target": "site-pv"}, {"target": "/a/"}, {"target": "/a/"})
     assert [each["time"] for each in again] == [2, 2, 3]
 

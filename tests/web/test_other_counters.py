@@ -181,7 +181,7 @@ async def test_each_view_is_in_its_metrics(make_site: Sites, spoken: Spoken) -> 
 
 async def test_all_are_described(site: Site) -> None:
     described = await site.get("/openapi.json")
-    operations = [each for methods in described["paths"].values() for each in methods.values()]
+    operations = [method for methods in described["paths"].values() for method in methods.values()]
     named = Counter(each["operationId"] for each in operations)
     assert max(named.values()) == 1
     for row in OWN:

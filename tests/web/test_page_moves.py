@@ -234,7 +234,7 @@ async def test_a_reply_waits_while_its_thread_may_come_back_on_the_other_page(
         await site.settled()
         assert await site.service.comments.moves.under_way() == []
         threads = (await site.page(target))["data"]
-        assert [len(each["children"]) for each in threads] == [1] * comes_back
+        assert [len(thread["children"]) for thread in threads] == [1] * comes_back
         assert await problems(site) == []
 
 

@@ -117,7 +117,7 @@ async def test_an_answer_may_be_a_picture_in_which_nothing_runs(site: Site) -> N
 async def test_it_is_described(site: Site) -> None:
     described = await site.get("/openapi.json")
     validator = OpenAPIV31SpecValidator(described)
-    assert [each.message for each in validator.iter_errors()] == []
+    assert [iter_error.message for iter_error in validator.iter_errors()] == []
     for row in hits.ROWS:
         (prefix,) = row.prefixes
         operation = described["paths"][prefix.path + row.template][row.method.lower()]

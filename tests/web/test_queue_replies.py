@@ -43,7 +43,7 @@ async def test_a_retry_is_the_same_reply_and_the_same_words_to_another_are_anoth
 ) -> None:
     first, second = [(await site.post(text))["objectId"] for text in ("a", "b")]
     answers = [(await reply(site, id))["data"] for id in (first, first, second)]
-    ids = [each["reply"]["objectId"] for each in answers]
+    ids = [answer["reply"]["objectId"] for answer in answers]
     assert ids[0] == ids[1] != ids[2]
     assert len((await part(site))["data"]) == 4
 

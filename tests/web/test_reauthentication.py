@@ -127,7 +127,7 @@ async def test_of_two_changes_with_one_code_one_is_made(tom: Person) -> None:
     answers = await asyncio.gather(
         *(tom.put({"email": f"{n}@example.com", **code}) for n in range(2))
     )
-    assert sorted(each["errno"] for each in answers) == [0, 1000]
+    assert sorted(answer["errno"] for answer in answers) == [0, 1000]
 
 
 @pytest.mark.parametrize(
@@ -255,11 +255,11 @@ async def test_one_log_in_or_all_others_are_ended(tom: Person) -> None:
     (first,) = (each["id"] for each in shown if each["current"])
     path = "/api/token/sessions"
     assert (await tom.site.send("DELETE", f"{path}/{first}", by=tom.token))["errno"] == 0
-    assert [bool(await each.who()) for each in others] == [False, True, True]
+    assert [bool(await other.who()) for other in others] == [False, True, True]
     assert (await tom.site.send("DELETE", f"{path}/{first}", by=tom.token))["errno"] == 0
     assert (await tom.site.send("DELETE", path, by=tom.token))["errno"] == 0
     assert [bool(await each.who()) for each in (*others, tom)] == [False, False, False, True]
-    assert [each["current"] for each in (await tom.sessions())["sessions"]] == [True]
+    assert [session["current"] for session in (await tom.sessions())["sessions"]] == [True]
 
 
 async def test_nobody_ends_the_log_ins_of_others(mara: Person, tom: Person) -> None:

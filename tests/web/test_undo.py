@@ -270,7 +270,7 @@ async def test_the_log_says_who_did_what_and_has_no_texts(site: Site) -> None:
     answer = await delete(site, [id])
     await undone(site, answer)
     entries = await log_of(site).newest(10)
-    told = [dict(each.fields) for each in reversed(entries)]
+    told = [dict(entry.fields) for entry in reversed(entries)]
     assert told == [
         {"by": "admin", "did": did, "id": id, "was": was, "now": now}
         for did, was, now in (

@@ -48,10 +48,10 @@ def show(who: str) -> None:
 async def _summary(comments: Comments, who: str) -> str:
     author = await authors.find(comments.accounts.store, who)
     statuses, pages, times = Counter[str](), set[str](), list[int]()
-    async for each in _comments(comments, author):
-        statuses[each.status] += 1
-        pages.add(each.path)
-        at = created_ms(each.id)
+    async for comment in _comments(comments, author):
+        statuses[comment.status] += 1
+        pages.add(comment.path)
+        at = created_ms(comment.id)
         times = [min(times[0], at), max(times[1], at)] if times else [at, at]
     lines = [f"account {' '.join(_words(author.account))}"] if author.account else []
     if times:
@@ -93,11 +93,11 @@ async def _lines(comments: Comments, author: Author) -> AsyncIterator[dict[str, 
         yield {"account": accounts.facts(author.account)}
     for ban in await _bans(comments.accounts, author):
         yield {"ban": {"value": ban.value, "until": until_of(ban) or None, "reason": ban.reason}}
-    async for each in _comments(comments, author):
+    async for comment in _comments(comments, author):
         try:
-            yield {"comment": facts(each)}
+            yield {"comment": facts(comment)}
         except (TypeError, ValueError):
-            click.echo(f"comment {each.id} is damaged and left out", err=True)
+            click.echo(f"comment {comment.id} is damaged and left out", err=True)
 
 
 @authors_.command()
@@ -156,8 +156,8 @@ async def _comments(comments: Comments, author: Author) -> AsyncIterator[StoredC
     after = ""
     while True:
         part = await authors.part(comments, author, after)
-        for each in part.comments:
-            yield each
+        for comment in part.comments:
+            yield comment
         if not (after := part.after):
             return
         await asyncio.sleep(PACE_SECONDS)

@@ -129,9 +129,9 @@ async def _outside(settings: Settings) -> Sections:
 def _secrets(settings: Settings) -> set[str]:
     """The values of settings that are secret, and the passwords in them."""
     found = set[str]()
-    for each in fields(settings):
-        if each.metadata.get("secret"):
-            value = getattr(settings, each.name)
+    for field in fields(settings):
+        if field.metadata.get("secret"):
+            value = getattr(settings, field.name)
             found |= set(value if isinstance(value, tuple) else [value])
     passwords = {_password(each) for each in found}
     found |= passwords | set(map(unquote, passwords))

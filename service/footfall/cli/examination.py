@@ -90,7 +90,7 @@ async def _opened(settings: Settings) -> AsyncIterator[tuple[Process, Store]]:
 async def _servers(safety: Safety) -> list[Line]:
     lines = [Line(_server(facts)) for facts in (await safety.facts()).values()]
     await safety.check(logs=False, tries=False)
-    return [*lines, *(Problem(each.text) for each in safety.problems.values())]
+    return [*lines, *(Problem(problem.text) for problem in safety.problems.values())]
 
 
 def _backup(last: LastBackup | None) -> list[Line]:
@@ -155,7 +155,7 @@ async def others(settings: Settings) -> list[Line]:
     """The servers that the settings name: whether they can be reached."""
     mails = [_mail(settings)] if settings.has_mail else []
     found = _addresses(settings)
-    lines = await asyncio.gather(*mails, *(_reached(*each) for each in found.items()))
+    lines = await asyncio.gather(*mails, *(_reached(*item) for item in found.items()))
     if settings.push_urls or settings.qmsg_key:
         lines.append(Line("chats and phones: not tried; `footfall notify test` sends to them"))
     return lines or [Line("the settings name none")]

@@ -72,7 +72,7 @@ def take_over(
         except Damaged as error:
             raise click.ClickException(f"nothing was imported from {name}: {error}") from error
     if found is None:
-        misread = [each.encoding for each in files if each.is_misread]
+        misread = [file.encoding for file in files if file.is_misread]
         _show(report, wanted, misread, is_json=is_json)
         _conclude(report, is_dry=is_dry)
     else:
@@ -137,7 +137,7 @@ def _source(
 def _chosen(
     files: Sequence[Source], report: ImportReport, name: str
 ) -> tuple[Format, list[Source]]:
-    known = ", ".join(dict.fromkeys(each.name for each in FORMATS))
+    known = ", ".join(dict.fromkeys(format.name for format in FORMATS))
     sentence = f"name its --format, which is none of those that are known: {known}"
     if name and named(name) is None:
         raise click.UsageError(sentence)
@@ -174,7 +174,9 @@ def _show(report: ImportReport, wanted: Import, misread: Sequence[str], *, is_js
     for kind in KINDS:
         numbers = report.summary()[kind]
         if numbers["read"]:
-            click.echo(f"{kind:>9}: {', '.join(f'{numbers[each]:,} {each}' for each in outcomes)}")
+            click.echo(
+                f"{kind:>9}: {', '.join(f'{numbers[outcome]:,} {outcome}' for outcome in outcomes)}"
+            )
     _show_reasons(report)
     for encoding in set(misread):
         aside(f"some bytes are not {encoding}: they became \ufffd")

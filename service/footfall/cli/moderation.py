@@ -217,17 +217,17 @@ async def _others(comments: Comments, ids: Sequence[str]) -> dict[str, bulk.Resu
 def _finish(outcomes: Sequence[bulk.BulkResult], *, is_json: bool = False) -> None:
     """Say what became of comments, and exit with what that amounts to."""
     results = dict[str, bulk.Result]()
-    for each in outcomes:
-        results |= each.results
+    for outcome in outcomes:
+        results |= outcome.results
         if is_json:
-            click.echo(json.dumps(each._asdict()))
+            click.echo(json.dumps(outcome._asdict()))
     totals = Counter(results.values())
     if not is_json:
         click.echo(", ".join(f"{number:,} {result}" for result, number in totals.items()))
         _name_others(results)
-    for each in outcomes:
-        if each.undo and not is_json:
-            click.echo(f"For a minute: footfall comments undo {each.undo}")
+    for outcome in outcomes:
+        if outcome.undo and not is_json:
+            click.echo(f"For a minute: footfall comments undo {outcome.undo}")
     if totals.keys() & FAILURES:
         raise SystemExit(1)
     if totals.keys() == {"unchanged"}:

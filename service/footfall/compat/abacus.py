@@ -77,7 +77,7 @@ class Wanted:
         if not self.is_of_page:
             return "/".join(names)
         host, page = _page_of(self.referer)
-        path = "/".join({HOST: host, PATHNAME: page}.get(each, each) for each in names)
+        path = "/".join({HOST: host, PATHNAME: page}.get(name, name) for name in names)
         if not host or len(path) > MAX_PATH:
             field = "key" if self.key in (HOST, PATHNAME) else "ns"
             raise BadRequest({field: f"{field} need a Referer with the page's address"})

@@ -31,7 +31,7 @@ def dialect_of(
 ) -> Dialect:
     """A dialect without an envelope, whose refusals have this body; `name` is theirs for
     /openapi.json, and `others` are the bodies of single statuses, such as `_404`."""
-    bodies = {each: others.get(f"_{each}", body) for each in STATUSES}
+    bodies = {status: others.get(f"_{status}", body) for status in STATUSES}
     return replace(
         WALINE, headers=headers, envelope=NO_ENVELOPE, refusals=Refusals(refuse, name, bodies)
     )

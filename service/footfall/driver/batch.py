@@ -233,9 +233,9 @@ def _numbers(replies: list[Any]) -> list[int] | Exception:
     except (TypeError, ValueError):
         pass
     try:
-        return [0 if each is None else int(each) for each in replies]
+        return [0 if reply is None else int(reply) for reply in replies]
     except (TypeError, ValueError) as error:
-        return next((failure(each) for each in replies if isinstance(each, Exception)), error)
+        return next((failure(reply) for reply in replies if isinstance(reply, Exception)), error)
 
 
 def _by_slot(takings: list[Taking]) -> Iterable[list[Taking]]:

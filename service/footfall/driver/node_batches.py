@@ -28,11 +28,11 @@ class NodeBatches(Generic[B]):
 
     @property
     def waiting(self) -> int:
-        return sum(each.waiting for each in self._batches.values())
+        return sum(batch.waiting for batch in self._batches.values())
 
     @property
     def is_idle(self) -> bool:
-        return all(each.is_idle for each in self._batches.values())
+        return all(batch.is_idle for batch in self._batches.values())
 
     def read(self, read: PackedRead, done: CountsCallback) -> None:
         nodes = list(map(self._cluster.node_of, read.slots))

@@ -54,7 +54,7 @@ class PackedRead:
     @property
     def slots(self) -> list[int]:
         """The slot of each command, which only a Cluster has."""
-        self._slots = self._slots or [slot_of_key(each) for each in self.commands]
+        self._slots = self._slots or [slot_of_key(command) for command in self.commands]
         return self._slots
 
 

@@ -146,7 +146,7 @@ class Safety:
             raise Unsafe(kind.text)
         if not is_strict:
             return
-        checked = (each for known in self._found.values() for each in known.items())
+        checked = (item for known in self._found.values() for item in known.items())
         found = {**dict(checked), **self._on_disk()}
         if wrong := [each.text for each in found.values() if each.is_fatal]:
             raise Unsafe("\n".join(wrong))
@@ -188,7 +188,7 @@ class Safety:
         """
         self.publish()
         servers = map(self._redis.stats.server, self._redis.names())
-        is_refused = any(REFUSED in each.troubles for each in servers)
+        is_refused = any(REFUSED in server.troubles for server in servers)
         was_hurt = self._is_hurt
         self._is_hurt = is_refused or bool(self._redis.stats.metrics.hurt.total)
         # Once more when it has ended, as the last check may have found what is over now.
@@ -236,7 +236,7 @@ class Safety:
 
 def _lacking(rights: list[str]) -> Problem:
     text = f"Redis refuses this service {' '.join(rights)}: {ADVICE}"
-    is_fatal = not NEEDED.isdisjoint(rights) or any(each.startswith("'~") for each in rights)
+    is_fatal = not NEEDED.isdisjoint(rights) or any(right.startswith("'~") for right in rights)
     return Problem("rights", text, is_fatal=is_fatal)
 
 
@@ -249,4 +249,6 @@ def _hurts(problem: Problem) -> bool:
 
 
 def _texts(found: Mapping[str, Mapping[str, Problem]]) -> dict[str, str]:
-    return {each.code: each.text for problems in found.values() for each in problems.values()}
+    return {
+        problem.code: problem.text for problems in found.values() for problem in problems.values()
+    }

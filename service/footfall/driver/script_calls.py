@@ -71,5 +71,5 @@ class TokenCall(ScriptCall):
 
 def sound(numbers: list[Any]) -> list[int] | Exception:
     """The numbers, or what the first of them stands for that is an error."""
-    wrong = next((each for each in numbers if isinstance(each, Exception)), None)
+    wrong = next((number for number in numbers if isinstance(number, Exception)), None)
     return failure(wrong) if wrong else numbers

@@ -185,12 +185,12 @@ def _layout(parameters: Sequence[Parameter]) -> tuple[int, int]:
 
 def _packed(parameters: Iterable[Parameter], values: dict[str, Any]) -> list[bytes]:
     words = list[bytes]()
-    for each in parameters:
-        value = values[each.name]
-        if each.is_list:
+    for parameter in parameters:
+        value = values[parameter.name]
+        if parameter.is_list:
             words += map(pack_word, value)
         else:
-            words.append(pack_word(int(value) if each.type == "flag" else value))
+            words.append(pack_word(int(value) if parameter.type == "flag" else value))
     return words
 
 
@@ -230,7 +230,9 @@ class Scripts:
     def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
         self._scripts = {name: Script(name, text, redis) for name, text in sources().items()}
-        redis.stats.names |= {each.digest.encode(): each.name for each in self._scripts.values()}
+        redis.stats.names |= {
+            script.digest.encode(): script.name for script in self._scripts.values()
+        }
 
     def __getitem__(self, name: str) -> Script:
         return self._scripts[name]

@@ -172,7 +172,7 @@ class ServerState:
         """Note it, or that it goes on; that it begins is logged."""
         if trouble in _OF_CONNECTIONS:
             # Only one of these can be true.
-            self._drop(each.code for each in _OF_CONNECTIONS)
+            self._drop(trouble.code for trouble in _OF_CONNECTIONS)
         known = self.troubles.get(trouble.code)
         if known and known.hurts == "changes" and trouble.hurts == "some":
             # Of two rights that are refused, the one that every change needs.
@@ -216,7 +216,7 @@ class ServerState:
     def did(self, name: str) -> None:
         """What begins with this command, or script, was done without an error."""
         if name in PROOFS:
-            self.end(*(each for each in self.troubles.values() if each in _ENDED_BY_PROOF))
+            self.end(*(trouble for trouble in self.troubles.values() if trouble in _ENDED_BY_PROOF))
         refused = self.troubles.get(REFUSED)
         if name == PROBE and refused and refused.hurts == "changes":
             self.end(refused)

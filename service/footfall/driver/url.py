@@ -301,7 +301,7 @@ def _named(name: str, options: Mapping[str, str]) -> str:
     """The name of an option that is not known, unless it may be a part of somebody's password."""
     if name in ("username", "password"):
         return f": {name} comes before the host, redis://name:password@host"
-    may_be_secret = any("password" in each for each in options)
+    may_be_secret = any("password" in option for option in options)
     if may_be_secret and not get_close_matches(name, _OPTIONS, 1, MIN_SIMILARITY):
         return ""
     return f": {name}" if re.fullmatch("[A-Za-z_]+", name) else ""

@@ -71,7 +71,7 @@ def device_cookie(headers: Headers) -> str:
 def _values(headers: Headers, name: str) -> list[str]:
     # Several lines of it were joined by commas, which no token has.
     pairs = headers.get(b"cookie", b"").decode("latin-1").replace(",", ";").split(";")
-    split = (each.strip().partition("=") for each in pairs)
+    split = (pair.strip().partition("=") for pair in pairs)
     return [value for key, _, value in split if key == name]
 
 

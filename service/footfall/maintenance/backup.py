@@ -99,7 +99,7 @@ async def _around(data: DataSet, complain: Complain) -> AsyncIterator[Line]:
     async for accounts in walked_hash(data.redis, keys.accounts):
         yield {"accounts": _restorable(keys.accounts, _texts(accounts), is_account, complain)}
     async for bans in walked_hash(data.redis, keys.site("bans")):
-        found = (each for each in _texts(bans) if each[0] != VERSION)
+        found = (text for text in _texts(bans) if text[0] != VERSION)
         if whole := _restorable(keys.site("bans"), found, is_ban, complain):
             yield {"bans": whole}
     async for entries in _log(data.redis, keys):

@@ -88,7 +88,7 @@ def rootless_of(moment: PageSnapshot) -> Iterator[tuple[bytes, bytes]]:
     for short, stored in moment.comments.items():
         if not stored.root or stored.is_leaving or stored.status == "deleted":
             continue
-        if not any(moment.found.get((each, stored.root)) for each in ROOTS):
+        if not any(moment.found.get((root, stored.root)) for root in ROOTS):
             yield short, stored.root
 
 

@@ -93,11 +93,11 @@ class PageCheck:
             if found is None:
                 continue
             version, findings = found
-            fixes = [fix for each in findings for fix in each.fixes] if self._repair else []
+            fixes = [fix for finding in findings for fix in finding.fixes] if self._repair else []
             if fixes and not await self._data.mending.mend(self._page, version, fixes):
                 continue
-            for each in findings:
-                yield each.text + (" (repaired)" if self._repair and each.fixes else "")
+            for finding in findings:
+                yield finding.text + (" (repaired)" if self._repair and finding.fixes else "")
             return
 
     # The page itself.
@@ -148,7 +148,7 @@ class PageCheck:
         number, key = 0, self._name(index)
         for first in range(0, len(heads), CHECK_STEP_COMMENTS):
             ranges = (
-                (b"[%b:" % each, b"(%b;" % each) for each in heads[first:][:CHECK_STEP_COMMENTS]
+                (b"[%b:" % head, b"(%b;" % head) for head in heads[first:][:CHECK_STEP_COMMENTS]
             )
             number += sum(
                 await self._data.redis.ask(*(("ZLEXCOUNT", key, *ends) for ends in ranges))
@@ -172,7 +172,7 @@ class PageCheck:
         rootless = set[tuple[bytes, bytes]]()
 
         async def look() -> Look | None:
-            entries = [entry for each in known.bodies.items() for entry in entries_of(*each)]
+            entries = [entry for item in known.bodies.items() for entry in entries_of(*item)]
             moment = await moment_of(self._data, self._page, list(known.bodies), entries)
             if moment is None or has_news(known, moment):
                 return None
@@ -218,7 +218,7 @@ class PageCheck:
         """Those of these keys that may have entries of no comment. If all comments are in their
         places, it is enough to compare lengths."""
         lengths = await self._data.redis.ask(
-            *(("HLEN" if each in HASHES else "ZCARD", self._name(each)) for each in names)
+            *(("HLEN" if name in HASHES else "ZCARD", self._name(name)) for name in names)
         )
         return [
             each

@@ -40,7 +40,7 @@ def is_page_views(page: object) -> bool:
         case {"months": dict(months), "bots": dict(bots), "hours": dict(hours), **rest}:
             are_months = all(map(_MONTH.fullmatch, [*months, *bots]))
             are_months &= all(map(_is_month, months.values()))
-            are_bots = all(_are_counts(each, _BOT) for each in bots.values())
+            are_bots = all(_are_counts(counts, _BOT) for counts in bots.values())
             return not rest and are_months and are_bots and _are_counts(hours, _HOUR)
     return False
 

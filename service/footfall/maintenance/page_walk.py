@@ -133,15 +133,15 @@ def _rows(
     page: str, step: Step, deleted: set[str], complain: Complain
 ) -> Iterator[tuple[list[Any], Above]]:
     """The comments of a step; `deleted` gets those that are left out, as they are removed soon."""
-    for each in step.comments:
-        id = each[0].decode(errors="replace")
-        if status_of(each[4]) == "deleted":
+    for comment in step.comments:
+        id = comment[0].decode(errors="replace")
+        if status_of(comment[4]) == "deleted":
             deleted.add(id)
             continue
         try:
-            found, above = row(page, *each)
+            found, above = row(page, *comment)
         except ValueError as error:
-            complain(f"page {page}: comment {each[0]!r}: {error}")
+            complain(f"page {page}: comment {comment[0]!r}: {error}")
             continue
         if step.heads.isdisjoint(above):
             deleted.discard(id)

@@ -114,12 +114,12 @@ async def _take(
 def _parts(changes: Sequence[Replacement]) -> list[list[Replacement]]:
     """Replacements in parts of STEP_BYTES, so that no script call is long; a larger one alone."""
     parts, room = list[list[Replacement]](), 0
-    for each in changes:
-        room -= len(each.before) + len(each.after)
+    for change in changes:
+        room -= len(change.before) + len(change.after)
         if room < 0 or not parts:
             parts.append([])
-            room = STEP_BYTES - len(each.before) - len(each.after)
-        parts[-1].append(each)
+            room = STEP_BYTES - len(change.before) - len(change.after)
+        parts[-1].append(change)
     return parts
 
 

@@ -209,7 +209,7 @@ class _Batch:
         elif "path" in line:
             page = digest(line["path"])
             self._others += _placed(keys, page, line)
-            self._fingerprints += ((page, *each) for each in line["fingerprints"].items())
+            self._fingerprints += ((page, *item) for item in line["fingerprints"].items())
 
     @property
     def is_full(self) -> bool:
@@ -227,7 +227,7 @@ class _Batch:
             bodies = (
                 (keys.page(page, "bodies"), comment) for page, _, comment in self._fingerprints
             )
-            are_there = await redis.change(*(("HEXISTS", *each) for each in bodies))
+            are_there = await redis.change(*(("HEXISTS", *body) for body in bodies))
             if known := list(compress(self._fingerprints, are_there)):
                 fingerprints = (
                     ("HSET", keys.page(page, "fingerprints"), *each) for page, *each in known

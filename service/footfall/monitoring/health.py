@@ -59,11 +59,13 @@ class Health:
         if trouble:
             reasons.append(trouble)
         blocks = (
-            each for each in problems if each.is_outage or (each.is_fatal and self._is_strict)
+            problem
+            for problem in problems
+            if problem.is_outage or (problem.is_fatal and self._is_strict)
         )
-        reasons += (each.text for each in blocks if each.text != trouble)
+        reasons += (block.text for block in blocks if block.text != trouble)
         noticed = self._site.warnings
-        minor = [each.text for each in problems if each.text not in reasons]
+        minor = [problem.text for problem in problems if problem.text not in reasons]
         return 503 if reasons else 200, outbox | {
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,

@@ -64,7 +64,7 @@ class Providers:
 
     def _with(self, others: tuple[str, ...]) -> tuple[str, ...]:
         own = (oidc.NAME,) if self._connect else ()
-        return own + tuple(each for each in others if each not in own)
+        return own + tuple(other for other in others if other not in own)
 
     async def address(self, flow: Flow) -> str:
         """Where a browser goes to log in. Raises ProviderUnavailable, Busy."""

@@ -119,7 +119,9 @@ def without_token(query: bytes) -> bytes:
     """The query without a log-in's token: clients open the profile with one, and addresses are kept
     in histories and logs."""
     fields = query.split(b"&")
-    return b"&".join(each for each in fields if unquote_to_bytes(each.split(b"=")[0]) != b"token")
+    return b"&".join(
+        field for field in fields if unquote_to_bytes(field.split(b"=")[0]) != b"token"
+    )
 
 
 def _moved(path: str, query: bytes) -> Response:

@@ -154,16 +154,16 @@ LOG = Fields(
 async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObject]:
     entries = await comments.log.newest(parsed.size, parsed.before)
     people = await comments.accounts.store.by_ids(
-        {each.fields.get("by", "") for each in entries} - {""}
+        {entry.fields.get("by", "") for entry in entries} - {""}
     )
     return [
         {
-            **each.fields,
-            "entry": each.id,
-            "time": each.at,
-            "nick": people[by].nick if (by := each.fields.get("by", "")) in people else "",
+            **entry.fields,
+            "entry": entry.id,
+            "time": entry.at,
+            "nick": people[by].nick if (by := entry.fields.get("by", "")) in people else "",
         }
-        for each in entries
+        for entry in entries
     ]
 
 
@@ -178,7 +178,7 @@ async def state(site: Site, parsed: None, caller: Caller) -> JsonObject:
     began = time.perf_counter()
     trouble = await site.process.safety.trouble()
     took_ms = round((time.perf_counter() - began) * 1000, 3)
-    problems = [each.text for each in site.process.safety.problems.values()]
+    problems = [problem.text for problem in site.process.safety.problems.values()]
     if trouble and trouble not in problems:
         problems.insert(0, trouble)
     problems += site.warnings
@@ -216,8 +216,8 @@ def _of(histogram: Histogram) -> dict[str, float]:
 def _buckets(*histograms: list[tuple[str, float]]) -> dict[str, float]:
     """Upper bound in seconds -> how many took no longer, of all of these together."""
     together: dict[str, float] = {}
-    for each in histograms:
-        for bound, number in each:
+    for histogram in histograms:
+        for bound, number in histogram:
             together[bound] = together.get(bound, 0) + number
     return together
 

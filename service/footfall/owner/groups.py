@@ -37,7 +37,7 @@ async def groups(comments: Comments, parsed: Groups, caller: Caller) -> JsonObje
     """Raises TooManyAtOnce, Busy."""
     found = await domain.groups(comments, parsed.wanted, caller)
     return {
-        "data": [_group(each) for each in found.groups],
+        "data": [_group(group) for group in found.groups],
         "others": found.others,
         "isPart": found.is_part,
         "waiting": found.waiting,
@@ -52,7 +52,7 @@ def _group(group: AlikeComments) -> dict[str, object]:
         "ids": group.ids,
         "authors": group.authors,
         "addresses": group.addresses,
-        "samples": [_sample(*each) for each in group.samples],
+        "samples": [_sample(*sample) for sample in group.samples],
     }
 
 

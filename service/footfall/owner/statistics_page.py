@@ -34,7 +34,7 @@ def _values(found: History | None, asked: Asked, path: str | None, days: int) ->
         "name": visible(path or ""),
         "address": page_address(path, asked.site_url) if path and asked.site_url else "",
         "days": days,
-        "choices": [(each, asked.link("statistics", **_chosen(path, each))) for each in DAYS],
+        "choices": [(day, asked.link("statistics", **_chosen(path, day))) for day in DAYS],
         "is_on": statistics.is_on,
         "kept": kept_of(found.report if found else None, statistics),
         "count": found.count if found else None,
@@ -81,7 +81,7 @@ def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:
     hour = asked.site.statistics.reports.hour()
     now = datetime.combine(date_of(hour.day), time(hour.hour))
     begins = [now - timedelta(hours=hours) for hours in range(KEPT_HOURS - 1, -1, -1)]
-    return [(100 * day_number(each) + each.hour, each) for each in begins]
+    return [(100 * day_number(begin) + begin.hour, begin) for begin in begins]
 
 
 def _sources(found: History | None) -> list[tuple[str, int]]:

@@ -59,7 +59,7 @@ class Shares:
     def room(self, client: QueuedClient, size: int) -> Iterator[None]:
         """Taken during the block. Raises TooManyAtOnce if the client has no more, else Busy."""
         network = client.network
-        if any(self._shares[each] >= self.each for each in client.shares) or (
+        if any(self._shares[share] >= self.each for share in client.shares) or (
             network and self._shares[network] >= self.of_network
         ):
             raise TooManyAtOnce(RETRY_MS)

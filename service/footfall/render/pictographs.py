@@ -41,7 +41,7 @@ EMOTICONS = {
 # No shortcode is longer than 50; without a limit, a line of colons would take quadratic time.
 _FOUND = re.compile(
     ":[A-Za-z0-9_+-]{1,50}:|"
-    + "|".join(re.escape(each) for each in sorted(EMOTICONS, key=len, reverse=True))
+    + "|".join(re.escape(emoticon) for emoticon in sorted(EMOTICONS, key=len, reverse=True))
 )
 
 

@@ -153,15 +153,15 @@ class View:
         return [
             b'{"objectId":"%b%b%b,%b%b,"url":%b%b}'
             % (
-                each.id.encode(),
-                _state(each.status, each.likes),
-                self._signed(each.body.person, live),
-                each.body.content,
-                self._rest(each.id, each.body, live),
-                orjson.dumps(safe_url(each.path)),
-                _STICKY[each.is_pinned],
+                comment.id.encode(),
+                _state(comment.status, comment.likes),
+                self._signed(comment.body.person, live),
+                comment.body.content,
+                self._rest(comment.id, comment.body, live),
+                orjson.dumps(safe_url(comment.path)),
+                _STICKY[comment.is_pinned],
             )
-            for each in comments
+            for comment in comments
         ]
 
     def posted(self, stored: StoredComment, live: Lookups) -> dict[str, Any]:

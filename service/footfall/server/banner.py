@@ -52,7 +52,7 @@ def _where(settings: Settings, safety: Safety) -> str:
         else str(settings.data_dir.absolute())
     )
     # An outage that has passed, or may, tells nothing of that.
-    if any(each.is_fatal and not each.is_outage for each in safety.problems.values()):
+    if any(problem.is_fatal and not problem.is_outage for problem in safety.problems.values()):
         return f"{place}, and not certain to be kept: see the errors before this"
     promise = _PROMISES.get(
         durability.level,

@@ -118,7 +118,11 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     def _connections(self) -> list[Connection]:
-        return [each for each in self.server_state.connections if isinstance(each, Connection)]
+        return [
+            connection
+            for connection in self.server_state.connections
+            if isinstance(connection, Connection)
+        ]
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -94,7 +94,7 @@ class SiteViews:
             raise damage
 
     async def _kept(self, key: str, kept_ms: int, fields: Mapping[str, int]) -> None:
-        counted = [word for each in fields.items() for word in each]
+        counted = [word for item in fields.items() for word in item]
         await self._keep(sums=key, kept_ms=kept_ms, counted=counted)
 
     async def drop(self, numbers: SiteNumbers) -> None:

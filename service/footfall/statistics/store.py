@@ -67,7 +67,7 @@ class PageViews(NamedTuple):
 
         The same together with the month before, if that explains more of them.
         """
-        *earlier, newest = (self.months[each] for each in sorted(self.months))
+        *earlier, newest = (self.months[month] for month in sorted(self.months))
         alone = self.after - newest.end
         if not earlier:
             return alone

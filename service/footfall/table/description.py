@@ -136,7 +136,7 @@ def _operation(
         "operationId": "_".join(filter(None, words)),
         "summary": ", ".join(row.route.replace("_", " ") for row in rows),
         "tags": [prefix.name or rows[0].path.split("/")[1].partition(".")[0]],
-        "x-who": "; or ".join(dict.fromkeys(each.name for each in whos)),
+        "x-who": "; or ".join(dict.fromkeys(who.name for who in whos)),
         "security": [{}, *tokens] if {ANYBODY, COMMENTER}.intersection(whos) else tokens,
         "parameters": [*_parameters(context, prefix, rows, with_id=with_id)],
         "responses": _responses(rows, dialect),
@@ -209,13 +209,13 @@ def _bodies(context: ParseContext, rows: Sequence[Row], *, with_id: bool) -> Ite
             items = _object(context, shape.object.fields)
             yield {"type": "array", "items": items, "minItems": 1, "maxItems": shape.most}
         elif not _is_in_query(row, shape):
-            fields = [each for each in shape.fields if each.name not in row.variables]
+            fields = [field for field in shape.fields if field.name not in row.variables]
             if fields:
                 yield _object(context, fields)
 
 
 def _object(context: ParseContext, fields: Sequence[Field]) -> Schema:
-    read = [each for each in fields if each.is_read is None or each.is_read(context)]
+    read = [field for field in fields if field.is_read is None or field.is_read(context)]
     found: Schema = {
         "type": "object",
         "properties": {
@@ -227,7 +227,7 @@ def _object(context: ParseContext, fields: Sequence[Field]) -> Schema:
 
 
 def _body(bodies: Sequence[Schema]) -> Schema:
-    objects = [each for each in bodies if each["type"] == "object"]
+    objects = [body for body in bodies if body["type"] == "object"]
     schemas = {FORMS[0]: bodies, FORMS[1]: objects}
     content = {media: {"schema": _any(each)} for media, each in schemas.items() if each}
     return {"content": content}
@@ -259,8 +259,8 @@ def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
     for row in rows:
         if not row.answer.is_redirect:
             by_media[row.answer.media].append(_answer(row, dialect))
-        for each in row.answer.others:
-            by_media[media_of(each)].append({"type": "string"})
+        for other in row.answer.others:
+            by_media[media_of(other)].append({"type": "string"})
     if refusal := dialect.refusals.described.get(200):
         by_media[refusal.media].append(refusal.data)
     content = {media: {"schema": _any(schemas)} for media, schemas in by_media.items()}

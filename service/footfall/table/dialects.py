@@ -124,7 +124,7 @@ REFUSAL_STATUSES = sorted({each.status for each in ServiceError.below()} - {500}
 
 def _refusal(status: int) -> AnswerSchema:
     errors = [each for each in ServiceError.below() if each.status == status]
-    numbers = sorted({each.errno for each in errors})
+    numbers = sorted({error.errno for error in errors})
     words = {"errmsg": {"anyOf": [TEXT, map_of(TEXT)]}}
     return AnswerSchema(object_of(errno={"enum": numbers}, _optional=words))
 
@@ -137,7 +137,7 @@ WALINE = Dialect(
     preflight=cors.permitted,
     envelope=ENVELOPE,
     content_envelope=ENVELOPE,
-    refusals=Refusals(refused, "Error", {each: _refusal(each) for each in REFUSAL_STATUSES}),
+    refusals=Refusals(refused, "Error", {status: _refusal(status) for status in REFUSAL_STATUSES}),
     finish=_with_token,
     respond=_respond,
     count=_count_in_object,

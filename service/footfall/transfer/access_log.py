@@ -101,7 +101,7 @@ def log_source(source: Source) -> Source:
 def in_order(sources: Iterable[Source]) -> list[Source]:
     """The files of a log, as `access.log`, `access.log.1` and `access.log.2.gz`, the oldest first
     and each once. Raises Damaged, OSError."""
-    once = {each.path.resolve(): each for each in sources}
+    once = {source.path.resolve(): source for source in sources}
     return sorted(once.values(), key=_first_ms)
 
 

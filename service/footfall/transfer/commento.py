@@ -36,7 +36,7 @@ def _people(source: Source) -> People:
     """The commenters, with only what readers see, so that a hundred thousand fit into memory."""
     found = objects(source, "commenters.item")
     records = (Fields(each[1]) for each in found if not isinstance(each, Refusal))
-    return {each.text("commenterHex"): _person(each) for each in records}
+    return {record.text("commenterHex"): _person(record) for record in records}
 
 
 def _person(fields: Fields) -> Person:

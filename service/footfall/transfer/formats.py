@@ -96,7 +96,7 @@ def chosen(
     are refused in the report. Raises Unknown, Damaged."""
     for each in () if name else files:
         _require_here(each)
-    found = [(each, named(name) if name else guess(each)) for each in files]
+    found = [(file, named(name) if name else guess(file)) for file in files]
     formats = {of.name: of for _, of in found if of}
     if not formats:
         raise Unknown
@@ -120,9 +120,9 @@ def _require_here(source: Source) -> None:
 def guess(source: Source) -> Format | None:
     head = source.head().lstrip()
     return next(
-        (each for each in FORMATS if all(re.search(sign, head) for sign in each.signs)), None
+        (format for format in FORMATS if all(re.search(sign, head) for sign in format.signs)), None
     )
 
 
 def named(name: str) -> Format | None:
-    return next((each for each in FORMATS if each.name == name), None)
+    return next((format for format in FORMATS if format.name == name), None)

@@ -31,7 +31,7 @@ class _Page(NamedTuple):
 
 
 def is_of_totals(sources: Sequence[Source]) -> bool:
-    return any(each.name.endswith(_TOTALS) for each in sources)
+    return any(source.name.endswith(_TOTALS) for source in sources)
 
 
 def totals_log(
@@ -57,7 +57,7 @@ def _host(row: Record, own: frozenset[str]) -> str:
 
 
 def _table(sources: Sequence[Source], name: str) -> Source:
-    found = next((each for each in sources if each.name.endswith(name)), None)
+    found = next((source for source in sources if source.name.endswith(name)), None)
     if found is None:
         raise Damaged(f"it has no {name}, which GoatCounter's export has")
     return found

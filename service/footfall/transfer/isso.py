@@ -64,9 +64,9 @@ def _of_thread(where: str, thread: Record) -> ImportRows:
     if not isinstance(comments, list):
         yield Refusal("comments", where, "has no list of comments")
         return
-    for each in comments:
-        if isinstance(each, dict):
-            yield _comment(each, thread.get("id"))
+    for comment in comments:
+        if isinstance(comment, dict):
+            yield _comment(comment, thread.get("id"))
         else:
             yield Refusal("comments", where, "has a comment that is no object")
 

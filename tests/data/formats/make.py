@@ -64,11 +64,11 @@ async def more_answers(site: Any, people: People) -> dict[str, Any]:
     told["ranking"] = [(each["nick"], each["count"]) for each in ranking["data"]]
     accounts = await site.get("/api/user", by=people["administrator"], page=1)
     told["accounts"] = [
-        (each["objectId"], each["display_name"], each["email"], each["type"])
-        for each in accounts["data"]["data"]
+        (account["objectId"], account["display_name"], account["email"], account["type"])
+        for account in accounts["data"]["data"]
     ]
     bans = await site.get("/api/ban", by=people["administrator"])
-    told["bans"] = [(each["value"], each["reason"]) for each in bans["data"]["data"]]
+    told["bans"] = [(ban["value"], ban["reason"]) for ban in bans["data"]["data"]]
     told["log"] = [
         [each.id, each.fields] for each in await site.service.comments.log.newest(50, "")
     ]
@@ -77,9 +77,9 @@ async def more_answers(site: Any, people: People) -> dict[str, Any]:
 
 def _brief(comments: Any) -> Any:
     return [
-        {name: each[name] for name in FIELDS if name in each}
-        | ({"replies": _brief(each["children"])} if "children" in each else {})
-        for each in comments
+        {name: comment[name] for name in FIELDS if name in comment}
+        | ({"replies": _brief(comment["children"])} if "children" in comment else {})
+        for comment in comments
     ]
 
 

@@ -25,7 +25,7 @@ def kept(targets: Targets, headers: Headers) -> str:
     """What this browser has kept; "" for nothing."""
     start = f"{_name(targets)}="
     pairs = re.split("[,;]", headers.get(b"cookie", b"").decode("latin-1"))
-    values = [each.strip().removeprefix(start) for each in pairs if start in each]
+    values = [pair.strip().removeprefix(start) for pair in pairs if start in pair]
     # Of two, somebody who has a part of this host's domain has set one.
     return values[0] if len(values) == 1 else ""
 

@@ -77,7 +77,9 @@ class Step:
 def _answer(found: Found) -> Mapping[str, str]:
     """What a browser brings back from the service; nothing if it leaves for it."""
     is_back = any(found[name] for name in _ANSWERS)
-    names = [each.name for each in _ANSWER_FIELDS if is_back and found[each.name]]
+    names = [
+        answer_field.name for answer_field in _ANSWER_FIELDS if is_back and found[answer_field.name]
+    ]
     return {name: found[name] for name in names}
 
 

@@ -94,7 +94,7 @@ def _most_used() -> frozenset[str]:
     from zxcvbn.frequency_lists import FREQUENCY_LISTS
 
     long_enough = (
-        each for each in FREQUENCY_LISTS["passwords"] if len(each) >= MIN_PASSWORD_CHARACTERS
+        word for word in FREQUENCY_LISTS["passwords"] if len(word) >= MIN_PASSWORD_CHARACTERS
     )
     return frozenset(islice(long_enough, MOST_USED))
 

@@ -58,7 +58,7 @@ async def show(comments: Comments, parsed: AuthorRequest, caller: Caller) -> Jso
     author = await authors.find(comments.accounts.store, parsed.who)
     part = await authors.part(comments, author, parsed.after)
     shown = {"account": _account(comments.display, author), "mail": author.mail}
-    facts = [fact for each in part.comments if (fact := _facts(each))]
+    facts = [fact for comment in part.comments if (fact := _facts(comment))]
     return shown | {"data": facts} | _more(part.after, part.searched)
 
 

@@ -194,7 +194,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> BulkResult | No
     kept = await comments.undo_records.claim(name) if name.isalnum() else None
     if kept is None:
         return None
-    work, record = _Work(comments, caller), {each["id"]: each for each in orjson.loads(kept)}
+    work, record = _Work(comments, caller), {entry["id"]: entry for entry in orjson.loads(kept)}
     # The oldest first, since a reply needs its root.
     results = await work.each(sorted(record), lambda id: _put_back(work, record[id]))
     is_whole = "failed" not in results.values()
@@ -208,7 +208,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> BulkResult | No
 
 def comments_of(record: bytes) -> list[StoredComment]:
     """Those whose texts a record would put back."""
-    return [_whole_of(each) for each in orjson.loads(record) if "body" in each]
+    return [_whole_of(entry) for entry in orjson.loads(record) if "body" in entry]
 
 
 def _digest(comment: Comment) -> str:

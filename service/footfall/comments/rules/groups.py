@@ -87,8 +87,8 @@ def _alike(group: Group, held: Sequence[Comment], nick: Callable[[Comment], str]
     return AlikeComments(
         kind,
         value if kind != "text" else "",
-        [each.id for each in members],
-        len({each.author or each.nick for each in members}),
-        len({each.address for each in members}),
-        [(each, nick(each)) for each in samples],
+        [member.id for member in members],
+        len({member.author or member.nick for member in members}),
+        len({member.address for member in members}),
+        [(sample, nick(sample)) for sample in samples],
     )

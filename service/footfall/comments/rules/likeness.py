@@ -91,7 +91,7 @@ def _traits(comment: Comment, own_hosts: Container[str]) -> list[Trait]:
     mail = (comment.mail or "").strip().lower()
     home = limit_key(comment.address)
     links = [comment.link or "", *linked(comment.html)]
-    hosts = dict.fromkeys(source_of(each, own_hosts) for each in links)
+    hosts = dict.fromkeys(source_of(link, own_hosts) for link in links)
     traits = [
         Trait("account", comment.account),
         Trait("mail", mail),

@@ -106,9 +106,9 @@ class Renderer:
 def _pieces(texts: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
     """In order; a piece ends with the text that fills it."""
     piece, characters = list[tuple[str, str]](), 0
-    for each in texts:
-        piece.append(each)
-        characters += len(each[0]) + EACH_CHARACTERS
+    for text in texts:
+        piece.append(text)
+        characters += len(text[0]) + EACH_CHARACTERS
         if characters >= PIECE_CHARACTERS:
             yield piece
             piece, characters = [], 0

@@ -307,7 +307,7 @@ class CommentStore:
             ids=ids,
         )
         # A fingerprint that is not UTF-8 belongs to no comment; readers only have to see that.
-        words = [each.decode(errors="replace") for each in pairs]
+        words = [pair.decode(errors="replace") for pair in pairs]
         return Step(
             # What is no number is no version that a script has written.
             int(version) if version.isdigit() else 0,

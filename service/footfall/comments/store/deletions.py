@@ -233,7 +233,7 @@ class Deletions:
     async def _fitting(self, page: str, shorts: Sequence[str]) -> Sequence[str]:
         """The first of these comments, as many as have STEP_BYTES together, and one at least."""
         bodies = self._keys.page(page, "bodies")
-        lengths = await self._redis.ask_masters(*(("HSTRLEN", bodies, each) for each in shorts))
+        lengths = await self._redis.ask_masters(*(("HSTRLEN", bodies, short) for short in shorts))
         sums = zip(shorts, accumulate(lengths, initial=0), strict=False)
         return [each for each, _ in takewhile(lambda pair: pair[1] < STEP_BYTES, sums)]
 

@@ -170,7 +170,7 @@ class Journal:
             now=self._clock(),
             by="check",
             actor="",
-            comments=[word or "-" for each in comments for word in each],
+            comments=[word or "-" for comment in comments for word in comment],
         )
 
     async def pages(self) -> AsyncIterator[str]:
@@ -183,7 +183,7 @@ class Journal:
         self, page: str, entries: Sequence[Any], change: str = "", *, is_durable: bool = False
     ) -> int:
         """The version of the last entry that the site has followed by now."""
-        rest, applied = [JournalEntry.parse(*each) for each in entries], 0
+        rest, applied = [JournalEntry.parse(*entry) for entry in entries], 0
         while True:
             part = _first(rest)
             rest = rest[len(part) :]
@@ -223,8 +223,8 @@ class Journal:
 def _first(entries: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
     """The first of these entries, and as many more as have JOURNAL_STEP_COMMENTS together."""
     number, comments = 0, 0
-    for each in entries:
-        comments += len(each.changes)
+    for entry in entries:
+        comments += len(entry.changes)
         if number and comments > JOURNAL_STEP_COMMENTS:
             break
         number += 1

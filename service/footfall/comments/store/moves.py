@@ -191,7 +191,7 @@ class Moves:
             {month: max(ms, 1) for month, ms in zip(months, months_ms, strict=True)},
             by_name(hours),
             max(hours_ms, 1),
-            [each async for each in self._visitors(source)],
+            [visitor async for visitor in self._visitors(source)],
         )
 
     async def _visitors(self, source: str) -> AsyncIterator[Visitors]:
@@ -222,7 +222,7 @@ class Moves:
             places=[
                 *map(keys.counts, counts),
                 *(f(target, month) for month in months for f in (keys.days, keys.bots)),
-                *(keys.visitors(target, each.day) for each in taken.visitors),
+                *(keys.visitors(target, visitor.day) for visitor in taken.visitors),
             ],
             page=digest(source),
             id=taken.id,
@@ -230,14 +230,14 @@ class Moves:
             name=views,
             counters=len(counts),
             months=len(months),
-            day_ms=max((each.kept_ms for each in taken.visitors), default=0),
+            day_ms=max((visitor.kept_ms for visitor in taken.visitors), default=0),
             words=[
                 *chain.from_iterable(counts.items()),
                 *_words_of_months(taken, months, taken.counts.get(view_counter(source), 0)),
                 *(taken.hours_ms, *_counted(taken.hours)),
                 *chain.from_iterable(
-                    _words_of_visitors(each, months.index(each.day // 100) + 1)
-                    for each in taken.visitors
+                    _words_of_visitors(visitor, months.index(visitor.day // 100) + 1)
+                    for visitor in taken.visitors
                 ),
             ],
         )
@@ -328,10 +328,10 @@ def _words_of_months(taken: TakenCounters, months: Sequence[int], count: int) ->
 def _unknown_visitors(taken: TakenCounters, month: Month) -> dict[int, int]:
     """Visitors by day of the month, but for those that are known by their numbers, or a sketch."""
     unknown = dict(month.visitors)
-    for each in taken.visitors:
-        day = each.day % 100
-        if each.day // 100 == month.number and day in unknown:
-            unknown[day] = 0 if each.sketch else max(unknown[day] - len(each.numbers), 0)
+    for visitor in taken.visitors:
+        day = visitor.day % 100
+        if visitor.day // 100 == month.number and day in unknown:
+            unknown[day] = 0 if visitor.sketch else max(unknown[day] - len(visitor.numbers), 0)
     return unknown
 
 

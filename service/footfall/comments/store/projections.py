@@ -115,7 +115,7 @@ class Applying:
         self._page = page
         self._tells = tells
         self._places: dict[str, int] = {}
-        self.words = [word for each in entries for word in self._words(each)]
+        self.words = [word for entry in entries for word in self._words(entry)]
 
     @property
     def lists(self) -> Sequence[str]:
@@ -123,8 +123,8 @@ class Applying:
 
     def _words(self, entry: JournalEntry) -> Iterator[object]:
         yield from (entry.version, entry.visible, len(entry.changes))
-        for each in entry.changes:
-            yield from self._followed(each)
+        for change in entry.changes:
+            yield from self._followed(change)
         # The sweep of the page hides what is left of the thread, or lets it come back, and finds
         # when something is to be removed.
         yield AT_ONCE_MS if entry.did in ("delete", "restore") else 0

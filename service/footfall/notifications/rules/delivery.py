@@ -60,7 +60,7 @@ class Delivery:
     ) -> None:
         self._site = site
         self._outbox: Outbox = site.notifications.outbox
-        self.channels: Mapping[str, Channel] = {each.name: each for each in channels}
+        self.channels: Mapping[str, Channel] = {channel.name: channel for channel in channels}
         self.spam_checkers = spam_checkers
         self.site_url = site_url
         self._running: dict[asyncio.Task[None], OutboxEntry] = {}

@@ -28,7 +28,7 @@ class Unsubscribed:
                 )
             )[0]
             if members:
-                moved = [each.decode().removesuffix(source) + target for each in members]
+                moved = [member.decode().removesuffix(source) + target for member in members]
                 await self._redis.change(("SADD", self._key, *moved))
             if cursor == b"0":
                 return

@@ -106,9 +106,9 @@ def seconds_until(holds: Callable[[], bool], since: float) -> float:
 
 
 def peak_mb(pid: int) -> float:
-    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-    assert found
-    return int(found[1]) / 1024
+    match = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    assert match
+    return int(match[1]) / 1024
 
 
 def measure(replies: int) -> str:

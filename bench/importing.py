@@ -62,11 +62,11 @@ def used_by(process: int) -> tuple[int, float]:
     """The most memory that the process had so far, in bytes, and its seconds of CPU; 0 if it has
     ended."""
     try:
-        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+        match = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
         ticks = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
     except OSError:
         return 0, 0.0
-    return int(found[1]) * 1024 if found else 0, sum(map(int, ticks)) / TICK
+    return int(match[1]) * 1024 if match else 0, sum(map(int, ticks)) / TICK
 
 
 async def timed(served: Serving, path: Path) -> dict[str, Any]:

@@ -247,8 +247,8 @@ def _wait_for_words(log: Path, pattern: str, child: "subprocess.Popen[bytes]") -
     deadline = time.monotonic() + 60
     while True:
         text = log.read_text(errors="replace")
-        if found := re.search(pattern, text):
-            return found[1]
+        if match := re.search(pattern, text):
+            return match[1]
         if child.poll() is not None or time.monotonic() > deadline:
             raise Missing(f"the service did not start: {text[-500:]}")
         time.sleep(0.02)
@@ -466,8 +466,8 @@ def _node(package: str) -> str:
 
 def _npm(package: str) -> str:
     text = (MODULES / package / "package.json").read_text()
-    found = re.search(r'"version": *"([^"]+)"', text)
-    return found[1] if found else "unknown"
+    match = re.search(r'"version": *"([^"]+)"', text)
+    return match[1] if match else "unknown"
 
 
 @contextmanager

@@ -40,8 +40,8 @@ def filled(document: str, results: Results) -> str:
     name = results.name
     text = SOURCE.sub(rf"bench/results/{name}\g<2>{name}", document)
 
-    def fresh(found: re.Match[str]) -> str:
-        return found[1] + "".join(f"{line}\n" for line in TABLES[found[2]](results))
+    def fresh(match: re.Match[str]) -> str:
+        return match[1] + "".join(f"{line}\n" for line in TABLES[match[2]](results))
 
     return re.sub(rf"(<!-- ({'|'.join(TABLES)}) -->\n\n)(?:\|.*\n)*", fresh, text)
 
@@ -91,8 +91,8 @@ def memory(results: Results) -> Iterator[str]:
     yield "|---|---|"
     ours = re.compile(rf"MB resident, {OURS}, (.*)")
     for name, value in results.memory.items():
-        if found := ours.fullmatch(name):
-            yield f"| a worker, {found[1]} | {value:.0f} MB |"
+        if match := ours.fullmatch(name):
+            yield f"| a worker, {match[1]} | {value:.0f} MB |"
         elif name.startswith("bytes per counter"):
             yield f"| Redis, {name} | {value:.0f} |"
 

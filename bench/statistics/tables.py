@@ -119,5 +119,5 @@ def filled(document: str, kept: Path = MEMORY, runs: Path = RATES) -> str:
     return document
 
 
-def _fresh(table: Sequence[str], found: re.Match[str]) -> str:
-    return found[1] + "".join(f"{line}\n" for line in table)
+def _fresh(table: Sequence[str], match: re.Match[str]) -> str:
+    return match[1] + "".join(f"{line}\n" for line in table)

@@ -63,8 +63,8 @@ class Patterns:
 
     def search(self, text: str) -> bool:
         """Does one of them match? RE2 releases the GIL, so other threads go on meanwhile."""
-        found = self._compiled.search(text.encode(errors="replace"))
-        return found is not None
+        match = self._compiled.search(text.encode(errors="replace"))
+        return match is not None
 
 
 class PatternSet:
@@ -135,21 +135,21 @@ def translate(source: str) -> str:
     return "".join(written)
 
 
-def _escape(found: re.Match[str], is_in_class: bool) -> str:
-    if found["escaped"]:
-        return _escaped(found["escaped"], is_in_class)
-    if found["property"]:
-        return rf"\{found['property']}{{{found['value']}}}"
-    if found["control"]:
-        return rf"\x{{{ord(found['control']) % 32:x}}}"
-    if found["high"]:
-        pair = bytes.fromhex(found["high"] + found["low"])
+def _escape(match: re.Match[str], is_in_class: bool) -> str:
+    if match["escaped"]:
+        return _escaped(match["escaped"], is_in_class)
+    if match["property"]:
+        return rf"\{match['property']}{{{match['value']}}}"
+    if match["control"]:
+        return rf"\x{{{ord(match['control']) % 32:x}}}"
+    if match["high"]:
+        pair = bytes.fromhex(match["high"] + match["low"])
         return rf"\x{{{ord(pair.decode('utf-16-be')):x}}}"
-    if digits := found["point"] or found["unit"]:
+    if digits := match["point"] or match["unit"]:
         if 0xD800 <= int(digits, 16) <= 0xDFFF:
-            raise ValueError(f"{found[0]} is half a character")
+            raise ValueError(f"{match[0]} is half a character")
         return rf"\x{{{digits}}}"
-    return found[0]
+    return match[0]
 
 
 def _escaped(letter: str, is_in_class: bool) -> str:

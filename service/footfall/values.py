@@ -170,10 +170,10 @@ def domains(text: str) -> tuple[Domain, ...]:
 
 
 def _domain(word: str) -> Domain:
-    if found := re.fullmatch(r"/(.+)/([a-z]*)", word):
-        if found[2].strip("iu"):
+    if match := re.fullmatch(r"/(.+)/([a-z]*)", word):
+        if match[2].strip("iu"):
             raise ValueError(f"the pattern {word!r} has other flags than i and u")
-        return Patterns((found[1],))
+        return Patterns((match[1],))
     # The commonest mistake with this setting is a scheme in front: only the host is used.
     host = re.sub(r"^https?://|(:\d+)?(/.*)?$", "", word.lower())
     try:
@@ -265,8 +265,8 @@ def redis_url(text: str) -> str:
 def durability(text: str) -> Durability | None:
     if not text:
         return None
-    if found := re.fullmatch(r"replica:([1-9])", text):
-        return Durability("replica", int(found[1]))
+    if match := re.fullmatch(r"replica:([1-9])", text):
+        return Durability("replica", int(match[1]))
     for level in ("memory", "everysec", "fsync"):
         if text == level:
             return Durability(level)

@@ -33,7 +33,7 @@ def tests() -> Iterator[tuple[str, str]]:
 def attacks() -> Iterator[Attack]:
     """A row for each test. Raises ValueError for a test that does not say all three."""
     for name, docstring in tests():
-        found = _PARTS.fullmatch(docstring)
-        if found is None:
+        match = _PARTS.fullmatch(docstring)
+        if match is None:
             raise ValueError(f"{name} needs a docstring of the form: Who: … What: … Instead: …")
-        yield Attack(name, *(" ".join(part.split()) for part in found.groups()))
+        yield Attack(name, *(" ".join(part.split()) for part in match.groups()))

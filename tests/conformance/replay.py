@@ -312,8 +312,8 @@ class Replay:
             time.sleep(PATIENCE_SECONDS)
 
     def _filled(self, text: str, *, may_log_in: bool) -> str:
-        def value(found: re.Match[str]) -> str:
-            name = found[1]
+        def value(match: re.Match[str]) -> str:
+            name = match[1]
             if name.startswith("token"):
                 return self._people.token(name, may_log_in=may_log_in)
             return self._captured.get(name, name)

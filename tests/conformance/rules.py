@@ -318,9 +318,9 @@ def _named(row: Row) -> Mapping[str, Any]:
     if row.body.startswith("{") and row.body.endswith("}"):
         fields: dict[str, Any] = json.loads(row.body)
         return fields
-    found = re.search(r'name="path"\s+(.*)\r|<path>(.*)</path>', row.body)
-    if found:
-        return {"path": found[1] or found[2]}
+    match = re.search(r'name="path"\s+(.*)\r|<path>(.*)</path>', row.body)
+    if match:
+        return {"path": match[1] or match[2]}
     return {name: values[0] for name, values in parse_qs(row.body).items()}
 
 

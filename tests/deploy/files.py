@@ -48,5 +48,5 @@ def environ_of(container: dict[str, Any]) -> dict[str, str]:
 def unit() -> Iterator[tuple[str, str]]:
     """(directive, value) of the systemd unit's lines."""
     for line in UNIT.read_text().splitlines():
-        if found := re.match(r"(\w+)=(.*)", line):
-            yield found[1], found[2]
+        if match := re.match(r"(\w+)=(.*)", line):
+            yield match[1], match[2]

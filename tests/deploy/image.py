@@ -122,8 +122,8 @@ class Build:
             if kind not in ("comment", "arg", "label", "expose"):
                 flags = dict[str, str]()
                 value = step["value"]
-                while found := FLAG.match(value):
-                    flags[found[1]], value = found[2], value[found.end() :]
+                while match := FLAG.match(value):
+                    flags[match[1]], value = match[2], value[match.end() :]
                 assert flags.keys() <= FLAGS, f"{step['content']} has a flag not known here"
                 getattr(self, f"_{kind}")(value, flags)
 

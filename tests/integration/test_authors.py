@@ -31,8 +31,8 @@ async def content(store: Any) -> AsyncIterator[tuple[str, str]]:
     ):
         async for names in store.redis.scan(store.keys.every_key, type=type):
             for name in names:
-                (found,) = await store.redis.ask((command[0], name, *command[1:]))
-                yield name.decode(), _texts(found)
+                (reply,) = await store.redis.ask((command[0], name, *command[1:]))
+                yield name.decode(), _texts(reply)
 
 
 def _texts(found: Any) -> str:

@@ -84,9 +84,9 @@ def test_refusals_are_told_in_the_servers_words_and_count_as_errors(
     fake = start(refuses=2)
     code, output = bench(fake.url)
     assert code == 1
-    found = re.search(r"count a view: (\d+) x HTTP 429: One at a time, please", output)
-    assert found
-    assert int(found[1]) > 0
+    match = re.search(r"count a view: (\d+) x HTTP 429: One at a time, please", output)
+    assert match
+    assert int(match[1]) > 0
     assert "Increments: exact" in output
 
 

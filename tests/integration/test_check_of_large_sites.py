@@ -103,9 +103,9 @@ def checked(served: Serving) -> tuple[str, int]:
     process = served.run("check")
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
-    found = re.search(r"at most (\d+) bytes", output)
-    assert found is not None, output
-    return output, int(found[1])
+    match = re.search(r"at most (\d+) bytes", output)
+    assert match is not None, output
+    return output, int(match[1])
 
 
 class Measured(Serving):

@@ -94,9 +94,9 @@ def test_counters_that_may_stay_are_removed_by_the_command_that_is_named(
     code, output = served.ask(*words, served.url, "--leave-behind")
     assert code == 0, output
     assert counters(served) != ["there are no counters"]
-    found = re.search(r"^Left behind: .*; remove them with: (footfall .*)$", output, re.M)
-    assert found
-    assert served.ask(*shlex.split(found[1])[1:])[0] == 0
+    match = re.search(r"^Left behind: .*; remove them with: (footfall .*)$", output, re.M)
+    assert match
+    assert served.ask(*shlex.split(match[1])[1:])[0] == 0
     assert counters(served) == ["there are no counters"]
 
 

@@ -433,8 +433,8 @@ async def test_the_most_viewed_pages_of_recent_days_are_known(
     for _ in range(2):
         await imported(past, log)
     key = store.keys.most_read(20261121)
-    found = await store.redis.ask_masters(("ZRANGE", key, 0, -1), ("PTTL", key))
-    assert (found[0], 30 * DAY_MS < found[1] <= 31 * DAY_MS) == ([b"/c", b"/b", b"/a"], True)
+    replies = await store.redis.ask_masters(("ZRANGE", key, 0, -1), ("PTTL", key))
+    assert (replies[0], 30 * DAY_MS < replies[1] <= 31 * DAY_MS) == ([b"/c", b"/b", b"/a"], True)
     assert await store.redis.ask_masters(("ZCARD", store.keys.most_read(20260922))) == [0]
     assert await store.site_views.read([0]) == [{"/old": 7}]
 

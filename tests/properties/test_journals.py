@@ -100,8 +100,8 @@ class Journals(SiteMachine):
             self.records.append(values)
         elif "journal" in values:
             page = store.keys.page_of(values["journal"])
-            (found,) = await store.redis.ask_masters(("XRANGE", values["journal"], "-", "+"))
-            for entry in (JournalEntry.parse(*each) for each in found):
+            (reply,) = await store.redis.ask_masters(("XRANGE", values["journal"], "-", "+"))
+            for entry in (JournalEntry.parse(*each) for each in reply):
                 assert self.written.setdefault(page, {}).setdefault(entry.version, entry) == entry
 
     def _ask(
@@ -192,9 +192,9 @@ class Journals(SiteMachine):
     ) -> None:
         now, actor = self._clock(), Actor(by, "root" if by == "moderator" else "")
 
-        async def change(store: Store, found: StoredComment) -> None:
+        async def change(store: Store, stored: StoredComment) -> None:
             moderate = store.moderation.moderate
-            await moderate(found, status, now, actor, is_pinned=is_pinned)
+            await moderate(stored, status, now, actor, is_pinned=is_pinned)
 
         self._change(service, id, change)
 
@@ -204,9 +204,9 @@ class Journals(SiteMachine):
     ) -> None:
         now, (account, author) = self._clock(), by
 
-        async def change(store: Store, found: StoredComment) -> None:
-            after = replace(codec.comment(found), account=account, author=author, mail=None)
-            await store.moderation.moderate(found, status, now, MODERATOR, after=after)
+        async def change(store: Store, stored: StoredComment) -> None:
+            after = replace(codec.comment(stored), account=account, author=author, mail=None)
+            await store.moderation.moderate(stored, status, now, MODERATOR, after=after)
 
         self._change(service, id, change)
 
@@ -226,8 +226,8 @@ class Journals(SiteMachine):
     def erase(self, service: Asked, id: str) -> None:
         now = self._clock()
 
-        async def change(store: Store, found: StoredComment) -> None:
-            if await store.deletions.delete(found, now, Actor("erasure")) is not None:
+        async def change(store: Store, stored: StoredComment) -> None:
+            if await store.deletions.delete(stored, now, Actor("erasure")) is not None:
                 await store.deletions.remove(id, now)
 
         self._change(service, id, change)

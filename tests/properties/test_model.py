@@ -363,8 +363,8 @@ class Comments(SiteMachine):
     @invariant()
     def the_ranking_is_what_the_comments_say(self) -> None:
         if hasattr(self, "site"):
-            found = self.run(self.site.service.comments.index.ranking(50))
-            assert {author: (number, id) for author, number, id in found} == self.model.ranking()
+            done = self.run(self.site.service.comments.index.ranking(50))
+            assert {author: (number, id) for author, number, id in done} == self.model.ranking()
 
     @invariant()
     def the_keys_agree_with_each_other(self) -> None:

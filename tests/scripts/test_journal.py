@@ -32,8 +32,8 @@ def article(store: Store) -> Article:
 async def journal(store: Store) -> list[JournalEntry]:
     """What the page's journal has."""
     await store.background.finished()
-    (found,) = await store.redis.ask(("XRANGE", store.keys.page(PAGE, "journal"), "-", "+"))
-    return [JournalEntry.parse(*each) for each in found]
+    (reply,) = await store.redis.ask(("XRANGE", store.keys.page(PAGE, "journal"), "-", "+"))
+    return [JournalEntry.parse(*each) for each in reply]
 
 
 async def left(article: Article, patch: pytest.MonkeyPatch, work: Any) -> list[JournalEntry]:

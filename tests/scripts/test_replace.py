@@ -16,8 +16,8 @@ async def stored(store: Store, id: str) -> bytes | None:
 
 
 async def longest(store: Store) -> bytes | None:
-    (found,) = await store.redis.ask(("GET", store.keys.page(PAGE, "longest")))
-    return found  # type: ignore[no-any-return]
+    (reply,) = await store.redis.ask(("GET", store.keys.page(PAGE, "longest")))
+    return reply  # type: ignore[no-any-return]
 
 
 async def test_a_body_is_replaced_only_if_it_is_as_it_was_read(store: Store) -> None:

@@ -28,9 +28,9 @@ def text_of(mail: EmailMessage, kind: str = "plain") -> str:
 
 def link_in(mail: EmailMessage) -> str:
     """The address of a page of ours with a token."""
-    found = re.search(r"\S+/ui/\S+#\S+", text_of(mail))
-    assert found, text_of(mail)
-    return found[0]
+    match = re.search(r"\S+/ui/\S+#\S+", text_of(mail))
+    assert match, text_of(mail)
+    return match[0]
 
 
 def token_in(mail: EmailMessage) -> str:

@@ -11,9 +11,9 @@ from footfall.cli.main import main
 
 
 def print_peak() -> None:
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    print(f"at most {int(found[1]) * 1024} bytes")
+    match = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    print(f"at most {int(match[1]) * 1024} bytes")
 
 
 if __name__ == "__main__":

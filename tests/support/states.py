@@ -85,9 +85,9 @@ class Served(Serving):
 
     def findings(self) -> list[str]:
         return [
-            found[1]
+            match[1]
             for name, value in self.metrics().items()
-            if value and (found := FINDING.fullmatch(name))
+            if value and (match := FINDING.fullmatch(name))
         ]
 
     def failures(self) -> float:

@@ -257,9 +257,9 @@ async def test_the_page_of_such_a_name_shows_it_whole_and_as_text(site: Site, pa
     assert shape.attributes <= plain.attributes
     assert all(re.match(r"\./|static/|#main|https://blog", link) for link in shape.links)
     assert (answer.status_code, "<h1" in answer.text) == (200, True)
-    found = re.search(r"<h1[^>]*><bdi>(.*?)</bdi>", answer.text)
-    assert found
-    assert unescape(found[1]) == visible(path)
+    match = re.search(r"<h1[^>]*><bdi>(.*?)</bdi>", answer.text)
+    assert match
+    assert unescape(match[1]) == visible(path)
 
 
 async def test_a_page_whose_address_would_be_too_long_is_named_without_a_link(

@@ -53,8 +53,8 @@ def _for(context: click.Context, option: click.Parameter, text: str | None) -> i
     """When a time of this length ends, in ms; 0 if none is given."""
     if text is None:
         return 0
-    found = re.fullmatch(r"([0-9]{1,6})([mhdw])", text)
-    lasts_ms = int(found[1]) * _UNITS_MS[found[2]] if found else 0
+    match = re.fullmatch(r"([0-9]{1,6})([mhdw])", text)
+    lasts_ms = int(match[1]) * _UNITS_MS[match[2]] if match else 0
     if not 0 < lasts_ms <= MAX_FOR_MS:
         raise click.BadParameter("say how long as 30m, 12h, 7d or 4w, up to 3650d")
     return time.time_ns() // 1_000_000 + lasts_ms

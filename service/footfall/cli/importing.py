@@ -68,15 +68,15 @@ def take_over(
             if page_by == "identifier" and format.name != "disqus":
                 raise click.UsageError("--page-by identifier is for Disqus' XML")
             wanted = Import(format, way, is_dry, undated, is_check=is_check)
-            found = uvloop.run(_import(settings, files, wanted, report, on_progress))
+            done = uvloop.run(_import(settings, files, wanted, report, on_progress))
         except Damaged as error:
             raise click.ClickException(f"nothing was imported from {name}: {error}") from error
-    if found is None:
+    if done is None:
         misread = [file.encoding for file in files if file.is_misread]
         _show(report, wanted, misread, is_json=is_json)
         _conclude(report, is_dry=is_dry)
     else:
-        _show_comparison(found, report, is_json=is_json)
+        _show_comparison(done, report, is_json=is_json)
 
 
 def _conclude(report: ImportReport, *, is_dry: bool) -> None:

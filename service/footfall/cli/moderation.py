@@ -242,9 +242,9 @@ def _name_others(results: Mapping[str, bulk.Result]) -> None:
         click.echo(f"and {len(others) - MAX_LISTED:,} more", err=True)
 
 
-def _require_all(ids: Sequence[str], found: Sequence[StoredComment]) -> None:
+def _require_all(ids: Sequence[str], stored: Sequence[StoredComment]) -> None:
     """Exit 1 if one of these comments was not found."""
-    missing = [id for id in ids if id not in {each.id for each in found}]
+    missing = [id for id in ids if id not in {each.id for each in stored}]
     for id in missing:
         click.echo(f"there is no comment {printable(id)}", err=True)
     if missing:
@@ -270,16 +270,16 @@ async def _found(
     return found
 
 
-def _list(found: Sequence[StoredComment], is_json: bool) -> None:
-    for each in found:
+def _list(stored: Sequence[StoredComment], is_json: bool) -> None:
+    for each in stored:
         click.echo(json.dumps(facts(each)) if is_json else _line(each))
 
 
-def _line(found: StoredComment) -> str:
-    comment = codec.comment(found)
+def _line(stored: StoredComment) -> str:
+    comment = codec.comment(stored)
     text = " ".join(comment.source.split())
     if len(text) > MAX_SHOWN_CHARACTERS:
         text = text[: MAX_SHOWN_CHARACTERS - 1] + "…"
-    status = found.status + (", pinned" if found.is_pinned else "")
+    status = stored.status + (", pinned" if stored.is_pinned else "")
     who = comment.nick or comment.account or "-"
-    return printable(f"{found.id}  {iso(comment.at)}  {status}  {found.path}  {who}: {text}")
+    return printable(f"{stored.id}  {iso(comment.at)}  {status}  {stored.path}  {who}: {text}")

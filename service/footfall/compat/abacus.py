@@ -24,7 +24,7 @@ from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest, answered, counting_client_of
-from ..table.fields import Fields, Found, Given, Text
+from ..table.fields import Fields, FieldValues, Given, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import FLAG, TEXT, AnswerSchema, object_of
 from ..table.who import ANYBODY
@@ -56,15 +56,15 @@ class Wanted:
     look: Look = Look()
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Wanted":
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Wanted":
         referer = request.headers.get(b"referer", b"").decode("latin-1")
-        is_image = found["img"] is not None
-        return cls(found["ns"], found["key"], referer, found["callback"], is_image)
+        is_image = values["img"] is not None
+        return cls(values["ns"], values["key"], referer, values["callback"], is_image)
 
     @classmethod
-    def as_badge(cls, found: Found, request: RawRequest, context: ParseContext) -> "Wanted":
+    def as_badge(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Wanted":
         referer = request.headers.get(b"referer", b"").decode("latin-1")
-        return cls(found["ns"], found["key"], referer, look=look_of(found))
+        return cls(values["ns"], values["key"], referer, look=look_of(values))
 
     @property
     def is_of_page(self) -> bool:

@@ -22,7 +22,7 @@ from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest, answered, counting_client_of
-from ..table.fields import Choice, Field, Fields, Found, Integer, Text
+from ..table.fields import Choice, Field, Fields, FieldValues, Integer, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import AnswerSchema
 from ..table.who import ANYBODY
@@ -70,8 +70,8 @@ def look_fields(label: str, *styles: str) -> tuple[Field, ...]:
     )
 
 
-def look_of(found: Found) -> Look:
-    return _look(found["label"], found["color"], found["labelColor"], found["style"])
+def look_of(values: FieldValues) -> Look:
+    return _look(values["label"], values["color"], values["labelColor"], values["style"])
 
 
 def _look(label: str, color: str, label_color: str, style: str) -> Look:
@@ -102,26 +102,28 @@ class Badge:
     is_view: bool = True
 
     @classmethod
-    def own(cls, found: Found, request: RawRequest, context: ParseContext) -> "Badge":
-        page = context.page_of(f"/{found['page'].lstrip('/')}")
-        is_short, is_view = found["abbreviated"] == YES, found["count"] == YES
-        return cls(page, look_of(found), found["base"], is_short, is_view)
+    def own(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Badge":
+        page = context.page_of(f"/{values['page'].lstrip('/')}")
+        is_short, is_view = values["abbreviated"] == YES, values["count"] == YES
+        return cls(page, look_of(values), values["base"], is_short, is_view)
 
     @classmethod
-    def of_hits(cls, found: Found, request: RawRequest, context: ParseContext) -> "Badge":
-        page = context.page_of(f"{found['name']}.{found['domain']}/{found['page']}")
-        return cls(page, look_of(found), found["extraCount"])
+    def of_hits(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Badge":
+        page = context.page_of(f"{values['name']}.{values['domain']}/{values['page']}")
+        return cls(page, look_of(values), values["extraCount"])
 
     @classmethod
-    def of_seeyoufarm(cls, found: Found, request: RawRequest, context: ParseContext) -> "Badge":
-        style = "flat-square" if found["edge_flat"] == YES else "flat"
-        look = _look(found["title"], found["count_bg"], found["title_bg"], style)
-        return cls(context.page_of(found["url"]), look)
+    def of_seeyoufarm(
+        cls, values: FieldValues, request: RawRequest, context: ParseContext
+    ) -> "Badge":
+        style = "flat-square" if values["edge_flat"] == YES else "flat"
+        look = _look(values["title"], values["count_bg"], values["title_bg"], style)
+        return cls(context.page_of(values["url"]), look)
 
     @classmethod
-    def of_profile(cls, found: Found, request: RawRequest, context: ParseContext) -> "Badge":
-        is_short = found["abbreviated"] == YES
-        return cls(f"ghpvc/{found['username']}", look_of(found), found["base"], is_short)
+    def of_profile(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Badge":
+        is_short = values["abbreviated"] == YES
+        return cls(f"ghpvc/{values['username']}", look_of(values), values["base"], is_short)
 
     @property
     def type(self) -> str:

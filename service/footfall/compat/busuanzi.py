@@ -29,7 +29,7 @@ from ..table.context import ParseContext
 from ..table.dialects import WALINE, Refusals
 from ..table.endpoint import Row
 from ..table.fast import answered, counting_client_of
-from ..table.fields import Fields, Found
+from ..table.fields import Fields, FieldValues
 from ..table.prefixes import Prefix
 from ..table.schemas import TEXT, AnswerSchema, object_of
 from ..table.who import ANYBODY
@@ -49,7 +49,7 @@ def _page_in(header: str, request: RawRequest, context: ParseContext) -> str:
     return str(found[header])
 
 
-def _nothing(found: Found, request: RawRequest, context: ParseContext) -> None:
+def _nothing(values: FieldValues, request: RawRequest, context: ParseContext) -> None:
     """Only its fields are read."""
 
 
@@ -65,8 +65,8 @@ class Called:
 
 
 def _callback(name: str) -> Fields:
-    def made(found: Found, request: RawRequest, context: ParseContext) -> Called:
-        return Called(_page_in("referer", request, context), found[name])
+    def made(values: FieldValues, request: RawRequest, context: ParseContext) -> Called:
+        return Called(_page_in("referer", request, context), values[name])
 
     doc = "The function that is called with the numbers; the page is the Referer"
     field = callback_field(name, doc, required=f"{name} can not be blank")
@@ -97,7 +97,7 @@ def _refused_by_script(error: ServiceError, language: str) -> Response:
 ENVELOPE = Envelope(b'{"success":true,"message":"ok","data":', b"}")
 
 
-def _view(found: Found, request: RawRequest, context: ParseContext) -> View:
+def _view(values: FieldValues, request: RawRequest, context: ParseContext) -> View:
     return View(_page_in("x-bsz-referer", request, context), ENVELOPE.around(FOUR_JSON))
 
 

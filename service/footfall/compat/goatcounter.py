@@ -31,7 +31,7 @@ from ..table.answers import Answered
 from ..table.context import ParseContext
 from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest, answered
-from ..table.fields import Fields, Found, PagePath, Text
+from ..table.fields import Fields, FieldValues, PagePath, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import AnswerSchema, object_of
 from ..table.who import ANYBODY
@@ -58,11 +58,11 @@ class Hit:
     is_event: bool
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Hit":
-        referrer, is_event = found["r"], found["e"] not in (None, "", "0", "false")
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Hit":
+        referrer, is_event = values["r"], values["e"] not in (None, "", "0", "false")
         is_text = isinstance(referrer, str) and len(referrer) <= MAX_REFERRER
-        is_bot = int(found["b"] or 0) >= FIRST_BOT
-        page = without_tracking(found["p"])
+        is_bot = int(values["b"] or 0) >= FIRST_BOT
+        page = without_tracking(values["p"])
         return cls(page, referrer if is_text else "", is_bot, is_event)
 
 
@@ -115,10 +115,10 @@ class Wanted:
     period: tuple[int, int] | None
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Wanted":
-        sent = without_tracking(found["page"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Wanted":
+        sent = without_tracking(values["page"])
         pages = () if sent == TOTAL else tuple(dict.fromkeys(map(context.page_of, _spelled(sent))))
-        return cls(pages, _period(found["start"], found["end"], context))
+        return cls(pages, _period(values["start"], values["end"], context))
 
 
 def _spelled(page: str) -> Iterator[str]:

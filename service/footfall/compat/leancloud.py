@@ -29,7 +29,7 @@ from ..table.context import ParseContext
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.endpoint import Row
 from ..table.fast import CounterChange, CounterRead, FastRequest
-from ..table.fields import Choice, Fields, Found, Text
+from ..table.fields import Choice, Fields, FieldValues, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, Schema, list_of, object_of
 from ..table.who import ANYBODY
@@ -71,11 +71,11 @@ class Find:
     tells_number: bool
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Find":
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Find":
         require_application(request, context)
-        query: Query = found["where"]
+        query: Query = values["where"]
         pages = [context.page_of(name) for name in query.names]
-        return cls(query, pages, found["limit"], found["count"] == "1")
+        return cls(query, pages, values["limit"], values["count"] == "1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,40 +161,41 @@ async def refuse_comment(accounts: Accounts, parsed: None, caller: Caller) -> Re
 # Requests.
 
 
-def _about_comments(found: Found, request: RawRequest, context: ParseContext) -> None:
+def _about_comments(values: FieldValues, request: RawRequest, context: ParseContext) -> None:
     require_application(request, context)
 
 
-def _judged(found: Found, request: RawRequest, context: ParseContext) -> list[Save | Told]:
+def _judged(values: FieldValues, request: RawRequest, context: ParseContext) -> list[Save | Told]:
     require_application(request, context)
     # An error would keep all that it was raised in for as long as the fast path keeps the request.
     return [
-        _told(each, "") if isinstance(each, ServiceError) else each for each in found["requests"]
+        _told(value, "") if isinstance(value, ServiceError) else value
+        for value in values["requests"]
     ]
 
 
-def _increment(found: Found, request: RawRequest, context: ParseContext) -> Save:
+def _increment(values: FieldValues, request: RawRequest, context: ParseContext) -> Save:
     require_application(request, context)
-    return _saved_view(found, context)
+    return _saved_view(values, context)
 
 
-def _creation(found: Found, request: RawRequest, context: ParseContext) -> Save:
+def _creation(values: FieldValues, request: RawRequest, context: ParseContext) -> Save:
     require_application(request, context)
-    return _created(found, context)
+    return _created(values, context)
 
 
-def _saved_view(found: Found, context: ParseContext) -> Save:
-    name = found["objectId"]
+def _saved_view(values: FieldValues, context: ParseContext) -> Save:
+    name = values["objectId"]
     return Save(name, context.page_of(name), is_new=False)
 
 
-def _created(found: Found, context: ParseContext) -> Save:
-    name = found["url"] or found["target"]
-    return Save(name, context.page_of(name), is_new=True, views=found["time"])
+def _created(values: FieldValues, context: ParseContext) -> Save:
+    name = values["url"] or values["target"]
+    return Save(name, context.page_of(name), is_new=True, views=values["time"])
 
 
-def _names_a_page(form: Form, found: Found) -> None:
-    if not (found["url"] or found["target"]):
+def _names_a_page(form: Form, values: FieldValues) -> None:
+    if not (values["url"] or values["target"]):
         form.wrong("url", "url can not be blank, nor target")
 
 

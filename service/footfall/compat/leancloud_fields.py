@@ -71,11 +71,11 @@ def require_application(request: RawRequest, context: ParseContext) -> None:
 
 def _is_signed(sign: bytes, key: str, now_ms: int) -> bool:
     """Is it `md5(time + key),time`, as LeanCloud's SDK makes it, and not too old?"""
-    found = _SIGN.fullmatch(sign)
-    if not found or abs(now_ms - int(found[2])) > MAX_SIGN_AGE_MS:
+    match = _SIGN.fullmatch(sign)
+    if not match or abs(now_ms - int(match[2])) > MAX_SIGN_AGE_MS:
         return False
-    made = md5(found[2] + key.encode(), usedforsecurity=False).hexdigest()
-    return _are_same(found[1].lower(), made)
+    made = md5(match[2] + key.encode(), usedforsecurity=False).hexdigest()
+    return _are_same(match[1].lower(), made)
 
 
 def _are_same(sent: bytes, known: str) -> bool:

@@ -24,7 +24,7 @@ from ..table.context import ParseContext
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Refusals
 from ..table.endpoint import Row
 from ..table.fast import Answering, CounterChange, CounterRead, FastRequest
-from ..table.fields import Choice, Field, Fields, Found, Schema, Shapes, Text
+from ..table.fields import Choice, Field, Fields, FieldValues, Schema, Shapes, Text
 from ..table.prefixes import Prefix
 from ..table.schemas import NUMBER, TEXT, AnswerSchema, list_of, object_of
 from ..table.who import ANYBODY
@@ -61,20 +61,20 @@ class Ask:
     action: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Ask":
-        return cls([_counter(found["target"], context)], found["action"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Ask":
+        return cls([_counter(values["target"], context)], values["action"])
 
     @classmethod
-    def of_batch(cls, found: Found, request: RawRequest, context: ParseContext) -> "Ask":
-        return cls([_counter(target, context) for target in found["requests"]], found["action"])
+    def of_batch(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Ask":
+        return cls([_counter(target, context) for target in values["requests"]], values["action"])
 
 
 def _counter(target: str, context: ParseContext) -> Counter:
     return Counter(target, context.page_of(target))
 
 
-def _counter_of(found: Found, request: RawRequest, context: ParseContext) -> Counter:
-    return _counter(found["target"], context)
+def _counter_of(values: FieldValues, request: RawRequest, context: ParseContext) -> Counter:
+    return _counter(values["target"], context)
 
 
 def read(counting: Counting, parsed: Counter) -> FastRequest:
@@ -146,8 +146,8 @@ def _target_of(item: object) -> Any:
     target, path = item.get("target"), item.get("path")
     if target or not isinstance(path, str):
         return target
-    found = _OBJECT_PATH.search(path)
-    return found[1] if found else None
+    match = _OBJECT_PATH.search(path)
+    return match[1] if match else None
 
 
 BATCH = "batch_inc"

@@ -49,11 +49,11 @@ class Address(Text):
         address = Text.read(self, form, context)
         if not address:
             return address
-        found = _ADDRESS.match(address)
-        if not found:
+        match = _ADDRESS.match(address)
+        if not match:
             form.wrong(self.name, f"{self.name} need a whole address, with http:// or https://")
             return None
-        page = context.page_of(found["path"] or "/")
+        page = context.page_of(match["path"] or "/")
         # As it is counted: a browser's address has nine characters for one of Chinese.
         if len(page) > MAX_PATH:
             form.wrong(

@@ -33,7 +33,7 @@ from ..table.fields import (
     Choice,
     Field,
     Fields,
-    Found,
+    FieldValues,
     ListOf,
     PagePath,
     Paths,
@@ -60,9 +60,9 @@ class Read:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Read":
-        paths = found["paths"] if "paths" in found else found["path"]
-        return cls(paths, found["type"], request.dialect)
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Read":
+        paths = values["paths"] if "paths" in values else values["path"]
+        return cls(paths, values["type"], request.dialect)
 
 
 @lru_cache(MAX_SHARED_REPLIES)
@@ -125,12 +125,12 @@ class Change:
     webdriver: bool = False
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Change":
-        return cls([_change(found)], False, request.dialect, *_asides(found))
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Change":
+        return cls([_change(values)], False, request.dialect, *_asides(values))
 
     @classmethod
     def of_list(
-        cls, found: Sequence[Found], request: RawRequest, context: ParseContext
+        cls, found: Sequence[FieldValues], request: RawRequest, context: ParseContext
     ) -> "Change":
         return cls([_change(each) for each in found], True, request.dialect)
 
@@ -161,16 +161,16 @@ class Aside(Field):
         return {}
 
 
-def _asides(found: Found) -> tuple[str, bool]:
+def _asides(values: FieldValues) -> tuple[str, bool]:
     """The referrer and whether a program reads the page, as far as they are said."""
-    referrer = found["referrer"]
+    referrer = values["referrer"]
     is_text = isinstance(referrer, str) and len(referrer) <= MAX_REFERRER
-    return referrer if is_text else "", found["webdriver"] is True
+    return referrer if is_text else "", values["webdriver"] is True
 
 
-def _change(found: Found) -> tuple[str, str, int]:
+def _change(values: FieldValues) -> tuple[str, str, int]:
     """(path, type, delta) of one change."""
-    return found["path"], found["type"], ACTIONS[found["action"]]
+    return values["path"], values["type"], ACTIONS[values["action"]]
 
 
 _READ_TYPES = Words("type", "The counters of each page", VIEWS, COUNTER_TYPES)

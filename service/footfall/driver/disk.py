@@ -31,19 +31,19 @@ class Space(NamedTuple):
 
 def free_bytes(directory: Path) -> Space:
     """The space of the file system that has this directory. Raises OSError."""
-    found = os.statvfs(directory)
-    return Space(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
+    volume = os.statvfs(directory)
+    return Space(volume.f_bavail * volume.f_frsize, volume.f_blocks * volume.f_frsize)
 
 
 def is_full(directory: Path) -> bool:
     """False if nobody knows."""
     try:
         free, total = free_bytes(directory)
-        found = os.statvfs(directory)
+        volume = os.statvfs(directory)
     except OSError:
         return False
     # Some file systems do not count files, or nothing at all, and say 0.
-    has_no_inodes = found.f_files > 0 and found.f_favail == 0
+    has_no_inodes = volume.f_files > 0 and volume.f_favail == 0
     return (total > 0 and free < FULL_BYTES) or has_no_inodes
 
 

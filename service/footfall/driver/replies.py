@@ -75,8 +75,8 @@ def error_reply(text: str) -> ErrorReply:
 def of_client(error: ResponseError) -> ErrorReply:
     """The ErrorReply of redis-py's error, also of one that a pipeline has wrapped in its text."""
     text, code = str(error), error.status_code or ""
-    if found := _IN_PIPELINE.fullmatch(text):
-        text = found[1]
+    if match := _IN_PIPELINE.fullmatch(text):
+        text = match[1]
     return error_reply(f"{code} {text}".strip())
 
 

@@ -59,9 +59,9 @@ def parse_header(source: str, required: frozenset[str] = REQUIRED) -> Header:
     for line in source.splitlines()[1:]:
         if not line.startswith("--"):
             break
-        if found := _SECTION.fullmatch(line):
-            section = found[1]
-            rows[section] = [found[2]]
+        if match := _SECTION.fullmatch(line):
+            section = match[1]
+            rows[section] = [match[2]]
         elif section and line.startswith("--         "):
             rows[section].append(line[2:])
     missing = required - rows.keys()

@@ -247,13 +247,13 @@ def _found(text: str, advice: Mapping[str, str]) -> str:
 
 def _parts(url: str) -> tuple[str, str, str, str, str]:
     """(scheme, user name and password, hosts, path, query). Raises ValueError."""
-    found = _URL.fullmatch(url)
-    if not found:
+    match = _URL.fullmatch(url)
+    if not match:
         raise ValueError(
             "cannot be read; whatever has a meaning in a URL must be written in percent in names, "
             "passwords, paths and options: @ as %40, / as %2F, ? as %3F, # as %23, % as %25"
         )
-    scheme, entry, hosts, path, query = found.groups(default="")
+    scheme, entry, hosts, path, query = match.groups(default="")
     if entry and ":" not in entry:
         raise ValueError("a name or a password alone needs a colon: name:@host or :password@host")
     pattern, words = _PATHS[scheme.removeprefix("rediss").removeprefix("redis")]

@@ -140,12 +140,12 @@ async def _log(redis: RedisClient, keys: Keys) -> AsyncIterator[list[tuple[str, 
     first = "-"
     while True:
         command = ("XRANGE", keys.site("log"), first, "+", "COUNT", WALK_STEP_COMMENTS)
-        (found,) = await redis.ask(command)
-        if not found:
+        (reply,) = await redis.ask(command)
+        if not reply:
             return
         entries = [
             (id.decode(), {name.decode(): text.decode(errors="replace") for name, text in fields})
-            for id, fields in ((id, pairs(words)) for id, words in found)
+            for id, fields in ((id, pairs(words)) for id, words in reply)
         ]
         yield entries
         first = f"({entries[-1][0]}"

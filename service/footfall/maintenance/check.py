@@ -65,7 +65,7 @@ class Findings:
 
 
 async def _pages(
-    data: DataSet, site: SiteCheck, found: Findings, *, repair: bool
+    data: DataSet, site: SiteCheck, findings: Findings, *, repair: bool
 ) -> AsyncIterator[str]:
     for name in await Pages.of(data, data.keys.every_thread):
         page = PageCheck(data, name, repair=repair)
@@ -73,17 +73,17 @@ async def _pages(
             yield text
         async for text in site.settled():
             yield text
-        found.pages += page.exists
+        findings.pages += page.exists
 
 
-async def _counters(data: DataSet, found: Findings, *, repair: bool) -> AsyncIterator[str]:
+async def _counters(data: DataSet, findings: Findings, *, repair: bool) -> AsyncIterator[str]:
     views = ViewsCheck(data, repair=repair)
     has_views = await views.is_needed()
     async for text in views.problems_of_site():
         yield text
     async for names in data.redis.scan(data.keys.every_counter_key, type="hash"):
         async for key, counts in walked(data.redis, map(bytes.decode, set(names))):
-            found.counters += len(counts)
+            findings.counters += len(counts)
             for text in _counter_problems(data.keys, key, counts):
                 yield f"counters {key}: {text}"
             if has_views:

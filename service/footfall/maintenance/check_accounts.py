@@ -115,10 +115,10 @@ class AccountCheck:
             asked.append(("HGET", keys.accounts, each.id))
             asked.append(("HGET", keys.account("credentials"), each.id))
             asked.append(self._question(each))
-        found = await self._data.redis.ask_masters(*asked)
+        replies = await self._data.redis.ask_masters(*asked)
         return [
-            _state(each, *found[at : at + 3])
-            for each, at in zip(part, range(0, len(found), 3), strict=True)
+            _state(each, *replies[at : at + 3])
+            for each, at in zip(part, range(0, len(replies), 3), strict=True)
         ]
 
     def _question(self, entry: AccountEntry) -> tuple[str, ...]:

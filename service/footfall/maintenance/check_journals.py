@@ -79,8 +79,8 @@ async def _unfollowed(data: DataSet, page: str) -> bytes | None:
     # The site first: what it follows between both reads is none of this.
     (known,) = await data.redis.ask_masters(("HGET", data.keys.site("totals"), page))
     journal, after = data.keys.page(page, "journal"), f"({followed_of(known)}"
-    (found,) = await data.redis.ask_masters(("XRANGE", journal, after, "+", "COUNT", 1))
-    return found[0][0] if found else None
+    (reply,) = await data.redis.ask_masters(("XRANGE", journal, after, "+", "COUNT", 1))
+    return reply[0][0] if reply else None
 
 
 async def _settled(data: DataSet, doubts: dict[str, bytes], *, repair: bool) -> AsyncIterator[str]:
@@ -105,10 +105,10 @@ async def _old_changes(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
         offset = 0
         while True:
             most = ("LIMIT", offset, WALK_STEP_COMMENTS, "WITHSCORES")
-            (found,) = await data.redis.ask_masters(
+            (reply,) = await data.redis.ask_masters(
                 ("ZRANGE", changing, first, last, "BYSCORE", *most)
             )
-            members = list(scored(found))
+            members = list(scored(reply))
             for member, since in members:
                 change = member.decode(errors="replace")
                 if repair:

@@ -156,20 +156,20 @@ class SiteCheck:
         halves = [split(id) for id in ids]
         if account:
             own = ((page(digest, "mine"), f"{account}:{short}") for short, digest in halves)
-            found = await self._data.redis.ask(*(("ZSCORE", *each) for each in own))
-            return [id for id, score in zip(ids, found, strict=True) if score is None]
+            replies = await self._data.redis.ask(*(("ZSCORE", *each) for each in own))
+            return [id for id, score in zip(ids, replies, strict=True) if score is None]
         if name == "recent":
             asked = [
                 ("HEXISTS", page(digest, key), short)
                 for key in ("bodies", "held")
                 for short, digest in halves
             ]
-            found = await self._data.redis.ask(*asked)
-            every = zip(ids, found[: len(ids)], found[len(ids) :], strict=True)
+            replies = await self._data.redis.ask(*asked)
+            every = zip(ids, replies[: len(ids)], replies[len(ids) :], strict=True)
             return [id for id, is_there, is_held in every if is_held or not is_there]
         held = ((page(digest, "held"), short) for short, digest in halves)
-        found = await self._data.redis.ask(*(("HGET", *each) for each in held))
-        return [id for id, words in zip(ids, found, strict=True) if status_of(words) != name]
+        replies = await self._data.redis.ask(*(("HGET", *each) for each in held))
+        return [id for id, words in zip(ids, replies, strict=True) if status_of(words) != name]
 
     async def _index(self, name: str, id: str) -> State:
         """The state of a comment's entry in an index."""

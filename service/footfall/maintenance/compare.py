@@ -76,8 +76,8 @@ async def _compared_unsubscribed(
 ) -> AsyncIterator[tuple[str, str]]:
     if names:
         key = data.keys.site("unsubscribed")
-        (found,) = await data.redis.ask(("SMISMEMBER", key, *names))
-        for name, is_there in zip(names, found, strict=True):
+        (reply,) = await data.redis.ask(("SMISMEMBER", key, *names))
+        for name, is_there in zip(names, reply, strict=True):
             yield f"unsubscribed {name}", "" if is_there else "is not there"
 
 
@@ -90,8 +90,8 @@ async def _compared_entries(
         "credentials": keys.account("credentials"),
         "bans": keys.site("bans"),
     }[kind]
-    (found,) = await data.redis.ask(("HMGET", key, *wanted))
-    for (id, body), there in zip(wanted.items(), found, strict=True):
+    (reply,) = await data.redis.ask(("HMGET", key, *wanted))
+    for (id, body), there in zip(wanted.items(), reply, strict=True):
         yield f"{NAMES[kind]} {id}", "" if there == body.encode() else "differs"
 
 
@@ -100,8 +100,8 @@ async def _compared_counts(data: DataSet, line: Line) -> AsyncIterator[tuple[str
         yield compared
     counters = line.get("counters", {})
     fields = ((data.keys.counts(name), name) for name in counters)
-    found = await data.redis.ask(*(("HGET", *field) for field in fields))
-    for (name, count), there in zip(counters.items(), found, strict=True):
+    replies = await data.redis.ask(*(("HGET", *field) for field in fields))
+    for (name, count), there in zip(counters.items(), replies, strict=True):
         yield f"counter {name!r}", _differing(count, there and int(there))
 
 
@@ -118,8 +118,8 @@ async def _compared_page(data: DataSet, line: Line) -> AsyncIterator[tuple[str, 
         yield f"comment {comment[0]}{page}", _differing(comment, there)
     fingerprints = line["fingerprints"]
     if fingerprints:
-        (found,) = await data.redis.ask(("HMGET", keys.page(page, "fingerprints"), *fingerprints))
-        for (words, id), there in zip(fingerprints.items(), found, strict=True):
+        (reply,) = await data.redis.ask(("HMGET", keys.page(page, "fingerprints"), *fingerprints))
+        for (words, id), there in zip(fingerprints.items(), reply, strict=True):
             # If the page changed during the backup, its comment may not be in the file.
             is_known = there == id.encode() or (line["moved"] and there is None)
             yield f"fingerprint {words} on {line['path']!r}", "" if is_known else "differs"

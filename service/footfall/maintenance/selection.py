@@ -34,13 +34,13 @@ class CommentFilter:
     def is_everything(self) -> bool:
         return not (self.ids or self.paths or self.statuses or self.author or self.words)
 
-    def matches(self, found: StoredComment) -> bool:
+    def matches(self, stored: StoredComment) -> bool:
         author = self.author.casefold()
-        if self.statuses and found.status not in self.statuses:
+        if self.statuses and stored.status not in self.statuses:
             return False
-        if author and author not in (found.body.account, mail_of(found).casefold()):
+        if author and author not in (stored.body.account, mail_of(stored).casefold()):
             return False
-        return self.words.casefold() in source_of(found.body).casefold()
+        return self.words.casefold() in source_of(stored.body).casefold()
 
 
 async def find(

@@ -30,8 +30,8 @@ async def _not_followed(data: DataSet, page: str) -> int:
     last, number = (known or b"0").split()[0].decode(), 0
     while True:
         question = ("XRANGE", data.keys.page(page, "journal"), f"({last}", "+")
-        (found,) = await data.redis.ask((*question, "COUNT", STEP_ENTRIES))
-        if not found:
+        (reply,) = await data.redis.ask((*question, "COUNT", STEP_ENTRIES))
+        if not reply:
             return number
-        number += sum(task_of(page, JournalEntry.parse(*each)) is not None for each in found)
-        last = found[-1][0].decode()
+        number += sum(task_of(page, JournalEntry.parse(*each)) is not None for each in reply)
+        last = reply[-1][0].decode()

@@ -248,15 +248,15 @@ class ReaderMail:
     async def send(self, notification: Notification) -> None:
         assert notification.parent is not None
         to, thread = notification.parent.mail or "", notification.about.root
-        found = await self._recipients.ask(to, thread, notification.attempts > 0)
-        if not found.may_get:
+        replies = await self._recipients.ask(to, thread, notification.attempts > 0)
+        if not replies.may_get:
             raise Dropped("the recipient wants no mails, or had as many as MAIL_RATE allows")
         message = await self._words.message(to, notification)
-        if found.of_thread:
+        if replies.of_thread:
             # RFC 8058: mail programs post to this address when somebody presses their button.
-            message["List-Unsubscribe"] = f"<{found.of_thread}>"
+            message["List-Unsubscribe"] = f"<{replies.of_thread}>"
             message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-            _sign(message, found)
+            _sign(message, replies)
         await self._smtp.send(message, notification.key)
 
 

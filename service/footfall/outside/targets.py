@@ -21,10 +21,10 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 def origin_of(address: str) -> str:
     """Scheme, host and port of an http(s) address, as browsers write it; "" for anything else."""
-    found = _ORIGIN.match(address)
-    if found is None:
+    match = _ORIGIN.match(address)
+    if match is None:
         return ""
-    scheme, host, port = found[1].lower(), found[2].lower(), int(found[3] or 0)
+    scheme, host, port = match[1].lower(), match[2].lower(), int(match[3] or 0)
     if port > 65535:
         return ""
     return f"{scheme}://{host}" + f":{port}" * (port not in (0, _PORTS[scheme]))

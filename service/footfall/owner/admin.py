@@ -19,7 +19,16 @@ from ..table import schemas
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fields import COUNTER_TYPES, NO_FIELDS, Choice, Count, Fields, Found, Integer, Text
+from ..table.fields import (
+    COUNTER_TYPES,
+    NO_FIELDS,
+    Choice,
+    Count,
+    Fields,
+    FieldValues,
+    Integer,
+    Text,
+)
 from ..table.middleware import LOOKS
 from ..table.prefixes import UI
 from ..table.schemas import NUMBER, REAL, TEXT, AnswerSchema, list_of, map_of, object_of, ref
@@ -43,8 +52,8 @@ class Search:
     first: int
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Search":
-        return cls(found["path"], found["keyword"], found["type"], found["after"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Search":
+        return cls(values["path"], values["keyword"], values["type"], values["after"])
 
 
 SEARCH = Fields(
@@ -93,8 +102,8 @@ class Correction:
     reason: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Correction":
-        return cls(found["path"], found["type"], found["from"], found["to"], found["reason"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Correction":
+        return cls(values["path"], values["type"], values["from"], values["to"], values["reason"])
 
 
 CORRECTION = Fields(
@@ -131,8 +140,8 @@ class Log:
     before: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Log":
-        return cls(found["pageSize"], found["before"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Log":
+        return cls(values["pageSize"], values["before"])
 
 
 def _judge_entry(before: str, context: ParseContext) -> str:

@@ -14,7 +14,7 @@ from ..site import Comments
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fields import Choice, Fields, Found, Shapes, Text, Texts
+from ..table.fields import Choice, Fields, FieldValues, Shapes, Text, Texts
 from ..table.prefixes import UI
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, object_of, or_null
 from ..table.who import ADMINISTRATOR, MODERATOR
@@ -34,12 +34,12 @@ class Bulk:
     only: Status | None
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Bulk":
-        status = found["status"]
-        targets: Targets = found.get("ids") or Matching(
-            Wanted(statuses_of(status), found.get("keyword", "")), found.get("newest", "")
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Bulk":
+        status = values["status"]
+        targets: Targets = values.get("ids") or Matching(
+            Wanted(statuses_of(status), values.get("keyword", "")), values.get("newest", "")
         )
-        return cls(cast(Deed, found["do"]), targets, cast(Status, status) if status else None)
+        return cls(cast(Deed, values["do"]), targets, cast(Status, status) if status else None)
 
 
 def _judge_ids(ids: object) -> None:
@@ -79,8 +79,8 @@ async def bulk(comments: Comments, parsed: Bulk, caller: Caller) -> JsonObject:
     )
 
 
-def _name(found: Found, request: RawRequest, context: ParseContext) -> str:
-    name: str = found["name"]
+def _name(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
+    name: str = values["name"]
     return name
 
 

@@ -11,7 +11,7 @@ from ..site import Comments
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fields import Fields, Found
+from ..table.fields import Fields, FieldValues
 from ..table.prefixes import UI
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, list_of, object_of
 from ..table.who import ADMINISTRATOR
@@ -26,8 +26,8 @@ class Groups:
     wanted: Wanted
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Groups":
-        return cls(Wanted(statuses_of(found["status"]), found["keyword"]))
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Groups":
+        return cls(Wanted(statuses_of(values["status"]), values["keyword"]))
 
 
 GROUPS = Fields(Groups.of, (STATUS, KEYWORD), source="query")

@@ -23,7 +23,7 @@ from ..site import Site
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
 from ..table.endpoint import Row
-from ..table.fields import Choice, Fields, Found
+from ..table.fields import Choice, Fields, FieldValues
 from ..table.prefixes import UI
 from ..table.schemas import AnswerSchema
 from ..table.who import ADMINISTRATOR
@@ -41,8 +41,8 @@ class Upload:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Upload":
-        return cls(request.body, found["counters"], found["dry"] == "true", request.dialect)
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Upload":
+        return cls(request.body, values["counters"], values["dry"] == "true", request.dialect)
 
 
 def _judge_size(request: RawRequest) -> None:

@@ -20,7 +20,7 @@ from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
 from ..table.endpoint import Row
-from ..table.fields import Choice, Fields, Found, Integer, Shapes, Text
+from ..table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
 from ..table.prefixes import UI
 from ..table.schemas import A_COMMENT, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import ADMINISTRATOR, MODERATOR, READER
@@ -41,13 +41,13 @@ class List:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
-        ids = tuple(found["ids"].split(",")) if found.get("ids") else ()
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "List":
+        ids = tuple(values["ids"].split(",")) if values.get("ids") else ()
         return cls(
-            Wanted(statuses_of(found.get("status", "")), found.get("keyword", "")),
-            found.get("owner") == "mine",
-            found.get("pageSize", MAX_NAMED),
-            found.get("after", ""),
+            Wanted(statuses_of(values.get("status", "")), values.get("keyword", "")),
+            values.get("owner") == "mine",
+            values.get("pageSize", MAX_NAMED),
+            values.get("after", ""),
             ids,
             request.dialect,
         )
@@ -129,8 +129,8 @@ class News:
     statuses: tuple[Status, ...]
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "News":
-        return cls(statuses_of(found["status"]))
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "News":
+        return cls(statuses_of(values["status"]))
 
 
 NEWS = Fields(News.of, (STATUS,), source="query")

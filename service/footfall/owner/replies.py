@@ -14,7 +14,7 @@ from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.dialects import Dialect
 from ..table.endpoint import Row
-from ..table.fields import COMMENT_LENGTH, Fields, Found, Text
+from ..table.fields import COMMENT_LENGTH, Fields, FieldValues, Text
 from ..table.prefixes import UI
 from ..table.schemas import A_COMMENT, TEXT, AnswerSchema, map_of, object_of
 from ..table.who import ADMINISTRATOR
@@ -30,8 +30,8 @@ class Reply:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Reply":
-        return cls(found["pid"], found["comment"], found["ua"], request.dialect)
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Reply":
+        return cls(values["pid"], values["comment"], values["ua"], request.dialect)
 
 
 REPLY = Fields(
@@ -51,8 +51,8 @@ async def reply(comments: Comments, parsed: Reply, caller: Caller) -> JsonObject
     return {"reply": Fragment(*view.elsewhere([stored], live)), **outcome._asdict()}
 
 
-def _text(found: Found, request: RawRequest, context: ParseContext) -> str:
-    text: str = found["comment"]
+def _text(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
+    text: str = values["comment"]
     return text
 
 

@@ -48,8 +48,8 @@ def is_none(template: str) -> bool:
 def _default(known: Mapping[str, str]) -> str:
     nick, mail = known["nick"], known["mail"]
     qq = nick if re.fullmatch("[0-9]+", nick) else ""
-    if not qq and (found := _QQ_MAIL.fullmatch(mail)):
-        qq = found[1]
+    if not qq and (match := _QQ_MAIL.fullmatch(mail)):
+        qq = match[1]
     if qq:
         return f"https://q1.qlogo.cn/g?b=qq&nk={qq}&s=100"
     return f"https://seccdn.libravatar.org/avatar/{md5_of(mail)}"

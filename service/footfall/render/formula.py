@@ -70,14 +70,14 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] != "$":
         return False
     display = state.src.startswith("$$", state.pos)
-    found = (_DISPLAY if display else _INLINE).match(state.src, state.pos, state.posMax)
-    if found is None:
+    match = (_DISPLAY if display else _INLINE).match(state.src, state.pos, state.posMax)
+    if match is None:
         return False
     if not silent:
         token = state.push("formula", "math", 0)
-        token.content = found[1].strip()
+        token.content = match[1].strip()
         token.meta = {"display": display}
-    state.pos = found.end()
+    state.pos = match.end()
     return True
 
 

@@ -59,13 +59,13 @@ def _is_wide(character: str) -> bool:
 
 
 def _script(state: StateInline, silent: bool) -> bool:
-    found = _SCRIPT.match(state.src, state.pos, state.posMax)
-    if found is None:
+    match = _SCRIPT.match(state.src, state.pos, state.posMax)
+    if match is None:
         return False
     if not silent:
-        mark, tag = found[1], _TAGS[found[1]]
+        mark, tag = match[1], _TAGS[match[1]]
         state.push(f"{tag}_open", tag, 1).markup = mark
-        state.push("text", "", 0).content = found[2]
+        state.push("text", "", 0).content = match[2]
         state.push(f"{tag}_close", tag, -1).markup = mark
-    state.pos = found.end()
+    state.pos = match.end()
     return True

@@ -46,7 +46,7 @@ def _host(address: re.Match[str]) -> str:
     return address[2].lower().removesuffix(_DEFAULT_PORTS[address[1].lower()])
 
 
-def _encoded(found: re.Match[str]) -> str:
+def _encoded(match: re.Match[str]) -> str:
     """Letters of other scripts stay, since the addresses of feeds' entries have them."""
-    letter = found[0]
+    letter = match[0]
     return letter if letter > "\x7f" and letter.isprintable() else quote(letter)

@@ -49,13 +49,13 @@ def pictographs(text: str) -> str:
     return _FOUND.sub(_pictograph, text)
 
 
-def _pictograph(found: re.Match[str]) -> str:
-    text, start, end = found.string, found.start(), found.end()
-    if found[0] not in EMOTICONS:
-        return emojize(found[0], language="alias")
+def _pictograph(match: re.Match[str]) -> str:
+    text, start, end = match.string, match.start(), match.end()
+    if match[0] not in EMOTICONS:
+        return emojize(match[0], language="alias")
     # An emoticon inside a word, as in http://, is text.
     is_alone = (start == 0 or _is_gap(text[start - 1])) and (end == len(text) or _is_gap(text[end]))
-    return EMOTICONS[found[0]] if is_alone else found[0]
+    return EMOTICONS[match[0]] if is_alone else match[0]
 
 
 def _is_gap(character: str) -> bool:

@@ -60,8 +60,8 @@ ALL_PICTURES = Pictures()
 
 def has_scheme_of(address: str, *schemes: str) -> bool:
     """Would a browser load it by one of these schemes, or by the page's own?"""
-    found = _SCHEME.match(_SKIPPED.sub("", address))
-    return found is None or found[1].lower() in schemes
+    match = _SCHEME.match(_SKIPPED.sub("", address))
+    return match is None or match[1].lower() in schemes
 
 
 def bare_of(address: str) -> str:

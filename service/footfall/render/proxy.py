@@ -24,9 +24,9 @@ def proxied(address: str, proxy: str) -> str:
 
 def place_of(address: str) -> Place | None:
     """What a browser asks, and for what; None for what it could read in another way."""
-    found = _ADDRESS.fullmatch(address)
-    if found is None:
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
         return None
-    scheme, host, port, path, _ = found.groups()
+    scheme, host, port, path, _ = match.groups()
     scheme = scheme.lower()
     return scheme, host.lower(), int(port or _PORTS.get(scheme, 0)), path or "/"

@@ -56,11 +56,11 @@ def _region(searcher: Searcher, version: util.Version, address: str) -> Region:
     if len(packed) != version.byte_num:
         return NOWHERE
     try:
-        found = searcher.search(packed)
+        match = searcher.search(packed)
     # An entry is damaged: the comment is stored without a region.
     except (IndexError, UnicodeDecodeError):
         return NOWHERE
-    levels = _levels(found)
+    levels = _levels(match)
     return Region(levels[0], " ".join(levels)) if levels else NOWHERE
 
 

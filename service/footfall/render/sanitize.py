@@ -98,9 +98,9 @@ def _pass(html: str, cleaner: nh3.Cleaner) -> str:
     return _LEADING.sub(_add_ours, cleaner.clean(html))
 
 
-def _add_ours(found: re.Match[str]) -> str:
+def _add_ours(match: re.Match[str]) -> str:
     """Add attributes to a tag; nh3 could add them to all links only, also to those in the page."""
-    tag, attributes = found.groups()
+    tag, attributes = match.groups()
     if tag != "a":
         return f"<{tag}{attributes}{_UNHURRIED}>"
     is_elsewhere = ' href="' in attributes and ' href="#' not in attributes

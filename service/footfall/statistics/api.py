@@ -15,7 +15,7 @@ from ..site import Site, Statistics
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fields import NO_FIELDS, Choice, Fields, Flag, Found, Integer, PagePath, Text
+from ..table.fields import NO_FIELDS, Choice, Fields, FieldValues, Flag, Integer, PagePath, Text
 from ..table.schemas import FLAG, MAYBE, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import ADMINISTRATOR, PUBLIC_SERIES, PUBLIC_TOP, PUBLIC_TOTALS
 from .agents import CLASSES
@@ -42,9 +42,9 @@ class Series:
     last: int
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Series":
-        last = day_of(found["to"]) or context.reports.today()
-        first = day_of(found["from"]) or context.reports.days_before(last, DAYS - 1)
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Series":
+        last = day_of(values["to"]) or context.reports.today()
+        first = day_of(values["from"]) or context.reports.days_before(last, DAYS - 1)
         if first > last:
             raise BadRequest({"from": "from need a day that is not behind to"})
         try:
@@ -53,7 +53,7 @@ class Series:
             raise BadRequest(
                 {"from": f"from should be at most {MAX_DAYS} days before to"}
             ) from None
-        return cls(found["path"], found["unit"], first, last)
+        return cls(values["path"], values["unit"], first, last)
 
 
 def day_of(text: str) -> int:
@@ -136,8 +136,8 @@ async def csv_of_series(statistics: Statistics, parsed: Series, caller: Caller) 
     """The same as a table, for spreadsheets."""
     reports, first, last = statistics.reports, parsed.first, parsed.last
     if parsed.unit == "hour":
-        found = await reports.hours(parsed.path, first, last)
-        rows = [("hour", "views"), *((_hour(at), n) for at, n in sorted(found.items()) if n)]
+        hours = await reports.hours(parsed.path, first, last)
+        rows = [("hour", "views"), *((_hour(at), n) for at, n in sorted(hours.items()) if n)]
         return tagged_by_body(_table(rows))
     report = await reports.report(parsed.path, first, last)
     days = (
@@ -162,8 +162,8 @@ class Top:
     count: int
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Top":
-        return cls(found["by"], int(found["days"]), found["count"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Top":
+        return cls(values["by"], int(values["days"]), values["count"])
 
 
 TOP = Fields(
@@ -216,8 +216,8 @@ class AsPeople:
     is_people: bool
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "AsPeople":
-        return cls(found["class"], bool(found["as_people"]))
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "AsPeople":
+        return cls(values["class"], bool(values["as_people"]))
 
 
 AS_PEOPLE = Fields(

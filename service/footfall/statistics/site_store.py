@@ -122,16 +122,18 @@ class SiteViews:
     async def shares_of_read(self, day: int) -> Counter[str]:
         """The pages most viewed on a day, by path: those of each group."""
         keys = (self._keys.read_in(group, day) for group in range(GROUPS))
-        found = await self._redis.ask_each(
+        replies = await self._redis.ask_each(
             *(("ZRANGE", key, -MAX_READ, -1, "WITHSCORES") for key in keys)
         )
-        return _by_path([word for words in found for word in words or ()])
+        return _by_path([word for words in replies for word in words or ()])
 
     async def read(self, days: Iterable[int]) -> list[Counter[str]]:
         """What is kept of the pages most viewed on each day; of day 0, ever."""
         keys = [self._keys.most_read(day) for day in days]
-        found = await self._redis.ask_each(*(("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys))
-        return [_by_path(words or ()) for words in found]
+        replies = await self._redis.ask_each(
+            *(("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys)
+        )
+        return [_by_path(words or ()) for words in replies]
 
     async def commented(self, since_ms: int) -> Counter[str]:
         """How many of the newest comments since then each page has, by path, of those with most."""
@@ -166,8 +168,8 @@ class SiteViews:
 
     async def people(self) -> frozenset[str]:
         """The classes of bots that count as people."""
-        (found,) = await hashes(self._redis, [self._keys.site("people")], spares=True)
-        return frozenset(name.decode(errors="replace") for name in found)
+        (hash,) = await hashes(self._redis, [self._keys.site("people")], spares=True)
+        return frozenset(name.decode(errors="replace") for name in hash)
 
     async def count_as_people(self, name: str, *, is_people: bool) -> None:
         key = self._keys.site("people")

@@ -37,12 +37,12 @@ def source_of(referer: bytes | str, own: Container[str] = ()) -> str:
     """
     if isinstance(referer, bytes):
         referer = referer.decode(errors="replace")
-    if found := _WEB.match(referer):
-        written = _PORT.sub("", found[1].rstrip().rpartition("@")[2])
+    if match := _WEB.match(referer):
+        written = _PORT.sub("", match[1].rstrip().rpartition("@")[2])
         host = host_name(written) if written.isascii() else ""
         return "" if host in own else host
-    if found := _APPLICATION.match(referer):
-        return found[1].lower() if len(found[1]) <= MAX_HOST_CHARACTERS else ""
+    if match := _APPLICATION.match(referer):
+        return match[1].lower() if len(match[1]) <= MAX_HOST_CHARACTERS else ""
     return ""
 
 

@@ -27,11 +27,11 @@ class Backups:
 
     async def last(self) -> LastBackup | None:
         """None if none was made yet, nor failed."""
-        (found,) = await self._redis.ask(("HMGET", self._key, *_FIELDS))
-        if not any(found):
+        (reply,) = await self._redis.ask(("HMGET", self._key, *_FIELDS))
+        if not any(reply):
             return None
-        at_ms, length_bytes, failed_at_ms = (int(each or 0) for each in found[:3])
-        return LastBackup(at_ms, length_bytes, failed_at_ms, (found[3] or b"").decode())
+        at_ms, length_bytes, failed_at_ms = (int(each or 0) for each in reply[:3])
+        return LastBackup(at_ms, length_bytes, failed_at_ms, (reply[3] or b"").decode())
 
     async def succeeded(self, at_ms: int, length_bytes: int) -> None:
         await self._redis.change(("HSET", self._key, "at_ms", at_ms, "bytes", length_bytes))

@@ -44,8 +44,8 @@ class ModerationLog:
         key, first, number = self._keys.site("log"), "-", 0
         while True:
             command = ("XRANGE", key, first, "+", "COUNT", STEP_ENTRIES)
-            (found,) = await self._redis.ask_masters(command)
-            entries = [(id, fields[1::2]) for id, fields in found]
+            (reply,) = await self._redis.ask_masters(command)
+            entries = [(id, fields[1::2]) for id, fields in reply]
             gone = [id for id, words in entries if about.encode() in words]
             if gone:
                 await self._redis.change(("XDEL", key, *gone))
@@ -57,11 +57,11 @@ class ModerationLog:
     async def newest(self, count: int, before: str = "") -> list[LogEntry]:
         """So many entries, newest first; those before the one with this id."""
         last = f"({before}" if before else "+"
-        (found,) = await self._redis.ask(
+        (reply,) = await self._redis.ask(
             ("XREVRANGE", self._keys.site("log"), last, "-", "COUNT", count)
         )
         return [
             LogEntry(id.decode(), dict(zip(words[::2], words[1::2], strict=True)))
-            for id, raw in found
+            for id, raw in reply
             for words in [[word.decode() for word in raw]]
         ]

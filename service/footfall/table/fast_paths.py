@@ -47,8 +47,8 @@ class FastPaths:
             # uvicorn decodes it in the same way.
             text = unquote(path.decode())
             for pattern, methods in self._variable:
-                if found := pattern.match(text):
-                    return methods, found.groupdict()
+                if match := pattern.match(text):
+                    return methods, match.groupdict()
         return {}, {}
 
 

@@ -16,7 +16,7 @@ from .who import Who
 
 Source = Literal["query", "body", "either"]
 Schema = dict[str, Any]
-Found = Mapping[str, Any]
+FieldValues = Mapping[str, Any]
 
 
 class FromSettings(NamedTuple):
@@ -234,7 +234,7 @@ class Fields:
     same as for the operation's other shapes.
     """
 
-    make: Callable[[Found, RawRequest, ParseContext], Any]
+    make: Callable[[FieldValues, RawRequest, ParseContext], Any]
     fields: Sequence[Field] = ()
     source: Source = "body"
     who: Who | None = None
@@ -243,7 +243,7 @@ class Fields:
     is_readers: bool = False
     when: Callable[[RawRequest], bool] | None = None
     before: Callable[[RawRequest], None] | None = None
-    check: Callable[[Form, Found], None] | None = None
+    check: Callable[[Form, FieldValues], None] | None = None
 
     @property
     def shapes(self) -> Sequence["Fields"]:
@@ -258,7 +258,7 @@ class Fields:
             self.before(request)
         return self.make(self.read(self._values(request), context), request, context)
 
-    def read(self, values: Values, context: ParseContext) -> Found:
+    def read(self, values: Values, context: ParseContext) -> FieldValues:
         """Name -> value of each field. Raises BadRequest and FieldTooLong."""
         if not self.fields:
             return {}
@@ -296,7 +296,7 @@ class ListOf:
     `<index>.<field>`.
     """
 
-    make: Callable[[Sequence[Found], RawRequest, ParseContext], Any]
+    make: Callable[[Sequence[FieldValues], RawRequest, ParseContext], Any]
     object: Fields
     name: str
     each: str
@@ -341,7 +341,7 @@ class Shapes:
 Reader = Fields | Shapes
 
 
-def _nothing(found: Found, request: RawRequest, context: ParseContext) -> None:
+def _nothing(values: FieldValues, request: RawRequest, context: ParseContext) -> None:
     """Who asks is all that it depends on."""
 
 

@@ -125,10 +125,10 @@ def _row(line: bytes) -> LogRow | str:
 
 
 def _of_combined(line: bytes) -> LogRow:
-    found = _COMBINED.match(line)
-    if not found:
+    match = _COMBINED.match(line)
+    if not match:
         raise _BadLine(NO_LINE)
-    first, second, time, request, status, referer, agent = found.groups()
+    first, second, time, request, status, referer, agent = match.groups()
     if agent is None:
         raise _BadLine(NO_AGENT)
     method, path = _request(_unescaped(request))
@@ -163,8 +163,8 @@ def _text(written: bytes) -> str:
 
 
 def _request(line: bytes) -> tuple[str, str]:
-    found = _REQUEST.fullmatch(line)
-    return (found[1].decode(), _path(_text(found[2]))) if found else ("", "")
+    match = _REQUEST.fullmatch(line)
+    return (match[1].decode(), _path(_text(match[2]))) if match else ("", "")
 
 
 def _path(target: str) -> str:
@@ -176,11 +176,11 @@ def _path(target: str) -> str:
 
 
 def _time(written: bytes) -> int:
-    found = _TIME.fullmatch(written)
-    if not found:
+    match = _TIME.fullmatch(written)
+    if not match:
         raise _BadLine(NO_TIME)
-    minute = _minute(found[1], found[3])
-    return _checked(None if minute is None else minute + int(found[2]) * 1000)
+    minute = _minute(match[1], match[3])
+    return _checked(None if minute is None else minute + int(match[2]) * 1000)
 
 
 @lru_cache(maxsize=MAX_CACHED_MINUTES)

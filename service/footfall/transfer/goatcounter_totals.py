@@ -94,8 +94,8 @@ def _views(
     hosts: dict[int | None, str],
     report: ViewReport,
 ) -> Iterator[NumberedView]:
-    found = db.execute("SELECT at, page, ref, count FROM totals ORDER BY at, page, ref")
-    for number, (at, id, ref, count) in enumerate(found, 1):
+    replies = db.execute("SELECT at, page, ref, count FROM totals ORDER BY at, page, ref")
+    for number, (at, id, ref, count) in enumerate(replies, 1):
         page = pages[id]
         why = EVENT if page.is_event else excluded(page.path)
         view = PastView(at, page.path, None, PEOPLE, hosts.get(ref, ""))

@@ -36,8 +36,8 @@ def sound(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def _without_open(chunk: bytes) -> tuple[bytes, bytes]:
     # A search from within a row of backslashes would take half an escape for a whole one.
     begin = len(chunk[:-_OPEN_BYTES].rstrip(b"\\"))
-    found = _OPEN.search(chunk, begin)
-    return (chunk[: found.start(1)], found[1]) if found else (chunk, b"")
+    match = _OPEN.search(chunk, begin)
+    return (chunk[: match.start(1)], match[1]) if match else (chunk, b"")
 
 
 def _nested(chunk: bytes, depth: int, is_inside: bool) -> tuple[int, bool]:

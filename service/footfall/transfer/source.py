@@ -149,9 +149,9 @@ class Source:
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         for chunk in self.unpacked():
             text = decoder.decode(chunk)
-            found = _BAD.search(text)
-            if found and not place:
-                before = text[: found.start()]
+            match = _BAD.search(text)
+            if match and not place:
+                before = text[: match.start()]
                 at = offset + len(before.encode("utf-8", "surrogateescape"))
                 place = f"byte {at:,} in line {line + before.count(chr(10)):,}"
             here = len(_BAD.findall(text))

@@ -220,8 +220,8 @@ class Staging:
     def ready(self, size: int) -> Iterator[list[CommentRow]]:
         """All comments in parts of this size: all roots, and then the replies."""
         for is_reply in (0, 1):
-            found = self._db.execute(_READY, (is_reply,))
-            while part := found.fetchmany(size):
+            replies = self._db.execute(_READY, (is_reply,))
+            while part := replies.fetchmany(size):
                 yield [_with_ids(*each) for each in part]
 
     def accounts(self) -> Iterator[AccountRow]:

@@ -80,11 +80,11 @@ def truth(value: object) -> bool | None:
 
 def zone_of(offset: str) -> timezone:
     """The time zone of "+08:00". Raises ValueError."""
-    found = _OFFSET.fullmatch(offset)
-    if not found:
+    match = _OFFSET.fullmatch(offset)
+    if not match:
         raise ValueError(f"{offset!r} is no offset such as +08:00")
-    minutes = int(found[2]) * 60 + int(found[3])
-    return timezone(timedelta(minutes=minutes if found[1] == "+" else -minutes))
+    minutes = int(match[2]) * 60 + int(match[3])
+    return timezone(timedelta(minutes=minutes if match[1] == "+" else -minutes))
 
 
 def moment(value: Any, zone: timezone = UTC) -> int | None:

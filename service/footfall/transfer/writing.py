@@ -76,8 +76,8 @@ class Sorted:
         self._db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", values)
 
     def records(self, table: str) -> Iterator[Record]:
-        found = self._db.execute("SELECT row FROM records WHERE part = ? ORDER BY key", (table,))
-        records = (orjson.loads(row) for (row,) in found)
+        replies = self._db.execute("SELECT row FROM records WHERE part = ? ORDER BY key", (table,))
+        records = (orjson.loads(row) for (row,) in replies)
         if table != "Counter":
             yield from records
             return

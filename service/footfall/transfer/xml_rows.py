@@ -67,10 +67,10 @@ def _sound(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield rest
 
 
-def _allowed(found: re.Match[bytes]) -> bytes:
-    number = int(found[1], 16) if found[1] else int(found[2])
+def _allowed(match: re.Match[bytes]) -> bytes:
+    number = int(match[1], 16) if match[1] else int(match[2])
     is_character = number in (9, 10, 13) or 32 <= number < 0xD800 or 0xE000 <= number < 0xFFFE
-    return found[0] if is_character or 0x10000 <= number < 0x110000 else _MARK
+    return match[0] if is_character or 0x10000 <= number < 0x110000 else _MARK
 
 
 class _Reader:

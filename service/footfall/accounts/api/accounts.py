@@ -30,7 +30,7 @@ from ...table import schemas
 from ...table.answers import Data, JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import NO_FIELDS, Choice, Fields, Found, Given, Integer, Text
+from ...table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Integer, Text
 from ...table.who import ANYBODY, MEMBER, QUIET_ADMINISTRATOR
 from ..rules import accounts, mail_change, reauthentication, registration
 from ..rules.accounts import Changes
@@ -71,14 +71,14 @@ NEEDED_MAIL = replace(_MAIL, required=NO_MAIL)
 NEEDED_PASSWORD = replace(_PASSWORD, required="password can not be blank")
 
 
-def _applicant(found: Found, request: RawRequest, context: ParseContext) -> Applicant:
+def _applicant(values: FieldValues, request: RawRequest, context: ParseContext) -> Applicant:
     return Applicant(
-        nick=safe_nick(found["display_name"]),
-        mail=found["email"],
-        password=found["password"],
-        link=safe_link(found["url"]),
-        setup_code=found["setup_code"],
-        proof=Proof(captcha_token(found, context.settings), found["work"]),
+        nick=safe_nick(values["display_name"]),
+        mail=values["email"],
+        password=values["password"],
+        link=safe_link(values["url"]),
+        setup_code=values["setup_code"],
+        proof=Proof(captcha_token(values, context.settings), values["work"]),
     )
 
 
@@ -117,22 +117,22 @@ class Edit:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Edit":
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Edit":
         # A blank name or address leaves what there is, as in the reference.
         changes = Changes(
-            nick=safe_nick(found["display_name"]) or None,
-            link=safe_link(found["url"]) or None,
-            avatar=safe_link(found["avatar"]) or None,
-            mail=found["email"] or None,
-            password=found["password"] or None,
-            removes_second_factor=found["2fa"] == "",
+            nick=safe_nick(values["display_name"]) or None,
+            link=safe_link(values["url"]) or None,
+            avatar=safe_link(values["avatar"]) or None,
+            mail=values["email"] or None,
+            password=values["password"] or None,
+            removes_second_factor=values["2fa"] == "",
             # Which services there are, the settings say.
             forgotten=frozenset(
                 name for name in context.providers.known() if request.fields.get(name) == ""
             ),
         )
-        label = found["label"] and safe_nick(found["label"])
-        return cls(request.id, changes, label, cast(Role, found["type"]) or None, proof_of(found))
+        label = values["label"] and safe_nick(values["label"])
+        return cls(request.id, changes, label, cast(Role, values["type"]) or None, proof_of(values))
 
 
 EDIT = Fields(
@@ -189,7 +189,7 @@ async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject |
     return {"verify": True}
 
 
-def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
+def _id(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
     return request.id[:MAX_ID]
 
 
@@ -222,8 +222,8 @@ class List:
     mail: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
-        return cls(found["page"], found["pageSize"], found["email"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "List":
+        return cls(values["page"], values["pageSize"], values["email"])
 
 
 LIST = Fields(

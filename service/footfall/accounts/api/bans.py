@@ -12,7 +12,7 @@ from ...site import Accounts, Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import Fields, Found, Given, Integer, Text
+from ...table.fields import Fields, FieldValues, Given, Integer, Text
 from ...table.schemas import FLAG, AnswerSchema, object_of, page_of, ref
 from ...table.who import ADMINISTRATOR
 from ..rules.bans import kind_of
@@ -29,8 +29,8 @@ class NewBan:
     reason: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "NewBan":
-        return cls(found["value"], _time(found["until"]) or 0, found["reason"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "NewBan":
+        return cls(values["value"], _time(values["until"]) or 0, values["reason"])
 
 
 def _time(text: str) -> int | None:
@@ -83,8 +83,8 @@ class List:
     size: int
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
-        return cls(found["page"], found["pageSize"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "List":
+        return cls(values["page"], values["pageSize"])
 
 
 LIST = Fields(
@@ -108,7 +108,7 @@ async def list_(accounts: Accounts, parsed: List, caller: Caller) -> JsonObject:
     }
 
 
-def _value(found: Found, request: RawRequest, context: ParseContext) -> str:
+def _value(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
     """A value may have a slash, so it is in the body or the query; others may be in the path."""
     value = request.fields.get("value") or request.query.get("value") or request.id
     if not isinstance(value, str) or not value or len(value) > MAX_MAIL:

@@ -11,7 +11,7 @@ from ...site import Accounts, Comments
 from ...table import schemas
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import Fields, Found, Shapes, Text
+from ...table.fields import Fields, FieldValues, Shapes, Text
 from ...table.who import ANYBODY
 from ..rules import links, mail_change, registration
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS
@@ -28,12 +28,14 @@ class LostPassword:
     password: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
-        return cls("", found["token"], found["password"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "LostPassword":
+        return cls("", values["token"], values["password"])
 
     @classmethod
-    def of_mail(cls, found: Found, request: RawRequest, context: ParseContext) -> "LostPassword":
-        return cls(found["email"], "", "")
+    def of_mail(
+        cls, values: FieldValues, request: RawRequest, context: ParseContext
+    ) -> "LostPassword":
+        return cls(values["email"], "", "")
 
 
 _LINK_TOKEN = Text(
@@ -65,8 +67,8 @@ async def lost_password(comments: Comments, parsed: LostPassword, caller: Caller
     return ""
 
 
-def _token(found: Found, request: RawRequest, context: ParseContext) -> str:
-    token: str = found["token"]
+def _token(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
+    token: str = values["token"]
     return token
 
 
@@ -91,8 +93,8 @@ class Confirmation:
     password: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Confirmation":
-        return cls(found["token"], found["password"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Confirmation":
+        return cls(values["token"], values["password"])
 
 
 CONFIRMATION = Fields(

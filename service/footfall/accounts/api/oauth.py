@@ -21,7 +21,7 @@ from ...table import schemas
 from ...table.answers import Answer
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import Fields, Found, Text
+from ...table.fields import Fields, FieldValues, Text
 from ...table.schemas import TEXT, AnswerSchema, object_of
 from ...table.who import ANYBODY, MEMBER
 from ..rules import identities
@@ -59,32 +59,34 @@ class Step:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Step":
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Step":
         return cls(
-            found["type"],
-            found["redirect"],
-            found["flow"] or found["state"],
-            _answer(found),
+            values["type"],
+            values["redirect"],
+            values["flow"] or values["state"],
+            _answer(values),
             kept(context.providers.targets, request.headers),
             b"text/html" in request.headers.get(b"accept", b""),
         )
 
     @classmethod
-    def of_addition(cls, found: Found, request: RawRequest, context: ParseContext) -> "Step":
-        return cls(found["type"], found["redirect"], "", {}, proof=proof_of(found))
+    def of_addition(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Step":
+        return cls(values["type"], values["redirect"], "", {}, proof=proof_of(values))
 
 
-def _answer(found: Found) -> Mapping[str, str]:
+def _answer(values: FieldValues) -> Mapping[str, str]:
     """What a browser brings back from the service; nothing if it leaves for it."""
-    is_back = any(found[name] for name in _ANSWERS)
+    is_back = any(values[name] for name in _ANSWERS)
     names = [
-        answer_field.name for answer_field in _ANSWER_FIELDS if is_back and found[answer_field.name]
+        answer_field.name
+        for answer_field in _ANSWER_FIELDS
+        if is_back and values[answer_field.name]
     ]
-    return {name: found[name] for name in names}
+    return {name: values[name] for name in names}
 
 
-def _judge_state(form: Form, found: Found) -> None:
-    if found["state"] and not _answer(found):
+def _judge_state(form: Form, values: FieldValues) -> None:
+    if values["state"] and not _answer(values):
         # The reference takes a token there, and addresses are written down in too many places.
         form.wrong("state", "state is none of yours to set: say who you are in Authorization")
 

@@ -15,7 +15,7 @@ from ...table import schemas
 from ...table.answers import Answer, JsonObject, NewSession
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import NO_FIELDS, ONLY_TRUE, Fields, Found, Given, Shapes, Text
+from ...table.fields import NO_FIELDS, ONLY_TRUE, Fields, FieldValues, Given, Shapes, Text
 from ...table.who import ANYBODY, PERSON
 from ..rules import accounts, identities, log_ins, reauthentication, two_factor
 from ..rules.passwords import MAX_PASSWORD_CHARACTERS
@@ -63,8 +63,8 @@ PROOF = (
 )
 
 
-def proof_of(found: Found) -> OwnerProof:
-    return OwnerProof(found["current_password"], found["current_code"])
+def proof_of(values: FieldValues) -> OwnerProof:
+    return OwnerProof(values["current_password"], values["current_code"])
 
 
 async def show(comments: Comments, parsed: None, caller: Caller) -> JsonObject:
@@ -91,13 +91,13 @@ class LogIn:
     is_handed: bool = False
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "LogIn":
-        ticket = found["ticket"]
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "LogIn":
+        ticket = values["ticket"]
         proof = kept(context.providers.targets, request.headers) if ticket else ""
         return cls(
-            found["email"],
-            found["password"],
-            found["code"],
+            values["email"],
+            values["password"],
+            values["code"],
             ticket,
             proof,
             device_cookie(request.headers),
@@ -161,8 +161,8 @@ class SecondFactor:
     device: str = ""
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "SecondFactor":
-        return cls(found.get("email", ""), device_cookie(request.headers))
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "SecondFactor":
+        return cls(values.get("email", ""), device_cookie(request.headers))
 
 
 def _require_no_part(request: RawRequest) -> None:
@@ -205,8 +205,10 @@ class NewSecondFactor:
     proof: OwnerProof = OwnerProof()
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "NewSecondFactor":
-        return cls(found["secret"], found["code"], proof_of(found))
+    def of(
+        cls, values: FieldValues, request: RawRequest, context: ParseContext
+    ) -> "NewSecondFactor":
+        return cls(values["secret"], values["code"], proof_of(values))
 
 
 def _judge_code(code: str, context: ParseContext) -> str:
@@ -266,7 +268,7 @@ def _session(session: Session, viewer: Viewer) -> dict[str, object]:
     }
 
 
-def _id(found: Found, request: RawRequest, context: ParseContext) -> str:
+def _id(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
     return request.id[:MAX_ID]
 
 

@@ -16,13 +16,13 @@ _DIGEST_CHARACTERS = 22
 
 def verify(password: bytes, stored: str) -> bool:
     """Is it this one's hash? No, where `stored` is no such hash."""
-    found = HASH.fullmatch(stored)
-    if found is None:
+    match = HASH.fullmatch(stored)
+    if match is None:
         return False
-    digest = md5(found[2].encode() + password, usedforsecurity=False).digest()
-    for _ in range(1 << _ALPHABET.index(found[1])):
+    digest = md5(match[2].encode() + password, usedforsecurity=False).digest()
+    for _ in range(1 << _ALPHABET.index(match[1])):
         digest = md5(digest + password, usedforsecurity=False).digest()
-    return hmac.compare_digest(_encoded(digest), found[3])
+    return hmac.compare_digest(_encoded(digest), match[3])
 
 
 def _encoded(digest: bytes) -> str:

@@ -114,8 +114,8 @@ class AccountStore:
     async def by_identity(self, service: str, id: str) -> StoredAccount | None:
         """The account that another service knows by this id."""
         key = self._keys.account("identities")
-        (found,) = await self._redis.ask_masters(("HGET", key, f"{service} {id}"))
-        return await self.by_id(found.decode()) if found else None
+        (reply,) = await self._redis.ask_masters(("HGET", key, f"{service} {id}"))
+        return await self.by_id(reply.decode()) if reply else None
 
     async def listed(
         self, first: int, size: int, *, is_newest_first: bool = False
@@ -126,8 +126,8 @@ class AccountStore:
         total, ids = await self._redis.ask_masters(
             ("ZCARD", ids_key), ("ZRANGE", ids_key, first, first + size - 1, *order)
         )
-        found = await self.by_ids(id.decode() for id in ids)
-        return total, [found[id] for id in sorted(found, reverse=is_newest_first)]
+        accounts = await self.by_ids(id.decode() for id in ids)
+        return total, [accounts[id] for id in sorted(accounts, reverse=is_newest_first)]
 
     async def administrators(self) -> int:
         """How many there are."""
@@ -222,10 +222,10 @@ class AccountStore:
     async def unseen(self, before_ms: int) -> list[tuple[str, int]]:
         """Accounts that changed so long ago and that readers may not see as they are; and when."""
         key = self._keys.account("unseen")
-        (found,) = await self._redis.ask_masters(
+        (reply,) = await self._redis.ask_masters(
             ("ZRANGE", key, "-inf", before_ms, "BYSCORE", "LIMIT", 0, MAX_UNSEEN, "WITHSCORES")
         )
-        return [(id.decode(), int(since_ms)) for id, since_ms in scored(found)]
+        return [(id.decode(), int(since_ms)) for id, since_ms in scored(reply)]
 
     async def seen(self, id: str, since_ms: int) -> None:
         """Readers see the change that was made then; a later one is not forgotten."""

@@ -38,8 +38,8 @@ class Bans:
         return int(version or 0)
 
     async def get(self, value: str) -> Ban | None:
-        (found,) = await self._redis.ask_masters(("HGET", self._keys.site("bans"), value))
-        return codec.ban(value, found) if found and value != VERSION else None
+        (reply,) = await self._redis.ask_masters(("HGET", self._keys.site("bans"), value))
+        return codec.ban(value, reply) if reply and value != VERSION else None
 
     async def require_room(self, value: str) -> None:
         """Raises TooManyBans if one of this value would be one too many."""

@@ -14,7 +14,7 @@ from ...site import Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import Fields, Found, Text
+from ...table.fields import Fields, FieldValues, Text
 from ...table.schemas import (
     FLAG,
     MAYBE,
@@ -40,8 +40,8 @@ class AuthorRequest:
     after: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "AuthorRequest":
-        return cls(found["who"], found["after"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "AuthorRequest":
+        return cls(values["who"], values["after"])
 
 
 WANTED = Fields(

@@ -42,7 +42,7 @@ from ...table.fields import (
     Choice,
     Field,
     Fields,
-    Found,
+    FieldValues,
     Integer,
     PagePath,
     Paths,
@@ -70,18 +70,18 @@ class List(NamedTuple):
     after: str = ""
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "List":
-        page, order, rid = found["page"], cast(Order, found["sortBy"]), found["rid"]
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "List":
+        page, order, rid = values["page"], cast(Order, values["sortBy"]), values["rid"]
         if rid:
             # Replies have one order only, and are read on by `after`: pages would shift with each
             # new reply.
             page, order = 1, ORDERS[0]
-        size = found["pageSize"]
-        return cls(found["path"], page, size, order, request.dialect, rid, found["after"])
+        size = values["pageSize"]
+        return cls(values["path"], page, size, order, request.dialect, rid, values["after"])
 
 
-def _judge_list(form: Form, found: Found) -> None:
-    if found["after"] and not found["rid"]:
+def _judge_list(form: Form, values: FieldValues) -> None:
+    if values["after"] and not values["rid"]:
         form.wrong("after", "after need a rid")
 
 
@@ -195,8 +195,8 @@ class Count:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Count":
-        return cls(next(iter(found.values()), None), request.dialect)
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Count":
+        return cls(next(iter(values.values()), None), request.dialect)
 
 
 def _named(request: RawRequest) -> str:
@@ -251,28 +251,28 @@ def captcha_fields() -> tuple[Field, ...]:
     return of("turnstile", "Turnstile"), of("recaptchaV3", "reCAPTCHA v3")
 
 
-def captcha_token(found: Found, settings: SiteSettings) -> str:
-    return found.get(settings.captcha_field) or ""
+def captcha_token(values: FieldValues, settings: SiteSettings) -> str:
+    return values.get(settings.captcha_field) or ""
 
 
-def _post(found: Found, request: RawRequest, context: ParseContext) -> "Post":
-    if not is_safe_url(found["url"]):
+def _post(values: FieldValues, request: RawRequest, context: ParseContext) -> "Post":
+    if not is_safe_url(values["url"]):
         # Widgets of recent comments write the path into their pages as a link.
         raise Refused("Comments can not be kept for a page with this address")
     # The root follows from the comment that is replied to, so `rid` is only a fallback.
-    parent, at, text = found["pid"] or found["rid"], found["at"], found["comment"]
+    parent, at, text = values["pid"] or values["rid"], values["at"], values["comment"]
     if parent and at:
         text = request.dialect.mention(at, parent) + text
     draft = Draft(
         text=text,
-        path=found["url"],
-        nick=found["nick"] and safe_nick(found["nick"]),
-        mail=found["mail"],
-        link=found["link"],
-        ua=found["ua"],
+        path=values["url"],
+        nick=values["nick"] and safe_nick(values["nick"]),
+        mail=values["mail"],
+        link=values["link"],
+        ua=values["ua"],
         parent=parent,
         at=at,
-        captcha=captcha_token(found, context.settings),
+        captcha=captcha_token(values, context.settings),
     )
     return Post(draft, request.dialect)
 

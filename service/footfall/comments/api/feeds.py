@@ -27,7 +27,7 @@ from ...render.view import DisplayOptions, View
 from ...site import Comments
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import Choice, Fields, Found, Integer, PagePath, Text
+from ...table.fields import Choice, Fields, FieldValues, Integer, PagePath, Text
 from ...table.prefixes import API, BARE_API
 from ...table.schemas import TEXT, AnswerSchema
 from ...table.who import ANYBODY
@@ -54,13 +54,13 @@ class FeedRequest(NamedTuple):
     site_url: str
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "FeedRequest":
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "FeedRequest":
         server = request.server_url().rstrip("/")
         return cls(
-            found["count"],
-            found["path"],
-            found["user_id"],
-            found["format"],
+            values["count"],
+            values["path"],
+            values["user_id"],
+            values["format"],
             f"{server}/api/comment/rss",
             context.settings.title,
             context.settings.site_url or server,
@@ -142,8 +142,8 @@ def _refuse_email(request: RawRequest) -> None:
     form.done()
 
 
-def _check(form: Form, found: Found) -> None:
-    if found["path"] and found["user_id"]:
+def _check(form: Form, values: FieldValues) -> None:
+    if values["path"] and values["user_id"]:
         form.wrong("user_id", "user_id and path select two feeds: take one")
 
 

@@ -21,7 +21,7 @@ from ...site import Comments
 from ...table.context import ParseContext
 from ...table.dialects import WALINE
 from ...table.endpoint import Row
-from ...table.fields import Fields, Found, PagePath
+from ...table.fields import Fields, FieldValues, PagePath
 from ...table.prefixes import API
 from ...table.schemas import TEXT, AnswerSchema
 from ...table.who import ANYBODY
@@ -68,8 +68,8 @@ def _event(path: str, seen: Seen) -> bytes:
     return b"data: %b\n\n" % orjson.dumps(told)
 
 
-def _path(found: Found, request: RawRequest, context: ParseContext) -> str:
-    return str(found["path"])
+def _path(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
+    return str(values["path"])
 
 
 ROWS = (

@@ -19,8 +19,8 @@ from ...table.fields import (
     Choice,
     Deferred,
     Fields,
+    FieldValues,
     Flag,
-    Found,
     Given,
     Shapes,
     Text,
@@ -53,8 +53,8 @@ class Edit:
     seen: bulk.Seen = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Edit":
-        like, name, ids = found.get("like"), found.get("undo"), _ids(request)
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Edit":
+        like, name, ids = values.get("like"), values.get("undo"), _ids(request)
         return cls(request.id, like, request.fields, ids, name, _seen(request, ids))
 
 
@@ -216,8 +216,8 @@ class Delete:
     seen: bulk.Seen
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Delete":
-        ids = found.get("ids")
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Delete":
+        ids = values.get("ids")
         return cls(request.id, ids, _seen(request, ids))
 
 

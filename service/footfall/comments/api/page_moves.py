@@ -11,7 +11,7 @@ from ...site import Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import Fields, Flag, Found, Text
+from ...table.fields import Fields, FieldValues, Flag, Text
 from ...table.prefixes import UI
 from ...table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, object_of
 from ...table.who import ADMINISTRATOR
@@ -30,8 +30,8 @@ class Move:
     is_meant: bool
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Move":
-        return cls(found["path"], context.page_of(found["to"]), bool(found["meant"]))
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Move":
+        return cls(values["path"], context.page_of(values["to"]), bool(values["meant"]))
 
 
 MOVE = Fields(

@@ -16,7 +16,7 @@ from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
 from ...table.endpoint import Row
-from ...table.fields import Choice, Fields, Found, Integer, Shapes, Text
+from ...table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
 from ...table.schemas import A_COMMENT, MORE, NUMBER, AnswerSchema, page_of
 from ...table.who import ADMINISTRATOR, READER
 from ..rules import queue as domain
@@ -44,15 +44,15 @@ class Queue:
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Queue":
-        status = cast(Status, found["status"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Queue":
+        status = cast(Status, values["status"])
         return cls(
             (status,) if status else STATUSES,
-            found["keyword"],
-            found["owner"] == "mine",
-            found["page"],
-            found["pageSize"],
-            found["after"],
+            values["keyword"],
+            values["owner"] == "mine",
+            values["page"],
+            values["pageSize"],
+            values["after"],
             request.dialect,
         )
 

@@ -20,7 +20,7 @@ from ...table.context import ParseContext
 from ...table.dialects import Dialect, content
 from ...table.endpoint import Row
 from ...table.fast import FastRequest
-from ...table.fields import Fields, Found, Integer
+from ...table.fields import Fields, FieldValues, Integer
 from ...table.schemas import A_COMMENT, AnswerSchema, list_of
 from ...table.who import ANYBODY
 from ..rules import comments as domain
@@ -37,8 +37,8 @@ class Recent(NamedTuple):
     dialect: Dialect
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Recent":
-        return cls(found["count"], request.dialect)
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Recent":
+        return cls(values["count"], request.dialect)
 
 
 RECENT = Fields(Recent.of, (Integer("count", "How many comments", 10, MAX_RECENT),), source="query")

@@ -47,11 +47,11 @@ class Author:
     mail: str
     account: Account | None = None
 
-    def wrote(self, found: StoredComment) -> bool:
+    def wrote(self, stored: StoredComment) -> bool:
         """What is damaged is nobody's."""
-        if self.id and found.body.account == self.id:
+        if self.id and stored.body.account == self.id:
             return True
-        return bool(self.mail) and is_canonically(codec.mail_of(found), self.mail)
+        return bool(self.mail) and is_canonically(codec.mail_of(stored), self.mail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,34 +161,34 @@ async def _each(
     return await asyncio.gather(*map(number, comments))
 
 
-async def _delete(comments: Comments, found: StoredComment) -> int | None:
+async def _delete(comments: Comments, stored: StoredComment) -> int | None:
     """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
-    if await comments.deletions.delete(found, comments.process.clock(), ERASURE) is None:
+    if await comments.deletions.delete(stored, comments.process.clock(), ERASURE) is None:
         # It has gone with another one.
         return 0
-    return await comments.deletions.remove(found.id, comments.process.clock())
+    return await comments.deletions.remove(stored.id, comments.process.clock())
 
 
-async def _anonymize(comments: Comments, found: StoredComment) -> int | None:
+async def _anonymize(comments: Comments, stored: StoredComment) -> int | None:
     """None for one that is damaged."""
-    if _is_damaged(found):
+    if _is_damaged(stored):
         return None
     return int(
-        bool(await until_settled(comments.moderation, found, partial(_anonymize_once, comments)))
+        bool(await until_settled(comments.moderation, stored, partial(_anonymize_once, comments)))
     )
 
 
-def _is_damaged(found: StoredComment) -> bool:
+def _is_damaged(stored: StoredComment) -> bool:
     try:
-        return not codec.comment(found)
+        return not codec.comment(stored)
     except (TypeError, ValueError):
         return True
 
 
-async def _anonymize_once(comments: Comments, found: StoredComment) -> bool:
+async def _anonymize_once(comments: Comments, stored: StoredComment) -> bool:
     """Raises Overtaken; ValueError, TypeError for one that is damaged."""
-    after, now_ms = _anonymous(codec.comment(found)), comments.process.clock()
-    done = await comments.moderation.moderate(found, None, now_ms, ERASURE, after=after)
+    after, now_ms = _anonymous(codec.comment(stored)), comments.process.clock()
+    done = await comments.moderation.moderate(stored, None, now_ms, ERASURE, after=after)
     return done is not None
 
 
@@ -228,15 +228,15 @@ async def _forget(comments: Comments, author: Author) -> bool:
     return number > 0
 
 
-def facts(found: StoredComment) -> dict[str, Any]:
+def facts(stored: StoredComment) -> dict[str, Any]:
     """All that is stored of a comment. Raises ValueError, TypeError for one that is damaged."""
-    comment = codec.comment(found)
+    comment = codec.comment(stored)
     return {
-        "id": found.id,
-        "page": found.path,
-        "status": found.status,
-        "pinned": found.is_pinned,
-        "likes": found.likes,
+        "id": stored.id,
+        "page": stored.path,
+        "status": stored.status,
+        "pinned": stored.is_pinned,
+        "likes": stored.likes,
         "at": iso(comment.at),
         "nick": comment.nick,
         "mail": comment.mail,

@@ -70,21 +70,21 @@ class _Work:
 
     async def moderate(
         self,
-        found: StoredComment,
+        stored: StoredComment,
         status: Status | None,
         is_pinned: bool | None,
         only: Status | None = None,
     ) -> Result:
-        if codec.root_of(found.body):
+        if codec.root_of(stored.body):
             is_pinned = None
-        if status in (None, found.status) and is_pinned in (None, found.is_pinned):
+        if status in (None, stored.status) and is_pinned in (None, stored.is_pinned):
             return "unchanged"
-        if only and found.status != only:
+        if only and stored.status != only:
             return "changed"
         comments = self.comments
         try:
             done = await comments.moderation.moderate(
-                found,
+                stored,
                 status,
                 comments.process.clock(),
                 actor_of(self.caller),
@@ -95,44 +95,44 @@ class _Work:
             return "changed"
         if done is None or not done.changed:
             return "unchanged" if done else "missing"
-        pin = found.is_pinned if is_pinned is None else is_pinned
-        self.keep(found, [done.was, found.is_pinned], [status or done.was, pin])
+        pin = stored.is_pinned if is_pinned is None else is_pinned
+        self.keep(stored, [done.was, stored.is_pinned], [status or done.was, pin])
         return "done"
 
-    async def delete(self, found: StoredComment, only: Status | None = None) -> Result:
-        if only and found.status != only:
+    async def delete(self, stored: StoredComment, only: Status | None = None) -> Result:
+        if only and stored.status != only:
             return "changed"
         comments, actor = self.comments, actor_of(self.caller)
-        if await comments.deletions.delete(found, comments.process.clock(), actor) is None:
+        if await comments.deletions.delete(stored, comments.process.clock(), actor) is None:
             return "missing"
-        self.keep(found, [found.status, found.is_pinned], ["deleted", False])
+        self.keep(stored, [stored.status, stored.is_pinned], ["deleted", False])
         return "done"
 
-    async def edit(self, found: StoredComment, wanted: Edit) -> Result:
-        before = codec.comment(found)
+    async def edit(self, stored: StoredComment, wanted: Edit) -> Result:
+        before = codec.comment(stored)
         html = await html_of(self.comments, before, wanted.text, self.caller)
         after = edited(self.comments.display, before, wanted, html)
         if after == before:
             return "unchanged"
-        result = await self.put_words(found, after)
+        result = await self.put_words(stored, after)
         if result == "done":
-            private = found.private or b""
-            halves = {"body": codec.joined(found.body).decode(), "private": private.decode()}
-            self.keep(found, [], [], words=_digest(after), **halves)
+            private = stored.private or b""
+            halves = {"body": codec.joined(stored.body).decode(), "private": private.decode()}
+            self.keep(stored, [], [], words=_digest(after), **halves)
         return result
 
-    async def put_words(self, found: StoredComment, after: Comment) -> Result:
+    async def put_words(self, stored: StoredComment, after: Comment) -> Result:
         comments = self.comments
         try:
             done = await comments.moderation.moderate(
-                found, None, comments.process.clock(), actor_of(self.caller), after=after
+                stored, None, comments.process.clock(), actor_of(self.caller), after=after
             )
         except Overtaken:
             return "changed"
         return "done" if done else "missing"
 
-    def keep(self, found: StoredComment, was: list[Any], now: list[Any], **words: str) -> None:
-        self.record.append({"id": found.id, "was": was, "now": now, **words})
+    def keep(self, stored: StoredComment, was: list[Any], now: list[Any], **words: str) -> None:
+        self.record.append({"id": stored.id, "was": was, "now": now, **words})
 
     async def outcome(self, results: dict[str, Result]) -> BulkResult:
         if not self.record:

@@ -40,9 +40,9 @@ async def read(
 
 
 async def _replies_to(
-    recent: Recent, account: str, found: Sequence[StoredComment]
+    recent: Recent, account: str, stored: Sequence[StoredComment]
 ) -> list[StoredComment]:
-    parents = {parent for each in found if (parent := parent_of(each.body))}
+    parents = {parent for each in stored if (parent := parent_of(each.body))}
     _, above = await recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
     own = {each.id for each in above if each.body.account == account}
-    return [each for each in found if parent_of(each.body) in own and each.body.account != account]
+    return [each for each in stored if parent_of(each.body) in own and each.body.account != account]

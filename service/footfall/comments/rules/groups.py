@@ -46,15 +46,15 @@ async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGro
         held, others, is_cut = await _held(comments, wanted)
         # In the renderer's thread, where the event loop does not wait for it.
         work = partial(groups_of, held, comments.counting.own_hosts)
-        found = await comments.process.renderer.run(work, client)
-    shown = [held[place] for group in found for place in group.samples]
+        done = await comments.process.renderer.run(work, client)
+    shown = [held[place] for group in done for place in group.samples]
     accounts = await comments.accounts.store.by_ids({each.account for each in shown} - {""})
 
     def nick(comment: Comment) -> str:
         account = accounts.get(comment.account)
         return (account.nick if account else comment.nick) or ""
 
-    alike = [_alike(group, held, nick) for group in found]
+    alike = [_alike(group, held, nick) for group in done]
     grouped = {id for group in alike for id in group.ids}
     others += [each.id for each in held if each.id not in grouped]
     numbers = await comments.index.held()

@@ -103,37 +103,41 @@ async def until_settled(
     raise Unavailable()
 
 
-async def _moderate(comments: Comments, found: StoredComment, wanted: Edit, caller: Caller) -> None:
+async def _moderate(
+    comments: Comments, stored: StoredComment, wanted: Edit, caller: Caller
+) -> None:
     """As an administrator wants it. Raises TooManyAtOnce, Unavailable."""
-    html = await html_of(comments, codec.comment(found), wanted.text, caller)
+    html = await html_of(comments, codec.comment(stored), wanted.text, caller)
 
-    async def attempt(found: StoredComment) -> None:
-        after = edited(comments.display, codec.comment(found), wanted, html)
-        await _put(comments, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
+    async def attempt(stored: StoredComment) -> None:
+        after = edited(comments.display, codec.comment(stored), wanted, html)
+        await _put(comments, stored, after, wanted.status, caller, is_pinned=wanted.is_pinned)
 
-    await until_settled(comments.moderation, found, attempt)
+    await until_settled(comments.moderation, stored, attempt)
 
 
-async def _rewrite(comments: Comments, found: StoredComment, text: str, caller: Caller) -> None:
+async def _rewrite(comments: Comments, stored: StoredComment, text: str, caller: Caller) -> None:
     """With its author's other words. Raises what a new comment would raise."""
     require_allowed(caller, comments.rules)
     await comments.accounts.bans.require_none(caller)
     await comments.counting.charge(caller.address, 1)
-    if text == codec.comment(found).source:
+    if text == codec.comment(stored).source:
         return
     try:
         async with cooldown(
-            comments.cooldown, comments.rules, caller, comments.process.new_id(found.path)
+            comments.cooldown, comments.rules, caller, comments.process.new_id(stored.path)
         ):
-            await _store_words(comments, found, text, caller)
+            await _store_words(comments, stored, text, caller)
     except TooFast:
         # This very edit may have begun the cooldown, if its answer was lost and it is sent again.
-        now = await comments.moderation.whole([found.id])
+        now = await comments.moderation.whole([stored.id])
         if not now or codec.comment(now[0]).source != text:
             raise
 
 
-async def _store_words(comments: Comments, found: StoredComment, text: str, caller: Caller) -> None:
+async def _store_words(
+    comments: Comments, stored: StoredComment, text: str, caller: Caller
+) -> None:
     """Raises TooManyAtOnce, Duplicate, Unavailable."""
     approved = await _approved(comments.rules, comments.index, caller)
     made = await comments.process.renderer.make(
@@ -141,12 +145,12 @@ async def _store_words(comments: Comments, found: StoredComment, text: str, call
     )
     judged = verdict(caller, comments.rules, made, approved=approved)
 
-    async def attempt(found: StoredComment) -> None:
-        after = replace(codec.comment(found), html=made.html, source=text)
-        await _put(comments, found, after, _stricter(found.status, judged), caller)
+    async def attempt(stored: StoredComment) -> None:
+        after = replace(codec.comment(stored), html=made.html, source=text)
+        await _put(comments, stored, after, _stricter(stored.status, judged), caller)
 
     try:
-        await until_settled(comments.moderation, found, attempt)
+        await until_settled(comments.moderation, stored, attempt)
     except AlreadyPublished:
         raise Duplicate() from None
 
@@ -161,7 +165,7 @@ async def _approved(rules: Rules, index: SiteIndex, caller: Caller) -> int:
 
 async def _put(
     comments: Comments,
-    found: StoredComment,
+    stored: StoredComment,
     after: Comment,
     status: Status | None,
     caller: Caller,
@@ -169,11 +173,11 @@ async def _put(
     is_pinned: bool | None = None,
 ) -> None:
     """One attempt to store what differs. Raises Overtaken, AlreadyPublished."""
-    has_other_words = after != codec.comment(found)
+    has_other_words = after != codec.comment(stored)
     if not has_other_words and status is None and is_pinned is None:
         return
     await comments.moderation.moderate(
-        found,
+        stored,
         status,
         comments.process.clock(),
         actor_of(caller),

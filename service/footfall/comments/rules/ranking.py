@@ -12,8 +12,8 @@ async def ranking(comments: Comments, size: int) -> tuple[list[int], list[Stored
     Left out is who has none that is known for approved now.
     """
     ranked = await comments.index.ranking(size)
-    found = await comments.store.by_ids([id for _, _, id in ranked if is_id(id)])
-    approved = {each.id: each for each in found if each.status == "approved"}
+    accounts = await comments.store.by_ids([id for _, _, id in ranked if is_id(id)])
+    approved = {account.id: account for account in accounts if account.status == "approved"}
     numbers = [number for _, number, id in ranked if id in approved]
     faces = [approved[id] for _, _, id in ranked if id in approved]
     return numbers, faces, await lookups(comments, faces, PUBLIC)

@@ -27,10 +27,10 @@ class Undecided(Exception):
         self.task = task
 
 
-def require_decided(task: Task, found: StoredComment) -> None:
+def require_decided(task: Task, stored: StoredComment) -> None:
     """Raises Undecided where a comment has only just become something else."""
-    if task.met != found.status:
-        raise Undecided(replace(task, met=found.status))
+    if task.met != stored.status:
+        raise Undecided(replace(task, met=stored.status))
 
 
 def is_wanted(task: Task) -> bool:

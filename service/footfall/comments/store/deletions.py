@@ -67,13 +67,13 @@ class Deletions:
         self._remove = scripts["comments/remove"]
         self._swept = scripts["journal/swept"]
 
-    async def delete(self, found: StoredComment, now_ms: int, actor: Actor) -> int | None:
+    async def delete(self, stored: StoredComment, now_ms: int, actor: Actor) -> int | None:
         """Delete a comment with what hangs below it, at once for readers; how many replies are to
         follow behind the request. None if it was deleted before, or is gone."""
-        left = await self._hide(found.id, found.body, now_ms, actor, begins=True)
-        if left and codec.root_of(found.body):
+        left = await self._hide(stored.id, stored.body, now_ms, actor, begins=True)
+        if left and codec.root_of(stored.body):
             # A root hides what is below it. What replies to a reply is shown until its own turn.
-            await self._go_on(self._hide, found.id, now_ms)
+            await self._go_on(self._hide, stored.id, now_ms)
             return 0
         return left
 
@@ -256,7 +256,7 @@ class Deletions:
 
     async def _members(self, page: str, head: str, after: str = "") -> list[str]:
         """The next of those that went with a deleted comment, behind one of them."""
-        (found,) = await self._redis.ask_masters(
+        (reply,) = await self._redis.ask_masters(
             (
                 "ZRANGE",
                 self._keys.page(page, "gone"),
@@ -268,7 +268,7 @@ class Deletions:
                 STEP_REMOVED,
             )
         )
-        return [member.decode().partition(":")[2] for member in found]
+        return [member.decode().partition(":")[2] for member in reply]
 
     async def _deleted(self, page: str) -> AsyncIterator[tuple[str, list[StoredComment]]]:
         """Every deleted comment of a page, some at a time, each with the one it went with, which
@@ -289,20 +289,20 @@ class Deletions:
         gone, deleted, last = self._keys.page(page, "gone"), self._keys.page(page, "deleted"), "-"
         while True:
             next_one = ("ZRANGE", gone, last, "+", "BYLEX", "LIMIT", 0, 1)
-            (found,) = await self._redis.ask_masters(next_one)
-            if not found:
+            (reply,) = await self._redis.ask_masters(next_one)
+            if not reply:
                 return
-            head = found[0].decode().partition(":")[0]
+            head = reply[0].decode().partition(":")[0]
             (at,) = await self._redis.ask_masters(("ZSCORE", deleted, head))
             yield head, at is not None
             last = f"({head};"
 
 
-def _described(found: StoredComment) -> Iterable[str]:
+def _described(stored: StoredComment) -> Iterable[str]:
     """What the script that removes it is told."""
-    short, parent = found.id[:SHORT], codec.parent_of(found.body)[:SHORT]
+    short, parent = stored.id[:SHORT], codec.parent_of(stored.body)[:SHORT]
     try:
-        return short, parent, codec.fingerprint(codec.comment(found))
+        return short, parent, codec.fingerprint(codec.comment(stored))
     except (TypeError, ValueError):
         # It is damaged, and goes all the same.
         return short, parent, ""

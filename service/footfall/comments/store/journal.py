@@ -146,8 +146,8 @@ class Journal:
         """Follow the pages of changes that were left behind. Raises StoreUnavailable."""
         changing, now = self._keys.site("changing"), self._clock()
         left = ("ZRANGE", changing, "-inf", now - LEFT_MS, "BYSCORE", "LIMIT", 0, MAX_LEFT)
-        (found,) = await self._redis.ask_masters((*left, "WITHSCORES"))
-        for member, since in scored(found):
+        (reply,) = await self._redis.ask_masters((*left, "WITHSCORES"))
+        for member, since in scored(reply):
             change = member.decode()
             page = change.partition(" ")[0]
             try:

@@ -61,12 +61,12 @@ class Moderation:
         if not ids:
             return []
         private = await self._comments.secrets(ids)
-        found = await self._comments.by_ids(ids)
-        return [each._replace(private=private.get(each.id, b"")) for each in found]
+        accounts = await self._comments.by_ids(ids)
+        return [account._replace(private=private.get(account.id, b"")) for account in accounts]
 
     async def moderate(
         self,
-        found: StoredComment,
+        stored: StoredComment,
         status: Status | None,
         now_ms: int,
         actor: Actor,
@@ -82,14 +82,14 @@ class Moderation:
         second such comment. With `only` it must still have this status. Raises Overtaken,
         AlreadyPublished.
         """
-        short, page = split(found.id)
-        root = codec.root_of(found.body)
+        short, page = split(stored.id)
+        root = codec.root_of(stored.body)
         outcome = await self._journal.change(
             self._moderate,
             page,
             **{name: self._keys.page(page, name) for name in CHANGED},
             id=short,
-            at=created_ms(found.id),
+            at=created_ms(stored.id),
             root=root[:SHORT],
             status=status or "",
             pin="" if is_pinned is None or root else int(is_pinned),
@@ -97,17 +97,17 @@ class Moderation:
             only=only or "",
             by=actor.by,
             actor=actor.account,
-            **(_worded(found, after, is_own=is_own) if after else UNWORDED),
+            **(_worded(stored, after, is_own=is_own) if after else UNWORDED),
         )
         return _moderated(outcome, page)
 
 
-def _worded(found: StoredComment, after: Comment, *, is_own: bool) -> dict[str, object]:
+def _worded(stored: StoredComment, after: Comment, *, is_own: bool) -> dict[str, object]:
     """What the script is told of other words."""
-    before = codec.comment(found)
+    before = codec.comment(stored)
     was, now = codec.fingerprint(before), codec.fingerprint(after)
     return {
-        "before": codec.halves(found),
+        "before": codec.halves(stored),
         "body": codec.body(after),
         "secrets": codec.secrets(after),
         "outdated": was if now != was else "",

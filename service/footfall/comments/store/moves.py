@@ -129,8 +129,8 @@ class Moves:
         await self._redis.change(("HSET", self._keys.site("moves"), note.source, words))
 
     async def under_way(self) -> list[MoveNote]:
-        (found,) = await hashes(self._redis, [self._keys.site("moves")])
-        read = ((path.decode(), orjson.loads(words)) for path, words in found.items())
+        (hash,) = await hashes(self._redis, [self._keys.site("moves")])
+        read = ((path.decode(), orjson.loads(words)) for path, words in hash.items())
         return [MoveNote(path, each["to"], each["by"], each["at"]) for path, each in read]
 
     async def end(self, note: MoveNote) -> None:
@@ -252,8 +252,8 @@ class Moves:
     async def ids_on(self, page: str, ids: Sequence[str]) -> list[str]:
         """Those of these short ids that a page has."""
         bodies = self._keys.page(page, "bodies")
-        found = await self._redis.ask_masters(*(("HEXISTS", bodies, id) for id in ids))
-        return [id for id, is_there in zip(ids, found, strict=True) if is_there]
+        replies = await self._redis.ask_masters(*(("HEXISTS", bodies, id) for id in ids))
+        return [id for id, is_there in zip(ids, replies, strict=True) if is_there]
 
     async def take_comments(
         self, page: str, move: str, found: Iterable[tuple[Comment, bytes]], now_ms: int
@@ -290,7 +290,7 @@ class Moves:
                 break
         empty = TakenComment("", "", b"", b"", 0, "", is_pinned=False)
         asked = [empty._replace(move=move, id=id) for move, id in sorted(names)]
-        found = await self._redis.ask_masters(*(("HMGET", key, *each.fields) for each in asked))
+        replies = await self._redis.ask_masters(*(("HMGET", key, *each.fields) for each in asked))
         return [
             TakenComment(
                 each.move,
@@ -301,7 +301,7 @@ class Moves:
                 (held or b"").decode(),
                 pinned == b"1",
             )
-            for each, (body, private, likes, held, pinned) in zip(asked, found, strict=True)
+            for each, (body, private, likes, held, pinned) in zip(asked, replies, strict=True)
             if body is not None
         ]
 

@@ -50,10 +50,10 @@ class Recent:
         if viewer.account:
             indexes.append(self._keys.own(viewer.account.id))
         most = count + SPARE_IDS
-        found = await self._redis.ask(
+        replies = await self._redis.ask(
             *(("ZREVRANGE", index, 0, most - 1) for index in indexes), *self._versions_of(ids)
         )
-        parts, versions = found[: len(indexes)], found[len(indexes) :]
+        parts, versions = replies[: len(indexes)], replies[len(indexes) :]
         all_ids = sorted((id.decode() for part in parts for id in part), reverse=True)
         return Newest(tuple(all_ids[:most]), _numbers(versions))
 
@@ -122,8 +122,8 @@ class Recent:
             questions.append(("HGET", self._keys.page(page, "held"), short))
             questions.append(("ZSCORE", self._keys.page(page, "pinned"), short))
             questions.append(("GET", self._keys.page(page, "path")))
-        found = await self._redis.ask(*questions)
-        rows = _rows(ids, found[behind:])
+        replies = await self._redis.ask(*questions)
+        rows = _rows(ids, replies[behind:])
         if viewer.account is None:
             rows = [row for row in rows if row.status == "approved"][:count]
         shown = await self._shown(_fitting(rows, MAX_RECENT_BYTES))
@@ -133,7 +133,7 @@ class Recent:
             for each in shown
             if each.status == "approved" or (own and each.body.account == own)
         ]
-        return _numbers(found[:behind]), seen[:count]
+        return _numbers(replies[:behind]), seen[:count]
 
     async def _shown(self, rows: Sequence[_Candidate]) -> list[StoredComment]:
         if not rows:

@@ -33,11 +33,11 @@ class SiteIndex:
         key, last = self._keys.pages_of(account), "-"
         while True:
             question = ("ZRANGE", key, last, "+", "BYLEX", "LIMIT", 0, step)
-            (found,) = await self._redis.ask_masters(question)
-            if not found:
+            (reply,) = await self._redis.ask_masters(question)
+            if not reply:
                 return
-            yield [page.decode() for page in found]
-            last = f"({found[-1].decode()}"
+            yield [page.decode() for page in reply]
+            last = f"({reply[-1].decode()}"
 
     async def listed(
         self, statuses: Sequence[Status], *, first: int = 0, size: int, behind: str = ""
@@ -86,8 +86,8 @@ class SiteIndex:
     async def ranking(self, size: int) -> list[tuple[str, int, str]]:
         """Authors of most approved comments: each with their number, and the id of the newest."""
         key = self._keys.site("authors")
-        (found,) = await self._redis.ask(("ZRANGE", key, 0, size - 1, "REV", "WITHSCORES"))
-        ranked = [(author.decode(), int(number)) for author, number in scored(found)]
+        (reply,) = await self._redis.ask(("ZRANGE", key, 0, size - 1, "REV", "WITHSCORES"))
+        ranked = [(author.decode(), int(number)) for author, number in scored(reply)]
         if not ranked:
             return []
         newest = await self._redis.ask(

@@ -11,7 +11,7 @@ from ...table import schemas
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import NO_FIELDS, Fields, Found, Text, Texts
+from ...table.fields import NO_FIELDS, Fields, FieldValues, Text, Texts
 from ...table.prefixes import UI
 from ...table.schemas import DATE, FLAG, NUMBER, TEXT, AnswerSchema, list_of, map_of, object_of
 from ...table.who import ADMINISTRATOR
@@ -40,8 +40,8 @@ class Entries:
     ids: tuple[str, ...]
 
     @classmethod
-    def of(cls, found: Found, request: RawRequest, context: ParseContext) -> "Entries":
-        return cls(found["ids"])
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Entries":
+        return cls(values["ids"])
 
 
 def _is_id(text: object) -> bool:
@@ -75,8 +75,8 @@ async def drop(notifications: Notifications, parsed: Entries, caller: Caller) ->
     return {"count": await notifications.outbox.drop(parsed.ids)}
 
 
-def _reader(found: Found, request: RawRequest, context: ParseContext) -> str:
-    to: str = found["to"]
+def _reader(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
+    to: str = values["to"]
     return to
 
 

@@ -169,12 +169,12 @@ class Delivery:
         return ()
 
     async def _tell(
-        self, channel: Channel, notification: Notification, task: Task, found: StoredComment
+        self, channel: Channel, notification: Notification, task: Task, stored: StoredComment
     ) -> None:
         """Raises Failed, Undecided."""
         if not channel.wants(notification):
             if channel.name != READER_MAIL:
-                spam_check.require_decided(task, found)
+                spam_check.require_decided(task, stored)
             return
         try:
             await channel.send(notification)
@@ -228,12 +228,12 @@ class Delivery:
         self._site.process.metrics.deliveries.add("failed")
         await self._outbox.later(entry, task, self._site.process.clock() + wait_ms)
 
-    async def _news(self, task: Task, found: StoredComment) -> Notification:
-        about = await self._with_author(found)
+    async def _news(self, task: Task, stored: StoredComment) -> Notification:
+        about = await self._with_author(stored)
         above = await self._site.comments.moderation.whole([about.parent]) if about.parent else []
         return Notification(
             about,
-            found.status,
+            stored.status,
             await self._with_author(above[0]) if above else None,
             task.was,
             task.now,
@@ -246,9 +246,9 @@ class Delivery:
             above[0].status if above else "approved",
         )
 
-    async def _with_author(self, found: StoredComment) -> Comment:
+    async def _with_author(self, stored: StoredComment) -> Comment:
         """The comment with the author's account as it is now; without one that is gone."""
-        comment = codec.comment(found)
+        comment = codec.comment(stored)
         if not comment.account:
             return comment
         known = await self._site.accounts.store.by_ids({comment.account})

@@ -140,13 +140,13 @@ class Outbox:
         """The reply to a command of the consumers' group, which is made anew if it is gone."""
         while True:
             try:
-                (found,) = await self._redis.change(command)
+                (reply,) = await self._redis.change(command)
             except ErrorReply as error:
                 if "NOGROUP" not in str(error):
                     raise
                 await self.begin()
             else:
-                return found
+                return reply
 
     async def begin(self) -> None:
         """Make the stream and the group of consumers, if they are not there."""

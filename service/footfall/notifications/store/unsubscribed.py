@@ -36,8 +36,8 @@ class Unsubscribed:
     async def has(self, names: Iterable[str], thread: str) -> bool:
         """Does somebody with one of these digests want no mail of this thread?"""
         members = [_member(who, of) for who in names for of in ("", thread)]
-        (found,) = await self._redis.ask_masters(("SMISMEMBER", self._key, *members))
-        return any(found)
+        (reply,) = await self._redis.ask_masters(("SMISMEMBER", self._key, *members))
+        return any(reply)
 
 
 def _member(who: str, thread: str) -> str:

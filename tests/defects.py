@@ -145,8 +145,8 @@ DEFECTS = (
     Defect(
         "the version of the list of bans is somebody's ban",
         "service/footfall/accounts/store/bans.py",
-        "if found and value != VERSION else None",
-        "if found else None",
+        "if reply and value != VERSION else None",
+        "if reply else None",
         "tests/web/test_bans.py::the_version_of_the_list_is_nobodys_ban",
     ),
     Defect(

@@ -1,27 +1,23 @@
-"""What docs/redis-keys.md says of the keys that follow from comments."""
+"""The tables of docs/redis-keys.md: which keys there are, and which of them a check verifies."""
 
 import re
 
 from .serving import ROOT
 
-_TEXT = (ROOT / "docs/redis-keys.md").read_text()
+_SECTIONS = re.split(r"(?m)^## ", (ROOT / "docs/redis-keys.md").read_text())[1:]
 
 
-def rules(of: str) -> dict[str, str]:
-    """Name -> type, of the keys below `of` for which there is a rule that a check verifies."""
-    (shown,) = re.findall(
-        r"(?ms)^## What `footfall check` verifies$.*?`ff:\{"
-        + re.escape(of)
-        + r"\}:…`:\n(.*?)\n\n\w",
-        _TEXT + "\nend",
-    )
-    return {name: _type(of, name) for name in re.findall(r"(?m)^\| `([^`]+)` \|", shown)}
+def _keys(heading: str) -> dict[str, str]:
+    """Name -> type, of the table below a heading."""
+    (section,) = [each for each in _SECTIONS if each.startswith(heading)]
+    return dict(re.findall(r"(?m)^\| `([^`]+)` \| ([^|,]+)(?:, expires)? \|", section))
 
 
-def _type(of: str, name: str) -> str:
-    row = rf"(?m)^\| `ff:\{{{re.escape(of)}\}}:{re.escape(name)}` \| ([^|,]+)(?:, expires)? \|"
-    (type,) = re.findall(row, _TEXT)
-    return str(type)
-
-
-PAGE, SITE = rules("p:<page>"), rules("site")
+# Those that follow from comments: `footfall check` verifies them.
+PAGE, SITE = _keys("Comments of a page"), _keys("Lists of the site")
+# The first words of all names.
+LISTED = {
+    re.split("[:<]", name)[0]
+    for section in _SECTIONS
+    for name in re.findall(r"(?m)^\| `([^`]+)` \|", section)
+}

@@ -41,91 +41,83 @@ class ProcessSettings(FromEnvironment):
     host: str = env("HOST", "127.0.0.1", host_or_address, "Address to listen on")
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
     uds: str = env(
-        "UDS", "", optional, "Path of a UNIX socket to listen on, instead of an address and a port"
+        "UDS", "", optional, "Path of a UNIX socket to listen on, instead of address and port"
     )
-    uds_mode: int = env("UDS_MODE", "660", mode, "Who may connect to that socket, as for chmod")
+    uds_mode: int = env("UDS_MODE", "660", mode, "File mode of that socket")
     workers: int = env("WORKERS", "1", number(1, 64), "Processes that share the port")
     max_connections: int = env(
         "MAX_CONNECTIONS",
         "10000",
         number(1, 1_000_000),
-        "Connections that one worker takes; more get 503 and Retry-After",
+        "Connections per worker; further ones get 503 and Retry-After",
     )
     drain_seconds: float = env(
         "DRAIN_SECONDS",
         "0",
         seconds,
-        "Seconds after SIGTERM in which /readyz says 503 and requests are still taken",
+        "Seconds after SIGTERM in which /readyz returns 503 and requests are still answered",
     )
     log_format: str = env(
-        "LOG_FORMAT", "text", one_of("text", "json"), "Log lines for people, or JSON objects"
+        "LOG_FORMAT", "text", one_of("text", "json"), "Log lines as text, or as JSON objects"
     )
     log_level: str = env(
-        "LOG_LEVEL",
-        "warning",
-        level,
-        "What is logged: error, warning or info, each with what is before it",
+        "LOG_LEVEL", "warning", level, "Highest level to log: error, warning or info"
     )
     access_log: bool = env(
-        "ACCESS_LOG", "false", flag, "Write a line for each request to the standard output"
+        "ACCESS_LOG", "false", flag, "Write a line for each request to standard output"
     )
     slow_seconds: float = env(
         "SLOW_SECONDS",
         "0.25",
         seconds,
-        "Answers of Redis and requests that take longer are logged, one a second at most; 0: none",
+        "Log requests and Redis replies that take longer, at most one per second; 0: none",
     )
-    data_dir: Path = env("DATA_DIR", "data", directory, "Where the private Redis keeps its data")
+    data_dir: Path = env("DATA_DIR", "data", directory, "Directory of the private Redis' data")
     redis_url: str = env(
         "REDIS_URL",
         "",
         redis_url,
-        "A Redis of your own: redis://, rediss://, unix://, redis+sentinel:// or "
-        "rediss+sentinel://; add ?cluster=true for a Redis Cluster. "
-        "Empty: a private one is started in DATA_DIR",
+        "Your own Redis: redis://, rediss://, unix://, redis+sentinel:// or "
+        "rediss+sentinel://; add ?cluster=true for a Redis Cluster. Empty: a private one in "
+        "DATA_DIR",
         secret=True,
     )
     redis_password: str = env(
-        "REDIS_PASSWORD",
-        "",
-        str,
-        "Password at that Redis, in place of the one in REDIS_URL",
-        secret=True,
+        "REDIS_PASSWORD", "", str, "Redis password, instead of the one in REDIS_URL", secret=True
     )
     redis_server: str = env(
         "REDIS_SERVER",
         "",
         optional,
-        "Program to start as the private Redis; empty: the Valkey that came with the package",
+        "Program to start as the private Redis; empty: the Valkey in the package",
     )
     redis_timeout: float = env(
-        "REDIS_TIMEOUT", "1.5", timeout, "Seconds to wait for Redis before answering 503"
+        "REDIS_TIMEOUT", "1.5", timeout, "Seconds to wait for Redis before returning 503"
     )
     read_from_replicas: bool = env(
         "READ_FROM_REPLICAS",
         "false",
         flag,
-        "On a Redis Cluster, ask replicas: counts and pages may be some milliseconds old",
+        "Read from replicas of a Redis Cluster: counts and pages may be milliseconds old",
     )
     redis_wait: float = env(
-        "REDIS_WAIT", "60", seconds, "Seconds to wait at the start for a Redis that comes later"
+        "REDIS_WAIT", "60", seconds, "Seconds to wait at startup for a Redis that is not up yet"
     )
     durability: Durability | None = env(
         "DURABILITY",
         "",
         durability,
-        "How safe a change is before it is acknowledged: memory, everysec, fsync, or replica:N. "
-        "Empty: fsync with the private server, everysec with REDIS_URL",
+        "When a change is acknowledged: memory, everysec, fsync or replica:N. Empty: fsync "
+        "with the private server, everysec with REDIS_URL",
     )
     guard: str = env(
         "GUARD",
         "refuse",
         one_of("refuse", "warn"),
-        "What to do with a Redis that cannot keep what it is given: do not start, or start and "
-        "warn",
+        "If Redis could lose data: refuse to start, or only warn",
     )
     trusted_proxies: tuple[Network, ...] = env(
-        "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks, "Networks whose X-Forwarded-For is believed"
+        "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks, "Proxies trusted to set X-Forwarded-For"
     )
     ip2region_db: str = env(
         "IP2REGION_DB", "", region_file, "An ip2region .xdb file; empty: no regions"

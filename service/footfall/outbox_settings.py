@@ -49,41 +49,40 @@ class OutboxSettings(FromEnvironment):
         "OUTBOX_WORKER",
         "true",
         flag,
-        "Send notifications from `footfall serve`; false: `footfall worker` sends them",
+        "Send notifications from footfall serve; false: footfall worker sends them",
     )
     smtp_service: str = env(
-        "SMTP_SERVICE", "", _site, "Mail provider by name, such as Gmail or QQ: host and port"
+        "SMTP_SERVICE", "", _site, "Email provider by name, such as Gmail or QQ: sets host and port"
     )
-    smtp_host: str = env("SMTP_HOST", "", optional, "Mail server; empty, and no service: no mail")
+    smtp_host: str = env(
+        "SMTP_HOST", "", optional, "SMTP server; without it and SMTP_SERVICE, no emails"
+    )
     smtp_port: int = env(
-        "SMTP_PORT", "0", number(0, 65535), "Port of the mail server; 0: 465 or 587"
+        "SMTP_PORT", "0", number(0, 65535), "Port of the SMTP server; 0: 465 or 587"
     )
     smtp_secure: bool = env(
         "SMTP_SECURE",
         "",
         flag,
-        "Encrypt from the start, as on port 465; else by STARTTLS if the server offers it",
+        "Use TLS from the start, as on port 465; else STARTTLS if the server offers it",
     )
-    smtp_user: str = env("SMTP_USER", "", str, "User name at the mail server")
-    smtp_pass: str = env("SMTP_PASS", "", str, "Password at the mail server", secret=True)
-    sender_name: str = env("SENDER_NAME", "", str, "Name that mails are from; empty: SITE_NAME")
+    smtp_user: str = env("SMTP_USER", "", str, "User name at the SMTP server")
+    smtp_pass: str = env("SMTP_PASS", "", str, "Password at the SMTP server", secret=True)
+    sender_name: str = env("SENDER_NAME", "", str, "Sender name of emails; empty: SITE_NAME")
     sender_email: str = env(
-        "SENDER_EMAIL", "", mail_address, "Address that mails are from; empty: SMTP_USER"
+        "SENDER_EMAIL", "", mail_address, "Sender address of emails; empty: SMTP_USER"
     )
     author_email: str = env(
-        "AUTHOR_EMAIL",
-        "",
-        mail_address,
-        "Address of the site's owner, who gets a mail of each new comment",
+        "AUTHOR_EMAIL", "", mail_address, "Site owner's address for emails about new comments"
     )
     disable_author_notify: bool = env(
-        "DISABLE_AUTHOR_NOTIFY", "false", flag, "Send AUTHOR_EMAIL no mails of new comments"
+        "DISABLE_AUTHOR_NOTIFY", "false", flag, "Do not email AUTHOR_EMAIL about new comments"
     )
     mail_rate: int = env(
         "MAIL_RATE",
         "20",
         number(0, 1000),
-        "Mails of replies that one address gets in an hour; further ones are dropped. 0: no limit",
+        "Reply emails per address and hour; further ones are dropped. 0: no limit",
     )
     owner_mail_rate: int = env(
         "OWNER_MAIL_RATE",
@@ -96,32 +95,46 @@ class OutboxSettings(FromEnvironment):
         "VERIFY_EMAIL",
         "",
         flag_or_nothing,
-        "Confirm an address by a mail before it is an account's. Empty: if mails can be sent and "
-        "SERVER_URL is set, which they lead to",
+        "Confirm email addresses before accounts use them. Empty: if email and SERVER_URL are"
+        " configured",
     )
     mail_subject: str = env(
-        "MAIL_SUBJECT", "", _mail_template(False), f"Subject for readers, {_TEMPLATE}"
+        "MAIL_SUBJECT",
+        "",
+        _mail_template(False),
+        "Nunjucks template for the subject of emails to readers (self, parent, site). Empty: "
+        "built-in",
     )
     mail_template: str = env(
-        "MAIL_TEMPLATE", "", _mail_template(True), f"Mail for readers, {_TEMPLATE}"
+        "MAIL_TEMPLATE",
+        "",
+        _mail_template(True),
+        "Nunjucks template for emails to readers (self, parent, site). Empty: built-in",
     )
     mail_subject_admin: str = env(
-        "MAIL_SUBJECT_ADMIN", "", _mail_template(False), f"Subject for AUTHOR_EMAIL, {_TEMPLATE}"
+        "MAIL_SUBJECT_ADMIN",
+        "",
+        _mail_template(False),
+        "Nunjucks template for the subject of emails to AUTHOR_EMAIL (self, parent, site). "
+        "Empty: built-in",
     )
     mail_template_admin: str = env(
-        "MAIL_TEMPLATE_ADMIN", "", _mail_template(True), f"Mail for AUTHOR_EMAIL, {_TEMPLATE}"
+        "MAIL_TEMPLATE_ADMIN",
+        "",
+        _mail_template(True),
+        "Nunjucks template for emails to AUTHOR_EMAIL (self, parent, site). Empty: built-in",
     )
     webhook: str = env(
-        "WEBHOOK", "", _address, "Address that gets a request for each new comment", secret=True
+        "WEBHOOK", "", _address, "Address that receives a request for each new comment", secret=True
     )
     webhook_secret: str = env(
-        "WEBHOOK_SECRET", "", str, "Secret that these requests are signed with", secret=True
+        "WEBHOOK_SECRET", "", str, "Secret that signs these requests", secret=True
     )
     notify_urls: tuple[str, ...] = env(
         "NOTIFY_URLS",
         "",
         words,
-        "Apprise's URLs of chats and phones, separated by commas; needs the extra notify",
+        "Apprise URLs of chats and phones, separated by commas; needs the extra notify",
         secret=True,
     )
     tg_bot_token: str = env("TG_BOT_TOKEN", "", str, "Telegram: the bot's token", secret=True)
@@ -138,11 +151,11 @@ class OutboxSettings(FromEnvironment):
         "QYWX_AM",
         "",
         str,
-        "WeCom: company, secret, receivers and agent, separated by commas",
+        "WeCom: company, secret, recipients and agent, separated by commas",
         secret=True,
     )
     qmsg_key: str = env("QMSG_KEY", "", optional, "Qmsg, for messages to QQ: the key", secret=True)
-    qq_id: str = env("QQ_ID", "", optional, "Qmsg: the number of QQ that gets messages")
+    qq_id: str = env("QQ_ID", "", optional, "Qmsg: QQ number that receives messages")
     qmsg_host: str = env(
         "QMSG_HOST", "https://qmsg.zendee.cn", web_address, "Qmsg: the address of its API"
     )
@@ -151,26 +164,25 @@ class OutboxSettings(FromEnvironment):
         "AKISMET_KEY",
         "",
         optional,
-        "Key for Akismet, which is then asked about each comment and told of corrections; empty "
-        "or false: not used",
+        "Akismet API key: every comment is checked, corrections are reported; empty or false: off",
         secret=True,
     )
     akismet_url: str = env(
-        "AKISMET_URL", "https://rest.akismet.com", web_address, "Address of Akismet's API"
+        "AKISMET_URL", "https://rest.akismet.com", web_address, "Address of the Akismet API"
     )
     judge_webhook: str = env(
         "JUDGE_WEBHOOK",
         "",
         _address,
-        'Address that gets each comment as WEBHOOK does, and answers {"verdict": "spam"} or "ham"',
+        'Address that receives each comment like WEBHOOK and returns {"verdict": "spam"} or "ham"',
         secret=True,
     )
     judge_plugin: str = env(
         "JUDGE_PLUGIN",
         "",
         optional,
-        "Function in Python, as module:function, that gets each comment as a dictionary and "
-        "answers spam or ham",
+        "Python function module:function that receives each comment as a dictionary and "
+        "returns spam or ham",
     )
 
     @property
@@ -192,37 +204,33 @@ class OutboxSettings(FromEnvironment):
         "TURNSTILE_SECRET",
         "",
         optional,
-        "Secret for Turnstile, whose key the clients have: comments and registrations then need "
-        "its token",
+        "Turnstile secret: comments and registrations then need a token",
         secret=True,
     )
     turnstile_key: str = env(
-        "TURNSTILE_KEY",
-        "",
-        optional,
-        "Its key, for the page where people register; the clients have it, too",
+        "TURNSTILE_KEY", "", optional, "Turnstile site key, for the registration page"
     )
     turnstile_url: str = env(
         "TURNSTILE_URL",
         "https://challenges.cloudflare.com/turnstile/v0/siteverify",
         web_address,
-        "Where Turnstile's tokens are verified",
+        "Address that verifies Turnstile tokens",
     )
     recaptcha_secret: str = env(
         "RECAPTCHA_V3_SECRET", "", optional, "The same for reCAPTCHA v3", secret=True
     )
-    recaptcha_key: str = env("RECAPTCHA_V3_KEY", "", optional, "Its key")
+    recaptcha_key: str = env("RECAPTCHA_V3_KEY", "", optional, "reCAPTCHA v3 site key")
     recaptcha_url: str = env(
         "RECAPTCHA_V3_URL",
         "https://www.recaptcha.net/recaptcha/api/siteverify",
         web_address,
-        "Where reCAPTCHA's tokens are verified",
+        "Address that verifies reCAPTCHA tokens",
     )
     registration_work: bool = env(
         "REGISTRATION_WORK",
         "false",
         flag,
-        "Browsers compute for a second before somebody registers; in place of a captcha",
+        "Browsers compute for a second before registration, instead of a captcha",
     )
 
     @property

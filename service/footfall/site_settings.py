@@ -65,87 +65,85 @@ class SiteSettings(OutboxSettings):
         return tuple(dict.fromkeys((*self.counter_types, NO_VIEWS)))
 
     key_prefix: str = env(
-        "KEY_PREFIX", "ff", prefix, "First word of every key, so that several sites share a Redis"
+        "KEY_PREFIX",
+        "ff",
+        prefix,
+        "First part of every key, so that several sites can share a Redis",
     )
     counter_buckets: int = env(
         "COUNTER_BUCKETS",
         "65536",
         buckets,
-        "Hashes that counters of a new data set are spread over; a restored one is new",
+        "Number of hashes for the counters of a new or restored data set",
     )
     counter_types: tuple[str, ...] = env(
-        "COUNTER_TYPES", ",".join(COUNTERS), counters, "Counters that a page may have"
+        "COUNTER_TYPES", ",".join(COUNTERS), counters, "Counters that a page can have"
     )
     compat: tuple[str, ...] = env(
         "COMPAT",
         "",
         some_of(*PROTOCOLS),
-        "Other counters' protocols that are answered, between commas: "
-        "leancloud, open-kounter, busuanzi (and Vercount), goatcounter, abacus (and CountAPI), "
-        "badges. Empty: none",
+        "Other counters' protocols to answer, separated by commas: leancloud, open-kounter, "
+        "busuanzi (and Vercount), goatcounter, abacus (and CountAPI), badges",
     )
     leancloud_app_id: str = env(
         "LEANCLOUD_APP_ID",
         "",
         str,
-        "The application that LeanCloud's clients have to name (X-LC-Id); empty: any",
+        "The application ID that LeanCloud clients must send (X-LC-Id); empty: any",
     )
     leancloud_app_key: str = env(
         "LEANCLOUD_APP_KEY",
         "",
         str,
-        "Its key, which they have to send or to sign with. It stands in the site's pages, so it is "
-        "no secret and protects nothing. Empty: any",
+        "The key that LeanCloud clients must send or sign with; it is public. Empty: any",
     )
     paths: tuple[str, ...] = env(
         "PATHS",
         "",
         some_of(*RULES),
-        "Rules by which two addresses are one page, between commas: host (without https://host), "
-        "index (/a/index.html is /a/), slash (/a/ is /a), query (/a?b is /a), and tracking "
-        "(/a?fbclid=1 is /a), which data sets made since 0.2.0 have in any case. Empty: none",
+        "Rules for addresses of one page, separated by commas: host (without https://host), "
+        "index (/a/index.html is /a/), slash (/a/ is /a), query (/a?b is /a), tracking "
+        "(/a?fbclid=1 is /a; always on for data sets made since 0.2.0)",
     )
     counter_rate: float = env(
         "COUNTER_RATE",
         "100",
         rate,
-        "Changes of counters a second from one address, saved up for ten seconds; 0: no limit. "
-        "TRUSTED_PROXIES themselves have none",
+        "Counter changes per second and address, with a burst of ten seconds; 0: no limit. "
+        "Trusted proxies are exempt",
     )
     new_counter_rate: float = env(
         "NEW_COUNTER_RATE",
         "1",
         rate,
-        "New counters a second from one address, 200 saved up; it can still change others. 0: no "
-        "limit. TRUSTED_PROXIES themselves have none",
+        "New counters per second and address, with a burst of 200; 0: no limit. Trusted "
+        "proxies are exempt",
     )
     counter_limit: int = env(
         "COUNTER_LIMIT",
         "10000000",
         limit(10**12),
-        "What all counters may take, in units of 100 bytes: one each, six more with statistics, "
-        "and more for long paths; when it is reached, new counters are refused. 0: no limit",
+        "Capacity for counters in units of 100 bytes: one per counter, six more with "
+        "statistics, more for long paths. Further new counters are rejected. 0: no limit",
     )
     site_pv_start: int = env(
         "SITE_PV_START",
         "0",
         limit(10**12),
-        "Views of the site that another counter had, besides those of pages that were imported: "
-        "busuanzi's and Vercount's site_pv begin with them",
+        "Earlier views of the site, added to the site_pv of busuanzi and Vercount; not those "
+        "of imported pages",
     )
     site_uv_start: int = env(
-        "SITE_UV_START", "0", limit(10**12), "Its visitors, with which site_uv begins"
+        "SITE_UV_START", "0", limit(10**12), "Earlier visitors, added to site_uv"
     )
-    site_name: str = env("SITE_NAME", "", str, "Name of the site, shown on the demonstration page")
+    site_name: str = env("SITE_NAME", "", str, "Name of the site")
     site_url: str = env("SITE_URL", "", web_address, "Address of the site")
     server_url: str = env(
-        "SERVER_URL",
-        "",
-        web_address,
-        "Address of this service as browsers see it; empty: taken from each request",
+        "SERVER_URL", "", web_address, "Public address of Footfall; empty: taken from each request"
     )
     forum_url: str = env(
-        "FORUM_URL", "", web_address, "Discussion forum that the demonstration page points to"
+        "FORUM_URL", "", web_address, "Discussion forum linked on the demonstration page"
     )
     demo: bool = env(
         "DEMO",
@@ -157,118 +155,112 @@ class SiteSettings(OutboxSettings):
         "IPQPS",
         "60",
         seconds,
-        "Seconds between two comments, or edits, from one address; 0 or empty: no limit",
+        "Seconds between two comments or edits from one address; 0 or empty: no limit",
     )
     comment_length: int = env(
-        "COMMENT_LENGTH",
-        "16384",
-        number(1, MAX_COMMENT_LENGTH),
-        "Characters that a comment may have",
+        "COMMENT_LENGTH", "16384", number(1, MAX_COMMENT_LENGTH), "Maximum characters of a comment"
     )
-    login: str = env(
-        "LOGIN", "", login, "force: nobody comments without an account. Empty: anybody does"
-    )
+    login: str = env("LOGIN", "", login, "force: comments need an account")
     registration: Registration = env(
         "REGISTRATION",
         "open",
         one_of("open", "invited", "closed"),
-        "open: anybody can make an account; invited: only the first person can, who then is the "
-        "administrator and adds others; closed: only `footfall accounts add` makes accounts",
+        "Who can register: open: anybody; invited: only the first person, who becomes "
+        "administrator and invites others; closed: nobody, only footfall accounts add creates"
+        " accounts",
     )
     setup_code: str = env(
-        "SETUP_CODE", "", str, "What the first administrator has to know to register", secret=True
+        "SETUP_CODE",
+        "",
+        str,
+        "Code that the first administrator must enter to register",
+        secret=True,
     )
     jwt_token: str = env(
         "JWT_TOKEN",
         "",
         str,
-        "Secret that log-ins are signed with; changing it ends them all. Empty: one that is kept "
-        "in Redis",
+        "Secret that signs sessions; a change ends all of them. Empty: one stored in Redis",
         secret=True,
     )
     oauth_url: str = env(
-        "OAUTH_URL",
-        "",
-        web_address,
-        "A service of Waline's kind, through which people log in by others. It needs SERVER_URL",
+        "OAUTH_URL", "", web_address, "Waline login service (GitHub and others); needs SERVER_URL"
     )
     oidc_issuer: str = env(
         "OIDC_ISSUER",
         "",
         issuer,
-        "An OpenID Connect provider to log in by, exactly as it names itself. It needs SERVER_URL "
-        "and OIDC_CLIENT_ID",
+        "OpenID Connect issuer, exactly as it names itself; needs SERVER_URL and OIDC_CLIENT_ID",
     )
-    oidc_client_id: str = env("OIDC_CLIENT_ID", "", str, "Name of this service at that provider")
+    oidc_client_id: str = env("OIDC_CLIENT_ID", "", str, "Client ID at that provider")
     oidc_client_secret: str = env(
-        "OIDC_CLIENT_SECRET", "", str, "Secret of that client; empty for a public one", secret=True
+        "OIDC_CLIENT_SECRET", "", str, "Client secret; empty for a public client", secret=True
     )
-    oidc_scopes: str = env(
-        "OIDC_SCOPES", "openid profile email", scopes, "What that provider is asked for"
-    )
+    oidc_scopes: str = env("OIDC_SCOPES", "openid profile email", scopes, "Scopes to request")
     oidc_name: str = env(
-        "OIDC_NAME", "OpenID Connect", filled, "What that provider is called on the log-in page"
+        "OIDC_NAME", "OpenID Connect", filled, "Name of the provider on the login page"
     )
-    session_days: int = env("SESSION_DAYS", "30", number(1, 3650), "Days that a log-in lasts")
+    session_days: int = env("SESSION_DAYS", "30", number(1, 3650), "Days until a session ends")
     comment_audit: bool = env(
-        "COMMENT_AUDIT", "false", flag, "New comments wait for an administrator's approval"
+        "COMMENT_AUDIT",
+        "false",
+        flag,
+        "New comments are pending until an administrator approves them",
     )
     trust_after: int = env(
         "TRUST_AFTER",
         "0",
         limit(1_000_000),
-        "Approved comments after which an account's new ones no longer wait; 0: they always do",
+        "Approved comments after which an account's comments are no longer pending; 0: never",
     )
     max_links: int = env(
         "MAX_LINKS",
         "0",
         number(0, 1000),
-        "Comments with more links to any host than this wait for an administrator's approval; 0: "
-        "no limit",
+        "Comments with more links to other hosts are pending; 0: no limit",
     )
     forbidden_words: Patterns | None = env(
         "FORBIDDEN_WORDS",
         "",
         patterns,
-        "Regular expressions, separated by commas; a comment that matches one is held as spam",
+        "Regular expressions, separated by commas; matching comments are spam",
     )
     disallow_ip_list: tuple[Network, ...] = env(
-        "DISALLOW_IP_LIST", "", networks, "Addresses and networks that may not comment"
+        "DISALLOW_IP_LIST", "", networks, "Addresses and networks that cannot comment"
     )
     secure_domains: tuple[Domain, ...] = env(
         "SECURE_DOMAINS",
         "",
         domains,
-        "Host names, or /patterns/, of the sites whose pages may call this service; empty: all",
+        "Hosts, or /patterns/, of the sites whose pages can call Footfall; empty: all",
     )
     avatar_proxy: str = env(
         "AVATAR_PROXY",
         "",
         proxy_address,
-        "Service that avatars are shown through, called as <it>?url=<address>; false: none, but "
-        "pictures that accounts have chosen come through IMAGE_PROXY",
+        "Proxy for avatars, called as <it>?url=<address>; false: none, and pictures of "
+        "accounts use IMAGE_PROXY",
     )
     gravatar_str: str = env(
         "GRAVATAR_STR",
         "",
         template,
-        "Template of an avatar's address, from nick, mail and link. Empty: QQ's picture where nick "
-        "or mail is a QQ number, else Libravatar's, which publishes the MD5 of the mail; the "
-        "filter keyed, in place of md5, does not. none: no avatars, nor pictures of accounts",
+        "Template of avatar addresses from nick, mail and link. Empty: QQ's picture for QQ "
+        "numbers, else Libravatar's, which reveals the email's MD5; use the filter keyed "
+        "instead of md5 to prevent that. none: no avatars or pictures of accounts",
     )
     avatar_key: str = env(
         "AVATAR_KEY",
         "",
         str,
-        "Secret of the filter keyed in GRAVATAR_STR, an HMAC: without it nobody can test guessed "
-        "mails",
+        "HMAC secret of the filter keyed in GRAVATAR_STR: prevents guessing emails",
         secret=True,
     )
     image_proxy: str = env(
         "IMAGE_PROXY",
         "",
         proxy_address,
-        "Service that pictures in comments are shown through, called as <it>?url=<address>",
+        "Proxy for pictures in comments, called as <it>?url=<address>",
     )
     disable_images: bool = env(
         "DISABLE_IMAGES",
@@ -277,32 +269,27 @@ class SiteSettings(OutboxSettings):
         "Show only the alternative text of pictures in comments, and no pictures of accounts",
     )
     disable_useragent: bool = env(
-        "DISABLE_USERAGENT", "false", flag, "Do not show the browser and system of a comment"
+        "DISABLE_USERAGENT", "false", flag, "Hide the browser and system of comments"
     )
-    disable_region: bool = env(
-        "DISABLE_REGION", "false", flag, "Do not show the region of a comment"
-    )
+    disable_region: bool = env("DISABLE_REGION", "false", flag, "Hide the region of comments")
     statistics: str = env(
-        "STATISTICS",
-        "visitors",
-        one_of("off", "views", "visitors"),
-        "What is kept of when and by whom pages are viewed",
+        "STATISTICS", "visitors", one_of("off", "views", "visitors"), "Statistics to collect"
     )
     statistics_months: int = env(
         "STATISTICS_MONTHS",
         "25",
         number(1, 120),
-        "Months for which the views of each day are kept, besides the current one",
+        "Months of daily views to keep, in addition to the current one",
     )
     statistics_public: StatisticsPublic = env(
         "STATISTICS_PUBLIC",
         "totals",
         one_of(*get_args(StatisticsPublic)),
-        "What of the statistics is for everybody: totals; lists, too; all",
+        "Public statistics: none; totals; top adds page lists; all",
     )
     timezone: ZoneInfo = env(
-        "TIMEZONE", "UTC", time_zone, "Time zone of the days and hours in statistics"
+        "TIMEZONE", "UTC", time_zone, "Time zone of days and hours in statistics"
     )
     levels: tuple[int, ...] = env(
-        "LEVELS", "", levels, "Approved comments needed for each level, rising; false: no levels"
+        "LEVELS", "", levels, "Approved comments needed for each level, ascending; false: no levels"
     )

@@ -112,7 +112,7 @@ class CommentsElsewhere(Forbidden):
 
 
 class CaptchaFailed(Forbidden):
-    text = "It could not be proved that you are no robot: reload the page and try again"
+    text = "Captcha failed. Reload the page and try again."
 
 
 class NotFound(ServiceError, status=404):
@@ -142,7 +142,7 @@ class TooMany(_Waits, ServiceError, status=429):
 class TooManyAtOnce(TooMany):
     """Nothing was stored. Others are not refused."""
 
-    text = "Too much of yours is being worked on just now: wait a moment and try again"
+    text = "Too many of your requests are in progress. Wait a moment and try again."
 
 
 class Refused(ServiceError, status=200, errno=1000):
@@ -152,7 +152,7 @@ class Refused(ServiceError, status=200, errno=1000):
 class NotOver(Refused):
     """Somebody does it right now."""
 
-    text = "This action is not over yet"
+    text = "This action is still running"
 
 
 class FieldTooLong(Refused):
@@ -161,17 +161,17 @@ class FieldTooLong(Refused):
     FIELDS = MappingProxyType(
         {
             "nick": "Your name",
-            "mail": "Your mail address",
+            "mail": "Your email address",
             "link": "The address of your website",
             "url": "The address of this page",
-            "ua": "What your browser calls itself",
-            "at": "The name of whom you reply to",
+            "ua": "Your browser's user agent",
+            "at": "The name you are replying to",
         }
     )
-    text = "Your comment is too long: it may have {limit} characters"
+    text = "Your comment is too long (maximum {limit} characters)"
 
     def __init__(self, field: str, limit: int) -> None:
-        text = "{field} is too long: it may have {limit} characters"
+        text = "{field} is too long (maximum {limit} characters)"
         super().__init__(None if field == "comment" else text)
         self.values = {"field": self.FIELDS.get(field, field), "limit": limit}
 
@@ -184,16 +184,16 @@ class TooFast(_Waits, Refused):
 
 
 class NoRoom(Refused):
-    text = "There are as many counters as there may be; this path is not counted"
+    text = "Counter limit reached; this path is not counted"
 
 
 class Duplicate(Refused):
     # It begins with the reference server's own words, in every language.
-    text = "Duplicate Content: you have sent this before, and it may be waiting for approval"
+    text = "Duplicate Content: you have already sent this; it may be awaiting approval"
 
 
 class NoSuchParent(Refused):
-    text = "The comment that this one replies to is not there"
+    text = "The comment you are replying to does not exist"
 
 
 class Denied(Refused):
@@ -216,36 +216,33 @@ class UserExists(Refused):
 
 class IdentityTaken(Refused):
     text = (
-        "This log-in belongs to another account here: use that account, "
-        "or remove the log-in from it first"
+        "This login belongs to another account. "
+        "Use that account, or remove the login from it first."
     )
 
 
 class RegistrationClosed(Refused):
-    text = "Nobody can register here: ask the owner of this site for an account"
+    text = "Registration is closed. Ask the site owner for an account."
 
 
 class WrongSetupCode(Refused):
     """Who wants to be the first administrator does not know SETUP_CODE."""
 
-    text = (
-        "The first account is the administrator's: "
-        "enter the setup code that the owner of this site has set"
-    )
+    text = "The first account becomes the administrator. Enter the setup code."
 
 
 class Banned(Refused):
     """`until` is when the ban ends, in words; "" for never."""
 
-    text = "You can not write here any more"
+    text = "You can no longer write here"
 
     def __init__(self, until: str) -> None:
-        super().__init__("You can not write here until {until}" if until else None)
+        super().__init__("You cannot write here until {until}" if until else None)
         self.values = {"until": until}
 
 
 class TooManyBans(Refused):
-    text = "There are {number} bans, and there may be no more: remove some, or ban a network"
+    text = "The limit of {number} bans is reached. Remove some, or ban a network."
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -261,23 +258,23 @@ class WrongCode(Refused):
 class WrongPassword(Refused):
     """It is not the one of the account whose mail is to be confirmed."""
 
-    text = "This is not the password that was chosen for this account"
+    text = "Wrong password"
 
 
 class PasswordRequired(Refused):
-    text = "To change this, enter your present password as well (current_password)"
+    text = "Enter your current password as well (current_password)"
 
 
 class WrongCurrentPassword(Refused):
-    text = "This is not your present password (current_password); if you just set one, enter that"
+    text = "Wrong current password (current_password). If you just changed it, enter the new one."
 
 
 class CodeRequired(Refused):
-    text = "To change this, enter a code of your second factor as well (current_code)"
+    text = "Enter a two-factor code as well (current_code)"
 
 
 class LogInRequired(Refused):
-    text = "To change this, log in again by the other service: that counts for ten minutes"
+    text = "Log in again through the login service first. That is valid for ten minutes."
 
 
 class LinkExpired(Refused):
@@ -287,21 +284,19 @@ class LinkExpired(Refused):
 
 
 class FlowExpired(Refused):
-    text = "This log-in was begun elsewhere, or too long ago: begin again"
+    text = "This login expired or began in another browser. Start again."
 
 
 class NotProven(Refused):
-    text = "The other service did not say who you are: begin again"
+    text = "The login service did not identify you. Start again."
 
 
 class LastWayIn(Refused):
-    text = "Set a password first: you could not log in any more"
+    text = "Set a password first. Otherwise you could no longer log in."
 
 
 class LastAdministrator(Refused):
-    text = (
-        "There has to be an administrator, and this is the last one: make somebody else one first"
-    )
+    text = "This is the last administrator. Make somebody else administrator first."
 
 
 class Unavailable(ServiceError, status=503):
@@ -319,10 +314,7 @@ class StoreUnavailable(Unavailable):
 
 
 class ProviderUnavailable(Unavailable):
-    text = (
-        "The service to log in with does not answer: "
-        "try again in a few minutes, or log in in another way"
-    )
+    text = "The login service is not responding. Try again in a few minutes, or log in another way."
 
 
 class Busy(Unavailable):

@@ -120,9 +120,9 @@ async def test_a_token_that_was_copied_and_the_account_that_goes_with_it(
     ]
     for method, path, body in tried:
         answer = await site.send(method, path, body, by=copied)
-        assert "enter your present password as well (current_password)" in answer["errmsg"]
+        assert "Enter your current password as well (current_password)" in answer["errmsg"]
         wrong = await site.send(method, path, {**body, "current_password": "a guess"}, by=copied)
-        assert "This is not your present password" in wrong["errmsg"]
+        assert "Wrong current password" in wrong["errmsg"]
     guess = {**tried[0][2], "current_password": "a guess"}
     answers = [await site.send("PUT", "/api/user", guess, by=copied) for _ in range(20)]
     assert "Too many attempts" in answers[-1]["errmsg"]
@@ -148,7 +148,7 @@ async def test_an_administrators_token_that_was_copied(site: Site) -> None:
     ):
         for proof in ({}, {"current_password": GUEST["password"]}):
             answer = await site.send("PUT", path, {**change, **proof}, by=token)
-            assert (answer["errno"], "present password" in answer["errmsg"]) == (1000, True)
+            assert (answer["errno"], "current password" in answer["errmsg"]) == (1000, True)
     assert (await site.get("/api/token", by=guest["token"]))["data"]["type"] == "guest"
     assert (await site.send("PUT", path, {"type": "banned"}, by=token))["errno"] == 0
 
@@ -170,7 +170,7 @@ async def test_a_second_factor_that_somebody_with_the_password_takes_off(site: S
         ("POST", "/api/token/2fa", theirs),
     ):
         answer = await site.send(method, path, body, by=token)
-        assert "enter a code of your second factor as well (current_code)" in answer["errmsg"]
+        assert "Enter a two-factor code as well (current_code)" in answer["errmsg"]
         used = {**body, "current_code": codes.at(step)}
         assert (await site.send(method, path, used, by=token))["errno"] == 1000
     assert (await site.get("/api/token", by=token))["data"]["2fa"] == "on"

@@ -147,12 +147,12 @@ async def test_new_counters_come_slowly_and_known_ones_go_on(make_site: Sites) -
         assert await site.count(f"/{n}") == 1
     refused = await first_refused(site)
     assert (refused.status_code, refused.json()["errno"]) == (429, 429)
-    assert refused.json()["errmsg"] == "New pages are counted too fast from this address"
+    assert refused.json()["errmsg"] == "Too many new pages are counted from this address"
     assert 90 <= int(refused.headers["retry-after"]) <= 300
     assert await site.count("/7") == 2
     assert await site.count("/7", type="reaction0") == {
         "errno": 429,
-        "errmsg": "New pages are counted too fast from this address",
+        "errmsg": "Too many new pages are counted from this address",
     }
     # All or none.
     both = await site.http.post("/article", json=[{"path": "/8"}, {"path": "/more/9"}])

@@ -113,7 +113,7 @@ async def test_a_comment_on_a_page_with_a_hostile_address_is_not_taken(
     answer = await site.send("POST", "/api/comment", {"comment": "hello", "url": url})
     assert answer == {
         "errno": 1000,
-        "errmsg": "Comments can not be kept for a page with this address",
+        "errmsg": "Comments cannot be stored for a page with this address",
     }
     assert await site.get("/comment?type=recent") == []
 

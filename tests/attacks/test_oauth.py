@@ -18,8 +18,8 @@ from tests.support.providers import OCTA, OTHER, SHARED, Provider, fresh
 ON = ("fake",)
 
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
-NOT_PROVEN = "The other service did not say who you are: begin again"
-EXPIRED = "This log-in was begun elsewhere, or too long ago: begin again"
+NOT_PROVEN = "The login service did not identify you. Start again."
+EXPIRED = "This login expired or began in another browser. Start again."
 
 
 @pytest.fixture
@@ -376,9 +376,9 @@ async def test_a_token_that_adds_somebody_elses_log_in(browser: Browser, site: S
 
     copied, token = [(await ask("POST", "token", OWNER))["data"]["token"] for _ in range(2)]
     asked = {"type": "github", "redirect": "/ui/profile"}
-    assert "present password" in (await ask("POST", "oauth", asked, copied))["errmsg"]
+    assert "current password" in (await ask("POST", "oauth", asked, copied))["errmsg"]
     begun = await browser.get("/api/oauth?type=github", authorization=f"Bearer {copied}")
-    assert "present password" in begun.json()["errmsg"]
+    assert "current password" in begun.json()["errmsg"]
     proof = {"current_password": OWNER["password"]}
     sent = await ask("POST", "oauth", {**asked, **proof}, copied)
     back = await browser.get(sent["data"]["url"])
@@ -388,7 +388,7 @@ async def test_a_token_that_adds_somebody_elses_log_in(browser: Browser, site: S
     back = await browser.get(sent["data"]["url"])
     assert (await browser.get(back.headers["location"])).status_code == 302
     removed = await ask("PUT", "user", {"github": ""}, token)
-    assert "present password" in removed["errmsg"]
+    assert "current password" in removed["errmsg"]
 
 
 async def test_many_log_ins_that_nobody_ends(browser: Browser) -> None:

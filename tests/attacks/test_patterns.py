@@ -56,7 +56,7 @@ async def test_words_are_searched_beside_the_event_loop_and_last_of_all(
     assert (await post("too soon: casino")).startswith("Comment too fast! ")
     site.clock.now += 60_000
     assert await post("to the casino", "192.0.2.2") == Duplicate.text
-    assert "not there" in await post("casino", "192.0.2.3", pid="0" * 32)
+    assert "does not exist" in await post("casino", "192.0.2.3", pid="0" * 32)
     assert await post("casino", "192.0.2.9") == "Forbidden"
     await site.post("casino of ours", by=ADMIN)
     assert [text for text, _ in searched] == ["to the casino"]

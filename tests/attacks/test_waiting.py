@@ -92,7 +92,7 @@ async def test_more_than_a_share_is_refused_to_its_client_alone(
         press.go()
         assert [each.json()["errno"] for each in await asyncio.gather(first, stranger)] == [0, 0]
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-    assert refused.json()["errmsg"].startswith("Too much of yours")
+    assert refused.json()["errmsg"].startswith("Too many of your requests")
     assert (await send(site, "more", address, by)).json()["errno"] == 0
 
 

@@ -20,7 +20,7 @@ from .conftest import NewVisitor, Start
 from .test_clients import Embedding
 from .visitor import Visitor
 
-MARA = {"Name": "Mara", "Mail": "mara@example.com", "Password": "an old garden gate"}
+MARA = {"Name": "Mara", "Email": "mara@example.com", "Password": "an old garden gate"}
 DESK = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 third = pytest.mark.parametrize("client", CLIENTS[-1:], ids=str, indirect=True)
@@ -66,11 +66,11 @@ def fits(page: Page) -> None:
 
 
 def register(page: Page) -> None:
-    page.get_by_role("link", name="Make an account").click()
+    page.get_by_role("link", name="Create an account").click()
     fill(page, **MARA)
     fits(page)
-    page.get_by_role("button", name="Make an account").click()
-    expect(page.get_by_text("A link is on its way to mara@example.com")).to_be_visible()
+    page.get_by_role("button", name="Create an account").click()
+    expect(page.get_by_text("A link was sent to mara@example.com")).to_be_visible()
 
 
 def confirm(page: Page, link: str) -> None:
@@ -86,41 +86,41 @@ def confirm(page: Page, link: str) -> None:
 
 
 def ask_for_a_link(page: Page) -> None:
-    fill(page, Mail=MARA["Mail"])
+    fill(page, Email=MARA["Email"])
     fits(page)
-    page.get_by_role("button", name="Send me a link").click()
-    expect(page.get_by_text("If there is an account with mara@example.com")).to_be_visible()
+    page.get_by_role("button", name="Send link").click()
+    expect(page.get_by_text("If mara@example.com has an account")).to_be_visible()
 
 
 def set_password(page: Page, link: str, password: str) -> None:
     page.goto(link)
-    fill(page, **{"New password": password, "The same again": password})
+    fill(page, **{"New password": password, "Repeat password": password})
     fits(page)
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("You can log in with it now")).to_be_visible()
 
 
 def log_in(page: Page, password: str) -> None:
-    fill(page, Mail=MARA["Mail"], Password=password)
+    fill(page, Email=MARA["Email"], Password=password)
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
 def prove(page: Page, label: str, text: str) -> None:
     dialog = page.get_by_role("dialog")
     dialog.get_by_label(label, exact=True).fill(text)
-    dialog.get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Continue").click()
 
 
 def set_up_codes(page: Page, password: str) -> list[str]:
     """A second factor, in the profile; the recovery codes."""
-    page.get_by_role("button", name="Set it up").click()
+    page.get_by_role("button", name="Set up").click()
     secret = page.locator("[data-form=second-factor] code").inner_text()
     page.get_by_label("Code", exact=True).fill(pyotp.TOTP(secret).now())
-    page.get_by_role("button", name="Turn it on").click()
-    prove(page, "Your present password", password)
+    page.get_by_role("button", name="Turn on").click()
+    prove(page, "Current password", password)
     expect(page.locator(".codes li")).to_have_count(10)
     codes = page.locator(".codes li").all_inner_texts()
-    page.get_by_role("button", name="I have kept them").click()
+    page.get_by_role("button", name="I have saved them").click()
     return codes
 
 
@@ -164,8 +164,8 @@ def test_an_account_is_confirmed_and_its_lost_password_found_again(
     expect(page.get_by_text("do not belong together")).to_be_visible()
     page.get_by_label("Code", exact=True).fill(code)
     page.get_by_role("button", name="Log in", exact=True).click()
-    expect(page.get_by_role("heading", name="Where you are logged in")).to_be_visible()
-    page.get_by_role("button", name="End all others").click()
+    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+    page.get_by_role("button", name="Log out everywhere else").click()
     expect(page.locator("[data-current]")).to_have_count(1)
     other.reload()
     expect(other.get_by_role("button", name="Log in", exact=True)).to_be_visible()

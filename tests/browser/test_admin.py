@@ -56,10 +56,10 @@ class Owner:
 
     def log_in(self, page: Page, code: str = "") -> None:
         """Log in on the log-in page, from whichever page it was opened."""
-        page.get_by_label("Mail").fill(MAIL)
+        page.get_by_label("Email").fill(MAIL)
         page.get_by_label("Password").fill(self.password)
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_text("asks for a code as well")).to_be_visible()
+        expect(page.get_by_text("Enter your two-factor code")).to_be_visible()
         page.get_by_label("Code", exact=True).fill(code or self.recovery.pop())
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_role("heading", name="Comments")).to_be_visible()
@@ -126,7 +126,7 @@ def test_the_first_administrator_registers_and_decides_sixty_comments_by_keyboar
     phone.open(f"{owner.url}/ui")
     # The current code was used to set it up, but the next one is valid, too.
     owner.log_in(page, pyotp.TOTP(owner.secret).at(int(time.time()) + 30))
-    page.get_by_role("link", name=f"{WAITING} comments wait").click()
+    page.get_by_role("link", name=f"{WAITING} pending comments").click()
     work_off(page)
     # The last one was approved, and that is undone.
     page.keyboard.press("u")
@@ -136,40 +136,40 @@ def test_the_first_administrator_registers_and_decides_sixty_comments_by_keyboar
 
 
 def register(owner: Owner, page: Page) -> None:
-    page.get_by_role("link", name="Make an account").click()
-    for label, text in (("Name", "Mara"), ("Mail", MAIL), ("Password", owner.password)):
+    page.get_by_role("link", name="Create an account").click()
+    for label, text in (("Name", "Mara"), ("Email", MAIL), ("Password", owner.password)):
         page.get_by_label(label, exact=True).fill(text)
-    page.get_by_role("button", name="Make an account").click()
+    page.get_by_role("button", name="Create an account").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     page.get_by_role("link", name="Comments", exact=True).click()
-    expect(page.get_by_text("Nothing here")).to_be_visible()
+    expect(page.get_by_text("No comments.")).to_be_visible()
 
 
 def set_up_second_factor(owner: Owner, page: Page) -> None:
     page.get_by_role("link", name="Profile").click()
-    page.get_by_role("button", name="Set it up").click()
+    page.get_by_role("button", name="Set up").click()
     picture = page.get_by_alt_text("QR code")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
     owner.secret = page.locator("[data-form=second-factor] code").inner_text()
     page.get_by_label("Code", exact=True).fill(pyotp.TOTP(owner.secret).now())
-    page.get_by_role("button", name="Turn it on").click()
-    page.get_by_label("Your present password").fill(owner.password)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Turn on").click()
+    page.get_by_label("Current password").fill(owner.password)
+    page.get_by_role("button", name="Continue").click()
     expect(page.locator(".codes li")).to_have_count(10)
-    page.get_by_role("button", name="I have kept them").click()
-    expect(page.get_by_text("needs a code of your authenticator")).to_be_visible()
+    page.get_by_role("button", name="I have saved them").click()
+    expect(page.get_by_text("Two-factor authentication is on")).to_be_visible()
     assert is_as_wide_as_the_phone(page)
 
 
 def work_off(page: Page) -> None:
-    expect(page.get_by_text(f"Waiting {WAITING}")).to_be_visible()
+    expect(page.get_by_text(f"Pending {WAITING}")).to_be_visible()
     assert is_as_wide_as_the_phone(page)
     page.keyboard.press("j")
     for number in reversed(range(WAITING)):
         expect(page.locator("article:focus .comment-body")).to_have_text(f"words {number}")
         page.keyboard.press("asd"[number % 3])
-    expect(page.get_by_text("Nothing here")).to_be_visible()
+    expect(page.get_by_text("No comments.")).to_be_visible()
     expect(page.get_by_text("Spam 20")).to_be_visible()
 
 
@@ -191,9 +191,7 @@ def test_many_at_once_an_edit_and_a_thread(owner: Owner, visitor: Visitor) -> No
     reply = queue(page).filter(has_text="a reply")
     reply.locator("article").focus()
     page.keyboard.press("t")
-    expect(reply.locator(".thread > li")).to_have_text(
-        [re.compile("the root"), "This comment is here."]
-    )
+    expect(reply.locator(".thread > li")).to_have_text([re.compile("the root"), "This comment"])
     page.keyboard.press("e")
     reply.get_by_label("Comment", exact=True).fill("better words")
     reply.get_by_label("Comment", exact=True).press("Control+Enter")
@@ -204,8 +202,8 @@ def test_many_at_once_an_edit_and_a_thread(owner: Owner, visitor: Visitor) -> No
     page.get_by_role("searchbox").fill("another")
     page.get_by_role("searchbox").press("Enter")
     expect(queue(page)).to_have_count(1)
-    page.get_by_label("Choose all").check()
-    page.get_by_role("group", name="Many at once").get_by_role("button", name="Delete").click()
+    page.get_by_label("Select all").check()
+    page.get_by_role("group", name="Bulk actions").get_by_role("button", name="Delete").click()
     expect(queue(page)).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(queue(page)).to_have_count(1)
@@ -252,7 +250,7 @@ def test_a_lost_password(owner: Owner, phone: Visitor) -> None:
     page = phone.page
     phone.open(owner.url + link[link.index("/ui/") :])
     owner.password = "three brown teapots"
-    for label in ("New password", "The same again"):
+    for label in ("New password", "Repeat password"):
         page.get_by_label(label).fill(owner.password)
     page.get_by_role("button", name="Save").click()
     page.get_by_role("link", name="Log in").click()
@@ -270,8 +268,8 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     expect(spam).to_have_count(0)
     page.get_by_role("radio", name=re.compile("Spam")).check()
     spam.get_by_role("link", name="spammer@example.com").click()
-    periods = ["For ever", "1 day", "7 days", "30 days", "365 days"]
-    expect(page.get_by_label("How long").get_by_role("option")).to_have_text(periods)
+    periods = ["Permanently", "1 day", "7 days", "30 days", "365 days"]
+    expect(page.get_by_label("Duration").get_by_role("option")).to_have_text(periods)
     page.get_by_label("Reason").fill("sells teapots")
     page.get_by_role("button", name="Ban", exact=True).click()
     expect(page.get_by_role("listitem")).to_contain_text(["sells teapots"])
@@ -282,7 +280,7 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     page.goto(f"{owner.url}/ui/authors?who=spammer@example.com")
     expect(page.get_by_text("buy this")).to_be_visible()
     page.get_by_role("button", name="Delete everything").click()
-    expect(page.get_by_text("1 comment is deleted")).to_be_visible()
+    expect(page.get_by_text("1 comment deleted")).to_be_visible()
     assert visitor.alerts
 
 
@@ -294,7 +292,7 @@ def test_that_no_counter_is_found_is_said_at_the_end_alone(owner: Owner, visitor
     page.get_by_role("searchbox").fill("something else")
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    expect(page.get_by_text("No counter is like that")).to_be_hidden()
+    expect(page.get_by_text("No matching counters")).to_be_hidden()
 
 
 @pytest.mark.rare
@@ -307,13 +305,13 @@ def test_a_counter_is_corrected_and_the_other_pages_fit_a_phone(
     page.get_by_role("button", name="Find").click()
     row = page.get_by_role("row").filter(has_text="/counted")
     row.get_by_role("button", name="Correct").click()
-    page.get_by_label("Number").fill("4")
+    page.get_by_label("Count").fill("4")
     page.get_by_label("Reason").fill("a robot")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("/counted: 4")).to_be_visible()
     row.get_by_role("button", name="Move").click()
     page.get_by_label("New path").fill("/moved")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(
         page.get_by_text("4 views, 0 other counts, 0 comments would move to /moved")
     ).to_be_visible()
@@ -398,7 +396,7 @@ def test_a_guest_sees_only_their_own_and_is_not_redirected(owner: Owner, phone: 
     httpx.post(f"{owner.url}/api/user", json=person)
     page = phone.page
     phone.open(f"{owner.url}/ui/login?next=//evil.example/&lng=de")
-    page.get_by_label("Mail").fill(person["email"])
+    page.get_by_label("Email").fill(person["email"])
     page.get_by_label("Passwort").fill(person["password"])
     page.get_by_role("button", name="Anmelden").click()
     expect(page.get_by_role("heading", name="Meine Kommentare")).to_be_visible()
@@ -413,19 +411,19 @@ def test_a_file_of_another_system_is_tried_and_imported(owner: Owner, visitor: V
     page = visitor.page
     page.goto(f"{owner.url}/ui/moving")
     page.get_by_label("File").set_input_files(DATA / "disqus.xml")
-    page.get_by_role("button", name="Try it").click()
-    expect(page.get_by_role("heading", name="Disqus: nothing is stored yet")).to_be_visible()
-    expect(page.get_by_text("What is changed or refused")).to_be_visible()
+    page.get_by_role("button", name="Check file").click()
+    expect(page.get_by_role("heading", name="Disqus: nothing stored yet")).to_be_visible()
+    expect(page.get_by_text("Changed or rejected")).to_be_visible()
     assert is_as_wide_as_the_phone(page)
     assert public(owner, "/hello/") == []
-    page.get_by_role("button", name="Import it").click()
+    page.get_by_role("button", name="Import").click()
     expect(page.get_by_role("heading", name="Disqus: imported")).to_be_visible()
     assert [each["nick"] for each in public(owner, "/hello/")] == ["Ann"]
-    page.get_by_text("Row by row").click()
+    page.get_by_text("Rows:").click()
     expect(page.locator("details .rows > li").first).to_be_visible()
     # What is no file of any system is refused with words.
     page.get_by_label("File").set_input_files({"name": "x", "mimeType": "", "buffer": b"nothing"})
-    page.get_by_role("button", name="Try it").click()
+    page.get_by_role("button", name="Check file").click()
     expect(page.get_by_text("of no format that is known")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()

@@ -49,9 +49,9 @@ def verifier() -> Iterator[Receiver]:
 
 def register(visitor: Visitor, mail: str = "mara@example.com") -> None:
     page = visitor.page
-    for label, text in (("Name", "Mara"), ("Mail", mail), ("Password", "an old garden gate")):
+    for label, text in (("Name", "Mara"), ("Email", mail), ("Password", "an old garden gate")):
         page.get_by_label(label, exact=True).fill(text)
-    page.get_by_role("button", name="Make an account").click()
+    page.get_by_role("button", name="Create an account").click()
 
 
 @pytest.mark.rare
@@ -101,7 +101,7 @@ def test_a_captcha_that_does_not_load_is_told_and_can_be_tried_again(
     expect(page.get_by_text("The captcha did not load")).to_be_visible()
     page.unroute(f"{url}*")
     page.route(f"{url}*", lambda route: route.fulfill(content_type="text/javascript", body=script))
-    page.get_by_role("button", name="Make an account").click()
+    page.get_by_role("button", name="Create an account").click()
     page.get_by_role("button", name="I am human").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     visitor.strangers.clear()

@@ -350,7 +350,7 @@ def test_a_comment_that_is_too_long_is_refused_with_an_alert(
     widget = embed(visitor)
     with visitor.page.expect_event("dialog"):
         widget.write("x" * 20_000)
-    assert visitor.alerts == ["Your comment is too long: it may have 16384 characters"]
+    assert visitor.alerts == ["Your comment is too long (maximum 16384 characters)"]
     expect(widget.texts).to_have_count(0)
 
 
@@ -414,8 +414,12 @@ def test_an_invalid_token_in_the_address_leaves_the_reader_anonymous(
 
 def registers(window: Page) -> None:
     """Fill in the form of the window that the client has opened."""
-    window.get_by_role("link", name="Make an account").click()
-    for label, text in (("Name", "Mara"), ("Mail", "mara@example.com"), ("Password", "mara's own")):
+    window.get_by_role("link", name="Create an account").click()
+    for label, text in (
+        ("Name", "Mara"),
+        ("Email", "mara@example.com"),
+        ("Password", "mara's own"),
+    ):
         window.get_by_label(label, exact=True).fill(text)
 
 
@@ -427,10 +431,10 @@ def test_a_reader_logs_in_through_the_clients_button_and_comments_under_their_na
     with visitor.page.expect_popup() as opened:
         visitor.page.get_by_role("button", name="Login").click()
     window = opened.value
-    expect(window.get_by_text(f"For {blog.url.removeprefix('http://')}")).to_be_visible()
+    expect(window.get_by_text(f"Log in to {blog.url.removeprefix('http://')}")).to_be_visible()
     registers(window)
     with window.expect_event("close"):
-        window.get_by_role("button", name="Make an account").click()
+        window.get_by_role("button", name="Create an account").click()
     visitor.page.locator(client.editor).fill("said by Mara")
     visitor.page.get_by_role("button", name="Submit").click()
     expect(widget.item("said by Mara").locator(client.nick)).to_have_text("Mara")
@@ -449,7 +453,7 @@ def test_a_log_in_waits_for_the_script_of_its_page(start: Start, visitor: Visito
     visitor.page.route("**/static/login.js", lambda route: held.append(route))
     with visitor.page.expect_request("**/static/login.js"):
         visitor.page.goto(f"{service.url}/ui/login?next=profile", wait_until="commit")
-    visitor.page.get_by_label("Mail").fill(person["email"])
+    visitor.page.get_by_label("Email").fill(person["email"])
     visitor.page.get_by_label("Password").fill(person["password"])
     button = visitor.page.get_by_role("button", name="Log in")
     expect(button).to_be_disabled()
@@ -481,7 +485,7 @@ def test_a_site_on_the_services_own_host_is_handed_log_ins_too(
         visitor.page.get_by_role("button", name="Login").click()
     registers(opened.value)
     with opened.value.expect_event("close"):
-        opened.value.get_by_role("button", name="Make an account").click()
+        opened.value.get_by_role("button", name="Create an account").click()
     expect(widget.box.locator("input[name=nick]")).to_have_count(0)
 
 
@@ -492,21 +496,21 @@ def test_where_no_setting_names_the_site_the_reader_is_asked_before_a_log_in_is_
 ) -> None:
     widget = Embedding(blog, start(), client, path)(visitor)
     visitor.page.evaluate("window.heard = []; addEventListener('message', e => heard.push(e.data))")
-    for name in ("Keep it here", "Hand it over"):
+    for name in ("Deny", "Allow"):
         with visitor.page.expect_popup() as opened:
             visitor.page.get_by_role("button", name="Login").click()
         window = opened.value
-        if name == "Keep it here":
+        if name == "Deny":
             registers(window)
-            window.get_by_role("button", name="Make an account").click()
-            expect(window.get_by_text(f"Hand your log-in to {blog.url}?")).to_be_visible()
+            window.get_by_role("button", name="Create an account").click()
+            expect(window.get_by_text(f"Allow {blog.url} to use your login?")).to_be_visible()
             expect(window.get_by_role("group")).to_be_focused()
             window.get_by_role("button", name=name).click()
             expect(window.get_by_role("heading", name="Comments")).to_be_visible()
             assert visitor.page.evaluate("heard") == []
             window.close()
             continue
-        window.get_by_label("Mail").fill("mara@example.com")
+        window.get_by_label("Email").fill("mara@example.com")
         window.get_by_label("Password").fill("mara's own")
         window.get_by_role("button", name="Log in").click()
         with window.expect_event("close"):
@@ -524,7 +528,7 @@ def test_on_a_phone_the_reader_returns_to_the_page_and_no_token_stays_in_its_add
     widget = Embedding(blog, start(SITE_URL=blog.url), client, path)(visitor)
     visitor.page.get_by_role("button", name="Login").click()
     registers(visitor.page)
-    visitor.page.get_by_role("button", name="Make an account").click()
+    visitor.page.get_by_role("button", name="Create an account").click()
     visitor.page.wait_for_url(blog.url + path)
     expect(widget.box.locator("input[name=nick]")).to_have_count(0)
 
@@ -557,7 +561,7 @@ def test_a_changed_profile_is_shown_to_the_site_alone(
     person = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
     httpx.post(f"{service.url}/api/user", json=person).raise_for_status()
     visitor.open(f"{service.url}/ui/login?next=profile")
-    visitor.page.get_by_label("Mail").fill(person["email"])
+    visitor.page.get_by_label("Email").fill(person["email"])
     visitor.page.get_by_label("Password").fill(person["password"])
     visitor.page.get_by_role("button", name="Log in").click()
     expect(visitor.page.get_by_role("heading", name="Profile")).to_be_visible()
@@ -594,7 +598,7 @@ def test_a_log_in_is_not_handed_to_a_page_that_may_not_call(
             f"{service.url}/ui/login",
         )
     window = opened.value
-    said = "gets no log-in: the settings of this service do not name it"
+    said = "cannot use your login: it is not in SITE_URL or SECURE_DOMAINS"
     expect(
         window.get_by_text(f"http://other.localhost:{blog.server.server_port} {said}")
     ).to_be_visible()
@@ -602,7 +606,7 @@ def test_a_log_in_is_not_handed_to_a_page_that_may_not_call(
     httpx.post(
         f"{service.url}/api/user", json=person, headers={"referer": "https://blog.example/"}
     ).raise_for_status()
-    window.get_by_label("Mail").fill(person["email"])
+    window.get_by_label("Email").fill(person["email"])
     window.get_by_label("Password").fill(person["password"])
     window.get_by_role("button", name="Log in").click()
     expect(window.get_by_role("heading", name="Comments")).to_be_visible()

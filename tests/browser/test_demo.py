@@ -350,9 +350,9 @@ def test_a_refusal_is_shown_where_it_can_be_corrected(start: Start, visitor: Vis
     expect(demo.error).to_contain_text("Comment too fast!")
     expect(demo.text).to_have_value("twice")
     demo.write("another", nick="n" * 200)
-    expect(demo.error).to_have_text("Your name is too long: it may have 128 characters")
+    expect(demo.error).to_have_text("Your name is too long (maximum 128 characters)")
     demo.write("y" * 20_000)
-    expect(demo.error).to_have_text("Your comment is too long: it may have 16384 characters")
+    expect(demo.error).to_have_text("Your comment is too long (maximum 16384 characters)")
     expect(demo.texts).to_have_text(["once"])
 
 
@@ -499,9 +499,9 @@ def test_with_forced_log_in_a_reader_logs_in_and_returns(start: Start, visitor: 
     expect(demo.page.get_by_text("Only those who are logged in write here")).to_be_visible()
     expect(demo.form).to_have_count(0)
     demo.page.get_by_role("link", name="make an account").click()
-    for label, text in (("Name", "Bea"), ("Mail", "bea@example.com"), ("Password", "bea's own")):
+    for label, text in (("Name", "Bea"), ("Email", "bea@example.com"), ("Password", "bea's own")):
         demo.page.get_by_label(label, exact=True).fill(text)
-    demo.page.get_by_role("button", name="Make an account").click()
+    demo.page.get_by_role("button", name="Create an account").click()
     demo.text.fill("said by Bea")
     expect(demo.page.locator("#new-nick")).to_be_hidden()
     demo.form.get_by_role("button", name="Post comment").click()

@@ -36,7 +36,7 @@ def test_a_page_of_pictures_and_forms_takes_no_log_in_of_its_reader(
     assert sum(each.path == "/api/token" for each in asked) == 25
     page = visitor.page
     visitor.open(f"{service.url}/ui/login?next=profile")
-    page.get_by_label("Mail").fill(MARA["email"])
+    page.get_by_label("Email").fill(MARA["email"])
     page.get_by_label("Password").fill(MARA["password"])
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_text(MARA["email"])).to_be_visible()

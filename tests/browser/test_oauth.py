@@ -82,8 +82,8 @@ def test_a_ticket_that_another_browser_got_says_to_begin_again(
         while "#ticket=" not in where:
             where = elsewhere.get(where).headers["location"]
     visitor.open(where)
-    expect(visitor.page.get_by_text("This log-in was begun elsewhere")).to_be_visible()
-    expect(visitor.page.get_by_label("Mail")).to_be_visible()
+    expect(visitor.page.get_by_text("This login expired or began")).to_be_visible()
+    expect(visitor.page.get_by_label("Email")).to_be_visible()
     assert "ticket" not in visitor.page.url
 
 
@@ -96,12 +96,12 @@ def test_a_service_is_added_to_an_account_and_taken_away(
     visitor.open(f"{joined.url}/ui/login?next=profile")
     page.get_by_role("link", name="Log in with GitHub").click()
     expect(page.get_by_text("This mail has an account already")).to_be_visible()
-    page.get_by_label("Mail").fill(MARA["email"])
+    page.get_by_label("Email").fill(MARA["email"])
     page.get_by_label("Password").fill(MARA["password"])
     page.get_by_role("button", name="Log in", exact=True).click()
     page.get_by_role("button", name="Add GitHub").click()
-    page.get_by_label("Your present password").fill(MARA["password"])
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_label("Current password").fill(MARA["password"])
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("button", name="Remove GitHub")).to_be_visible()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
@@ -110,6 +110,6 @@ def test_a_service_is_added_to_an_account_and_taken_away(
     page.wait_for_url("**/ui/profile")
     expect(page.get_by_text(MARA["email"])).to_be_visible()
     page.get_by_role("button", name="Remove GitHub").click()
-    page.get_by_label("Your present password").fill(MARA["password"])
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_label("Current password").fill(MARA["password"])
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("button", name="Add GitHub")).to_be_visible()

@@ -35,17 +35,17 @@ def visitor(size: str, served: Serving, new_visitor: NewVisitor) -> Visitor:
     visitor = new_visitor(viewport={"width": WIDTHS[size], "height": 844})
     visitor.open(f"{served.url}/ui/login?next=profile")
     page = visitor.page
-    page.get_by_label("Mail").fill(MARA["email"])
+    page.get_by_label("Email").fill(MARA["email"])
     page.get_by_label("Password").fill(MARA["password"])
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("heading", name="Where you are logged in")).to_be_visible()
+    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
     return visitor
 
 
 def prove(page: Page, label: str, text: str) -> None:
     dialog = page.get_by_role("dialog")
     dialog.get_by_label(label, exact=True).fill(text)
-    dialog.get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Continue").click()
 
 
 def fits(page: Page) -> bool:
@@ -58,10 +58,10 @@ def test_a_password_is_changed_with_the_present_one(served: Serving, visitor: Vi
     other = httpx.post(f"{served.url}/api/token", json=MARA).json()["data"]["token"]
     page.get_by_label("New password").fill("three brown teapots")
     page.locator("[data-form=password]").get_by_role("button", name="Save").click()
-    prove(page, "Your present password", "a guess of somebody")
-    expect(page.get_by_role("alert")).to_contain_text("not your present password")
+    prove(page, "Current password", "a guess of somebody")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong current password")
     assert fits(page)
-    prove(page, "Your present password", MARA["password"])
+    prove(page, "Current password", MARA["password"])
     expect(page.get_by_text("All other log-ins of yours have ended")).to_be_visible()
     expect(page.locator("[data-current]")).to_have_count(1)
     headers = {"authorization": f"Bearer {other}"}
@@ -78,14 +78,14 @@ def test_another_log_in_is_ended(served: Serving, visitor: Visitor) -> None:
     firefox = page.get_by_role("listitem").filter(has_text="Firefox140.0")
     expect(firefox).to_contain_text("127.0.0.0/24")
     assert fits(page)
-    firefox.get_by_role("button", name="End").click()
+    firefox.get_by_role("button", name="Log out").click()
     expect(firefox).to_have_count(0)
     assert httpx.get(f"{served.url}/api/token", headers=headers).json()["data"] == {}
     httpx.post(f"{served.url}/api/token", json=MARA)
     page.reload()
-    page.get_by_role("button", name="End all others").click()
+    page.get_by_role("button", name="Log out everywhere else").click()
     expect(page.locator("[data-current]")).to_have_count(1)
-    expect(page.get_by_text("here", exact=True)).to_be_visible()
+    expect(page.get_by_text("this session", exact=True)).to_be_visible()
 
 
 @pytest.mark.rare
@@ -93,17 +93,17 @@ def test_a_second_factor_is_set_up_with_the_password_and_turned_off_with_a_code(
     visitor: Visitor,
 ) -> None:
     page = visitor.page
-    page.get_by_role("button", name="Set it up").click()
+    page.get_by_role("button", name="Set up").click()
     secret = page.locator("[data-form=second-factor] code").inner_text()
     codes = pyotp.TOTP(secret)
     page.get_by_label("Code", exact=True).fill(codes.now())
-    page.get_by_role("button", name="Turn it on").click()
-    prove(page, "Your present password", MARA["password"])
+    page.get_by_role("button", name="Turn on").click()
+    prove(page, "Current password", MARA["password"])
     expect(page.locator(".codes li")).to_have_count(10)
-    page.get_by_role("button", name="I have kept them").click()
+    page.get_by_role("button", name="I have saved them").click()
     page.on("dialog", lambda dialog: dialog.accept())
-    page.get_by_role("button", name="Turn it off").click()
+    page.get_by_role("button", name="Turn off").click()
     prove(page, "Code", "000000")
     expect(page.get_by_role("alert")).to_contain_text("not the code that the app shows now")
     prove(page, "Code", codes.at(int(time.time()) + 30))
-    expect(page.get_by_role("button", name="Set it up")).to_be_visible()
+    expect(page.get_by_role("button", name="Set up")).to_be_visible()

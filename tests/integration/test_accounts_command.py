@@ -111,7 +111,7 @@ def test_bans_hold_for_the_next_comment(served: Serving) -> None:
     (said,) = bans("add", "ann@EXAMPLE.com", "--for", "7d", "--reason", "spam")
     assert said.startswith("banned: ann@example.com  mail  2")
     refused.append(post())
-    assert refused[0]["errmsg"].startswith("You can not write here until 2")
+    assert refused[0]["errmsg"].startswith("You cannot write here until 2")
     (line,) = bans("list", "--json")
     assert orjson.loads(line)["reason"] == "spam"
     assert bans("remove", "Ann@example.com") == ["Ann@example.com is not banned any more"]
@@ -120,7 +120,7 @@ def test_bans_hold_for_the_next_comment(served: Serving) -> None:
         "nothing to do: Ann@example.com is not banned; `footfall bans list` shows all"
     ]
     (said,) = bans("add", "127.0.0.1", fails=True)
-    assert said == "Error: This is a trusted proxy's address: ban those whom it forwards"
+    assert said == "Error: This is a trusted proxy's address. Ban the visitors' addresses instead."
     assert "say how long as" in served.ask("bans", "add", "192.0.2.1", "--for", "soon")[1]
     assert "in the past" in served.ask("bans", "add", "192.0.2.1", "--until", "2001-01-01")[1]
     code, output = served.ask("log", "--json")

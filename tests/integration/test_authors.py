@@ -221,7 +221,7 @@ async def test_nobody_deletes_themselves_or_the_last_administrator(site: Site) -
         ({}, {"who": "who can not be blank"}),
         ({"who": ["x"]}, {"who": "who need a string"}),
         ({"who": "x" * 300}, {"who": "who should be at most 254 characters long"}),
-        ({"who": "neither this nor that"}, "This is neither a mail nor an account"),
+        ({"who": "neither this nor that"}, "This is neither an email nor an account"),
         (
             {"who": "ann@example.com", "after": "nothing"},
             {"after": "after need the objectId of a comment"},

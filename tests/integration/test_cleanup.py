@@ -157,7 +157,7 @@ def spend_tokens(served: Serving) -> None:
         (
             {"COUNTER_LIMIT": "1"},
             "0.1",
-            "HTTP 200: There are as many counters as there may be; this path is not counted",
+            "HTTP 200: Counter limit reached; this path is not counted",
         ),
         (
             {"TRUSTED_PROXIES": "192.0.2.1", "COUNTER_RATE": "0.01"},

@@ -105,7 +105,7 @@ def test_nothing_is_deleted_without_yes(served: Serving) -> None:
     assert texts(served) == ["second"]
     ask(served, "comments", "undo", done["undo"])
     assert texts(served) == ["second", "first"]
-    assert "can not be undone" in ask(served, "comments", "undo", done["undo"], code=1)[-1]
+    assert "can no longer be undone" in ask(served, "comments", "undo", done["undo"], code=1)[-1]
     assert served.ask("check")[0] == 0
 
 

@@ -228,7 +228,7 @@ class Accounts(SiteMachine):
         is_exempt = is_known and person.role == "administrator"
         names = {given, *([person.id] if has_token else ())}
         if names & self.banned and not is_exempt:
-            assert answer["errmsg"] == "You can not write here any more"
+            assert answer["errmsg"] == "You can no longer write here"
             return multiple()
         account = person.id if is_known else ""
         approved = sum((each.account, each.status) == (account, "approved") for each in self.said)

@@ -140,7 +140,7 @@ class Comments(SiteMachine):
             self._say_again(answer, same, parent)
             return multiple()
         if parent and parent.is_gone:
-            assert answer["errmsg"] == "The comment that this one replies to is not there"
+            assert answer["errmsg"] == "The comment you are replying to does not exist"
             return multiple()
         data = answer["data"]
         status = "spam" if text == "viagra" else self.status

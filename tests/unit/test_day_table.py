@@ -34,10 +34,10 @@ def test_each_day_stands_beside_its_day_of_the_period_before() -> None:
 @pytest.mark.parametrize(
     ("views", "days", "told"),
     [
-        ([11, 16], 1, ("Today", "15", "yesterday 10")),
-        ([6, 6, 11, 11], 2, ("Last 2 days", "20", "+100% against 10 before")),
-        ([0, 0, 11, 11], 2, ("Last 2 days", "20", "none in the time before")),
-        ([11, 11, 0, 0], 2, ("Last 2 days", "0", "-100% against 20 before")),
+        ([11, 16], 1, ("Today", "15", "10 yesterday")),
+        ([6, 6, 11, 11], 2, ("Last 2 days", "20", "+100% compared to 10")),
+        ([0, 0, 11, 11], 2, ("Last 2 days", "20", "none in the previous period")),
+        ([11, 11, 0, 0], 2, ("Last 2 days", "0", "-100% compared to 20")),
     ],
     ids=str,
 )
@@ -53,7 +53,7 @@ def test_visitors_are_told_where_they_are_kept() -> None:
     found = report([1, 1, 11, 11])
     assert period_of(found, 2, WORDS, has_visitors=True).visitors == "4 visitors"
     rows = rows_of(found, 2, WORDS)
-    assert "10 views, 2 visitors, 1 by a bot" in chart_of(rows, WORDS, has_visitors=True).svg
+    assert "10 views, 2 visitors, 1 by bots" in chart_of(rows, WORDS, has_visitors=True).svg
     assert "visitors" not in chart_of(rows, WORDS, has_visitors=False).svg
 
 

@@ -125,9 +125,9 @@ def test_one_minute_and_many_are_said_as_the_language_does(language: str) -> Non
 
 
 def test_a_limit_has_its_plural_in_each_language() -> None:
-    assert told(errors.FieldTooLong("nick", 1)).endswith("it may have 1 character")
+    assert told(errors.FieldTooLong("nick", 1)).endswith("(maximum 1 character)")
     assert told(errors.FieldTooLong("nick", 50)) == (
-        "Your name is too long: it may have 50 characters"
+        "Your name is too long (maximum 50 characters)"
     )
     assert told(errors.FieldTooLong("comment", 21), "ru").endswith("не более 21 символа")
     assert told(errors.FieldTooLong("comment", 22), "ru").endswith("не более 22 символов")

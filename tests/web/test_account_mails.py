@@ -232,9 +232,9 @@ async def test_the_first_account_is_the_administrators_when_it_is_confirmed(
     assert await confirm(site, tokens[1], TOM["password"]) == DONE
     assert (await log_in(site, TOM))["data"]["type"] == "administrator"
     closed = await confirm(site, tokens[0], MARA["password"])
-    assert "ask the owner" in closed["errmsg"]
+    assert "Ask the site owner" in closed["errmsg"]
     again = await site.send("POST", "/api/user", MARA)
-    assert ("ask the owner" in again["errmsg"], await mailed(site, mails)) == (True, [])
+    assert ("Ask the site owner" in again["errmsg"], await mailed(site, mails)) == (True, [])
 
 
 async def test_only_the_first_who_knows_the_setup_code_confirms_nothing(
@@ -252,7 +252,7 @@ async def test_whoever_was_banned_meanwhile_cannot_confirm(site: Site, mails: Ma
     token = await asks(site, mails, TOM)
     by = await token_of(site, MARA)
     await site.send("POST", "/api/ban", {"value": TOM["email"]}, by=by)
-    assert "can not write" in (await confirm(site, token, TOM["password"]))["errmsg"]
+    assert "can no longer write" in (await confirm(site, token, TOM["password"]))["errmsg"]
     assert await site.store.accounts.by_mail(TOM["email"]) is None
 
 
@@ -271,7 +271,7 @@ async def test_another_mail_is_the_accounts_once_it_is_confirmed_and_the_old_one
     assert (shown["email"], shown["display_name"]) == (TOM["email"], "Tommy")
     assert await confirm(site, token_in(mail), "a guess") == {
         "errno": 1000,
-        "errmsg": "This is not the password that was chosen for this account",
+        "errmsg": "Wrong password",
     }
     assert await confirm(site, token_in(mail), TOM["password"]) == DONE
     assert (await site.get("/api/token", by=by))["data"]["email"] == "tommy@example.com"

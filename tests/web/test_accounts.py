@@ -365,14 +365,14 @@ async def test_a_ranking_leaves_out_authors_of_held_comments(people: People) -> 
 async def test_closed_registration_is_closed_to_the_first_person_too(make_site: Sites) -> None:
     site = make_site.without_accounts(REGISTRATION="closed")
     answer = await site.send("POST", "/api/user", MARA)
-    assert (answer["errno"], "ask the owner" in answer["errmsg"]) == (1000, True)
+    assert (answer["errno"], "Ask the site owner" in answer["errmsg"]) == (1000, True)
 
 
 async def test_invited_registration_is_open_to_the_first_person_only(make_site: Sites) -> None:
     site = make_site.without_accounts(REGISTRATION="invited")
     assert (await site.send("POST", "/api/user", MARA))["errno"] == 0
     answer = await site.send("POST", "/api/user", TOM)
-    assert (answer["errno"], "ask the owner" in answer["errmsg"]) == (1000, True)
+    assert (answer["errno"], "Ask the site owner" in answer["errmsg"]) == (1000, True)
 
 
 async def test_the_first_administrator_has_to_know_the_setup_code(make_site: Sites) -> None:

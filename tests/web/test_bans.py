@@ -14,7 +14,7 @@ from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
-FOR_EVER = {"errno": 1000, "errmsg": "You can not write here any more"}
+FOR_EVER = {"errno": 1000, "errmsg": "You can no longer write here"}
 
 
 async def ban(site: Site, value: str, **fields: Any) -> Any:
@@ -313,7 +313,7 @@ async def test_a_ban_says_when_it_ends_and_ends_then(site: Site) -> None:
         "by": "admin",
     }
     refused = await post(site, mail="ann@example.com")
-    assert refused["errmsg"] == "You can not write here until 2023-11-14 23:00 UTC"
+    assert refused["errmsg"] == "You cannot write here until 2023-11-14 23:00 UTC"
     draft = {"comment": "hello", "url": "/p", "mail": "ann@example.com"}
     refused = await site.send("POST", "/api/comment?lang=zh-CN", draft)
     assert refused["errmsg"] == "2023-11-14 23:00 UTC 之前您不能在此发言"
@@ -394,11 +394,11 @@ async def test_a_like_checks_for_bans_in_the_background(make_site: Sites) -> Non
         ("::1", "trusted proxy"),
         ("::/0", "trusted proxy"),
         ("203.0.113.9", "trusted proxy"),
-        ("admin@EXAMPLE.com", "administrator's mail"),
-        ("admin", "the last one"),
-        ("nobody", "no address, network, mail, or account"),
-        ("version", "no address, network, mail, or account"),
-        ("192.0.2.0/33", "no address, network, mail, or account"),
+        ("admin@EXAMPLE.com", "administrator's email"),
+        ("admin", "the last administrator"),
+        ("nobody", "not an address, network, email or account"),
+        ("version", "not an address, network, email or account"),
+        ("192.0.2.0/33", "not an address, network, email or account"),
     ],
 )
 async def test_a_ban_that_would_lock_out_too_many_is_refused_with_words(

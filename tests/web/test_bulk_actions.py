@@ -133,7 +133,7 @@ async def test_it_goes_on_behind_the_request_and_says_how_far_it_is(
         await asyncio.sleep(0)
     assert (now["total"], now["done"], now["isRunning"]) == (7, 6, True)
     refused = await asked(site, "PUT", "queue/bulk", {"name": action["name"]})
-    assert refused["errmsg"] == "This action is not over yet"
+    assert refused["errmsg"] == "This action is still running"
     goes_on.set()
     await site.settled()
     assert (await asked(site, "GET", look))["data"]["isRunning"] is False

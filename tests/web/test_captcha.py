@@ -52,7 +52,7 @@ async def test_a_comment_needs_a_valid_token(
     for token in ({}, {field: ""}, {field: "bad"}, {field: "score0.4"}):
         answer = await site.http.post("/api/comment", json={**DRAFT, **token})
         assert answer.status_code == 403
-        assert "no robot" in answer.json()["errmsg"]
+        assert "Captcha failed" in answer.json()["errmsg"]
     assert await site.texts() == []
     answer = await site.send("POST", "/api/comment", {**DRAFT, field: "score0.9"})
     assert answer["errno"] == 0

@@ -208,24 +208,15 @@ async def test_a_malformed_comment_names_every_field(
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"comment": "x" * 16_385}, "Your comment is too long: it may have 16384 characters"),
-        ({"nick": "x" * 129}, "Your name is too long: it may have 128 characters"),
-        ({"mail": "x" * 255}, "Your mail address is too long: it may have 254 characters"),
-        (
-            {"link": "x" * 2049},
-            "The address of your website is too long: it may have 2048 characters",
-        ),
-        (
-            {"ua": "x" * 1025},
-            "What your browser calls itself is too long: it may have 1024 characters",
-        ),
-        ({"url": "/" * 2049}, "The address of this page is too long: it may have 2048 characters"),
-        (
-            {"at": "x" * 129},
-            "The name of whom you reply to is too long: it may have 128 characters",
-        ),
-        ({"url": '/a"b'}, "Comments can not be kept for a page with this address"),
-        ({"pid": "0" * 32}, "The comment that this one replies to is not there"),
+        ({"comment": "x" * 16_385}, "Your comment is too long (maximum 16384 characters)"),
+        ({"nick": "x" * 129}, "Your name is too long (maximum 128 characters)"),
+        ({"mail": "x" * 255}, "Your email address is too long (maximum 254 characters)"),
+        ({"link": "x" * 2049}, "The address of your website is too long (maximum 2048 characters)"),
+        ({"ua": "x" * 1025}, "Your browser's user agent is too long (maximum 1024 characters)"),
+        ({"url": "/" * 2049}, "The address of this page is too long (maximum 2048 characters)"),
+        ({"at": "x" * 129}, "The name you are replying to is too long (maximum 128 characters)"),
+        ({"url": '/a"b'}, "Comments cannot be stored for a page with this address"),
+        ({"pid": "0" * 32}, "The comment you are replying to does not exist"),
     ],
 )
 async def test_errors_that_readers_cause_are_sentences(
@@ -243,7 +234,7 @@ async def test_the_length_of_comments_is_a_setting(make_site: Sites) -> None:
     await site.post("\N{GRINNING FACE}" * 5)
     draft = {"comment": "sixsix", "url": "/p"}
     for language, sentence in (
-        ("en-US", "Your comment is too long: it may have 5 characters"),
+        ("en-US", "Your comment is too long (maximum 5 characters)"),
         ("zh-CN", "评论太长，最多 5 个字符"),
         ("zh-TW", "留言太長，最多 5 個字元"),
     ):

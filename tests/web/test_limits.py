@@ -106,10 +106,7 @@ async def test_at_the_limit_old_counters_are_counted_and_new_ones_refused(site: 
     assert await site.send("POST", "/article", [{"path": "/a"}, {"path": "/b"}]) == [1, 1]
     assert await site.count("/a", type="reaction0") == 1
     refused = await site.send("POST", "/api/article", {"path": "/c"})
-    assert refused == {
-        "errno": 1000,
-        "errmsg": "There are as many counters as there may be; this path is not counted",
-    }
+    assert refused == {"errno": 1000, "errmsg": "Counter limit reached; this path is not counted"}
     assert await site.count("/a") == 2
     # All are counted or none.
     both = await site.send("POST", "/api/article", [{"path": "/a"}, {"path": "/c"}])

@@ -179,7 +179,7 @@ async def test_an_account_adds_a_service_and_removes_it(browser: Browser, other:
 async def test_the_last_way_to_log_in_cannot_be_removed(browser: Browser) -> None:
     data = await browser.token("github")
     answer = await browser.site.send("PUT", "/api/user", {"github": ""}, by=data["token"])
-    assert answer["errmsg"] == "Set a password first: you could not log in any more"
+    assert answer["errmsg"] == "Set a password first. Otherwise you could no longer log in."
     await browser.site.send("PUT", "/api/user", {"password": "octa's own"}, by=data["token"])
     login = {"email": data["email"], "password": "octa's own"}
     token = (await browser.site.send("POST", "/api/token", login))["data"]["token"]
@@ -205,7 +205,7 @@ async def test_a_service_stays_if_something_else_of_the_change_is_refused(browse
     taken = {**banned, "password": "octa's own", "email": MARA["email"]}
     assert await site.send("PUT", path, taken, by=by) == {"errno": 1000}
     answer = await site.send("PUT", path, banned, by=by)
-    assert answer["errmsg"] == "Set a password first: you could not log in any more"
+    assert answer["errmsg"] == "Set a password first. Otherwise you could no longer log in."
     found = await store.by_identity("github", str(OCTA["id"]))
     assert found == await store.by_id(data["objectId"]) == as_it_was
     assert (await site.get("/api/ban", by=by))["data"]["data"] == []
@@ -232,7 +232,7 @@ async def test_a_ticket_works_once(browser: Browser) -> None:
     ticket = {"ticket": await browser.ticket("github")}
     assert (await browser.site.send("POST", "/api/token", ticket))["errno"] == 0
     again = await browser.site.send("POST", "/api/token", ticket)
-    assert again["errmsg"] == "This log-in was begun elsewhere, or too long ago: begin again"
+    assert again["errmsg"] == "This login expired or began in another browser. Start again."
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ async def test_registration_decides_whether_new_people_get_accounts(
     invited = Browser(make_site.without_accounts(REGISTRATION="invited", **settings(other)))
     assert (await invited.token("github"))["type"] == "administrator"
     other.people["github"]["id"], other.people["github"]["email"] = "two", "two@example.com"
-    assert "Nobody can register" in (await invited.log_in("github")).json()["errmsg"]
+    assert "Registration is closed" in (await invited.log_in("github")).json()["errmsg"]
 
 
 async def test_an_error_is_shown_to_a_person_on_a_page(browser: Browser, other: Provider) -> None:

@@ -66,7 +66,7 @@ class Spoken:
     body: Any = None
     others: tuple[int, str] = (403, "Forbidden")
     often: tuple[int, str] = (429, "Too Many Requests")
-    full: tuple[int, str] = (403, "There are as many counters")
+    full: tuple[int, str] = (403, "Counter limit reached")
 
     async def count(
         self, site: Site, page: str, method: str = "", **headers: str

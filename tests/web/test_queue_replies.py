@@ -74,7 +74,7 @@ async def test_a_comment_that_is_gone_is_not_answered(site: Site) -> None:
     await asked(site, "DELETE", "comment", {"ids": [id]})
     for each in (id, "x"):
         refused = await reply(site, each)
-        assert refused["errmsg"] == "The comment that this one replies to is not there"
+        assert refused["errmsg"] == "The comment you are replying to does not exist"
 
 
 @pytest.mark.parametrize(

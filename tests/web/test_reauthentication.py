@@ -16,8 +16,8 @@ MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
 MARAS, TOMS = ({"current_password": each["password"]} for each in (MARA, TOM))
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-NEEDS_PASSWORD = "enter your present password as well (current_password)"
-NEEDS_CODE = "enter a code of your second factor as well (current_code)"
+NEEDS_PASSWORD = "Enter your current password as well (current_password)"
+NEEDS_CODE = "Enter a two-factor code as well (current_code)"
 
 
 @dataclass
@@ -78,7 +78,7 @@ async def mara(site: Site) -> Person:
 async def test_a_change_of_a_log_in_needs_the_password(tom: Person, change: dict[str, str]) -> None:
     assert NEEDS_PASSWORD in (await tom.put({**change, "display_name": "T"}))["errmsg"]
     wrong = await tom.put({**change, "current_password": "a guess of mine"})
-    assert "This is not your present password" in wrong["errmsg"]
+    assert "Wrong current password" in wrong["errmsg"]
     assert (await tom.who())["display_name"] == "Tom"
     assert (await tom.put({**change, **TOMS}))["errno"] == 0
 
@@ -141,7 +141,7 @@ async def test_administrators_prove_themselves_for_others(
     id = (await tom.who())["objectId"]
     assert NEEDS_PASSWORD in (await mara.put(change, id))["errmsg"]
     # Tom's password says who Tom is, not who Mara is.
-    assert "not your present" in (await mara.put({**change, **TOMS}, id))["errmsg"]
+    assert "Wrong current password" in (await mara.put({**change, **TOMS}, id))["errmsg"]
     assert (await mara.put({**change, **MARAS}, id))["errno"] == 0
 
 
@@ -183,7 +183,7 @@ async def test_an_account_without_a_password_has_logged_in_a_moment_ago(site: Si
         assert stored is not None
     site.clock.now += FRESH_MINUTES * 60_000
     late = await tom.put({"password": "tom's new one"})
-    assert "log in again by the other service: that counts for ten minutes" in late["errmsg"]
+    assert "Log in again through the login service" in late["errmsg"]
 
 
 async def test_attempts_of_one_log_in_leave_the_others_theirs(

@@ -122,7 +122,7 @@ async def test_an_undo_works_once(site: Site) -> None:
     answer = await delete(site, await posted(site, "a"))
     await undone(site, answer)
     again = await site.send("PUT", "/api/comment", {"undo": answer["undo"]}, by=ADMIN)
-    assert again == {"errno": 1000, "errmsg": "This can not be undone any more"}
+    assert again == {"errno": 1000, "errmsg": "This can no longer be undone"}
 
 
 @pytest.mark.parametrize("is_told", [True, False])
@@ -151,7 +151,7 @@ async def test_what_could_not_be_put_back_is_put_back_the_next_time(
     assert results[ids[0]] == ("unchanged" if is_told else "done")
     assert await site.get("/comment", type="count") == 3
     again = await site.send("PUT", "/api/comment", {"undo": answer["undo"]}, by=ADMIN)
-    assert again["errmsg"] == "This can not be undone any more"
+    assert again["errmsg"] == "This can no longer be undone"
 
 
 async def test_who_puts_back_and_ends_in_the_middle_leaves_it_to_others(site: Site) -> None:
@@ -159,7 +159,7 @@ async def test_who_puts_back_and_ends_in_the_middle_leaves_it_to_others(site: Si
     undo_records = site.service.comments.undo_records
     assert await undo_records.claim(answer["undo"])
     again = await site.send("PUT", "/api/comment", {"undo": answer["undo"]}, by=ADMIN)
-    assert again == {"errno": 1000, "errmsg": "This action is not over yet"}
+    assert again == {"errno": 1000, "errmsg": "This action is still running"}
     (left,) = await site.store.redis.ask(
         ("PTTL", site.store.keys.site(f"undoing:{answer['undo']}"))
     )

@@ -143,7 +143,7 @@ def undo_(name: str) -> None:
 
     outcome = with_site(put_back)
     if outcome is None:
-        raise click.ClickException("this can not be undone any more")
+        raise click.ClickException("this can no longer be undone")
     _finish([outcome])
 
 

@@ -77,7 +77,7 @@ class Counting:
         wait_ms = self.limits.wait_ms(client.key)
         try:
             if wait_ms and not await self.quota.are_known(names):
-                raise TooMany(wait_ms, "New pages are counted too fast from this address")
+                raise TooMany(wait_ms, "Too many new pages are counted from this address")
             if not await self.quota.allows(names):
                 raise NoRoom()
             self.counters.send(change, done, client)

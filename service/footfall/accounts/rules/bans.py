@@ -23,7 +23,7 @@ from .mails import canonical, is_mail
 FRESH_SECONDS = 1.0
 # How often to read again what somebody else has changed meanwhile.
 MAX_READINGS = 5
-NOT_BANNABLE = "This is no address, network, mail, or account"
+NOT_BANNABLE = "This is not an address, network, email or account"
 
 
 def value_of(text: str) -> str:

@@ -258,7 +258,7 @@ def captcha_token(values: FieldValues, settings: SiteSettings) -> str:
 def _post(values: FieldValues, request: RawRequest, context: ParseContext) -> "Post":
     if not is_safe_url(values["url"]):
         # Widgets of recent comments write the path into their pages as a link.
-        raise Refused("Comments can not be kept for a page with this address")
+        raise Refused("Comments cannot be stored for a page with this address")
     # The root follows from the comment that is replied to, so `rid` is only a fallback.
     parent, at, text = values["pid"] or values["rid"], values["at"], values["comment"]
     if parent and at:

@@ -179,7 +179,7 @@ def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None
 async def _undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
     outcome = await bulk.undo(comments, name, caller)
     if outcome is None:
-        raise Refused("This can not be undone any more")
+        raise Refused("This can no longer be undone")
     return {"results": outcome.results, **({"undo": outcome.undo} if outcome.undo else {})}
 
 

@@ -90,7 +90,7 @@ async def find(accounts: AccountStore, who: str) -> Author:
     if stored:
         return Author(stored.id, canonical(stored.account.mail), stored.account)
     if not (mail or is_short(who)):
-        raise Refused("This is neither a mail nor an account")
+        raise Refused("This is neither an email nor an account")
     return Author("" if mail else who, mail)
 
 
@@ -128,7 +128,7 @@ async def erase(
     """
     if author.account:
         if author.id == banning.by(caller):
-            raise Refused("This is your own account: another administrator has to do that")
+            raise Refused("This is your own account. Another administrator must do this.")
         if author.account.role != "banned":
             await accounts.edit(comments, author.id, Changes(role="banned"))
     found = await part(comments, author, after)

@@ -35,11 +35,11 @@ async def ban(
     value = value_of(text)
     kind = kind_of(value)
     if kind in ("address", "network") and comments.accounts.bans.trusted.overlaps(value):
-        raise Refused("This is a trusted proxy's address: ban those whom it forwards")
+        raise Refused("This is a trusted proxy's address. Ban the visitors' addresses instead.")
     if kind == "mail":
         stored = await comments.accounts.store.by_mail(value)
         if stored and stored.account.role == "administrator":
-            raise Refused("This is an administrator's mail")
+            raise Refused("This is an administrator's email")
     was = await _lock_out(comments, value, NOTHING_ELSE) if kind == "account" else None
     if kind == "account" and was is None:
         raise Refused(NOT_BANNABLE)

@@ -120,7 +120,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> tuple[str, Bulk
     if action.is_running:
         raise NotOver()
     if not action.undo:
-        raise Refused("This can not be undone any more")
+        raise Refused("This can no longer be undone")
 
     # Those of its first steps would be gone before it is their turn.
     await comments.undo_records.hold(action.undo)
@@ -142,7 +142,7 @@ async def look(comments: Comments, name: str) -> BulkAction:
     """How far an action is. Raises Refused if it is not known any more."""
     fields = await comments.bulk_actions.get(name) if name.isalnum() else None
     if fields is None:
-        raise Refused("This action is not known any more")
+        raise Refused("This action is no longer known")
     action = BulkAction(**{**fields, "undo": tuple(fields["undo"])})
     if comments.process.clock() - action.at_ms > STOPPED_MS:
         return replace(action, is_running=False)

@@ -77,7 +77,7 @@ async def begin(comments: Comments, source: str, target: str, by: str) -> asynci
     try:
         await comments.moves.begin(note)
     except MoveUnderWay as error:
-        raise Refused("One of these pages is being moved: try again later") from error
+        raise Refused("One of these pages is being moved. Try again later.") from error
 
     async def carry_out() -> None:
         await _try_again(comments, note)

@@ -28,7 +28,7 @@ _who = click.argument("who", metavar="MAIL_OR_ID")
 
 @click.group(cls=Group)
 def accounts() -> None:
-    """Commands about accounts.
+    """Manage accounts.
 
     Services may run meanwhile: changes take effect at once, and a ban or another password ends all
     log-ins of that account.
@@ -36,9 +36,9 @@ def accounts() -> None:
 
 
 @accounts.command("list")
-@click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
+@click.option("--json", "is_json", is_flag=True, help="Print one JSON object per line.")
 def list_(is_json: bool) -> None:
-    """Show every account, the oldest first."""
+    """List accounts, oldest first."""
 
     async def show(accounts: Accounts) -> int:
         number, total = 0, 1
@@ -58,12 +58,10 @@ def list_(is_json: bool) -> None:
 
 @accounts.command()
 @click.argument("mail")
-@click.option("--nick", help="Name that readers see; by default the first part of the mail.")
-@click.option(
-    "--administrator", "is_administrator", is_flag=True, help="Make it an administrator's."
-)
+@click.option("--nick", help="Display name; default: the first part of the email.")
+@click.option("--administrator", "is_administrator", is_flag=True, help="Create an administrator.")
 def add(mail: str, nick: str | None, is_administrator: bool) -> None:
-    """Make an account, and print a link that sets its password, once, within a day."""
+    """Create an account and print a link to set its password, valid once for a day."""
     nick = safe_nick(nick or mail.partition("@")[0])
     if not is_mail(mail) or len(mail) > MAX_MAIL:
         raise click.ClickException(f"{mail!r} is no mail address")
@@ -90,7 +88,7 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
 @accounts.command()
 @_who
 def password(who: str) -> None:
-    """Print a link that sets another password, once, within a day. The old one works until then."""
+    """Print a link to set a new password, valid once for a day. The old one works until then."""
 
     async def make(accounts: Accounts) -> str:
         account = await _found(accounts, who)
@@ -105,7 +103,7 @@ def password(who: str) -> None:
 @accounts.command()
 @_who
 def promote(who: str) -> None:
-    """Make an account an administrator's, unless it is banned."""
+    """Make an account administrator, unless it is banned."""
     words = "is an administrator now", "is an administrator already"
     _change(who, "administrator", *words, of=("guest", "unverified"))
 
@@ -113,14 +111,14 @@ def promote(who: str) -> None:
 @accounts.command()
 @_who
 def demote(who: str) -> None:
-    """Make an administrator a guest again."""
+    """Make an administrator a guest."""
     _change(who, "guest", "is a guest now", "is no administrator", of=("administrator",))
 
 
 @accounts.command()
 @_who
 def ban(who: str) -> None:
-    """End all log-ins of an account, and refuse new ones. Its comments stay.
+    """Ban an account and end its sessions. Its comments stay.
 
     An administrator is a guest after the ban.
     """
@@ -144,7 +142,7 @@ def ban(who: str) -> None:
 @accounts.command()
 @_who
 def unban(who: str) -> None:
-    """Let a banned account log in again, as a guest."""
+    """Unban an account, as a guest."""
 
     async def work(comments: Comments) -> str:
         account = await _found(comments.accounts, who)
@@ -158,9 +156,9 @@ def unban(who: str) -> None:
 
 @accounts.command()
 @_who
-@click.option("--yes", "is_meant", is_flag=True, help="Delete it, and do not only say so.")
+@click.option("--yes", "is_meant", is_flag=True, help="Delete instead of only showing.")
 def delete(who: str, is_meant: bool) -> None:
-    """Delete an account for good; its mail is free again, and its comments stay, without a name."""
+    """Delete an account permanently. Its comments stay, without a name."""
 
     async def remove(comments: Comments) -> str:
         account = await _found(comments.accounts, who)

@@ -26,12 +26,12 @@ from .dataset import CONSOLE, with_site
 PACE_SECONDS = 0.05
 
 _who = click.argument("who", metavar="MAIL_OR_ACCOUNT")
-_yes = click.option("--yes", "is_meant", is_flag=True, help="Do it, and do not only say what.")
+_yes = click.option("--yes", "is_meant", is_flag=True, help="Do it instead of only showing.")
 
 
 @click.group("authors", cls=Group)
 def authors_() -> None:
-    """Commands about everything of one author: the account, its mail, the comments of both.
+    """Manage all data of an author: account, email, and the comments of both.
 
     All comments of the site are read, in small steps, while services may run. If a command was
     interrupted, run it again for the rest.
@@ -41,7 +41,7 @@ def authors_() -> None:
 @authors_.command()
 @_who
 def show(who: str) -> None:
-    """Show what is stored of an author. Exit 1 if there is nothing."""
+    """Summarise an author's data. Exit 1 if there is none."""
     click.echo(with_site(lambda site: _summary(site.comments, who)))
 
 
@@ -72,7 +72,7 @@ async def _summary(comments: Comments, who: str) -> str:
 @_who
 @click.option("--output", type=click.File("w"), default="-", help="File to write; - by default.")
 def export(who: str, output: TextIO) -> None:
-    """Write everything that is stored of an author, as JSON lines. Exit 1 if there is nothing."""
+    """Export an author's data as JSON lines. Exit 1 if there is none."""
 
     async def write(comments: Comments) -> int:
         author = await authors.find(comments.accounts.store, who)
@@ -104,7 +104,7 @@ async def _lines(comments: Comments, author: Author) -> AsyncIterator[dict[str, 
 @_who
 @_yes
 def anonymize(who: str, is_meant: bool) -> None:
-    """Take name, mail, link, address and browser off an author's comments, and delete the account.
+    """Anonymise an author's comments and delete the account.
 
     The texts stay. Without --yes it only says what it would do.
     """
@@ -115,7 +115,7 @@ def anonymize(who: str, is_meant: bool) -> None:
 @_who
 @_yes
 def delete(who: str, is_meant: bool) -> None:
-    """Delete an author's comments with the replies to them, and the account.
+    """Delete an author's comments, their replies, and the account.
 
     This cannot be undone. Without --yes it only says what it would do.
     """

@@ -21,12 +21,12 @@ _UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 # Ten years: for longer there are bans without an end.
 MAX_FOR_MS = 3650 * _UNITS_MS["d"]
 
-_json = click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
+_json = click.option("--json", "is_json", is_flag=True, help="Print one JSON object per line.")
 
 
 @click.group(cls=Group)
 def bans() -> None:
-    """Commands about who may not write: addresses, networks, mails and accounts.
+    """Manage bans of addresses, networks, emails and accounts.
 
     Services may run meanwhile: a ban holds for the next comment, and within a minute for everything
     else.
@@ -36,7 +36,7 @@ def bans() -> None:
 @bans.command("list")
 @_json
 def list_(is_json: bool) -> None:
-    """Show every ban, the newest first."""
+    """List bans, newest first."""
 
     async def read(accounts: Accounts) -> list[Ban]:
         await accounts.bans.refresh()
@@ -71,17 +71,13 @@ def _until(context: click.Context, option: click.Parameter, at: datetime | None)
 
 @bans.command()
 @click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
-@click.option("--reason", default="", help="For moderators only; readers do not see it.")
-@click.option("--until", type=click.DateTime(), callback=_until, help="Time when it ends, in UTC.")
+@click.option("--reason", default="", help="Reason, for moderators only.")
+@click.option("--until", type=click.DateTime(), callback=_until, help="End time, in UTC.")
 @click.option(
-    "--for",
-    "lasts",
-    callback=_for,
-    metavar="TIME",
-    help="Time that it lasts, such as 30m, 12h, 7d or 4w.",
+    "--for", "lasts", callback=_for, metavar="TIME", help="Duration, such as 30m, 12h, 7d or 4w."
 )
 def add(what: str, reason: str, until: int, lasts: int) -> None:
-    """Ban somebody, for ever or until a time; for an IPv6 address its whole /64.
+    """Ban permanently or until a time; an IPv6 address means its /64.
 
     Banning the same again changes its reason and end. A ban of an account ends its log-ins.
     """
@@ -104,7 +100,7 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
 @bans.command()
 @click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
 def remove(what: str) -> None:
-    """Let somebody write again."""
+    """Remove a ban."""
     if not with_site(lambda site: banning.lift(site.comments, what, CONSOLE)):
         raise NothingToDo(f"{printable(what)} is not banned; `footfall bans list` shows all")
     click.echo(f"{printable(what)} is not banned any more")

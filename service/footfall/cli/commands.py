@@ -32,7 +32,7 @@ class Command(Plain):
                 metavar="DIRECTORY",
                 expose_value=False,
                 callback=remember_data,
-                help="Where the data is, in place of DATA_DIR; its .env is read, or one beside it.",
+                help="Data directory, instead of DATA_DIR; reads the .env in it or beside it.",
             )
         )
 

@@ -21,16 +21,16 @@ MAX_LISTED = 20
 
 @click.group(cls=Group)
 def comments() -> None:
-    """Commands about stored comments."""
+    """Manage comments."""
 
 
 @comments.command("rerender")
 @click.option("--page", "paths", multiple=True, metavar="PATH", help="Render only this article.")
 @click.option("--agents", is_flag=True, help="Also recompute the names of browsers and systems.")
 @click.option("--avatars", is_flag=True, help="Also recompute the addresses of avatars.")
-@click.option("--dry-run", is_flag=True, help="Only say how many would change.")
+@click.option("--dry-run", is_flag=True, help="Only show how many would change.")
 def rerender_(paths: Sequence[str], agents: bool, avatars: bool, dry_run: bool) -> None:
-    """Render stored comments again, by this version's rules and these settings.
+    """Render stored comments again, with this version and these settings.
 
     Services may run meanwhile. If it was interrupted, run it again for the rest. Exit 1 if damaged
     comments had to be left out, or if a page that was named has none.

@@ -20,9 +20,9 @@ MAX_LISTED = 10
 
 _patterns = click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 _types = click.option(
-    "--type", "types", multiple=True, help="Only of this type: time, reaction0, …; may be repeated."
+    "--type", "types", multiple=True, help="Only this type: time, reaction0, …; repeatable."
 )
-_yes = click.option("--yes", "is_meant", is_flag=True, help="Remove them, and do not only say so.")
+_yes = click.option("--yes", "is_meant", is_flag=True, help="Remove instead of only listing.")
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Tally:
 
 @click.group(cls=Group)
 def counters() -> None:
-    """Commands about stored counters.
+    """Manage counters.
 
     A PATTERN is for paths, as in a shell: * for anything, ? for one character, [ab] for one of
     these. Put it in quotes, or your shell expands it.
@@ -73,11 +73,9 @@ def counters() -> None:
 @counters.command("list")
 @_patterns
 @_types
-@click.option(
-    "--top", default=20, type=click.IntRange(1, 100_000), help="How many to show at most."
-)
+@click.option("--top", default=20, type=click.IntRange(1, 100_000), help="Maximum number to show.")
 def list_(patterns: Sequence[str], types: Sequence[str], top: int) -> None:
-    """Show the highest counts, of all paths or of those that match a PATTERN."""
+    """List the highest counts of all paths, or of those that match PATTERN."""
     tally = _run(CounterFilter(patterns, types), is_meant=False, most=top)
     if tally.counters:
         click.echo("\n".join(tally.lines()))
@@ -89,7 +87,7 @@ def list_(patterns: Sequence[str], types: Sequence[str], top: int) -> None:
 @_types
 @_yes
 def delete(patterns: Sequence[str], types: Sequence[str], is_meant: bool) -> None:
-    """Remove the counters of paths that match a PATTERN; without --yes only say which.
+    """Remove counters of paths that match PATTERN; without --yes only list them.
 
     Services may run meanwhile: a counter that changes stays.
     """
@@ -97,14 +95,12 @@ def delete(patterns: Sequence[str], types: Sequence[str], is_meant: bool) -> Non
 
 
 @counters.command()
-@click.option(
-    "--below", required=True, type=click.IntRange(1), help="Remove counts that are less than this."
-)
+@click.option("--below", required=True, type=click.IntRange(1), help="Remove counts below this.")
 @_patterns
 @_types
 @_yes
 def prune(patterns: Sequence[str], types: Sequence[str], below: int, is_meant: bool) -> None:
-    """Remove counters that never rose to a number; without --yes only say which.
+    """Remove counters below a number; without --yes only list them.
 
     The age of a counter is not stored: one that has just begun is as low as one that nobody will
     count again. Services may run meanwhile: a counter that changes stays.

@@ -46,7 +46,7 @@ Sections = dict[str, list[Line]]
 
 
 @click.command(cls=Command)
-@click.option("--json", "is_json", is_flag=True, help="Print one object.")
+@click.option("--json", "is_json", is_flag=True, help="Print a JSON object.")
 def doctor(is_json: bool) -> None:
     """Show how everything is, in one page to paste into a report: settings, limits, disk, Redis,
     the data, and the servers that are told of comments.

@@ -8,10 +8,12 @@ from .probe import SECONDS, NoAnswer, ask
 
 
 @click.command(cls=Command)
-@click.option("--ready", is_flag=True, help="Also whether Redis answers and changes are safe.")
-@click.option("--seconds", default=SECONDS, type=click.FloatRange(0.1, 60), help="To wait at most.")
+@click.option("--ready", is_flag=True, help="Also check that Redis responds and is safe.")
+@click.option(
+    "--seconds", default=SECONDS, type=click.FloatRange(0.1, 60), help="Maximum seconds to wait."
+)
 def health(ready: bool, seconds: float) -> None:
-    """Ask the service that these settings start how it is: for probes of containers, also at UDS.
+    """Check the service's health, for container probes, also over UDS.
 
     Exit 0 if it is alive, or with --ready, if it takes requests.
     """

@@ -24,7 +24,7 @@ way_option = click.option(
     type=click.Choice(["max", "sum", "replace"]),
     default="max",
     show_default=True,
-    help="What becomes of a counter that exists.",
+    help="How to treat existing counters.",
 )
 
 
@@ -67,7 +67,7 @@ way_option = click.option(
     help="Fetch all counters and store nothing: say what they add up to there and here, and which "
     "are lower here.",
 )
-@click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
+@click.option("--json", "is_json", is_flag=True, help="Print the numbers as a JSON object.")
 def leancloud(
     address: str,
     app_id: str,

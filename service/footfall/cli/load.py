@@ -18,28 +18,25 @@ def _options(connections: int, rate: str) -> Callable[[Callable[..., None]], cli
         click.command(cls=Command),
         click.argument("url"),
         click.option(
-            "--seconds",
-            default=20.0,
-            type=click.FloatRange(0.1, 1800),
-            help="How long to measure in total.",
+            "--seconds", default=20.0, type=click.FloatRange(0.1, 1800), help="Total duration."
         ),
         click.option(
             "--connections",
             default=connections,
             type=click.IntRange(1, 1000),
-            help="How many connections to use.",
+            help="Number of connections.",
         ),
         click.option("--rate", type=click.IntRange(1, 1_000_000), help=rate),
         click.option(
             "--leave-behind",
             is_flag=True,
-            help="Keep the counters there: this needs no Redis, and measures any server.",
+            help="Keep the test counters: needs no Redis, works with any server.",
         ),
         click.option(
             "--json",
             "file",
             type=click.Path(dir_okay=False, writable=True, path_type=Path),
-            help="Also write the figures to this file.",
+            help="Also write results to this file.",
         ),
     )
 
@@ -51,8 +48,10 @@ def _options(connections: int, rate: str) -> Callable[[Callable[..., None]], cli
     return decorate
 
 
-@_options(64, "Requests per second in the last row; otherwise half of what the mix reached before.")
-@click.option("--page", metavar="PATH", help="Read this article's comments, not an empty one's.")
+@_options(64, "Requests per second in the last row; default: half of the mix's rate.")
+@click.option(
+    "--page", metavar="PATH", help="Read this article's comments instead of an empty one's."
+)
 def bench(
     url: str,
     seconds: float,
@@ -62,7 +61,7 @@ def bench(
     leave_behind: bool,
     file: Path | None,
 ) -> None:
-    """Measure any server that speaks the Waline API, and whether its counts are exact.
+    """Benchmark a Waline API server and check that its counts are exact.
 
     Counters are of paths that no site has, and are removed afterwards through the service's Redis,
     which the settings name; comments are only read. Exit 0: every count is exact and every request
@@ -77,16 +76,16 @@ def bench(
     _measure(url, plan, leave_behind=leave_behind, file=file)
 
 
-@_options(32, "Requests per second; otherwise as many as get their response.")
+@_options(32, "Requests per second; default: as fast as responses arrive.")
 @click.option(
-    "--paths", default=100, type=click.IntRange(1, 10_000), help="How many paths to count."
+    "--paths", default=100, type=click.IntRange(1, 10_000), help="Number of paths to count."
 )
 @click.option(
     "--retry-for",
     metavar="SECONDS",
     default=30.0,
     type=click.FloatRange(0, 1800),
-    help="Give up when no request has been answered for so long.",
+    help="Give up after this long without a response.",
 )
 def verify(
     url: str,
@@ -98,7 +97,7 @@ def verify(
     leave_behind: bool,
     file: Path | None,
 ) -> None:
-    """Check that a deployment counts exactly, while you restart, kill or unplug parts of it.
+    """Check that a deployment counts exactly while you restart or kill parts of it.
 
     Clients count paths that no site has, whose counters are removed afterwards through the
     service's Redis, which the settings name. Exit 0: accepted <= counted <= accepted + unknown on

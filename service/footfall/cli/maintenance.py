@@ -20,7 +20,7 @@ from .errors import errors_as_messages
 @click.command(cls=Command)
 @click.option("--repair", is_flag=True, help="Rebuild indexes from pages and accounts.")
 def check(repair: bool) -> None:
-    """Verify that stored keys agree with each other; exit 1 if they do not."""
+    """Verify that stored keys are consistent; exit 1 if they are not."""
     settings = settings_of_environment()
     with errors_as_messages():
         problems = uvloop.run(_check(settings, repair))
@@ -31,16 +31,16 @@ def check(repair: bool) -> None:
 @click.command(cls=Command)
 @click.argument("file", default="-", type=click.Path(allow_dash=True))
 @click.option(
-    "--keep", type=click.IntRange(1), help="How many of the newest to keep in the directory."
+    "--keep", type=click.IntRange(1), help="Number of newest backups to keep in the directory."
 )
 @click.option(
     "--with-secrets",
     "has_secrets",
     is_flag=True,
-    help="Include hashes of passwords and secrets of second factors: protect the file.",
+    help="Include password hashes and two-factor secrets: protect the file.",
 )
 def backup(file: str, keep: int | None, has_secrets: bool) -> None:
-    """Write everything that is stored to FILE or the standard output, also while the service runs.
+    """Back up all data to FILE or standard output, also while the service runs.
 
     Without secrets, each account needs a new password after a restore. In a directory the
     file is named by the time, and --keep removes older ones. Exit 1 if damaged entries had to be
@@ -62,13 +62,11 @@ def backup(file: str, keep: int | None, has_secrets: bool) -> None:
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--replace", "mode", flag_value="replace", help="First remove what is there.")
-@click.option(
-    "--verify", "mode", flag_value="verify", help="Only read FILE to its end; it needs no Redis."
-)
-@click.option("--compare", "mode", flag_value="compare", help="Only say what differs from FILE.")
+@click.option("--replace", "mode", flag_value="replace", help="Remove existing data first.")
+@click.option("--verify", "mode", flag_value="verify", help="Only verify FILE; needs no Redis.")
+@click.option("--compare", "mode", flag_value="compare", help="Only compare with FILE.")
 def restore(file: str, mode: str | None) -> None:
-    """Put a backup into an empty data set; - is the standard input.
+    """Restore a backup into an empty data set; - is standard input.
 
     Stop the services on it before. Nothing is changed before FILE was read to its end and found
     whole. If it was interrupted, run it again: it starts over.

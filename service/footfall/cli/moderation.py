@@ -37,16 +37,16 @@ MAX_SHOWN_CHARACTERS = 60
 
 BulkAction = Callable[[Comments, Sequence[str]], Awaitable[bulk.BulkResult]]
 
-_json = click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
+_json = click.option("--json", "is_json", is_flag=True, help="Print one JSON object per line.")
 
 
 def _selecting(command: Callable[..., None]) -> Callable[..., None]:
     """Adds the options that select comments."""
     for option in (
         click.option(
-            "--words", default="", help="Comments whose text contains this, in upper or lower case."
+            "--words", default="", help="Comments whose text contains this, ignoring case."
         ),
-        click.option("--author", default="", help="Comments of this mail address or account."),
+        click.option("--author", default="", help="Comments of this email or account."),
         click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES)),
         click.option(
             "--page", "paths", multiple=True, metavar="PATH", help="Comments of this article."
@@ -60,11 +60,11 @@ def _selecting(command: Callable[..., None]) -> Callable[..., None]:
 @comments.command("list")
 @_selecting
 @click.option(
-    "--most", default=20, type=click.IntRange(1, 1_000_000), help="How many to show at most."
+    "--most", default=20, type=click.IntRange(1, 1_000_000), help="Maximum number to show."
 )
 @_json
 def list_(most: int, is_json: bool, **words: Any) -> None:
-    """Show comments, newest first: all, or those that match."""
+    """List comments, newest first: all, or those that match."""
     found = with_site(lambda site: _found(site.comments, CommentFilter(**words), most))
     _list(found, is_json)
     if not found:
@@ -75,7 +75,7 @@ def list_(most: int, is_json: bool, **words: Any) -> None:
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @_json
 def show(ids: Sequence[str], is_json: bool) -> None:
-    """Show everything that is stored of comments. Exit 1 if one does not exist."""
+    """Show all stored data of comments. Exit 1 if one does not exist."""
     found = with_site(lambda site: _found(site.comments, CommentFilter(ids), len(ids)))
     for each in found:
         said = facts(each)
@@ -102,19 +102,19 @@ def _moderating(
     comments.command(name)(command)
 
 
-_moderating("approve", "Let everybody see comments.", "approved")
-_moderating("hold", "Let comments wait for approval.", "waiting")
-_moderating("spam", "Hold comments as spam.", "spam")
-_moderating("pin", "Put roots on top of their pages; replies stay.", is_pinned=True)
-_moderating("unpin", "Put pinned roots back in their places.", is_pinned=False)
+_moderating("approve", "Approve comments.", "approved")
+_moderating("hold", "Mark comments as pending.", "waiting")
+_moderating("spam", "Mark comments as spam.", "spam")
+_moderating("pin", "Pin root comments.", is_pinned=True)
+_moderating("unpin", "Unpin root comments.", is_pinned=False)
 
 
 @comments.command()
 @_selecting
-@click.option("--yes", "is_meant", is_flag=True, help="Delete them, and do not only say which.")
+@click.option("--yes", "is_meant", is_flag=True, help="Delete instead of only listing.")
 @_json
 def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
-    """Delete comments with their replies; without --yes only say which."""
+    """Delete comments and their replies; without --yes only list them."""
     wanted = CommentFilter(**words)
     if is_meant:
         return _change(wanted, is_json, lambda comments, ids: bulk.delete(comments, ids, CONSOLE))
@@ -136,7 +136,7 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
 @comments.command("undo")
 @click.argument("name")
 def undo_(name: str) -> None:
-    """Take back what one of these commands changed less than a minute ago."""
+    """Undo one of these commands, within a minute."""
 
     async def put_back(comments: Comments) -> bulk.BulkResult | None:
         return await bulk.undo(comments, name, CONSOLE)
@@ -149,14 +149,12 @@ def undo_(name: str) -> None:
 
 @comments.command()
 @click.argument("id")
-@click.option(
-    "--text", default="", help="New text in Markdown; - reads it from the standard input."
-)
+@click.option("--text", default="", help="New Markdown text; - reads standard input.")
 @click.option("--nick", default="", help="New name of an author without account.")
-@click.option("--mail", default="", help="New mail of such an author.")
+@click.option("--mail", default="", help="New email of such an author.")
 @click.option("--link", default="", help="New link of such an author.")
 def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
-    """Change a comment's text, or who wrote it."""
+    """Edit a comment's text or author."""
     if text == "-":
         text = sys.stdin.read()
     wanted = moderation.Edit(text.strip(), nick, mail, link)
@@ -166,12 +164,10 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
 
 
 @click.command("log", cls=Command)
-@click.option(
-    "--most", default=20, type=click.IntRange(1, 10_000), help="How many to show at most."
-)
+@click.option("--most", default=20, type=click.IntRange(1, 10_000), help="Maximum number to show.")
 @_json
 def log(most: int, is_json: bool) -> None:
-    """Show what moderators did, newest first."""
+    """List moderator actions, newest first."""
     settings = settings_of_environment()
 
     async def newest() -> Any:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @click.command(cls=Logged)
 def worker() -> None:
-    """Send notifications, until Ctrl-C or SIGTERM; any number of workers may run.
+    """Send notifications until Ctrl-C or SIGTERM; any number of workers can run.
 
     `footfall serve` sends them itself unless OUTBOX_WORKER=false.
     """
@@ -57,16 +57,14 @@ def worker() -> None:
 
 @click.group(cls=Group)
 def outbox() -> None:
-    """Commands about notifications that were given up: list them, send them again, drop them."""
+    """Manage permanently failed notifications."""
 
 
 @outbox.command("list")
-@click.option(
-    "--most", default=20, type=click.IntRange(1, 10_000), help="How many to show at most."
-)
-@click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
+@click.option("--most", default=20, type=click.IntRange(1, 10_000), help="Maximum number to show.")
+@click.option("--json", "is_json", is_flag=True, help="Print one JSON object per line.")
 def list_(most: int, is_json: bool) -> None:
-    """Show notifications that were given up, newest first, and how many still wait."""
+    """List failed notifications, newest first, and the number of pending ones."""
 
     async def read(found: Outbox) -> Any:
         return await found.depth(), await found.undelivered(most)
@@ -83,9 +81,9 @@ def list_(most: int, is_json: bool) -> None:
 
 @outbox.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "is_all", is_flag=True, help="Take all that were given up.")
+@click.option("--all", "is_all", is_flag=True, help="All failed notifications.")
 def retry(ids: Sequence[str], is_all: bool) -> None:
-    """Send notifications again that were given up. Exit 1 if one does not exist."""
+    """Resend failed notifications. Exit 1 if one does not exist."""
 
     async def again(found: Outbox, each: Undelivered) -> bool:
         return await found.again(each, replace(each.task, attempts=0))
@@ -95,9 +93,9 @@ def retry(ids: Sequence[str], is_all: bool) -> None:
 
 @outbox.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "is_all", is_flag=True, help="Take all that were given up.")
+@click.option("--all", "is_all", is_flag=True, help="All failed notifications.")
 def drop(ids: Sequence[str], is_all: bool) -> None:
-    """Drop notifications that were given up. Exit 1 if one does not exist."""
+    """Discard failed notifications. Exit 1 if one does not exist."""
 
     async def forget(found: Outbox, each: Undelivered) -> bool:
         return bool(await found.drop([each.id]))
@@ -107,11 +105,11 @@ def drop(ids: Sequence[str], is_all: bool) -> None:
 
 @click.group(cls=Group)
 def notify() -> None:
-    """Commands about the channels by which people are notified."""
+    """Manage notification channels."""
 
 
 @notify.command()
-@click.option("--to", default="", metavar="MAIL", help="Address that gets what a reader would get.")
+@click.option("--to", default="", metavar="MAIL", help="Address that receives what a reader would.")
 def test(to: str) -> None:
     """Send every channel a comment that does not exist, ask the judges about it, and show their
     answers.

@@ -25,7 +25,7 @@ _OPTIONS = (
         "views, if the log has hosts, and links of these are no sources.",
     ),
     click.option("--dry-run", "is_dry", is_flag=True, help="Read everything, and store nothing."),
-    click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object."),
+    click.option("--json", "is_json", is_flag=True, help="Print the numbers as a JSON object."),
 )
 
 

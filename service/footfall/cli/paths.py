@@ -22,12 +22,12 @@ from .errors import errors_as_messages
 # How many of the pages that would be moved are listed.
 MAX_LISTED = 20
 
-_yes = click.option("--yes", "is_meant", is_flag=True, help="Do it, and do not only say so.")
+_yes = click.option("--yes", "is_meant", is_flag=True, help="Do it instead of only showing.")
 
 
 @click.group(cls=Group)
 def paths() -> None:
-    """Commands about the paths of pages.
+    """Manage page paths.
 
     Services may run meanwhile. Whatever goes wrong, nothing is lost or counted twice: a running
     service carries on, or the same command does.
@@ -45,7 +45,7 @@ def _path(context: click.Context, parameter: click.Parameter, path: str) -> str:
 @click.argument("target", metavar="TO", callback=_path)
 @_yes
 def move_(source: str, target: str, is_meant: bool) -> None:
-    """Move a page's counters and comments to another path; without --yes only say which.
+    """Move a page's counters and comments to another path; without --yes only show them.
 
     Days, visitors, likes, pins, threads and comments that are held move along, and what is at TO
     stays. What is counted at FROM later stays there: change your links first. Moving back takes
@@ -87,7 +87,7 @@ def move_(source: str, target: str, is_meant: bool) -> None:
 )
 @_yes
 def merge(decode: bool, is_meant: bool) -> None:
-    """Move pages to the paths that PATHS makes of theirs; without --yes only say which.
+    """Move pages to the paths that PATHS defines; without --yes only list them.
 
     So the spellings of one page, such as /a/ and /a, become one: their counts are added, and their
     comments are one list.

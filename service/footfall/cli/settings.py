@@ -10,7 +10,7 @@ from .console import environ, settings_of_environment
 
 @click.command(cls=Command)
 def config() -> None:
-    """List every setting: name, value, default, meaning."""
+    """List all settings: name, value, default, meaning."""
     found = environ()
     settings = settings_of_environment()
     for name, value, default, doc in Settings().table(found):

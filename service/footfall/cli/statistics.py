@@ -27,13 +27,13 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
     "number",
     default=14,
     type=click.IntRange(1, 3_660),
-    help="So many days up to today.",
+    help="Number of days, ending today.",
     show_default=True,
 )
-@click.option("--csv", "is_csv", is_flag=True, help="Print days as a table, between commas.")
-@click.option("--erase", is_flag=True, help="Forget when and by whom the page was viewed.")
+@click.option("--csv", "is_csv", is_flag=True, help="Print CSV.")
+@click.option("--erase", is_flag=True, help="Delete the page's statistics.")
 def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None:
-    """Show the views of each day.
+    """Show the views per day.
 
     Those of the page with this PATH, or else of the whole site. Days begin in TIMEZONE. Nothing is
     known of views while STATISTICS was off.

@@ -29,18 +29,12 @@ if TYPE_CHECKING:
     },
 )
 @click.argument("file", metavar="FILE_OR_URL")
-@click.option(
-    "--format", "format_name", default="", help="Format of the file; by default it is guessed."
-)
+@click.option("--format", "format_name", default="", help="File format; default: detected.")
 @way_option
 @click.option(
-    "--map",
-    "columns",
-    metavar="NAME=COLUMN,…",
-    default="",
-    help="Names of columns in CSV and JSON.",
+    "--map", "columns", metavar="NAME=COLUMN,…", default="", help="Column names in CSV and JSON."
 )
-@click.option("--encoding", default="", help="Encoding of the file, if it is not UTF-8 or UTF-16.")
+@click.option("--encoding", default="", help="File encoding, if not UTF-8 or UTF-16.")
 @click.option(
     "--utc-offset", metavar="+HH:MM", default="+00:00", help="Time zone of dates without one."
 )
@@ -57,16 +51,16 @@ if TYPE_CHECKING:
     type=click.Choice(["address", "identifier"]),
     default="address",
     show_default=True,
-    help="What names the page of a discussion at Disqus.",
+    help="What identifies the page of a Disqus thread.",
 )
-@click.option("--dry-run", is_flag=True, help="Read and check everything, and store nothing.")
+@click.option("--dry-run", is_flag=True, help="Check everything, store nothing.")
 @click.option(
     "--report",
     "report_name",
     type=click.Path(dir_okay=False, allow_dash=True),
-    help="Write rows that are changed or refused, and why, one a line.",
+    help="Write changed and rejected rows with reasons, one per line.",
 )
-@click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
+@click.option("--json", "is_json", is_flag=True, help="Print the numbers as a JSON object.")
 def import_(
     file: str,
     format_name: str,
@@ -114,20 +108,20 @@ def import_(
     type=click.Choice(["waline", "ndjson", "csv"]),
     default="waline",
     show_default=True,
-    help="Waline's archive, an object a line, or a table.",
+    help="Waline's archive, JSON lines, or a table.",
 )
 @click.option(
     "--only",
     "kinds",
     multiple=True,
     type=click.Choice(["comments", "counters", "accounts"]),
-    help="What to write; a table has one of them.",
+    help="What to export; a table has one of them.",
 )
 @click.option(
     "--with-secrets",
     "has_secrets",
     is_flag=True,
-    help="Include hashes of passwords and secrets of second factors: protect the file.",
+    help="Include password hashes and two-factor secrets: protect the file.",
 )
 def export(file: str, form: str, kinds: tuple[str, ...], has_secrets: bool) -> None:
     """Write comments, counters and accounts to FILE or the standard output, for other systems.

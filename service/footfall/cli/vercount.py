@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     help="Keep what is fetched in this table. Pages that it has are not asked for again.",
 )
 @click.option("--dry-run", "is_dry", is_flag=True, help="Fetch and check all, and store nothing.")
-@click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
+@click.option("--json", "is_json", is_flag=True, help="Print the numbers as a JSON object.")
 def vercount(
     sitemap: str, server: str | None, way: str, kept: Path | None, is_dry: bool, is_json: bool
 ) -> None:

@@ -472,7 +472,7 @@ def _npm(package: str) -> str:
 
 @contextmanager
 def waline(environment: Environment) -> Iterator[Peer]:
-    """The reference server on SQLite."""
+    """Waline on SQLite."""
     node = _node("@waline/vercel")
     if not list((MODULES / "sqlite3").rglob("*.node")):
         raise Missing("npm's sqlite3 has no binary here and could not be built")

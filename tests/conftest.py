@@ -2,7 +2,7 @@
 
 Tests of one session share one process of each real server; every test has a key prefix of its own,
 so none sees another's keys. fakeredis is there for speed, a real server is the judge. What the
-service speaks to is imported here from tests/support: a provider of log-ins, and a mail server.
+service speaks to is imported here from tests/support: a provider of logins, and an email server.
 """
 
 import functools
@@ -59,7 +59,7 @@ _defaults.connect = _defaults.read = _defaults.write = _defaults.pool = 60.0
 # Hashes in this process are cheap ones, since hundreds of tests log in; services under test make
 # real ones.
 passwords.MEMORY_KIB, passwords.PASSES = 8, 1
-# Nor do log-ins in this process take half a second to fail, but for those that are timed.
+# Nor do logins in this process take half a second to fail, but for those that are timed.
 log_ins.FAILED_SECONDS = 0.0
 # What a check looks at again has been changed by the test, and not meanwhile.
 for _module in (check_accounts, check_journals, check_site):
@@ -315,7 +315,7 @@ class Sites:
         return site
 
     def without_accounts(self, address: str = "127.0.0.1", **environ: str) -> Site:
-        """Sites where an account is only known by a log-in."""
+        """Sites where an account is only known by a login."""
         return self._made(address, environ, None)
 
     def _made(

@@ -1,6 +1,6 @@
 """Warnings about settings that are valid one by one, but have no effect or a dangerous one.
 
-A setting has no effect if it is misspelt, if only the reference server has it, or if another
+A setting has no effect if it is misspelt, if only Waline has it, or if another
 setting overrides it. Without a warning its operator would not notice.
 """
 

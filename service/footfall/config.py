@@ -1,6 +1,6 @@
 """All settings: name in the environment, default, parser and meaning. They are read once at start.
 
-The names are the reference server's wherever it has one, so that its env files can be used here.
+The names are Waline's wherever it has one, so that its env files can be used here.
 Only app.py, cli/ and server/ see Settings; other modules get the values that they need.
 """
 

@@ -20,7 +20,7 @@ MAX_FILE_BYTES = 64 * 1024
 SUFFIX = "_FILE"
 # UTF-8, also with the mark that editors of Windows begin a file with.
 ENCODING = "utf-8-sig"
-# In the reference server, too, whose env file can be used as it is.
+# In Waline, too, whose env file can be used as it is.
 OFF_IF_EMPTY = {"IPQPS"}
 
 

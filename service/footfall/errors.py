@@ -94,7 +94,7 @@ class TooLong(ServiceError, status=431):
 
 
 class LoggedOut(ServiceError, status=200, errno=401):
-    """What the reference says where a log-in is set up."""
+    """What the reference says where a login is set up."""
 
     text = ""
 
@@ -179,7 +179,7 @@ class FieldTooLong(Refused):
 class TooFast(_Waits, Refused):
     """This address has posted a moment ago."""
 
-    # It begins with the reference server's own words, which are the same in every language.
+    # It begins with Waline's own words, which are the same in every language.
     text = "Comment too fast! Try again {wait}."
 
 
@@ -188,7 +188,7 @@ class NoRoom(Refused):
 
 
 class Duplicate(Refused):
-    # It begins with the reference server's own words, in every language.
+    # It begins with Waline's own words, in every language.
     text = "Duplicate Content: you have already sent this; it may be awaiting approval"
 
 
@@ -256,7 +256,7 @@ class WrongCode(Refused):
 
 
 class WrongPassword(Refused):
-    """It is not the one of the account whose mail is to be confirmed."""
+    """It is not the one of the account whose email is to be confirmed."""
 
     text = "Wrong password"
 

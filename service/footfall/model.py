@@ -58,7 +58,7 @@ class Credentials:
     `password` is a hash, "" if there is none yet; `totp` the secret of an authenticator, "" if
     there is none, and `step` the number of the last step whose code was used; `recovery` holds
     digests of codes; `identities` the ids that other services know them by. `confirmed` is the
-    mail, in its canonical form, that is theirs for certain; of any other it is not known.
+    email, in its canonical form, that is theirs for certain; of any other it is not known.
     """
 
     password: str = ""
@@ -71,7 +71,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A log-in that lasts: when it began and when it ends, ms.
+    """A login that lasts: when it began and when it ends, ms.
 
     `by` is "password", or the service that said who it is. Of where it began only browser, system
     and the network of the address are kept. One that began before these were kept has none.
@@ -108,7 +108,7 @@ class Ban:
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Somebody as another service knows them. With `is_vouched` that service has found out that the
-    mail is theirs, and says so."""
+    email is theirs, and says so."""
 
     service: str
     id: str
@@ -194,7 +194,7 @@ class Comment:
 
     `id` contains the time and the page (comments/store/ids.py); `at` is in ms since the epoch;
     `root` and `parent` are ids, "" on a root; `account` is the author's account id or ""; `author`
-    identifies the author for tallies, by account id or a digest of the mail address.
+    identifies the author for tallies, by account id or a digest of the email address.
     """
 
     id: str
@@ -337,6 +337,6 @@ FSYNC = Durability("fsync")
 
 
 def iso(at_ms: int) -> str:
-    """A time in ms since the epoch as the reference server writes it: ISO 8601 in UTC."""
+    """A time in ms since the epoch as Waline writes it: ISO 8601 in UTC."""
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

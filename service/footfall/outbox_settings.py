@@ -1,6 +1,6 @@
 """The settings of notifications, of judges of spam and of captchas.
 
-A setting that the reference server has is called the same here.
+A setting that Waline has is called the same here.
 """
 
 from collections.abc import Callable
@@ -255,7 +255,7 @@ class OutboxSettings(FromEnvironment):
 
     @property
     def push_urls(self) -> tuple[str, ...]:
-        """NOTIFY_URLS, and those of the reference server's own settings."""
+        """NOTIFY_URLS, and those of Waline's own settings."""
         from .notify.push import urls_of
 
         known: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -3,7 +3,7 @@
 Python's own engine backtracks: `buy.*viagra` takes quadratic time. RE2 has no lookaround and no
 backreferences; a pattern that needs them stops the start.
 
-Operators' patterns are written in JavaScript's syntax, as for the reference server, and
+Operators' patterns are written in JavaScript's syntax, as for Waline, and
 translated; `\\w`, `\\d` and `\\b` mean ASCII, and case is ignored.
 """
 

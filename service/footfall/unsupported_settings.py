@@ -1,4 +1,4 @@
-"""Settings of the reference server: those that need another one, and those that we do not have.
+"""Settings of Waline: those that need another one, and those that we do not have.
 
 Those that protect a site only together with another stop the start without it, so that an operator
 does not find out by the spam. The others are logged once, and have no effect.

@@ -47,7 +47,7 @@ def flag(text: str) -> bool:
 
 
 def is_off(text: str) -> bool:
-    """Does this text turn a setting off that is no flag? `false` does in the reference server."""
+    """Does this text turn a setting off that is no flag? `false` does in Waline."""
     return text.strip().lower() in ("", "false", "none")
 
 
@@ -113,7 +113,7 @@ def up_to(most: int, text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """0, empty and false turn a limit off, as in the reference server."""
+    """0, empty and false turn a limit off, as in Waline."""
     try:
         value = float(optional(text) or 0)
     except ValueError:

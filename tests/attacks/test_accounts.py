@@ -38,7 +38,7 @@ async def test_a_stranger_who_asks_whether_a_mail_has_an_account(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who: somebody with a list of mails. What: tries to log in with each, and compares the answers
-    and how long they take. Instead: whatever was wrong, a failed log-in has the same answer at the
+    and how long they take. Instead: whatever was wrong, a failed login has the same answer at the
     same time after it came."""
     monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0.5)
     loop = asyncio.get_running_loop()
@@ -90,7 +90,7 @@ async def test_a_token_that_was_copied(site: Site) -> None:
 
 async def test_a_mail_that_is_written_otherwise(site: Site) -> None:
     """Who: a stranger. What: registers the owner's mail in capitals, in full width, with a composed
-    letter, or with its domain in punycode, to be taken for the owner. Instead: these are one mail,
+    letter, or with its domain in punycode, to be taken for the owner. Instead: these are one email,
     and it is taken."""
     await site.send("POST", "/api/user", {**GUEST, "email": "jörg@bücher.example"})
     for mail in (
@@ -105,10 +105,10 @@ async def test_a_mail_that_is_written_otherwise(site: Site) -> None:
 async def test_a_token_that_was_copied_and_the_account_that_goes_with_it(
     make_site: Sites, site: Site
 ) -> None:
-    """Who: somebody who has copied a token. What: sets a password, a mail and a second factor of
+    """Who: somebody who has copied a token. What: sets a password, an email and a second factor of
     their own with it, to have the account for good. Instead: each of these asks for the password
     as well, in words; guesses of it are counted, and the owner, whose guesses these are not, ends
-    the copied log-in with a new password."""
+    the copied login with a new password."""
     token = (await log_in(site, GUEST))["data"]["token"]
     copied = (await log_in(site, GUEST))["data"]["token"]
     secret = (await site.get("/api/token/2fa", by=copied))["data"]["secret"]
@@ -135,7 +135,7 @@ async def test_a_token_that_was_copied_and_the_account_that_goes_with_it(
 
 async def test_an_administrators_token_that_was_copied(site: Site) -> None:
     """Who: somebody who has copied an administrator's token. What: gives other accounts passwords,
-    mails and roles, and takes their second factors off, to go on as one of them when the token has
+    emails and roles, and takes their second factors off, to go on as one of them when the token has
     ended. Instead: that asks for the administrator's own password; bans, which take nothing over,
     do not."""
     token = (await log_in(site, OWNER))["data"]["token"]
@@ -179,7 +179,7 @@ async def test_a_second_factor_that_somebody_with_the_password_takes_off(site: S
 async def test_log_ins_that_their_owner_does_not_know_of(site: Site) -> None:
     """Who: somebody who has logged in with a stolen password and stays. What: hopes that nobody
     sees it, and that a new password or a second factor changes nothing for them. Instead: the
-    owner's list shows each log-in, with browser, network and time; the owner ends one or all
+    owner's list shows each login, with browser, network and time; the owner ends one or all
     others, and setting a password or a second factor does so by itself. Nobody ends anybody
     else's."""
     owner = (await log_in(site, OWNER))["data"]["token"]
@@ -202,8 +202,8 @@ async def test_log_ins_that_their_owner_does_not_know_of(site: Site) -> None:
 
 
 async def test_a_password_that_is_guessed_first(site: Site) -> None:
-    """Who: somebody with a list of the passwords that people use most, and with people's mails.
-    What: waits for somebody who chooses one of them, or their own mail, in capitals or not,
+    """Who: somebody with a list of the passwords that people use most, and with people's emails.
+    What: waits for somebody who chooses one of them, or their own email, in capitals or not,
     wherever a password can be set. Instead: none of these may be set, and the refusal says why; an
     account that has one already goes on."""
     id = (await log_in(site, GUEST))["data"]["objectId"]

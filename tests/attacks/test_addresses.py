@@ -172,7 +172,7 @@ async def test_an_address_that_another_service_only_names(
 ) -> None:
     """Who: somebody who can claim any address at a service that does not ask for proof. What: logs
     in by it with somebody else's address, to be shown with their picture and to have the account
-    that they would have. Instead: such an address is asked for proof by mail first, and until then
+    that they would have. Instead: such an address is asked for proof by email first, and until then
     the account has one that leads nowhere."""
     other.people["github"]["email"] = VICTIM
     data = await Browser(site).token("github")
@@ -203,7 +203,7 @@ async def test_a_profile_with_somebody_elses_address(site: Site, mails: MailServ
 
 
 async def test_a_program_that_opens_every_link(site: Site, mails: MailServer) -> None:
-    """Who: a program that scans mails, or shows a preview. What: opens each link in them, with GET
+    """Who: a program that scans emails, or shows a preview. What: opens each link in them, with GET
     and HEAD. Instead: that is nothing, since what a link does is behind the sign # and behind a
     button; afterwards the link still works."""
     await site.send("POST", "/api/user", THEM)
@@ -223,7 +223,7 @@ async def test_a_program_that_opens_every_link(site: Site, mails: MailServer) ->
 async def test_whether_a_mail_has_an_account_by_its_lost_password(
     site: Site, mails: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: somebody with a list of mails. What: says of each that its password is lost, and
+    """Who: somebody with a list of emails. What: says of each that its password is lost, and
     compares the answers and how long they take. Instead: there is one answer, and it is given
     before anybody looks whether there is such an account."""
     is_looked_up = asyncio.Event()
@@ -244,7 +244,7 @@ async def test_whether_a_mail_has_an_account_by_its_lost_password(
 async def test_a_lost_password_of_what_no_mail_can_be_sent_to(
     site: Site, mails: MailServer
 ) -> None:
-    """Who: a stranger. What: names an address that is one, and that mails by SMTP cannot have.
+    """Who: a stranger. What: names an address that is one, and that emails by SMTP cannot have.
     Instead: nothing comes of it, and no error in the log either, which would be one for each."""
     assert await forget(site, "\u7528\u6237@example.com") == DONE
     # It raises what has failed behind the requests.
@@ -255,9 +255,9 @@ async def test_a_lost_password_of_what_no_mail_can_be_sent_to(
 async def test_whether_a_mail_has_an_account_by_how_busy_the_service_is(
     site: Site, mails: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: somebody with a list of mails. What: says of each that its password is lost, and sees
-    how long everything else takes meanwhile. Instead: the same is done for each, but that the mail
-    server gets no mail for an address without account."""
+    """Who: somebody with a list of emails. What: says of each that its password is lost, and sees
+    how long everything else takes meanwhile. Instead: the same is done for each, but that the email
+    server gets no email for an address without account."""
     stats, asked, made = site.store.redis.stats, list[str](), list[str]()
     monkeypatch.setattr(stats, "answered", lambda _, command: asked.append(stats.name(command)))
     message_of = account_mail.message_of
@@ -281,8 +281,8 @@ async def test_whether_a_mail_has_an_account_by_how_busy_the_service_is(
 
 async def test_a_link_to_a_host_that_the_request_names(site: Site, mails: MailServer) -> None:
     """Who: a stranger. What: asks for somebody's new password with a Host, or what proxies send for
-    it, that is the stranger's, so that the link in the mail brings the token there. Instead: links
-    in mails lead to SERVER_URL, whatever a request says."""
+    it, that is the stranger's, so that the link in the email brings the token there. Instead: links
+    in emails lead to SERVER_URL, whatever a request says."""
     for name in ("host", "x-forwarded-host", "forwarded", "origin"):
         await forget(site, OWNER["email"], **{name: "https://evil.example"})
     came = await mailed(site, mails)
@@ -308,8 +308,8 @@ async def test_a_mailbox_that_is_filled(
 ) -> None:
     """Who: a stranger with many addresses. What: has one person mailed again and again, by saying
     that the password is lost and by registrations, in several spellings. Instead: an address gets
-    so many mails of each kind in an hour. Who says that a password is lost gets the same answer as
-    ever, and whose it is has a link that works among the last mails."""
+    so many emails of each kind in an hour. Who says that a password is lost gets the same answer as
+    ever, and whose it is has a link that works among the last emails."""
     await eves(site)
     settings = settings_of(mails) | by_others(other)
     for number in range(9):
@@ -329,7 +329,7 @@ async def test_a_mailbox_that_is_filled(
 
 async def test_a_service_that_mails_everybody(site: Site, mails: MailServer) -> None:
     """Who: a guest with a list of other people's addresses. What: sets one after the other in the
-    own profile, so that each of them gets a mail. Instead: from one place only so many mails are
+    own profile, so that each of them gets an email. Instead: from one place only so many emails are
     asked for in an hour, and a change that is refused for that changes nothing."""
     await eves(site)
     by = (await log_in(site, EVE))["data"]["token"]
@@ -345,8 +345,8 @@ async def test_a_service_that_mails_everybody(site: Site, mails: MailServer) -> 
 async def test_a_mail_server_that_hangs(
     site: Site, mails: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: a slow mail server, and a stranger who has mails sent meanwhile. What: keeps requests
-    waiting, and the memory full of what is to be sent. Instead: nobody waits for a mail, only so
+    """Who: a slow mail server, and a stranger who has emails sent meanwhile. What: keeps requests
+    waiting, and the memory full of what is to be sent. Instead: nobody waits for an email, only so
     many are on their way, and then everybody who asks for one is told to come again, whether there
     is such an account or not."""
     is_over = asyncio.Event()
@@ -371,8 +371,8 @@ async def test_a_mail_server_that_hangs(
 
 async def test_words_of_a_stranger_in_a_mail(site: Site, mails: MailServer) -> None:
     """Who: somebody with something to sell. What: registers other people's addresses, under a name
-    that is an advertisement with links, HTML and line breaks. Instead: in a mail a name is short
-    and has nothing that a mail program would make a link of."""
+    that is an advertisement with links, HTML and line breaks. Instead: in an email a name is short
+    and has nothing that an email program would make a link of."""
     hostile = (
         "You won! https://evil.example/prize www.evil.example <a href=//evil>it</a>"
         "\r\nBcc: all@evil.example {link} {site.__class__}"
@@ -437,8 +437,8 @@ async def test_a_mailbox_that_somebody_reads_later(site: Site, mails: MailServer
 
 async def test_a_service_that_somebody_left_in_an_account(site: Site, mails: MailServer) -> None:
     """Who: somebody who made an account with another's address before it had to be confirmed. What:
-    adds a log-in by another service to it, and uses that after the address's owner has set another
-    password. Instead: whoever proves by mail that an address is theirs, which nobody had proved
+    adds a login by another service to it, and uses that after the address's owner has set another
+    password. Instead: whoever proves by email that an address is theirs, which nobody had proved
     before, gets its account without services."""
     await eves(site, identities={"github": "eve"})
     await forget(site, VICTIM)

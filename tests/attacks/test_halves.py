@@ -71,7 +71,7 @@ async def test_half_a_character_in_any_field(site: Site, target: str) -> None:
 
 async def test_half_a_character_within_what_is_encoded(make_site: Sites) -> None:
     """Who: anybody. What: hides half a character in base64, where no parser of bodies sees it: in
-    the token of a log-in, in the work of a browser, in a link that ends mails. Instead: nobody is
+    the token of a login, in the work of a browser, in a link that ends emails. Instead: nobody is
     logged in by it, and each is refused as what it is."""
     site = make_site.without_accounts(REGISTRATION_WORK="true")
     hidden = base64.urlsafe_b64encode(json.dumps({"alg": HALF, "sub": HALF}).encode()).decode()

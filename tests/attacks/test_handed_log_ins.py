@@ -1,4 +1,4 @@
-"""Log-ins that are handed on: somebody wants to be the page that gets one."""
+"""Logins that are handed on: somebody wants to be the page that gets one."""
 
 import html
 import re
@@ -72,7 +72,7 @@ FOREIGN = (
 async def test_a_page_that_opens_the_log_in(
     make_site: Sites, settings: dict[str, str], page: str
 ) -> None:
-    """Who: the owner of any page, also of one on the visitor's own machine. What: opens the log-in,
+    """Who: the owner of any page, also of one on the visitor's own machine. What: opens the login,
     the registration or the profile in a window, with every Referer that a browser can be made to
     send, to be posted the token. Instead: with a site in the settings nothing is handed to any
     other origin, and the page says to whom it is not."""
@@ -91,8 +91,8 @@ async def test_a_page_that_opens_the_log_in(
 
 async def test_hosts_of_secure_domains_and_those_beside_them(make_site: Sites) -> None:
     """Who: the owner of a host whose name is like that of a site, or somebody between the site and
-    its reader. What: opens the log-in from there, or from the site without encryption. Instead:
-    with SECURE_DOMAINS the log-in goes to those hosts, over HTTPS or on the reader's own machine
+    its reader. What: opens the login from there, or from the site without encryption. Instead:
+    with SECURE_DOMAINS the login goes to those hosts, over HTTPS or on the reader's own machine
     where this service is reached by HTTPS, and to no other."""
     listed = {"SECURE_DOMAINS": r"blog.example,localhost,/^[a-z]+\.team\.example$/"}
     https = make_site.without_accounts("192.0.2.1", SERVER_URL="https://c.example", **listed)
@@ -123,7 +123,7 @@ async def test_hosts_of_secure_domains_and_those_beside_them(make_site: Sites) -
 
 async def test_a_page_that_no_setting_could_name(make_site: Sites) -> None:
     """Who: the owner of any page, where the operator has set neither SITE_URL nor SECURE_DOMAINS.
-    What: opens the log-in, to be handed what somebody enters there for another site. Instead: the
+    What: opens the login, to be handed what somebody enters there for another site. Instead: the
     page asks before it hands anything over, and says to whom; where the browser does not say who it
     is, nothing is handed to anybody."""
     site = make_site.without_accounts("192.0.2.1")
@@ -135,7 +135,7 @@ async def test_a_page_that_no_setting_could_name(make_site: Sites) -> None:
 
 
 async def test_an_address_that_two_readers_take_for_two_sites(make_site: Sites) -> None:
-    """Who: somebody who links to the log-in. What: names an address to return to that the service
+    """Who: somebody who links to the login. What: names an address to return to that the service
     takes for the site's, and the browser for another's: with a name of a user, backslashes, what is
     removed, or what is converted. Instead: an address that is not plainly the site's is none."""
     site = make_site.without_accounts("192.0.2.1", SITE_URL=BLOG)
@@ -196,7 +196,7 @@ OUTSIDE = (
 
 @pytest.mark.parametrize("redirect", OUTSIDE)
 def test_an_address_that_leaves_the_service_s_folder(redirect: str) -> None:
-    """Who: somebody with pages on the host that the service shares. What: has a log-in return to an
+    """Who: somebody with pages on the host that the service shares. What: has a login return to an
     address within the service's folder, which browsers or proxies resolve to one outside of it.
     Instead: an address with dot segments, in any spelling, is none of the service's."""
     assert WITHOUT_SITE.resolve(redirect) == ""

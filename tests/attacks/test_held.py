@@ -74,7 +74,7 @@ async def test_a_held_comment_takes_no_longer_to_deny(
 )
 async def test_no_other_change_tells_which_ids_there_are(audited: Site, body: Any) -> None:
     """Who: anybody but an administrator. What: changes something about an id, and learns from the
-    refusal whether it exists. Instead: the request is refused for a missing log-in or right before
+    refusal whether it exists. Instead: the request is refused for a missing login or right before
     the comment is looked up."""
     held, shown = [(await audited.post(text))["objectId"] for text in ("held", "shown")]
     await audited.send("PUT", f"/comment/{shown}", {"status": "approved"}, by=ADMIN)
@@ -88,9 +88,9 @@ async def test_no_other_change_tells_which_ids_there_are(audited: Site, body: An
 
 
 async def test_who_happens_to_say_the_same_is_not_shown_the_held_comment(make_site: Sites) -> None:
-    """Who: a stranger at another address without a mail. What: sends the text of a held comment
+    """Who: a stranger at another address without an email. What: sends the text of a held comment
     within the minute in which its author may repeat it, to get its id and region. Instead:
-    Duplicate Content, as usual; only somebody with the same mail, account or address repeats a
+    Duplicate Content, as usual; only somebody with the same email, account or address repeats a
     comment."""
     site = await make_site("192.0.2.1", COMMENT_AUDIT="true")
     elsewhere = await make_site("192.0.2.2", COMMENT_AUDIT="true")

@@ -76,8 +76,8 @@ async def test_a_picture_that_tells_who_opens_a_mail(
     make_site: Sites, mails: MailServer, picture: str
 ) -> None:
     """Who: an author. What: shows a picture on their own server in a comment, which is mailed to
-    the owner and to whoever is replied to, so that their mail programs tell where and when they
-    read it. Instead: pictures, audio and video are links in mails, as in the queue, whatever the
+    the owner and to whoever is replied to, so that their email programs tell where and when they
+    read it. Instead: pictures, audio and video are links in emails, as in the queue, whatever the
     template; only those that are pasted into the comment are shown."""
     template = {"MAIL_TEMPLATE": "{{ self.comment | safe }} {{ parent.comment | safe }}"}
     site, delivery = await told(make_site, mailing(mails, **template))
@@ -118,6 +118,6 @@ async def test_what_a_mail_still_shows(make_site: Sites, mails: MailServer) -> N
 
 def test_a_mail_full_of_pictures() -> None:
     """Who: an author. What: writes thousands of pictures, each of which is longer as a link.
-    Instead: the HTML of a mail is at most twice what that of a comment may be."""
+    Instead: the HTML of an email is at most twice what that of a comment may be."""
     for text in ("![](//b)" * 2_000, '<img src="//b">' * 1_000, CONSTRUCTS["pictures"]):
         assert len(pictures_as_links(render(text)).encode()) <= 2 * most_bytes(text)

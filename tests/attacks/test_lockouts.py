@@ -33,7 +33,7 @@ TOO_MANY = "Too many attempts"
 
 @pytest.fixture(autouse=True)
 def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let log-ins fail at once, and buckets fill so slowly that no test waits for a token."""
+    """Let logins fail at once, and buckets fill so slowly that no test waits for a token."""
     monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
     for name, rate in vars(attempts).copy().items():
         if isinstance(rate, Rate):
@@ -138,7 +138,7 @@ async def test_a_picture_that_takes_its_readers_attempts(
     site: Site, headers: dict[str, str]
 ) -> None:
     """Who: the author of a comment, or of any page. What: shows a picture whose address asks for a
-    second factor, follows a link of a mail, or begins a log-in, a hundred times. Instead: such
+    second factor, follows a link of an email, or begins a login, a hundred times. Instead: such
     requests take nothing of what a reader may do, and begin nothing."""
     for _ in range(30):
         for path in ("token/2fa?email=x@example.com", "verification?token=x", "oauth?type=github"):
@@ -186,7 +186,7 @@ async def test_a_page_that_the_owner_reads(site: Site) -> None:
 async def test_a_class_that_registers_behind_one_address(make_site: Sites) -> None:
     """Who: nobody in particular: thirty pupils behind one address register, log in, and some of
     them mistype. What: use up what one address may try. Instead: registrations have a limit of
-    their own, a log-in that succeeds costs nothing, and asking for a second factor is no try."""
+    their own, a login that succeeds costs nothing, and asking for a second factor is no try."""
     school = make_site.without_accounts(SCHOOL)
     for n in range(30):
         pupil = {"display_name": f"P{n}", "email": f"p{n}@example.com", "password": f"words of {n}"}
@@ -223,7 +223,7 @@ async def test_guesses_at_the_setup_code(make_site: Sites) -> None:
 async def test_many_log_ins_at_once(site: Site, make_site: Sites) -> None:
     """Who: somebody who knows one password and wants others. What: sends forty guesses at once, or
     right ones among wrong ones, so that what is given back pays for more. Instead: tokens are taken
-    before anything is compared, and only a log-in that succeeds gets its own one back."""
+    before anything is compared, and only a login that succeeds gets its own one back."""
     there = make_site.without_accounts(CAFE)
     await there.send("POST", "/api/user", TOM)
     wrong = {**OWNER, "password": "a guess"}
@@ -368,7 +368,7 @@ async def test_new_counters_in_one_request_of_each_network(make_site: Sites) -> 
 
 async def test_a_picture_of_a_log_in_by_another_service(make_site: Sites) -> None:
     """Who: the author of a comment on the service's own host. What: shows a picture whose address
-    begins a log-in by another service, so that the one that its reader has begun ends nowhere.
+    begins a login by another service, so that the one that its reader has begun ends nowhere.
     Instead: only a browser that goes there begins one."""
     site = make_site.without_accounts(
         SERVER_URL="https://site.test", OAUTH_URL="https://auth.example"

@@ -36,7 +36,7 @@ OTHERS = (
 
 
 async def answered(site: Site, mail: str) -> None:
-    """Somebody writes under this mail, and is replied to."""
+    """Somebody writes under this email, and is replied to."""
     root = await site.post(f"by {mail}", mail=mail)
     await site.reply(root, f"to {mail}", by=EVE)
 
@@ -46,7 +46,7 @@ async def test_a_person_mailed_under_many_spellings(
     make_site: Sites, mails: MailServer, names: tuple[str, ...]
 ) -> None:
     """Who: somebody who wants to fill another's mailbox. What: comments under `V@…`, `v+1@…`,
-    `"v"@…`, `v(2)@…` and so on, and replies to each, so that each spelling gets as many mails as
+    `"v"@…`, `v(2)@…` and so on, and replies to each, so that each spelling gets as many emails as
     MAIL_RATE allows. Instead: the limit belongs to the mailbox, whatever it is called."""
     environ = mailing(mails, MAIL_RATE="2", DISABLE_AUTHOR_NOTIFY="true")
     site, delivery = await told(make_site, environ)
@@ -63,7 +63,7 @@ async def test_a_person_mailed_by_the_number_of_a_host(
     make_site: Sites, mails: MailServer, mail: str
 ) -> None:
     """Who: the same. What: names the mail server by its number, which can be written in any number
-    of ways. Instead: that is no mail address."""
+    of ways. Instead: that is no email address."""
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
     await answered(site, mail)
     await settle(site, delivery)
@@ -74,7 +74,7 @@ async def test_a_person_mailed_by_the_number_of_a_host(
 async def test_whoever_has_unsubscribed_is_mailed_under_another_spelling(
     make_site: Sites, mails: MailServer
 ) -> None:
-    """Who: somebody who wants to reach a person that wants no mails. What: comments under another
+    """Who: somebody who wants to reach a person that wants no emails. What: comments under another
     spelling of their address, and replies. Instead: who unsubscribes does so with all of them."""
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
     await answered(site, "Victim+blog@example.com")
@@ -92,7 +92,7 @@ async def test_whoever_has_unsubscribed_is_mailed_under_another_spelling(
 
 async def test_an_unsubscription_of_an_older_version(make_site: Sites, mails: MailServer) -> None:
     """Who: nobody; an upgrade. What: older versions have noted who unsubscribed by the address as
-    it was written, and their mails have links that do. Instead: these go on holding, too."""
+    it was written, and their emails have links that do. Instead: these go on holding, too."""
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
     await site.store.unsubscribed.add(digest(canonical("Victim+blog@example.com")), "")
     await answered(site, "Victim+blog@example.com")
@@ -112,8 +112,8 @@ async def queued(site: Site) -> list[Any]:
 async def test_the_owners_mailbox_is_filled(
     make_site: Sites, mails: MailServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who: anybody with many addresses. What: comments without end, so that the owner gets a mail
-    of each, and their provider blocks the site's. Instead: OWNER_MAIL_RATE mails an hour; the
+    """Who: anybody with many addresses. What: comments without end, so that the owner gets an email
+    of each, and their provider blocks the site's. Instead: OWNER_MAIL_RATE emails an hour; the
     further comments are on the administrators' pages, and the log says how many they are, once an
     hour."""
     site, delivery = await told(make_site, mailing(mails, OWNER_MAIL_RATE="2"))
@@ -136,7 +136,7 @@ async def test_what_the_owner_was_not_mailed_is_said_at_the_end(
     make_site: Sites, mails: MailServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Who: the same. What: floods just before the service is stopped, or a mail server is away, so
-    that each mail is tried again. Instead: the last line says what was not said yet, and a mail
+    that each email is tried again. Instead: the last line says what was not said yet, and an email
     counts once, however often it is tried."""
     site, delivery = await told(make_site, mailing(mails, OWNER_MAIL_RATE="1"))
     mails.answer = "450 later"

@@ -46,14 +46,14 @@ async def accounts_of(site: Site) -> int:
 
 
 async def begun(browser: Browser, name: str = "github") -> str:
-    """The address at which a log-in returns that this browser has begun."""
+    """The address at which a login returns that this browser has begun."""
     sent = await browser.get(f"/api/oauth?type={name}")
     back = await browser.get(sent.headers["location"])
     return str(back.headers["location"])
 
 
 async def test_an_answer_in_another_browser(browser: Browser, site: Site) -> None:
-    """Who: a stranger with an account at the other service. What: begins a log-in, and gets
+    """Who: a stranger with an account at the other service. What: begins a login, and gets
     somebody else to open the address at which it returns, to have them logged in as the stranger,
     or to add the stranger's identity to their account. Instead: the state works only in the browser
     that has the cookie, and is not used up."""
@@ -72,8 +72,8 @@ async def test_an_answer_in_another_browser(browser: Browser, site: Site) -> Non
 @pytest.mark.usefixtures("patient")
 async def test_the_address_of_a_ticket(browser: Browser, site: Site, other: Provider) -> None:
     """Who: somebody who reads a history, a screen or a log; or who wants somebody else to be logged
-    in as them. What: opens the address at which a log-in has ended in another browser, with every
-    address of that log-in at hand; or sends somebody there. Instead: the ticket works only in the
+    in as them. What: opens the address at which a login has ended in another browser, with every
+    address of that login at hand; or sends somebody there. Instead: the ticket works only in the
     browser that keeps what was in no address, it is not used up by others, and they cannot make its
     owner wait."""
     sent = await browser.get("/api/oauth?type=github")
@@ -101,7 +101,7 @@ async def test_the_address_of_a_ticket(browser: Browser, site: Site, other: Prov
 @pytest.mark.usefixtures("patient")
 async def test_addresses_at_which_a_log_in_ends(browser: Browser) -> None:
     """Who: somebody who reads a history or a log. What: looks for the token in the address at which
-    a log-in by another service has ended, on whichever page it was begun. Instead: no such address
+    a login by another service has ended, on whichever page it was begun. Instead: no such address
     has a token."""
     for target in ("", "/", "/ui", "/ui/", "/ui/profile", "/ui/login", "https://blog.example/post"):
         ended = await browser.log_in("github", target)
@@ -111,7 +111,7 @@ async def test_addresses_at_which_a_log_in_ends(browser: Browser) -> None:
 
 async def test_a_cookie_that_was_planted(browser: Browser, site: Site) -> None:
     """Who: somebody with another host on the same domain. What: sets a second cookie of that name,
-    with the state of a log-in of their own. Instead: if there are two cookies, neither counts."""
+    with the state of a login of their own. Instead: if there are two cookies, neither counts."""
     address = await begun(browser)
     (name,) = dict(site.http.cookies)
     own = f"{name}={site.http.cookies[name]}"
@@ -121,7 +121,7 @@ async def test_a_cookie_that_was_planted(browser: Browser, site: Site) -> None:
 
 
 async def test_an_answer_that_comes_twice(browser: Browser, site: Site) -> None:
-    """Who: somebody who reads addresses in a history or a log. What: opens that of a log-in again,
+    """Who: somebody who reads addresses in a history or a log. What: opens that of a login again,
     in the same browser, twenty times at once. Instead: one is answered, and the others are told to
     begin again."""
     address = await begun(browser)
@@ -133,7 +133,7 @@ async def test_an_answer_that_comes_twice(browser: Browser, site: Site) -> None:
 
 @pytest.mark.usefixtures("patient")
 async def test_an_address_to_end_at_that_is_somebody_elses(browser: Browser) -> None:
-    """Who: a stranger with a page of their own. What: links to a log-in that ends there, with the
+    """Who: a stranger with a page of their own. What: links to a login that ends there, with the
     token in its address, in every spelling that browsers may read differently. Instead: it ends at
     this service, SITE_URL or SECURE_DOMAINS, and nowhere else."""
     for redirect in (
@@ -171,7 +171,7 @@ async def test_an_address_to_end_at_that_is_somebody_elses(browser: Browser) -> 
 
 
 async def test_a_host_that_the_browser_names(site: Site) -> None:
-    """Who: a stranger in front of a cache, or with a name that leads here. What: asks for a log-in
+    """Who: a stranger in front of a cache, or with a name that leads here. What: asks for a login
     with another Host, to get the answer sent there. Instead: the address to return to is a setting,
     whatever the headers say."""
     for name in ("host", "x-forwarded-host", "x-forwarded-server", "forwarded", "origin"):
@@ -188,7 +188,7 @@ async def test_tokens_that_the_provider_did_not_make_for_this_log_in(
     browser: Browser, other: Provider, site: Site
 ) -> None:
     """Who: another client of the same provider, another provider, or somebody in between. What:
-    answers with a token that is for somebody else, of somebody else, too old, of another log-in,
+    answers with a token that is for somebody else, of somebody else, too old, of another login,
     not signed, or signed with what is public or with a shared secret. Instead: issuer, audience,
     nonce, time, key and algorithm all have to be right."""
     wrong: list[dict[str, Any]] = [
@@ -228,7 +228,7 @@ async def test_tokens_that_the_provider_did_not_make_for_this_log_in(
 
 async def test_an_answer_of_another_issuer(browser: Browser, other: Provider, site: Site) -> None:
     """Who: one provider of several. What: sends a browser back with its own code, as if it were the
-    one that the log-in was begun with; or uses ids of another provider. Instead: if an issuer is
+    one that the login was begun with; or uses ids of another provider. Instead: if an issuer is
     named it has to be the right one, and an account is known by service and id together."""
     address = await begun(browser, "oidc")
     answer = await browser.get(f"{address}&iss=https://id.example")
@@ -354,7 +354,7 @@ async def test_a_name_that_is_no_name(browser: Browser, other: Provider) -> None
 
 
 async def test_a_mail_that_is_the_owners(browser: Browser, other: Provider, site: Site) -> None:
-    """Who: somebody who can claim any mail at another service. What: claims the owner's there, and
+    """Who: somebody who can claim any email at another service. What: claims the owner's there, and
     logs in by it. Instead: a mail is no proof. The owner of that account has to log in and add the
     service."""
     other.people["github"] = {**OCTA, "email": "OWNER@example.com"}
@@ -365,9 +365,9 @@ async def test_a_mail_that_is_the_owners(browser: Browser, other: Provider, site
 
 
 async def test_a_token_that_adds_somebody_elses_log_in(browser: Browser, site: Site) -> None:
-    """Who: somebody who has copied the owner's token. What: adds their own log-in by another
+    """Who: somebody who has copied the owner's token. What: adds their own login by another
     service to the account, by either way that begins it, or removes the owner's. Instead: that asks
-    for the password as well; and a log-in that was begun with it adds nothing any more once the
+    for the password as well; and a login that was begun with it adds nothing any more once the
     owner has ended the copied one."""
 
     async def ask(method: str, path: str, body: dict[str, str], by: str = "") -> Any:
@@ -392,7 +392,7 @@ async def test_a_token_that_adds_somebody_elses_log_in(browser: Browser, site: S
 
 
 async def test_many_log_ins_that_nobody_ends(browser: Browser) -> None:
-    """Who: a stranger. What: begins log-ins and leaves them, to fill the memory with them. Instead:
+    """Who: a stranger. What: begins logins and leaves them, to fill the memory with them. Instead:
     an address may begin only so many, and each is deleted after ten minutes."""
     answers = [await browser.get("/api/oauth?type=github") for _ in range(70)]
     assert sum(answer.status_code == 302 for answer in answers) <= 62

@@ -116,7 +116,7 @@ async def test_a_script_that_asks_before(page: OwnPage) -> None:
 async def test_a_session_that_was_there_before_the_log_in(site: Site, page: OwnPage) -> None:
     """Who: somebody who can set a cookie, on another host of the domain or at a shared computer.
     What: leaves a session of theirs, or one that they know, for the owner to log in to (fixation).
-    Instead: each log-in begins a new session, and if there are two cookies, neither counts."""
+    Instead: each login begins a new session, and if there are two cookies, neither counts."""
     other = OwnPage(site)
     await other.ask("POST", "token", GUEST)
     known = other.cookie

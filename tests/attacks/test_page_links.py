@@ -49,7 +49,7 @@ def origins(text: str) -> set[tuple[str, str]]:
 async def test_a_page_named_like_a_host_in_mails(make_site: Sites, mails: MailServer) -> None:
     """Who: anybody who comments. What: names a page `.evil.example/x`, `@evil.example/x` or
     `https://evil.example/x`, which glued to the site's address leads the owner to a host of theirs.
-    Instead: each link in mails is a path of the site, also where a template writes the site's
+    Instead: each link in emails is a path of the site, also where a template writes the site's
     address and the page's name one behind the other."""
     template = '<a href="{{site.url}}{{self.url}}">{{site.postUrl}}</a>'
     environ = mailing(mails, MAIL_TEMPLATE_ADMIN=template)

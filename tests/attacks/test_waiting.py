@@ -144,7 +144,7 @@ async def test_a_comment_does_not_wait_for_a_whole_import(
 async def test_mails_are_made_where_comments_are_rendered(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: an author. What: has a mail made of the longest HTML, while which nothing else is
+    """Who: an author. What: has an email made of the longest HTML, while which nothing else is
     answered. Instead: templates are filled in by the thread that renders, when it is their turn."""
     threads, text_of = list[str](), templates.text_of
 

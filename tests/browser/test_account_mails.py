@@ -1,4 +1,4 @@
-"""From a registration to a new password, a second factor and a recovery code, by mails that a real
+"""From a registration to a new password, a second factor and a recovery code, by emails that a real
 server takes, on a desk and on a phone, on our pages and in the window of a client."""
 
 from collections.abc import Iterator
@@ -29,14 +29,14 @@ sizes = pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 
 @dataclass
 class Mailing:
-    """A service that mails, and its mails."""
+    """A service that emails, and its emails."""
 
     service: Serving
     mails: MailServer
     came: int = 0
 
     def link(self) -> str:
-        """The one in the next mail."""
+        """The one in the next email."""
         self.came += 1
         _, mail = self.mails.wait(self.came)[self.came - 1]
         return link_in(mail)
@@ -190,7 +190,7 @@ def test_whoever_came_from_a_page_confirms_and_finds_a_password_and_is_logged_in
         visitor.page.get_by_role("button", name="Login").click()
     window = opened.value
     register(window)
-    # The mail is read elsewhere in the same browser.
+    # The email is read elsewhere in the same browser.
     reading = visitor.context.new_page()
     confirm(reading, mailing.link())
     with window.expect_popup() as asked:
@@ -207,7 +207,7 @@ def test_whoever_came_from_a_page_confirms_and_finds_a_password_and_is_logged_in
 
     reading.goto(f"{mailing.service.url}/ui/profile")
     code, *_ = set_up_codes(reading, "three brown teapots")
-    # What the client remembers of the log-in that has ended.
+    # What the client remembers of the login that has ended.
     visitor.page.evaluate("localStorage.clear(); sessionStorage.clear()")
     visitor.page.reload()
     with visitor.page.expect_popup() as opened:

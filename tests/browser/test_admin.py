@@ -38,7 +38,7 @@ class Owner:
         self.password = "an old garden gate"
         self.secret = ""
         self.recovery: list[str] = []
-        # The cookie of the last log-in: an address may not log in as often as these tests would.
+        # The cookie of the last login: an address may not log in as often as these tests would.
         self.cookie = ("", "")
 
     def settle(self) -> None:
@@ -55,7 +55,7 @@ class Owner:
             self.recovery = http.post("token/2fa", json=proof).json()["data"]["recovery"]
 
     def log_in(self, page: Page, code: str = "") -> None:
-        """Log in on the log-in page, from whichever page it was opened."""
+        """Log in on the login page, from whichever page it was opened."""
         page.get_by_label("Email").fill(MAIL)
         page.get_by_label("Password").fill(self.password)
         page.get_by_role("button", name="Log in").click()

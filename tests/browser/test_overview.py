@@ -247,6 +247,6 @@ def test_a_log_out_without_a_script_ends_the_log_in(owner: Owner, new_visitor: N
     page.goto(f"{owner.url}/ui/")
     page.get_by_role("button", name="Log out").click()
     expect(page).to_have_url(f"{owner.url}/ui/login")
-    # The log-in has ended, whatever the browser has kept.
+    # The login has ended, whatever the browser has kept.
     page.goto(f"{owner.url}/ui/")
     expect(page.get_by_role("heading", name="Overview")).to_have_count(0)

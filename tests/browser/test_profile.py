@@ -1,4 +1,4 @@
-"""The profile: changes that ask who somebody is, and the list of log-ins; on a phone and a desk."""
+"""The profile: changes that ask who somebody is, and the list of logins; on a phone and a desk."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Which log-in each row was sent with, and how to be logged in as that person here.
+"""Which login each row was sent with, and how to be logged in as that person here.
 
 The recording's tokens outlive log-outs and other passwords; ours end with them, so the replay logs
 in again. Its passwords are shorter than ours may be: the replay sends longer ones. And it proves

@@ -109,7 +109,7 @@ class Runner:
 
 @contextlib.contextmanager
 def _without_waiting() -> Iterator[None]:
-    """Let log-ins in this process fail at once, and as often as wanted."""
+    """Let logins in this process fail at once, and as often as wanted."""
     fast = Rate(1000, 1000)
     with (
         patch.multiple(

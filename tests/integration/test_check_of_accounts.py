@@ -17,7 +17,7 @@ PERSON = {"display_name": "Mara", "email": "Mara@Bücher.example", "password": "
 
 @pytest.fixture
 async def site(make_site: Sites) -> Site:
-    """A site with everything that accounts have: log-ins, links, bans, identities, mails in odd
+    """A site with everything that accounts have: logins, links, bans, identities, emails in odd
     spellings."""
     site = await make_site()
     await site.send("POST", "/api/user", PERSON)
@@ -111,7 +111,7 @@ async def test_an_account_that_cannot_be_read_is_named_and_left(site: Site) -> N
 
 
 async def test_of_two_accounts_with_one_mail_both_stay(site: Site) -> None:
-    """A person has to decide whose mail it is."""
+    """A person has to decide whose email it is."""
     await site.store.redis.change(("HDEL", site.store.keys.account("mails"), BOB.mail))
     twin = EVE.__class__("twin", "guest", "Twin", BOB.mail)
     await save_account(site.store, twin)

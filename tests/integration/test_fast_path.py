@@ -551,7 +551,7 @@ async def test_the_recorded_conversations_are_answered_alike(url: str, home: Pat
             if "{{" in line or (isinstance(body, dict) and "$long_string" in str(body)):
                 continue
             if (sent["method"], sent["path"].removeprefix("/api")) == ("POST", "/token"):
-                # No two log-ins have the same token.
+                # No two logins have the same token.
                 continue
             raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
             headers = [f"{name}: {value}" for name, value in sent["headers"].items()]

@@ -20,7 +20,7 @@ CHECKS = (
     "content_type_conformance",
     "response_schema_conformance",
 )
-# These would end the log-in by which the others are tried.
+# These would end the login by which the others are tried.
 ENDING = "token_log_out|session_end"
 SHORT = ("--phases", "fuzzing", "--max-examples", "1", "--no-shrink")
 LONG = ("--max-time", "40", "--continue-on-failure")

@@ -93,7 +93,7 @@ async def opened(served: Serving) -> AsyncIterator[Store]:
 
 
 def site_of(store: Store) -> tuple[Sites, Site]:
-    """A site on which a token is somebody's mail address."""
+    """A site on which a token is somebody's email address."""
 
     async def viewer_of(token: str) -> Viewer:
         _, accounts = await store.accounts.listed(0, 10)

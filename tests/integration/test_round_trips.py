@@ -292,7 +292,7 @@ async def test_only_a_token_of_ours_costs_a_trip(make_site: Sites, trips: list[i
 
     async def cost(by: str) -> int:
         await site.settled()
-        # The log-in gives back what it took, in a batch that nobody waits for.
+        # The login gives back what it took, in a batch that nobody waits for.
         while not all(batch.is_idle for batch in site.store.batches.values()):
             await asyncio.sleep(0)
         before = trips[0]

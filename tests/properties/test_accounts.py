@@ -135,7 +135,7 @@ class Accounts(SiteMachine):
 
     @rule(person=people, role=st.sampled_from(ROLES), mail=st.sampled_from((*MAILS, "")))
     def give_role(self, person: Person, role: Role, mail: str) -> None:
-        """With another mail, or none: both change, or nothing."""
+        """With another email, or none: both change, or nothing."""
         taken = self.owner(mail)
         answer = self.ask("PUT", f"/user/{person.id}", {"type": role, "email": mail})
         if not person.is_gone and taken not in (None, person):

@@ -32,7 +32,7 @@ from .machines import PREFIX, SiteMachine, play
 
 NOW = 1_700_000_000_000
 PATHS = ("/a", "/b")
-# Account and author, of people with an account, with a mail and with neither.
+# Account and author, of people with an account, with an email and with neither.
 PEOPLE = (("bob", "bob"), ("", "ann"), ("", ""))
 FATES: tuple[Fate, ...] = ("comes", "comes", "comes", "lost", "lost before", "ends", "ends before")
 MODERATOR = Actor("moderator", "root")

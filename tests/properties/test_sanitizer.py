@@ -94,7 +94,7 @@ class MailPolicy(Policy):
         super().handle_starttag(tag, attrs)
 
     def anchor(self, tag: str, attributes: dict[str, str]) -> None:
-        """A mail's links need no target."""
+        """An email's links need no target."""
 
 
 SCHEMES = (

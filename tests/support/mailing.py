@@ -1,4 +1,4 @@
-"""A site that mails its accounts, and what has come."""
+"""A site that emails its accounts, and what has come."""
 
 import re
 from email.message import EmailMessage

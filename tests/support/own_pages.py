@@ -34,7 +34,7 @@ class OwnPage:
         # The browser keeps it here, so that a test can see it.
         self._site.http.cookies.clear()
         if kept := answer.headers.get_list("set-cookie"):
-            # That of the log-in; behind it comes one that only tells the browser.
+            # That of the login; behind it comes one that only tells the browser.
             self.cookie = kept[0].partition(";")[0]
         return answer
 

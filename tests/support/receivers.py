@@ -1,4 +1,4 @@
-"""Receivers of notifications: a mail server and a web server that keep what came."""
+"""Receivers of notifications: an email server and a web server that keep what came."""
 
 import asyncio
 import contextlib

@@ -6,7 +6,7 @@ import pytest
 
 from footfall.render.agent import MAX_CACHED, MAX_CHARACTERS, _describe, describe
 
-# One line each: browser and system as ua-parser-js 2.0.9, the reference server's library, names
+# One line each: browser and system as ua-parser-js 2.0.9, Waline's library, names
 # them, and the string. The first two are in the recordings. Left out are those few that it names
 # differently: crawlers, an Android of 2013, game consoles.
 NAMED = [

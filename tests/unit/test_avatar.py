@@ -16,7 +16,7 @@ RECORDED = {
     "": "d41d8cd98f00b204e9800998ecf8427e",
 }
 
-# Results for nick " Bob & co", mail " Me@Example.com" and link "https://bob.example/a b".
+# Results for nick " Bob & co", email " Me@Example.com" and link "https://bob.example/a b".
 TEMPLATES = {
     "": "https://seccdn.libravatar.org/avatar/2e0d5407ce8609047b8255c50405d7b1",
     "https://p/{{ mail | md5 }}?d=mp": "https://p/2e0d5407ce8609047b8255c50405d7b1?d=mp",
@@ -32,7 +32,7 @@ TEMPLATES = {
 
 QQ = "https://q1.qlogo.cn/g?b=qq&nk={}&s=100"
 LIBRAVATAR = "https://seccdn.libravatar.org/avatar/{}"
-# The templates in the reference server's source, and in its documentation for operators.
+# The templates in Waline's source, and in its documentation for operators.
 OF_THE_REFERENCE = """{%- set numExp = r/^[0-9]+$/g -%}
 {%- set qqMailExp = r/^[0-9]+@qq.com$/ig -%}
 {%- if numExp.test(nick) -%}

@@ -1,4 +1,4 @@
-"""Whose mailbox a mail comes into."""
+"""Whose mailbox an email comes into."""
 
 import pytest
 from hypothesis import given

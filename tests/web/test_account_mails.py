@@ -65,7 +65,7 @@ async def confirm(site: Site, token: str, password: str = "", by: str | None = N
 
 
 async def asks(site: Site, mails: MailServer, person: dict[str, str]) -> str:
-    """Register; the token that comes by mail."""
+    """Register; the token that comes by email."""
     assert await site.send("POST", "/api/user", person) == ASKED
     ((to, mail),) = await mailed(site, mails)
     assert to == person["email"]
@@ -73,13 +73,13 @@ async def asks(site: Site, mails: MailServer, person: dict[str, str]) -> str:
 
 
 async def joins(site: Site, mails: MailServer, person: dict[str, str]) -> str:
-    """Register and confirm; a token of a log-in."""
+    """Register and confirm; a token of a login."""
     assert await confirm(site, await asks(site, mails, person), person["password"]) == DONE
     return await token_of(site, person)
 
 
 async def forgets(site: Site, mails: MailServer, mail: str) -> str:
-    """Ask for a link; the token that comes by mail."""
+    """Ask for a link; the token that comes by email."""
     assert await site.send("PUT", "/api/user/password", {"email": mail}) == DONE
     ((_, came),) = await mailed(site, mails)
     return token_in(came)
@@ -256,7 +256,7 @@ async def test_whoever_was_banned_meanwhile_cannot_confirm(site: Site, mails: Ma
     assert await site.store.accounts.by_mail(TOM["email"]) is None
 
 
-# Another mail.
+# Another email.
 
 
 async def test_another_mail_is_the_accounts_once_it_is_confirmed_and_the_old_one_is_told(

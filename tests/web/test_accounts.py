@@ -165,7 +165,7 @@ async def test_a_profile_is_changed_by_its_owner(people: People) -> None:
     assert {name: after[name] for name in changes} == changes
     assert (await log_in(people.site, TOM)) == {"errno": 1000}
     assert (await log_in(people.site, TOM, email="tommy@example.com"))["errno"] == 0
-    # The old mail is free again.
+    # The old email is free again.
     assert (await people.site.send("POST", "/api/user", TOM))["errno"] == 0
 
 

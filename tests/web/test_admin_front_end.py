@@ -72,7 +72,7 @@ async def logged_in(ask: FrontEnd, person: dict[str, str], code: str = "") -> An
 
 
 async def test_every_page_of_it_gets_what_it_reads(ask: FrontEnd) -> None:
-    # Registration and log-in.
+    # Registration and login.
     for person in (OWNER, GUEST):
         await ask("POST", "user", {**person, "url": ""})
     again = (await ask.response("POST", "user", {**GUEST, "url": ""})).json()
@@ -94,9 +94,9 @@ async def test_every_page_of_it_gets_what_it_reads(ask: FrontEnd) -> None:
         "waline",
         {"Comment", "Counter", "Users"},
     )
-    # A log-in by another service, none of which is configured.
+    # A login by another service, none of which is configured.
     assert (await ask.response("GET", "oauth?type=github&redirect=/ui/profile")).status_code == 404
-    # A new password, without a service for mails.
+    # A new password, without a service for emails.
     assert (await ask.response("PUT", "user/password", {"email": GUEST["email"]})).json() == {
         "errno": 1000
     }
@@ -181,7 +181,7 @@ async def _profile(ask: FrontEnd) -> None:
     await logged_in(ask, OWNER, codes.at(present + 30))
     await ask("PUT", "user", {"2fa": "", "current_code": recovery[0]})
     await ask("PUT", "user", {"password": "another one", **PROOF})
-    # This log-in goes on, and others have ended.
+    # This login goes on, and others have ended.
     assert (await ask("GET", "token"))["display_name"] == "The owner"
     ask.token = ""
     await logged_in(ask, {**OWNER, "password": "another one"})

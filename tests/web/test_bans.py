@@ -504,5 +504,5 @@ async def test_known_authors_do_not_wait_for_approval(make_site: Sites) -> None:
     assert edited["data"]["status"] == "approved"
     assert (await post(site, by=BOB, comment="viagra"))["data"]["status"] == "spam"
     assert (await post(site, by=EVE))["data"]["status"] == "waiting"
-    # A name and a mail prove nothing, since anybody can write them.
+    # A name and an email prove nothing, since anybody can write them.
     assert (await post(site, nick="Bob", mail=BOB.mail))["data"]["status"] == "waiting"

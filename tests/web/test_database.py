@@ -26,7 +26,7 @@ async def test_an_administrator_gets_everything_that_is_stored(
         assert (response.status_code, "content-length" in response.headers) == (200, False)
         answer = response.json()
         assert (answer["errno"], answer["data"]["type"]) == (0, "waline")
-    # The same as by command, but for the order, and without secrets of log-ins.
+    # The same as by command, but for the order, and without secrets of logins.
     file, export = io.BytesIO(), Export(data_set(site.store), site.store.accounts, print)
     await write(export, file, "waline", TABLES, types=(), now_ms=1, on_progress=lambda *_: None)
     data = orjson.loads(file.getvalue())["data"]

@@ -98,7 +98,7 @@ async def test_the_pages_operations_answer_in_theirs(make_site: Sites) -> None:
     page = OwnPage(site)
     assert FOR_PAGES
     for row in FOR_PAGES:
-        # Some of them end the log-in.
+        # Some of them end the login.
         await page.ask("POST", "token", MARA)
         query = f"?type={row.type}" if row.type else ""
         answer = await page.ask(row.method, f"../other{row.path}{query}", content_type=None)

@@ -91,7 +91,7 @@ async def test_the_newest_comments_come_first_and_held_ones_never(told: Site) ->
     await told.settled()
     assert await texts(told) == ["<p>d</p>", "<p>b</p>", "<p>a</p>"]
     assert await texts(told, "?count=2") == ["<p>d</p>", "<p>b</p>"]
-    # A log-in does not show more of a feed.
+    # A login does not show more of a feed.
     answer = await feed(told, "?format=json", {"authorization": f"Bearer {ADMIN.id}"})
     assert len(answer.json()["items"]) == 3
 

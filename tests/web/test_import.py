@@ -297,7 +297,7 @@ async def test_hashes_of_passwords_are_kept_if_log_ins_support_them(
         "1": "$2a$08$abcdefghijklmnopqrstuuLBYRWqTJvlWbWLK9SaZS5CtNwYQcXhe",
         "2": "$P$B0123456789abcdefghijklmnopqrst",
         "3": "plain",
-        # A log-in with such a hash would keep a thread busy for hours.
+        # A login with such a hash would keep a thread busy for hours.
         "4": "$2a$31$abcdefghijklmnopqrstuuLBYRWqTJvlWbWLK9SaZS5CtNwYQcXhe",
         "5": "$P$z0123456789abcdefghijklmnopqrst",
     }

@@ -321,7 +321,7 @@ async def undone(site: Site, method: str, changes: dict[str, Any]) -> None:
 
 
 async def replied(make_site: Sites, mails: MailServer, **more: str) -> tuple[Site, Delivery, Any]:
-    """A site, its delivery, and a reply to the administrator, who alone gets mails."""
+    """A site, its delivery, and a reply to the administrator, who alone gets emails."""
     environ = mailing(mails, DISABLE_AUTHOR_NOTIFY="true", **more)
     site, delivery = await told(make_site, environ)
     root = await site.post("one", by=ADMIN)
@@ -542,7 +542,7 @@ async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
     await site.reply(first, "x", mail="eve@example.com")
     await settle(site, delivery)
     ((_, mail),) = mails.came
-    # Mail programs read the bytes themselves; the library would decode what none of them does.
+    # Email programs read the bytes themselves; the library would decode what none of them does.
     (raw,) = mails.raw
     assert b"\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" in raw
     assert re.search(rb"\r\nList-Unsubscribe:\r\n <https://talk\.example/unsub[!-~]{80,}>\r\n", raw)
@@ -554,7 +554,7 @@ async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
     of_all = re.findall(r"No more mails: (\S+)", plain.get_content())[0]
     target = link.removeprefix("https://talk.example")
 
-    # Scanners of mails open links.
+    # Scanners of emails open links.
     assert "button" in (await site.http.get(target)).text
     answer = await site.http.post(target, content=b"List-Unsubscribe=One-Click")
     assert answer.status_code == 200

@@ -94,7 +94,7 @@ DEVICE = "footfall-device"
 
 
 async def told(page: OwnPage, before: str = "") -> tuple[str, str]:
-    """What a log-in with this cookie leaves in the browser: the cookie, and the browser's name."""
+    """What a login with this cookie leaves in the browser: the cookie, and the browser's name."""
     sent = f"{DEVICE}={before}" if before else None
     answer = await page.ask("POST", "token", MARA, cookie=sent)
     (line,) = [line for line in lines_of(answer) if line.startswith(f"{DEVICE}=")]

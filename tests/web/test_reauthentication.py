@@ -1,4 +1,4 @@
-"""A log-in alone does not change how one logs in; and the list of one's log-ins."""
+"""A login alone does not change how one logs in; and the list of one's logins."""
 
 import asyncio
 from collections.abc import Mapping
@@ -201,7 +201,7 @@ async def test_attempts_of_one_log_in_leave_the_others_theirs(
     assert await thief.who() == {}
 
 
-# Log-ins.
+# Logins.
 
 
 async def test_a_new_password_ends_all_log_ins_but_the_one_that_sets_it(tom: Person) -> None:

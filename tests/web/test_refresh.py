@@ -52,7 +52,7 @@ async def test_a_new_name_is_seen_on_every_page(site: Site) -> None:
 
 async def test_an_invisible_change_raises_no_version(site: Site) -> None:
     by = await token(site)
-    # The account has its own picture, since the default one depends on the mail.
+    # The account has its own picture, since the default one depends on the email.
     await site.send("PUT", "/api/user", {"avatar": "https://mara.example/a.png"}, by=by)
     await site.settled()
     await write(site, by)

@@ -31,7 +31,7 @@ def accounts() -> None:
     """Manage accounts.
 
     Services may run meanwhile: changes take effect at once, and a ban or another password ends all
-    log-ins of that account.
+    logins of that account.
     """
 
 

@@ -241,7 +241,7 @@ def _say_rest(number: int, say: Callable[[str], None]) -> None:
 
 
 def _for_its_owner(name: str, flags: int) -> int:
-    # A backup contains IP and mail addresses.
+    # A backup contains IP and email addresses.
     return os.open(name, flags, 0o600)
 
 

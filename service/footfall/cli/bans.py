@@ -79,7 +79,7 @@ def _until(context: click.Context, option: click.Parameter, at: datetime | None)
 def add(what: str, reason: str, until: int, lasts: int) -> None:
     """Ban permanently or until a time; an IPv6 address means its /64.
 
-    Banning the same again changes its reason and end. A ban of an account ends its log-ins.
+    Banning the same again changes its reason and end. A ban of an account ends its logins.
     """
     if until and lasts:
         raise click.UsageError("say --until or --for, not both")

@@ -51,7 +51,7 @@ def doctor(is_json: bool) -> None:
     """Show how everything is, in one page to paste into a report: settings, limits, disk, Redis,
     the data, and the servers that are told of comments.
 
-    Passwords and mail addresses are masked. Nothing is started or changed, and nobody is sent
+    Passwords and email addresses are masked. Nothing is started or changed, and nobody is sent
     anything. Exit 1 if something is wrong.
     """
     # Shown before the event loop waits for a resolver that does not answer.

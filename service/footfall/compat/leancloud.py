@@ -1,7 +1,7 @@
 """LeanCloud's counters: the class Counter of its REST API, as Hexo's themes and Valine use it.
 
 Valine also asks for its comments, of the class Comment. It finds none here, and who sends one is
-told why it is refused: Valine would show everybody's mail address to everybody.
+told why it is refused: Valine would show everybody's email address to everybody.
 
 A theme asks for the object of a page (`GET /1.1/classes/Counter?where={"url": "/a"}`), shows its
 `time`, and adds one (`PUT /1.1/classes/Counter/<objectId>`). Here every page has an object, also

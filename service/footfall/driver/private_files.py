@@ -1,4 +1,4 @@
-"""Permissions of the private server's files: its owner's alone, as they contain mail addresses."""
+"""Permissions of the private server's files: its owner's alone, as they contain email addresses."""
 
 import logging
 import os

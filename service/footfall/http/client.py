@@ -104,7 +104,7 @@ def service_url(scope: Scope, policy: Policy) -> str:
 
 def token_of(headers: Headers) -> str:
     """The token in Authorization, without "Bearer " if it is spelt exactly so, else the whole
-    value, as in the reference server; "" if there is none."""
+    value, as in Waline; "" if there is none."""
     value = headers.get(b"authorization")
     return value.decode("latin-1").removeprefix("Bearer ") if value else ""
 

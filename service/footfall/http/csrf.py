@@ -1,4 +1,4 @@
-"""Against cross-site request forgery: the checks of requests whose log-in is a session cookie.
+"""Against cross-site request forgery: the checks of requests whose login is a session cookie.
 
 A browser sends a cookie with requests of any page. So this one goes with no request that another
 site began (SameSite); each request has a CSRF header, which other origins could send after a

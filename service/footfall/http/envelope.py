@@ -38,7 +38,7 @@ class Envelope(NamedTuple):
         }
 
 
-# The reference server's.
+# Waline's.
 ENVELOPE = Envelope(b'{"errno":0,"errmsg":"","data":', b"}")
 NO_ENVELOPE = Envelope()
 

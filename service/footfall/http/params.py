@@ -1,6 +1,6 @@
 """Parameters of a request, parsed to values within their limits, or BadRequest.
 
-The rules are the reference server's where it has any: an integer is digits with at most a sign, ""
+The rules are Waline's where it has any: an integer is digits with at most a sign, ""
 and null are blank, a repeated parameter is a list. Every limit is a constant here.
 """
 

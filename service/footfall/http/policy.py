@@ -24,5 +24,5 @@ class Policy:
     site_url: str = ""
     # Are visitors told apart, by what their browsers send?
     tells_visitors: bool = False
-    # How long a log-in lasts.
+    # How long a login lasts.
     session_seconds: int = 0

@@ -27,7 +27,7 @@ from .client import Headers, headers_of, is_allowed
 from .connection import Connection
 from .head import UNUSUAL, DecidingHeaders, all_headers, has_path
 
-# URL and headers together: the limit of Node.js, and so of the reference server.
+# URL and headers together: the limit of Node.js, and so of Waline.
 MAX_HEAD_BYTES = 16 * 1024
 # The body of a request that is held.
 MAX_HELD_BYTES = 16 * 1024

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 Headers = Sequence[tuple[bytes, bytes]]
 
-# The release of the reference server whose API this service has; users quote it when they report.
+# The release of Waline whose API this service has; users quote it when they report.
 API_VERSION = b"1.39.3"
 JSON_TYPE = b"application/json; charset=utf-8"
 _VERSION = (b"x-waline-version", API_VERSION)

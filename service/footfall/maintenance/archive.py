@@ -11,7 +11,7 @@ reply is refused.
 
 Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
 fingerprints have the name "said". Up to format 3 there are neither a log nor bans, nor who wants
-no mails. Up to format 4 a held comment does not say whether people know of it. Up to format 5
+no emails. Up to format 4 a held comment does not say whether people know of it. Up to format 5
 nothing tells when pages were viewed.
 """
 

@@ -152,7 +152,7 @@ async def _log(redis: RedisClient, keys: Keys) -> AsyncIterator[list[tuple[str, 
 
 
 async def _unsubscribed(redis: RedisClient, keys: Keys) -> AsyncIterator[list[str]]:
-    """Who wants no more mails, some at a time; one may come twice."""
+    """Who wants no more emails, some at a time; one may come twice."""
     cursor = b"0"
     while True:
         command = ("SSCAN", keys.site("unsubscribed"), cursor, "COUNT", WALK_STEP_COMMENTS)

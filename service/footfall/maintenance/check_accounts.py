@@ -1,4 +1,4 @@
-"""Do accounts stand where they belong: by mail, by age, as administrators, among the banned?
+"""Do accounts stand where they belong: by email, by age, as administrators, among the banned?
 
 An account and its indexes change in one script, its entry in the list of bans in a second one. So
 an entry that looks wrong is read again a second later, and is a problem only if it still does.
@@ -162,7 +162,7 @@ class AccountCheck:
             words = ("ZADD", "0") if is_wanted else ("ZREM",)
             await change((words[0], keys.account(entry.name), *words[1:], entry.id))
         elif is_wanted:
-            # Only where nobody is: of two accounts with one mail somebody has to decide.
+            # Only where nobody is: of two accounts with one email somebody has to decide.
             await change(("HSETNX", keys.account(entry.name), entry.member, entry.id))
         else:
             await change(("HDEL", keys.account(entry.name), entry.member))

@@ -11,7 +11,7 @@ from ..model import Credentials
 # Lua's numbers are exact up to here.
 MAX_COUNT = 1 << 53
 _STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
-# A digest of a mail, and the id of a thread's root.
+# A digest of an email, and the id of a thread's root.
 _UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
 # Of a page's views: a month, an hour, and what a month has.
 _MONTH = re.compile("20[0-9]{2}(0[1-9]|1[0-2])")

@@ -21,7 +21,7 @@ SELECTION_STEP_COMMENTS = 100
 class CommentFilter:
     """Comments with one of these ids; or those for which all else is true that is given.
 
-    `author` is an account's id or a mail address, `words` are part of the text in any case.
+    `author` is an account's id or an email address, `words` are part of the text in any case.
     """
 
     ids: Sequence[str] = ()

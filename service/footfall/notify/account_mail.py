@@ -1,7 +1,7 @@
 """Mails about an account, in the language of the request for them: their words are in words/.
 
 Strangers can have them sent to anybody, so of a stranger's words there is only a name, in which no
-mail program finds an address to make a link of.
+email program finds an address to make a link of.
 """
 
 import html

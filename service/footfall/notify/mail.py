@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # For connecting, and for each reply.
 TIMEOUT_SECONDS = 20.0
-# For the reply to a goodbye: the mail is taken by then.
+# For the reply to a goodbye: the email is taken by then.
 QUIT_SECONDS = 2.0
 # How much of what should be an address is in error messages.
 MAX_SHOWN_CHARACTERS = 100
@@ -39,14 +39,14 @@ class Behind(Protocol):
 
 
 class MailProvider(NamedTuple):
-    """A mail server. `tls` encrypts from the beginning; `starttls` if the server offers it."""
+    """An email server. `tls` encrypts from the beginning; `starttls` if the server offers it."""
 
     host: str
     port: int
     security: Security
 
 
-# The names that SMTP_SERVICE may have, as in the reference server; each provider publishes its own.
+# The names that SMTP_SERVICE may have, as in Waline; each provider publishes its own.
 SERVICES = {
     "126": MailProvider("smtp.126.com", 465, "tls"),
     "163": MailProvider("smtp.163.com", 465, "tls"),
@@ -72,7 +72,7 @@ SERVICES = {
 
 @dataclass(frozen=True, slots=True)
 class Smtp:
-    """Sends mails, each over its own connection. `sender` is the address that they are from."""
+    """Sends emails, each over its own connection. `sender` is the address that they are from."""
 
     place: MailProvider
     user: str
@@ -81,7 +81,7 @@ class Smtp:
 
     async def send(self, message: EmailMessage, key: str) -> str:
         """Returns the server's words; the `key` is the same for each attempt. Raises Failed."""
-        # The same for each attempt, so that mail programs show a mail that came twice only once.
+        # The same for each attempt, so that email programs show an email that came twice only once.
         message["Message-ID"] = f"<{key.replace(' ', '.')}@{self.sender.domain}>"
         message["From"] = self.sender
         message["Date"] = formatdate()
@@ -97,7 +97,7 @@ class Smtp:
     @asynccontextmanager
     async def _logged_in(self) -> "AsyncIterator[aiosmtplib.SMTP]":
         """A connection; what goes wrong with it, then or later, is Failed."""
-        import aiosmtplib  # loaded by the first mail
+        import aiosmtplib  # loaded by the first email
 
         place = self.place
         # To read all the authorities that are trusted takes 10 ms and more.
@@ -123,7 +123,7 @@ class Smtp:
                 f"{first.code} {first.message}", is_final=first.code not in TEMPORARY
             ) from None
         except aiosmtplib.SMTPResponseException as error:
-            # The operator can correct a wrong log-in or sender, so the mail is tried again.
+            # The operator can correct a wrong login or sender, so the email is tried again.
             is_final = isinstance(error, aiosmtplib.SMTPDataError) and error.code not in TEMPORARY
             raise Failed(f"{error.code} {error.message}", is_final=is_final) from None
         except (aiosmtplib.SMTPException, OSError) as error:
@@ -139,7 +139,7 @@ def _trusting() -> ssl.SSLContext:
 
 class _Links(UnstructuredHeader, BaseHeader):
     """A header of links, which are folded between them and never encoded (RFC 2369, section 2), as
-    the library does with any long word. Mail programs look for them as they stand."""
+    the library does with any long word. Email programs look for them as they stand."""
 
     def fold(self, *, policy: Policy) -> str:
         return f"{self.name}:{policy.linesep} {self}{policy.linesep}"
@@ -151,7 +151,7 @@ MAIL = SMTP.clone(header_factory=_registry)
 
 
 def address_of(text: str, name: str = "") -> Address:
-    """Raises ValueError for what is no mail address: the library raises all sorts of errors."""
+    """Raises ValueError for what is no email address: the library raises all sorts of errors."""
     try:
         return Address(name, addr_spec=text)
     except (ValueError, IndexError, AttributeError, MessageError):
@@ -160,7 +160,7 @@ def address_of(text: str, name: str = "") -> Address:
 
 @dataclass(frozen=True, slots=True)
 class MailWords:
-    """A mail's subject and HTML, made of news. The longest comment takes several milliseconds."""
+    """An email's subject and HTML, made of news. The longest comment takes several milliseconds."""
 
     subject: Fill
     body: Fill
@@ -194,7 +194,7 @@ class Unsubscribing(NamedTuple):
 
 
 class Recipients(Protocol):
-    """Who may be sent a mail (notifications/rules/recipients.py). `is_counted`: by an earlier
+    """Who may be sent an email (notifications/rules/recipients.py). `is_counted`: by an earlier
     attempt."""
 
     async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing: ...
@@ -205,7 +205,7 @@ class Recipients(Protocol):
 
 
 class OwnerMail:
-    """A mail to the site's owner about each comment that is not their own."""
+    """An email to the site's owner about each comment that is not their own."""
 
     name = "mail-owner"
 
@@ -253,7 +253,7 @@ class ReaderMail:
             raise Dropped("the recipient wants no mails, or had as many as MAIL_RATE allows")
         message = await self._words.message(to, notification)
         if replies.of_thread:
-            # RFC 8058: mail programs post to this address when somebody presses their button.
+            # RFC 8058: email programs post to this address when somebody presses their button.
             message["List-Unsubscribe"] = f"<{replies.of_thread}>"
             message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
             _sign(message, replies)
@@ -261,7 +261,7 @@ class ReaderMail:
 
 
 def _sign(message: EmailMessage, found: Unsubscribing) -> None:
-    """Add to both forms of a mail how to get no more of them."""
+    """Add to both forms of an email how to get no more of them."""
     for part in message.iter_parts():
         if part.get_content_subtype() == "html":
             foot = (

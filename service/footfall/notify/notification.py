@@ -30,7 +30,7 @@ class Notification:
     """The comment `about` has become `now`; `was` is "" for a new one, and `by` who did it.
     Meanwhile its `status` may be another one again.
 
-    `parent` is what it replies to, None for a root or if that is gone. Both have nick, mail and
+    `parent` is what it replies to, None for a root or if that is gone. Both have nick, email and
     link of their author's account as it is now, if there is one. `key` is the same for each
     attempt to tell this, and of no other news; `attempts` were made before. `seen` is "" if it was
     never approved before, and "0" if that was so and readers were not told.

@@ -67,7 +67,7 @@ def message_of(notification: Notification) -> tuple[str, str]:
 
 
 def urls_of(settings: Mapping[str, str]) -> list[str]:
-    """Apprise's URLs for the reference server's own settings, by their names in lower case."""
+    """Apprise's URLs for Waline's own settings, by their names in lower case."""
     urls = []
     if settings["tg_bot_token"] and settings["tg_chat_id"]:
         urls.append(f"tgram://{_part(settings['tg_bot_token'])}/{_part(settings['tg_chat_id'])}/")

@@ -97,7 +97,7 @@ class WebJudge:
 
 
 class PluginJudge:
-    """A function, or a coroutine function, of a dictionary with the reference server's names."""
+    """A function, or a coroutine function, of a dictionary with Waline's names."""
 
     name = "plugin"
 

@@ -1,4 +1,4 @@
-"""Templates of mails: the reference server's, which are in Nunjucks, with its names of variables.
+"""Templates of emails: Waline's, which are in Nunjucks, with its names of variables.
 
 `self` is the comment, `parent` what it replies to, `site` the site. Operators write templates, so
 the sandbox is only there to bound them. Strangers' words are escaped before they are filled in, so
@@ -13,7 +13,7 @@ from ..render.links import pictures_as_links
 from ..render.page_address import page_path
 from .notification import Notification
 
-# The length of a subject; mail programs cut off longer ones anyhow.
+# The length of a subject; email programs cut off longer ones anyhow.
 MAX_SUBJECT_CHARACTERS = 200
 
 Fill = Callable[[Notification], str]
@@ -49,7 +49,7 @@ def body_of(template: str) -> Fill:
 
 
 def text_of(notification: Notification) -> str:
-    """The same as plain text, for mail programs that show no HTML."""
+    """The same as plain text, for email programs that show no HTML."""
     about, parent = notification.about, notification.parent
     where = notification.site_name or "the site"
     lines = [f"{about.nick or ''} wrote on {where}:", "", about.source]
@@ -61,7 +61,7 @@ def text_of(notification: Notification) -> str:
 
 
 def _compiled(template: str, *, is_html: bool) -> Callable[[Mapping[str, Any]], str]:
-    # Imported where mails are sent, since Jinja is heavy.
+    # Imported where emails are sent, since Jinja is heavy.
     from ..render.nunjucks import compile_text
 
     return compile_text(template, NAMES, is_html=is_html)

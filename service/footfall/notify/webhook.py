@@ -1,4 +1,4 @@
-"""WEBHOOK: the reference server's request for each new comment, signed if there is a secret.
+"""WEBHOOK: Waline's request for each new comment, signed if there is a secret.
 
 The signature is `sha256=` and the HMAC of the time stamp, a dot and the body. A receiver that
 refuses old time stamps cannot be sent a request again by somebody who has intercepted it.
@@ -72,7 +72,7 @@ def record_of(notification: Notification) -> dict[str, Any]:
 
 
 def _record(comment: Comment, status: Status) -> dict[str, Any]:
-    """A comment with the reference server's names; a root lacks some of them."""
+    """A comment with Waline's names; a root lacks some of them."""
     record: dict[str, Any] = {
         "objectId": comment.id,
         "url": comment.path,

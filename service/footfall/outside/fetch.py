@@ -14,7 +14,7 @@ import httpx2
 
 from ..errors import Busy, ProviderUnavailable
 
-# The time and size of a whole answer: what a log-in needs has some kilobytes.
+# The time and size of a whole answer: what a login needs has some kilobytes.
 ANSWER_SECONDS = 5.0
 MAX_ANSWER_BYTES = 256 * 1024
 # How many requests may wait for other servers at the same moment.
@@ -63,7 +63,7 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    # Made once, since reading all certificates takes as long as a log-in.
+    # Made once, since reading all certificates takes as long as a login.
     return httpx2.create_ssl_context()
 
 

@@ -1,4 +1,4 @@
-"""Services of the reference server's kind: one address that knows several others to log in by.
+"""Services of Waline's kind: one address that knows several others to log in by.
 
 GET <address>/ lists them; <address>/<name>?redirect&state sends a browser to one, which comes back
 with a code; and <address>/<name>?code says who that was. The list is fetched in the background and

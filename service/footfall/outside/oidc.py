@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from authlib.integrations.httpx_client import AsyncOAuth2Client
 
 NAME = "oidc"
-# Loaded by the first log-in.
+# Loaded by the first login.
 NEEDED = ".fetch", "authlib.integrations.httpx_client", "authlib.oidc.core"
 # Algorithms with a public key: neither `none` nor those that sign with a shared secret.
 ALGORITHMS = (

@@ -1,4 +1,4 @@
-"""Where a log-in may be sent: only to pages that settings name."""
+"""Where a login may be sent: only to pages that settings name."""
 
 import re
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Targets:
         return bool(self.site_url or self.domains)
 
     def resolve(self, address: str) -> str:
-        """The whole address, if a log-in may be sent there; else ""."""
+        """The whole address, if a login may be sent there; else ""."""
         if _UNCLEAR.search(address):
             return ""
         # Behind a prefix, pages name their paths with it.
@@ -55,7 +55,7 @@ class Targets:
         return whole if self.is_own(whole) or self._is_named(origin_of(whole)) else ""
 
     def may_be_told(self, origin: str) -> bool:
-        """May a log-in be handed to pages of this origin?"""
+        """May a login be handed to pages of this origin?"""
         if not origin or origin_of(origin) != origin:
             return False
         return origin == origin_of(self.server_url) or self._is_named(origin)

@@ -1,6 +1,6 @@
-"""The pages at /ui: log in, register, set a password, confirm a mail, and those behind a log-in.
+"""The pages at /ui: log in, register, set a password, confirm an email, and those behind a login.
 
-A log-in is handed to the page that asked for it: the one that opened this page, or that it is to
+A login is handed to the page that asked for it: the one that opened this page, or that it is to
 come back to. opener.py decides which that may be, so that no other site gets a token by opening
 this page. A token that a client wrote into the address is taken out of it before anything is shown.
 """
@@ -116,7 +116,7 @@ class Template:
 
 
 def without_token(query: bytes) -> bytes:
-    """The query without a log-in's token: clients open the profile with one, and addresses are kept
+    """The query without a login's token: clients open the profile with one, and addresses are kept
     in histories and logs."""
     fields = query.split(b"&")
     return b"&".join(

@@ -1,6 +1,6 @@
 """Which page has opened one of ours, and what it may be handed.
 
-A log-in, or a changed profile, is handed to the site that the settings name, whatever Referer says.
+A login, or a changed profile, is handed to the site that the settings name, whatever Referer says.
 Where they name none, the reader is asked first, with the name of the page in words.
 """
 

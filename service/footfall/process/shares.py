@@ -26,7 +26,7 @@ class QueuedClient(NamedTuple):
     network: str = ""
 
 
-# Whatever is done behind the requests: imports and mails take turns as one client.
+# Whatever is done behind the requests: imports and emails take turns as one client.
 BACKGROUND = QueuedClient("", ())
 
 

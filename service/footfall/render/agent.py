@@ -1,6 +1,6 @@
 """The browser and the system that a comment was written with, by its user-agent string.
 
-They have the names that the reference server gives them. It uses another library, so the tables
+They have the names that Waline gives them. It uses another library, so the tables
 below translate names, and list applications where ua-parser finds only their engine.
 
 The string comes from the request's body and may be anything: only the resolver with linear-time
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 512
 MAX_CACHED = 4_096
 
-# ua-parser's name of a browser -> the reference server's.
+# ua-parser's name of a browser -> Waline's.
 BROWSERS = {
     "Amazon Silk": "Silk",
     "Android": "Android Browser",
@@ -66,7 +66,7 @@ _ENGINE = re.compile(r"AppleWebKit/(\d{1,4}(?:\.\d{1,4})?)", re.ASCII)
 _HARMONY = re.compile(r"\b(HarmonyOS|OpenHarmony)\b(?: ([\d.]{1,16}))?", re.ASCII)
 # Waline's clients send 11.0 for Windows 11, which browsers never do and ua-parser does not know.
 _WINDOWS_NT = re.compile(r"Windows NT (\d{1,3}\.\d{1,3})")
-# The reference server's name of Linux: as the string spells it, with some machines' names.
+# Waline's name of Linux: as the string spells it, with some machines' names.
 _LINUX = re.compile(r"linux(?: (?:aarch64|amd64|i\d86)\b)?", re.IGNORECASE | re.ASCII)
 # No match, ua-parser's word for that, and a name that means an engine alone.
 _UNKNOWN = {"", "Other", "Mobile Safari UI/WKWebView"}

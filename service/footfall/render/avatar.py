@@ -1,7 +1,7 @@
 """The address of a commentator's picture, by a template that an operator may set.
 
-The default is the reference server's: QQ's picture if nick or mail has a QQ number, else
-Libravatar's, whose address contains the MD5 of the mail address. Anybody can check a guess by that
+The default is Waline's: QQ's picture if nick or email has a QQ number, else
+Libravatar's, whose address contains the MD5 of the email address. Anybody can check a guess by that
 hash, so a template may use an HMAC, and avatars may be turned off.
 """
 
@@ -18,7 +18,7 @@ _QQ_MAIL = re.compile(r"([0-9]+)@qq\.com")
 
 
 def compile_avatar(template: str, proxy: str, key: str = "") -> Avatar:
-    """A function of (nick, mail, link) that returns the picture's address.
+    """A function of (nick, email, link) that returns the picture's address.
 
     A blank template means the default, `none` no avatars. Raises ValueError for a template that
     cannot be used.
@@ -34,7 +34,7 @@ def compile_avatar(template: str, proxy: str, key: str = "") -> Avatar:
         fill = compile_template(template.strip(), VARIABLES, key)
 
     def avatar(nick: str, mail: str, link: str) -> str:
-        # Picture services hash mail addresses in lower case, without spaces around them.
+        # Picture services hash email addresses in lower case, without spaces around them.
         return proxied(fill({"nick": nick, "mail": mail.strip().lower(), "link": link}), proxy)
 
     return avatar

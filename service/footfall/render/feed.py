@@ -77,7 +77,7 @@ def rss(feed: Feed) -> bytes:
         item = _sub(channel, "item")
         _add(item, title=each.title, link=each.url, description=each.html)
         _sub(item, "guid", isPermaLink="false").text = each.id
-        # RSS's own element for authors takes nothing but mail addresses.
+        # RSS's own element for authors takes nothing but email addresses.
         _sub(item, f"{_DC}creator").text = each.author
         _add(item, pubDate=format_datetime(_date(each.at_ms)))
     return _bytes(root)

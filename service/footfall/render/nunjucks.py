@@ -1,4 +1,4 @@
-"""The reference server's templates for avatars and mails: they are Nunjucks, and run as Jinja.
+"""Waline's templates for avatars and emails: they are Nunjucks, and run as Jinja.
 
 Nunjucks descends from Jinja, and differs in JavaScript's regular expressions and comparisons, which
 are translated. Operators write templates, which are trusted; strangers' words are filled in, and
@@ -73,7 +73,7 @@ def compile_template(
 def compile_text(
     text: str, variables: Sequence[str], *, is_html: bool
 ) -> Callable[[Mapping[str, Any]], str]:
-    """A function that fills in a subject or a mail, with what may be objects.
+    """A function that fills in a subject or an email, with what may be objects.
 
     What is missing is empty, as in Nunjucks; `self` is called `self_`, as Jinja has one of its own.
     Raises ValueError for a template that cannot be used; the function does, too.

@@ -1,4 +1,4 @@
-"""Shortcodes such as :tada: and emoticons as emoji: those of the reference server, by its rules."""
+"""Shortcodes such as :tada: and emoticons as emoji: those of Waline, by its rules."""
 
 import re
 from unicodedata import category

@@ -48,7 +48,7 @@ DateField = Callable[[bytes], bytes]
 class DisplayOptions:
     """A site's settings for how commentators are shown.
 
-    `avatar` makes a picture's URL of (nick, mail, link), and `pictures` says which accounts may
+    `avatar` makes a picture's URL of (nick, email, link), and `pictures` says which accounts may
     show of their own; `levels` are numbers of approved comments.
     """
 
@@ -222,7 +222,7 @@ def _standing(id: str, account: Account | None) -> bytes:
 
 
 def _secrets(id: str, region: bytes, account: Account | None, live: Lookups) -> bytes:
-    """The fields that only administrators see: mail, address, the full region."""
+    """The fields that only administrators see: email, address, the full region."""
     secrets = orjson.loads(live.secrets.get(id, b"{}"))
     mail = account.mail if account else secrets.get("mail")
     parts = [_inner({"mail": mail, "ip": secrets.get("ip", "")})]

@@ -16,7 +16,7 @@ from ..telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-# For Redis, files, mails and whatever else is not a client's; half of a limit that is very low.
+# For Redis, files, emails and whatever else is not a client's; half of a limit that is very low.
 RESERVED = 64
 # A private Redis starts with no fewer, and so does Python's event loop.
 LEAST = 64

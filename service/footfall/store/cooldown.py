@@ -89,7 +89,7 @@ class Cooldown:
         self.give_back((self._keys.attempts(name), rate))
 
     async def may_mail(self, to: str, rate: Rate) -> bool:
-        """Count a mail to this address; False if it has had as many as it may."""
+        """Count an email to this address; False if it has had as many as it may."""
         return not await self._take([(self._keys.mails(to), rate)])
 
     async def _take(self, buckets: Sequence[Bucket]) -> int:

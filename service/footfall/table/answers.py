@@ -11,14 +11,14 @@ from ..http.response import Headers, Reply, Response
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """The session that a log-in has begun; with the token "" the one that was there has ended."""
+    """The session that a login has begun; with the token "" the one that was there has ended."""
 
     token: str
     # Makes what tells the browser to the account from now on.
     device: Callable[[], Awaitable[str]] | None = None
     # The browser keeps it when it is closed.
     is_remembered: bool = False
-    # A page of another site has asked for the log-in, and is handed it.
+    # A page of another site has asked for the login, and is handed it.
     is_handed: bool = False
 
 

@@ -1,4 +1,4 @@
-"""The dialect of this service's own pages: a log-in is a cookie there, and no script has its token.
+"""The dialect of this service's own pages: a login is a cookie there, and no script has its token.
 
 Answers are for one person alone, so nothing keeps them.
 """
@@ -48,7 +48,7 @@ async def _cookies(session: NewSession, headers: Headers, scope: Scope, policy: 
     kept = set_cookie(SESSION_COOKIE, session.token, headers, scope, policy, lasts_seconds=lasts)
     if session.device is None:
         return kept
-    # A log-in that is not remembered leaves this only until the browser is closed, too.
+    # A login that is not remembered leaves this only until the browser is closed, too.
     told = set_cookie(
         DEVICE_COOKIE,
         await session.device(),

@@ -1,7 +1,7 @@
 """Where operations are: behind which prefix, and in which dialect.
 
 Only the exact path without prefix has the older dialect. The same path with a trailing slash,
-".html" or an id behind it answers as under /api, because the reference server does that.
+".html" or an id behind it answers as under /api, because Waline does that.
 """
 
 from dataclasses import dataclass

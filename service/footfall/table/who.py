@@ -61,7 +61,7 @@ READER = Who("a person", _logged_in(Unauthorized))
 AUTHOR = Who("the author, or an administrator", _logged_in(Unauthorized))
 EDITOR = Who("the author, or an administrator", _logged_in(Unauthorized), is_first=True)
 ADMINISTRATOR = Who("an administrator", _administrator)
-# Before the fields: a stranger learns that a log-in is needed, and nothing else.
+# Before the fields: a stranger learns that a login is needed, and nothing else.
 MODERATOR = Who("an administrator", _administrator, is_first=True)
 # What of the statistics is for everybody, STATISTICS_PUBLIC says.
 _AS_SAID = "an administrator; with `STATISTICS_PUBLIC="

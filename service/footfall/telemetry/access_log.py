@@ -3,7 +3,7 @@
 Lines are collected for a tenth of a second and written whole: several workers may share a pipe, and
 what is longer than PIPE_BUF could come out mixed with another's. When nobody reads them, lines are
 dropped and counted, and requests are answered all the same. Queries are left out, since they have
-mails and tokens.
+emails and tokens.
 """
 
 import asyncio

@@ -39,7 +39,7 @@ class TracedRequests:
         headers = headers_of(scope["headers"])
         told = {name: headers.get(name.encode(), b"").decode("latin-1") for name in CALLERS.fields}
         scheme = server_address(scope, self._policy).partition("://")[0]
-        # Without the query, which may have a comment's mail address.
+        # Without the query, which may have a comment's email address.
         attributes = {
             "http.request.method": scope["method"],
             "url.path": scope["path"],

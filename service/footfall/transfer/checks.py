@@ -14,7 +14,7 @@ from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
 from ..markup import is_safe_url, safe_link, safe_nick
 from .rows import AccountRow, CommentRow, CounterRow
 
-# The hashes that log-ins can compare passwords with, and that are no slower than those made here: a
+# The hashes that logins can compare passwords with, and that are no slower than those made here: a
 # hash that takes minutes could keep a service busy.
 _HASHES = re.compile(
     rf"{BCRYPT_HASH.pattern}|{phpass.HASH.pattern}"

@@ -1,6 +1,6 @@
 """Reads what is stored as Waline's records, one at a time, while services run.
 
-A comment that changes meanwhile may come twice. Secrets of log-ins are left out unless asked for;
+A comment that changes meanwhile may come twice. Secrets of logins are left out unless asked for;
 what Waline has no field for, such as regions, is always left out.
 """
 

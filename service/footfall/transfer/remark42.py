@@ -38,7 +38,7 @@ def _page(record: Record) -> str:
 
 
 def _comment(source: Source, record: Record, blocked: set[str]) -> CommentRow:
-    # A user's ip is a digest, and mail addresses are not in a backup.
+    # A user's ip is a digest, and email addresses are not in a backup.
     user = record.get("user")
     user = user if isinstance(user, dict) else {"name": user}
     fields = Fields({**record, "name": user.get("name")}, source.zone)

@@ -78,7 +78,7 @@ def _low_bits(system: str, source: str) -> int:
 async def store_accounts(
     accounts: AccountStore, staging: Staging, system: str, report: ImportReport
 ) -> None:
-    """An account whose mail has one here becomes that one. Raises StoreUnavailable."""
+    """An account whose email has one here becomes that one. Raises StoreUnavailable."""
     for row in staging.accounts():
         staging.name_account(row.source, await store_account(accounts, system, row, report))
 
@@ -112,7 +112,7 @@ async def store_account(
 
 
 def _role(row: AccountRow) -> Role:
-    """A mail that was never verified has to be verified here."""
+    """An email that was never verified has to be verified here."""
     if row.role.startswith("verify"):
         return "unverified"
     return next((role for role in ROLES if role == row.role), "guest")

@@ -41,7 +41,7 @@ from ..rules.reauthentication import OwnerProof
 from ..rules.registration import Applicant
 from .session import PROOF, described, proof_of
 
-# The reference's words where a mail is none.
+# The reference's words where an email is none.
 NO_MAIL = "email need an email under your options"
 MAX_LABEL = 32
 DEFAULT_SIZE = 10
@@ -180,7 +180,7 @@ async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject |
             session = caller.viewer.session if is_own else ""
             await accounts.edit(comments, id, changes, session)
     except UserExists:
-        # The reference does not say either whose mail it is.
+        # The reference does not say either whose email it is.
         raise Denied() from None
     if not asked:
         return ""
@@ -197,7 +197,7 @@ BAN = Fields(_id, id="The account", needs_id=True)
 
 
 async def ban(comments: Comments, id: str, caller: Caller) -> str:
-    """Ban an account, or remove one whose mail was never verified."""
+    """Ban an account, or remove one whose email was never verified."""
     account = caller.viewer.account
     assert account is not None
     if id == account.id:
@@ -214,7 +214,7 @@ async def ban(comments: Comments, id: str, caller: Caller) -> str:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """So many accounts, or the one with this mail, for administrators; for others the authors of
+    """So many accounts, or the one with this email, for administrators; for others the authors of
     most comments."""
 
     page: int

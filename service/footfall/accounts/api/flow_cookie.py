@@ -1,4 +1,4 @@
-"""The cookie of a log-in by another service, which binds it to the browser that has begun it.
+"""The cookie of a login by another service, which binds it to the browser that has begun it.
 
 It holds the flow's state while the browser is away. When the browser is back, it holds a secret
 that was in no address, without which the ticket in the address is worth nothing.

@@ -1,4 +1,4 @@
-"""Links in mails: a lost password, and an address that is confirmed."""
+"""Links in emails: a lost password, and an address that is confirmed."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ from .session import MAX_LINK_TOKEN_CHARACTERS
 
 @dataclass(frozen=True, slots=True)
 class LostPassword:
-    """Of the account with a mail; or a new password, with a link's token."""
+    """Of the account with an email; or a new password, with a link's token."""
 
     mail: str
     token: str
@@ -57,7 +57,7 @@ LOST_PASSWORD = Shapes(
 
 
 async def lost_password(comments: Comments, parsed: LostPassword, caller: Caller) -> str:
-    """Where no mails are sent, an administrator makes a link by command."""
+    """Where no emails are sent, an administrator makes a link by command."""
     if parsed.token:
         await links.set_password(comments, parsed.token, parsed.password, caller)
     elif comments.accounts.mails.are_sent:
@@ -81,7 +81,7 @@ VERIFICATION = Fields(
 
 
 async def lead(accounts: Accounts, token: str, caller: Caller) -> Response:
-    """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
+    """To the page that confirms. Nothing is done here: scanners of emails open links, too."""
     await registration.held_by(accounts.store, token)
     page = f"{accounts.providers.targets.server_url}/ui/confirm#{token}"
     return Response(302, b"", [(b"location", page.encode())])
@@ -107,7 +107,7 @@ CONFIRMATION = Fields(
 
 
 async def confirm(comments: Comments, parsed: Confirmation, caller: Caller) -> str:
-    """Use up the link in a mail; which account it is for, the link knows."""
+    """Use up the link in an email; which account it is for, the link knows."""
     # The token of a link for an account names it.
     if "." in parsed.token:
         await mail_change.confirm(comments, parsed.token, parsed.password, caller)

@@ -1,7 +1,7 @@
 """Logging in by other services: what clients and browsers know as `oauth`.
 
 A browser is sent to the other service and comes back here. It keeps a cookie until it is logged in,
-so that a log-in which one browser began is of no use in another. It ends on our page to log in on,
+so that a login which one browser began is of no use in another. It ends on our page to log in on,
 with a ticket behind the `#`, where no server and no log sees it; no address has a token.
 """
 
@@ -99,7 +99,7 @@ STEP = Fields(
         Text("flow", "In place of `state`, for services that change it", MAX_STATE),
     ),
     source="query",
-    # A picture of this address would put another log-in into the place of one under way.
+    # A picture of this address would put another login into the place of one under way.
     before=lambda request: require_navigation(request.headers),
     check=_judge_state,
 )
@@ -112,7 +112,7 @@ async def oauth(comments: Comments, parsed: Step, caller: Caller) -> Response:
     target = ""
     try:
         if not parsed.answer:
-            # No address has a password in it: this adds only if the log-in itself is proof.
+            # No address has a password in it: this adds only if the login itself is proof.
             adds = OwnerProof() if caller.viewer.account else None
             address, state = await identities.begin(
                 comments, parsed.name, parsed.redirect, caller, adds=adds
@@ -149,7 +149,7 @@ async def add(comments: Comments, parsed: Step, caller: Caller) -> Answer:
 
 
 def _end(targets: Targets, target: str, arrival: identities.Arrival) -> str:
-    """The address at which a log-in ends."""
+    """The address at which a login ends."""
     if not arrival.ticket:
         return target or f"{targets.server_url}/ui/profile"
     code = "&code" if arrival.needs_code else ""
@@ -157,7 +157,7 @@ def _end(targets: Targets, target: str, arrival: identities.Arrival) -> str:
 
 
 def _page(targets: Targets, target: str) -> str:
-    """Our page to log in on, which leads on to where the log-in was asked for."""
+    """Our page to log in on, which leads on to where the login was asked for."""
     log_in = f"{targets.server_url}/ui/login"
     path = target.removeprefix(targets.server_url).partition("#")[0].partition("?")[0]
     if not target:

@@ -26,7 +26,7 @@ from .flow_cookie import kept
 CODE_CHARACTERS = 6
 MAX_CODE_CHARACTERS = 32
 MAX_SECRET_CHARACTERS = 128
-# Of what works once: a link in a mail, or what a log-in by another service has ended in.
+# Of what works once: a link in an email, or what a login by another service has ended in.
 MAX_LINK_TOKEN_CHARACTERS = 1024
 
 
@@ -81,7 +81,7 @@ class LogIn:
     mail: str
     password: str
     code: str
-    # What a log-in by another service has ended in, in place of mail and password, and what the
+    # What a login by another service has ended in, in place of email and password, and what the
     # browser that has begun it keeps.
     ticket: str = ""
     proof: str = ""
@@ -148,14 +148,14 @@ async def log_in(comments: Comments, parsed: LogIn, caller: Caller) -> Answer:
 
 
 async def log_out(accounts: Accounts, parsed: None, caller: Caller) -> Answer:
-    """Without a log-in it is done already."""
+    """Without a login it is done already."""
     await accounts.sessions.end(caller.viewer)
     return Answer("", session=NewSession(""))
 
 
 @dataclass(frozen=True, slots=True)
 class SecondFactor:
-    """Of whose log-in it is asked; "" for one's own. `device` tells a browser."""
+    """Of whose login it is asked; "" for one's own. `device` tells a browser."""
 
     mail: str
     device: str = ""
@@ -185,7 +185,7 @@ SECOND_FACTOR = Shapes(
 
 
 async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Answer:
-    """Whether a log-in needs a code; for oneself, a secret to set one up with."""
+    """Whether a login needs a code; for oneself, a secret to set one up with."""
     if parsed.mail:
         is_asked = await log_ins.has_second_factor(
             site.accounts, parsed.mail, caller, device=parsed.device
@@ -241,7 +241,7 @@ async def add_second_factor(
 
 
 async def sessions(accounts: Accounts, parsed: None, caller: Caller) -> JsonObject:
-    """One's log-ins that go on, and what proves that the account is one's own."""
+    """One's logins that go on, and what proves that the account is one's own."""
     account = caller.viewer.account
     assert account is not None
     stored = await accounts.store.by_id(account.id)
@@ -276,7 +276,7 @@ SESSION = Fields(_id, id="One log-in; without, all but the one that asks")
 
 
 async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> str:
-    """One of one's log-ins; without its id, all but the one that asks."""
+    """One of one's logins; without its id, all but the one that asks."""
     account = caller.viewer.account
     assert account is not None
     if session:

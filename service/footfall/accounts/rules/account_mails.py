@@ -1,4 +1,4 @@
-"""Sends mails about accounts, behind the requests that ask for them.
+"""Sends emails about accounts, behind the requests that ask for them.
 
 They are written down nowhere: what a crash or a stop takes along is asked for again.
 """
@@ -24,9 +24,9 @@ from ...telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-# So many mails of one kind to one address at once, and one more every so many seconds.
+# So many emails of one kind to one address at once, and one more every so many seconds.
 MAIL_RATE = Rate(1 / 720, 5)
-# Mails that are being sent, or wait for it; and attempts to send one.
+# Emails that are being sent, or wait for it; and attempts to send one.
 MAX_MAILS = 64
 MAX_ATTEMPTS = 4
 # For one attempt, and the wait after the first one, which doubles.
@@ -36,13 +36,13 @@ FIRST_WAIT_SECONDS = 5.0
 # Hosts that are numbers can be written in many ways, so they have one limit together.
 NUMBERED_HOSTS = "numbered hosts"
 
-# A mail, or None if there is nothing to send after all.
+# An email, or None if there is nothing to send after all.
 Prepare = Callable[[], Awaitable[Letter | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """By what mails are sent, and what is said in them of the site."""
+    """By what emails are sent, and what is said in them of the site."""
 
     smtp: Smtp
     server_url: str
@@ -58,7 +58,7 @@ def _mailbox(mail: str) -> str:
 
 
 class AccountMails:
-    """Without a `sender` there are none. With `confirms` an address is confirmed by a mail before
+    """Without a `sender` there are none. With `confirms` an address is confirmed by an email before
     it is an account's."""
 
     def __init__(
@@ -82,7 +82,7 @@ class AccountMails:
         return self._sender is not None
 
     async def wait_ms(self, kind: Kind, mail: str) -> int:
-        """Count a mail to this address; 0, or how long until its mailbox may have one."""
+        """Count an email to this address; 0, or how long until its mailbox may have one."""
         return await self._cooldown.attempt([(f"{kind} {_mailbox(mail)}", MAIL_RATE)])
 
     async def require_turn(self, kind: Kind, mail: str) -> None:

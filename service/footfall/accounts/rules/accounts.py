@@ -211,6 +211,6 @@ def _ended(before: StoredAccount, after: After | None, session: str, *, revokes:
 
 
 def _face(display: DisplayOptions, account: Account) -> Account:
-    """What readers see of it; of the mail, the picture that is made of it."""
+    """What readers see of it; of the email, the picture that is made of it."""
     avatar = display.avatar_of(account)
     return replace(account, mail="", avatar=avatar)

@@ -27,7 +27,7 @@ NOT_BANNABLE = "This is not an address, network, email or account"
 
 
 def value_of(text: str) -> str:
-    """What is banned by this text, in its canonical form: an address, a network, a mail, or else
+    """What is banned by this text, in its canonical form: an address, a network, an email, or else
     the id of an account. An IPv6 address stands for its /64. Raises Refused for no such text."""
     text = text.strip()
     if network := network_text(text):
@@ -79,7 +79,7 @@ class BanList:
         self._has_mails |= kind == "mail"
 
     def of(self, caller: Caller, mail: str = "") -> Iterator[Ban]:
-        """The bans, ended ones too, of somebody who gives this mail, which an account's own
+        """The bans, ended ones too, of somebody who gives this email, which an account's own
         replaces."""
         account = caller.viewer.account
         yield from self._networks.of(caller.address)

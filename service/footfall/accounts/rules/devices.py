@@ -1,7 +1,7 @@
 """Whom an account knows: browsers and addresses from which it logged in lately.
 
 Strangers who try passwords use up what strangers may try at an account. Its owner is let in beside
-them: by a cookie that only a log-in gives (OWASP calls it a device cookie), or by the address. Both
+them: by a cookie that only a login gives (OWASP calls it a device cookie), or by the address. Both
 only say whose attempts are counted; neither proves anything.
 """
 
@@ -19,7 +19,7 @@ from ..store.accounts import AccountStore
 from ..store.places import PlaceStore
 from . import tokens
 
-# Since the last log-in from there.
+# Since the last login from there.
 KNOWN_DAYS = 30
 KNOWN_SECONDS = KNOWN_DAYS * 86_400
 # Addresses of one account.

@@ -1,9 +1,9 @@
 """Logging in by other services: they say who somebody is, and here that becomes an account.
 
-A log-in is begun (a flow, bound to the browser by a cookie), comes back once, and ends in a ticket:
+A login is begun (a flow, bound to the browser by a cookie), comes back once, and ends in a ticket:
 a link to this service's own page, which becomes a token once, in the same browser, after a second
 factor where there is one. A mail proves nothing here, unless the other service vouches for it: then
-it is as good as confirmed, and an account with that mail which nobody has ever confirmed is handed
+it is as good as confirmed, and an account with that email which nobody has ever confirmed is handed
 over, without anything by which somebody else could log in to it. Otherwise somebody with an account
 logs in to it, and adds the service then.
 """
@@ -46,14 +46,14 @@ log = logging.getLogger(__name__)
 # From the click to the answer of the other service, and from there to our own page.
 FLOW_SECONDS = 600
 TICKET_SECONDS = 300
-# How long a log-in waits for the list of services, if nobody has asked for it before.
+# How long a login waits for the list of services, if nobody has asked for it before.
 LIST_SECONDS = 5.0
 MAX_NICK, MAX_LINK = 128, 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a log-in by another service ends in: a ticket, or nothing where the service was added
+    """What a login by another service ends in: a ticket, or nothing where the service was added
     to an account. The browser keeps `proof`, which is in no address: the ticket is worth nothing
     without it. `needs_code`: both together let nobody in."""
 
@@ -200,7 +200,7 @@ async def _register(comments: Comments, identity: Identity, caller: Caller) -> N
     if asks:
         # The owner of an account with it is told so, as if it were taken.
         await mail_change.is_needed(comments.accounts, made.id, shown)
-    # Mails are unique: who shows none gets one that leads nowhere and that nobody can guess.
+    # Emails are unique: who shows none gets one that leads nowhere and that nobody can guess.
     mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown
     account = replace(made, mail=mail, avatar=_link(identity.avatar))
     openings = comments.accounts.rules.openings(account, setup_code="")
@@ -211,14 +211,14 @@ async def _register(comments: Comments, identity: Identity, caller: Caller) -> N
     except UserExists:
         await _take_over(comments, known)
     if asks:
-        # They are logged in anyhow, and can ask for another mail on their profile.
+        # They are logged in anyhow, and can ask for another email on their profile.
         with suppress(TooManyAttempts, Busy):
             await mail_change.require_turn(comments.accounts, shown, caller)
             await mail_change.begin(comments.accounts, account, shown, caller)
 
 
 async def _take_over(comments: Comments, known: Credentials) -> None:
-    """Hand the account with the confirmed mail over to the person known by this, unless it was
+    """Hand the account with the confirmed email over to the person known by this, unless it was
     confirmed before. An administrator's is never: it would be more than an address.
 
     Raises UserExists.

@@ -1,4 +1,4 @@
-"""Links that belong to an account and work once: they set its password, or give it another mail.
+"""Links that belong to an account and work once: they set its password, or give it another email.
 
 An account has one of each kind: a newer one ends the older. It ends with any change of the password
 as well, also of one that was somebody else's: it holds digests of its secret and of the password
@@ -95,7 +95,7 @@ async def set_password(comments: Comments, token: str, password: str, caller: Ca
 
 
 async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
-    """Mail a link to the owner of the account with this mail. Nobody learns here whether there is
+    """Mail a link to the owner of the account with this email. Nobody learns here whether there is
     one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
     accounts.bans.look()
     await attempts.mail(accounts.cooldown, caller)
@@ -107,7 +107,7 @@ async def _reset(accounts: Accounts, mail: str, language: str) -> Letter | None:
     stored = await accounts.store.by_mail(mail)
     is_sent = stored is not None and stored.account.role != "banned"
     id = stored.id if stored else NO_ACCOUNT
-    # To the mail as the account has it: the request may have spelled it otherwise.
+    # To the email as the account has it: the request may have spelled it otherwise.
     to = stored.account.mail if stored else mail
     with suppress(Banned):
         await accounts.bans.require_none(Caller(), mail)
@@ -118,14 +118,14 @@ async def _reset(accounts: Accounts, mail: str, language: str) -> Letter | None:
 
 
 def _proven(account: Account, known: Credentials) -> Credentials:
-    """What an account is left with whose mail is proven to be its user's: no services, if somebody
-    else may have added them. A second factor stays, since a mail alone never replaces it."""
+    """What an account is left with whose email is proven to be its user's: no services, if somebody
+    else may have added them. A second factor stays, since an email alone never replaces it."""
     mail = canonical(account.mail)
     return known if known.confirmed == mail else replace(known, confirmed=mail, identities={})
 
 
 def _verified(account: Account) -> Account:
-    """Somebody with a link was sent it, so the mail is theirs. A ban stays one."""
+    """Somebody with a link was sent it, so the email is theirs. A ban stays one."""
     return replace(account, role="guest") if account.role == "unverified" else account
 
 

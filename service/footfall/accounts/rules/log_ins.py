@@ -1,6 +1,6 @@
-"""Logging in by mail and password.
+"""Logging in by email and password.
 
-Nobody learns here whether a mail has an account: a log-in that fails says nothing, and takes as
+Nobody learns here whether an email has an account: a login that fails says nothing, and takes as
 long whatever was wrong.
 """
 
@@ -17,14 +17,14 @@ from .accounts import MAX_READINGS
 from .attempts import Attempt
 from .mails import canonical
 
-# A log-in that fails is answered so long after it came, whatever was wrong.
+# A login that fails is answered so long after it came, whatever was wrong.
 FAILED_SECONDS = 0.5
 
 
 async def by_password(
     accounts: Accounts, mail: str, password: str, code: str, caller: Caller, *, device: str = ""
 ) -> tuple[StoredAccount, str]:
-    """The account with this mail, and a token; `device` tells a browser
+    """The account with this email, and a token; `device` tells a browser
     (accounts/rules/devices.py).
 
     Raises TooManyAttempts, Banned, Denied, Busy.
@@ -34,7 +34,7 @@ async def by_password(
     accounts.bans.look()
     stored = await accounts.store.by_mail(compared)
     if stored and _lacks_code(stored, code):
-        # Such a log-in is the question for the code, asked in another way. No password is compared:
+        # Such a login is the question for the code, asked in another way. No password is compared:
         # nobody learns which is right, by its answer or by what is left of the attempts.
         await attempts.ask(accounts.cooldown, caller)
     else:
@@ -76,7 +76,7 @@ async def _logged_in(
             await accounts.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
             return found[0], await accounts.sessions.begin(*found, caller=caller)
         except Changed:
-            # By a log-in at the same moment with the same code, or by its owner.
+            # By a login at the same moment with the same code, or by its owner.
             continue
     return None
 
@@ -103,7 +103,7 @@ def _lacks_code(stored: StoredAccount, code: str) -> bool:
 async def has_second_factor(
     accounts: Accounts, mail: str, caller: Caller, *, device: str = ""
 ) -> bool:
-    """Does a log-in with this mail need a code? False where there is no account as well.
+    """Does a login with this email need a code? False where there is no account as well.
 
     A browser that the account knows may ask in any case. Raises TooManyAttempts.
     """

@@ -1,6 +1,6 @@
-"""Another mail for an account: it is confirmed by a link that is mailed to it.
+"""Another email for an account: it is confirmed by a link that is mailed to it.
 
-Who opens that link has the address; whether they have the account, too, a log-in or its
+Who opens that link has the address; whether they have the account, too, a login or its
 password says. Otherwise people would confirm out of politeness that strangers have their address.
 """
 
@@ -20,7 +20,7 @@ from .mails import canonical
 
 
 async def is_needed(accounts: Accounts, id: str, mail: str) -> bool:
-    """Has this mail to be confirmed before it is the account's? Raises UserExists."""
+    """Has this email to be confirmed before it is the account's? Raises UserExists."""
     if not accounts.mails.confirms:
         return False
     compared = canonical(mail)
@@ -33,7 +33,7 @@ async def is_needed(accounts: Accounts, id: str, mail: str) -> bool:
 
 
 async def require_turn(accounts: Accounts, mail: str, caller: Caller) -> None:
-    """Count a mail that `begin` sends. Raises TooManyAttempts, Busy."""
+    """Count an email that `begin` sends. Raises TooManyAttempts, Busy."""
     await attempts.mail(accounts.cooldown, caller)
     await accounts.mails.require_turn("mail", canonical(mail))
 
@@ -46,7 +46,7 @@ async def begin(accounts: Accounts, account: Account, mail: str, caller: Caller)
 
 
 async def confirm(comments: Comments, token: str, password: str, caller: Caller) -> None:
-    """Give the account its new mail, and tell the old one.
+    """Give the account its new email, and tell the old one.
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
     """

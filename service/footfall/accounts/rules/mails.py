@@ -7,15 +7,15 @@ def is_mail(text: str) -> bool:
 
 
 def canonical(text: str) -> str:
-    """In the form in which mails are compared: without case, in NFC, the domain as IDNA reads it.
+    """In the form in which emails are compared: without case, in NFC, the domain as IDNA reads it.
 
-    What is no mail is compared as it is written, without case.
+    What is no email is compared as it is written, without case.
     """
     return (_normalized(text) or text.strip()).casefold()
 
 
 def is_canonically(text: str, mail: str) -> bool:
-    """Is this that mail, which is in its canonical form? Few texts are looked at closely."""
+    """Is this that email, which is in its canonical form? Few texts are looked at closely."""
     text = text.strip()
     if text.isascii() and "xn--" not in text.lower():
         return text.casefold() == mail

@@ -1,8 +1,8 @@
 """Passwords and codes: made, compared, and renewed, never on the event loop.
 
 New ones are argon2id by OWASP's second recommendation (19 MiB, two passes, one lane), so that eight
-log-ins at once do not take a sidecar's memory. Imported ones may be bcrypt or phpass, and
-become argon2id at the next log-in. How good a password is is asked where it is set, never where
+logins at once do not take a sidecar's memory. Imported ones may be bcrypt or phpass, and
+become argon2id at the next login. How good a password is is asked where it is set, never where
 somebody logs in.
 """
 
@@ -50,7 +50,7 @@ class Passwords:
         self._waiting = 0
 
     async def hash(self, password: str, mail: str) -> str:
-        """Of a new password of the account with this mail.
+        """Of a new password of the account with this email.
 
         Raises BadRequest, which says what is wrong with it, and Busy.
         """
@@ -100,7 +100,7 @@ def _most_used() -> frozenset[str]:
 
 
 def weakness(password: str, mail: str) -> str:
-    """What is wrong with a new password of the account with this mail; "" if nothing is."""
+    """What is wrong with a new password of the account with this email; "" if nothing is."""
     if len(password) < MIN_PASSWORD_CHARACTERS:
         return TOO_SHORT
     compared, address = canonical(password), canonical(mail)

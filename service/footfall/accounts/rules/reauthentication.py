@@ -1,4 +1,4 @@
-"""Changes for which a log-in alone is not enough, since a token may have been copied.
+"""Changes for which a login alone is not enough, since a token may have been copied.
 
 People who change how one logs in to an account, their own or as an administrator somebody else's,
 prove again who they are: by a code, if they have a second factor; otherwise by their password; and

@@ -1,6 +1,6 @@
 """Making an account: who may, and what the first one is.
 
-Where mails are confirmed, a registration is nothing but a link that is mailed to its address, and
+Where emails are confirmed, a registration is nothing but a link that is mailed to its address, and
 that holds all of it: until somebody opens it, it takes no address, and after a day it is forgotten.
 The link asks for the password. Somebody who opens a stranger's link thus gets no account that the
 stranger knows the password of.
@@ -99,7 +99,7 @@ async def held_by(accounts: AccountStore, token: str) -> Held:
 
 
 async def _is_owners(accounts: Accounts, openings: Openings) -> bool:
-    """Is it the first account, of somebody with the setup code? A mail server that does not work
+    """Is it the first account, of somebody with the setup code? An email server that does not work
     must not lock the owner out."""
     knows_code = bool(accounts.rules.setup_code) and openings[0] is not None
     return knows_code and await _is_first(accounts.store)

@@ -68,7 +68,7 @@ def spent(credentials: Credentials, code: str, now_ms: int) -> Credentials | Non
 
 
 def left_after(credentials: Credentials, code: str, now_ms: int) -> Credentials | None:
-    """What a log-in leaves of them; None if it needs a code, and this is none."""
+    """What a login leaves of them; None if it needs a code, and this is none."""
     return spent(credentials, code, now_ms) if credentials.totp else credentials
 
 

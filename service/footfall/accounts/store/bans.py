@@ -1,4 +1,4 @@
-"""Who may not write: bans by address, network, mail and account, in one hash of the site's slot.
+"""Who may not write: bans by address, network, email and account, in one hash of the site's slot.
 
 A version stands beside them, which every change raises: who keeps a copy in memory asks for that
 alone.
@@ -14,7 +14,7 @@ from ...errors import TooManyBans
 from ...model import Ban
 
 MAX_BANS = 10_000
-# The field that is no ban: no address, mail or id is written like that.
+# The field that is no ban: no address, email or id is written like that.
 VERSION = "version"
 # COUNT of the steps of a walk; a packed hash is returned as a whole.
 STEP_BANS = 512

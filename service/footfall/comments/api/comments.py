@@ -54,7 +54,7 @@ from ..rules import comments as domain
 from ..rules.page_cache import CachedAnswer, PageCache
 
 NO_TEXT = "comment can not be blank"
-# The reference server answers a blank url with these words, and clients show them.
+# Waline answers a blank url with these words, and clients show them.
 NO_URL = "url need an URL under your options"
 
 

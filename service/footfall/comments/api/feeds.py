@@ -1,7 +1,7 @@
 """GET comment/rss: comments as a feed, for readers of feeds.
 
 The newest of the site, of an article (`path`), or those that reply to an account (`user_id`); as
-RSS, or by `format` as Atom or JSON Feed. A mail address selects nothing, unlike at the reference
+RSS, or by `format` as Atom or JSON Feed. An email address selects nothing, unlike at the reference
 server: anyone who knows one could read on who answers to it.
 
 SECURE_DOMAINS does not hold here: programs that read feeds name no page that they come from, so it

@@ -92,7 +92,7 @@ def require_allowed(caller: Caller, rules: Rules) -> None:
 
 def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int = 0) -> Status:
     """The status of a new comment by an account with so many approved ones. Its author sees it as
-    sent, also if it is held as spam: the reference server does not say so either."""
+    sent, also if it is held as spam: Waline does not say so either."""
     if caller.viewer.is_administrator:
         return "approved"
     if made.has_forbidden_words:

@@ -83,7 +83,7 @@ class Erasure:
 
 
 async def find(accounts: AccountStore, who: str) -> Author:
-    """The author with this mail or account. Raises Refused."""
+    """The author with this email or account. Raises Refused."""
     who = who.strip()
     mail = canonical(who) if is_mail(who) else ""
     stored = await (accounts.by_mail(mail) if mail else accounts.by_id(who))
@@ -143,7 +143,7 @@ async def erase(
     is_begun = bool(after) if is_begun is None else is_begun
     is_logged = bool(is_begun or done or is_forgotten or has_account)
     if is_logged:
-        # A digest, since the log must not be where the mail is still known.
+        # A digest, since the log must not be where the email is still known.
         name = author.id or f"mail {digest(author.mail)}"
         await comments.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
     return Erasure(done, damaged, found.searched, "", has_account, is_logged)

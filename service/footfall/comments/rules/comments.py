@@ -182,7 +182,7 @@ async def _answer_retry(
     found, hidden = await asyncio.gather(comments.by_ids([id]), comments.secrets([id]))
     if not found or parent_of(found[0].body) != draft.parent:
         raise Duplicate()
-    # Without an account or a mail address, two people may have the same name and the same words:
+    # Without an account or an email address, two people may have the same name and the same words:
     # then the address has to be the same, too.
     is_known = caller.viewer.account or draft.mail
     address = address_of(hidden.get(id, b"{}"))

@@ -34,7 +34,7 @@ TRIES = 20
 class Edit:
     """What to change of a comment; None, or an empty text, stays as it is.
 
-    Of an author only `text` counts. Name, mail and link are for comments without an account.
+    Of an author only `text` counts. Name, email and link are for comments without an account.
     """
 
     text: str = ""
@@ -223,7 +223,7 @@ def _stricter(status: Status, judged: Status) -> Status | None:
 
 
 def _renamed(display: DisplayOptions, comment: Comment, wanted: Edit) -> Comment:
-    """With another name, mail address or link, where one is given; tallies go by the new mail."""
+    """With another name, email address or link, where one is given; tallies go by the new email."""
     nick = wanted.nick or comment.nick
     mail = wanted.mail or comment.mail
     link = safe_link(wanted.link) or comment.link

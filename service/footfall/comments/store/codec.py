@@ -96,7 +96,7 @@ def halves(stored: StoredComment) -> bytes:
 
 
 def _private(stored: StoredComment) -> bytes:
-    # Without this half, an edit would take the author's mail and address away.
+    # Without this half, an edit would take the author's email and address away.
     assert stored.private is not None, "the private half was not read"
     return stored.private
 
@@ -124,7 +124,7 @@ def _content(body: Body, name: str) -> str:
 def secrets(comment: Comment) -> bytes:
     """The private part as a JSON object; `addr` is the full region.
 
-    Administrators are shown a blank mail as it was sent, so it is kept apart from none.
+    Administrators are shown a blank email as it was sent, so it is kept apart from none.
     """
     fields = {
         "mail": comment.mail,
@@ -150,7 +150,7 @@ def fingerprint_of(
 
 
 def mail_of(stored: StoredComment) -> str:
-    """The author's mail as they wrote it; "" for one with an account, and for what is damaged."""
+    """The author's email as they wrote it; "" for one with an account, and for what is damaged."""
     try:
         mail: str = orjson.loads(_private(stored) or b"{}").get("mail", "")
     except ValueError:

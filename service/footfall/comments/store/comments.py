@@ -220,7 +220,7 @@ class CommentStore:
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
         """For each path, how many approved comments it has, and held ones of the viewer's own.
 
-        Other held comments do not count for administrators either, as in the reference server.
+        Other held comments do not count for administrators either, as in Waline.
         """
         account = viewer.account.id if viewer.account else ""
         questions: list[tuple[str, ...]] = []

@@ -1,7 +1,7 @@
-"""/unsubscribe: what the links below mails lead to.
+"""/unsubscribe: what the links below emails lead to.
 
-Mail programs and scanners open links by themselves, so GET only shows a button; POST is what a
-press of it sends, and what mail programs send by RFC 8058.
+Email programs and scanners open links by themselves, so GET only shows a button; POST is what a
+press of it sends, and what email programs send by RFC 8058.
 """
 
 import html

@@ -1,8 +1,8 @@
-"""Who may be sent a mail: nobody who wants none, and nobody more than so many in an hour.
+"""Who may be sent an email: nobody who wants none, and nobody more than so many in an hour.
 
-Each mail to a reader has two links, by which its reader wants no more of the thread, or of any.
+Each email to a reader has two links, by which its reader wants no more of the thread, or of any.
 They are signed and hold a digest of the recipient, so that nobody can unsubscribe others, or learn
-who they are. Limits and unsubscribing are a person's, who gets mails under many spellings.
+who they are. Limits and unsubscribing are a person's, who gets emails under many spellings.
 """
 
 import logging
@@ -31,8 +31,8 @@ _NUMBERED_HOST = re.compile(r"@\[|[@.]\d+$")
 
 
 def recipient_of(mail: str) -> str:
-    """Whose mailbox a mail comes into: the canonical form of its address, without what is after a
-    plus, and at Gmail without dots. Raises ValueError for what no mail can be sent to."""
+    """Whose mailbox an email comes into: the canonical form of its address, without what is after a
+    plus, and at Gmail without dots. Raises ValueError for what no email can be sent to."""
     address = address_of(mail).addr_spec
     if _NUMBERED_HOST.search(address):
         raise ValueError(f"{mail!r} is no mail address")
@@ -44,7 +44,7 @@ def recipient_of(mail: str) -> str:
 
 
 class Unmailed:
-    """Comments that the owner got no mail of, since there were too many: how many these were is
+    """Comments that the owner got no email of, since there were too many: how many these were is
     logged once an hour. Times are in ms."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Recipients:
 
     async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing:
         """What an earlier attempt has counted is not counted again. Raises Failed for what is no
-        mail address; StoreUnavailable."""
+        email address; StoreUnavailable."""
         try:
             recipient = recipient_of(mail)
         except ValueError as error:
@@ -110,7 +110,7 @@ class Recipients:
         return Unsubscribing(True, await self._link(who, thread), await self._link(who, ""))
 
     async def may_mail_owner(self, mail: str, is_counted: bool) -> bool:
-        """May the owner get another mail? If not, that is noted. Raises StoreUnavailable."""
+        """May the owner get another email? If not, that is noted. Raises StoreUnavailable."""
         if is_counted or not self._owner_rate:
             return True
         may = await self._cooldown.may_mail(f"owner {canonical(mail)}", self._owner_rate)
@@ -119,7 +119,7 @@ class Recipients:
         return may
 
     def is_same(self, one: str, other: str) -> bool:
-        """Do mails to these two come to one person? Not where there is no mail."""
+        """Do emails to these two come to one person? Not where there is no email."""
         return bool(one) and _compared(one) == _compared(other)
 
     async def unsubscribe(self, token: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who wants no more mails: of a thread, or of any. Addresses are there as digests."""
+"""Who wants no more emails: of a thread, or of any. Addresses are there as digests."""
 
 from collections.abc import Iterable
 
@@ -34,7 +34,7 @@ class Unsubscribed:
                 return
 
     async def has(self, names: Iterable[str], thread: str) -> bool:
-        """Does somebody with one of these digests want no mail of this thread?"""
+        """Does somebody with one of these digests want no email of this thread?"""
         members = [_member(who, of) for who in names for of in ("", thread)]
         (reply,) = await self._redis.ask_masters(("SMISMEMBER", self._key, *members))
         return any(reply)

@@ -88,8 +88,8 @@ class OutboxSettings(FromEnvironment):
         "OWNER_MAIL_RATE",
         "60",
         number(0, 1000),
-        "Mails of new comments that AUTHOR_EMAIL gets in an hour; of further ones the log says how "
-        "many there were. 0: no limit",
+        "Emails per hour to AUTHOR_EMAIL about new comments; the number of further ones is logged. "
+        "0: no limit",
     )
     verify_email: bool | None = env(
         "VERIFY_EMAIL",

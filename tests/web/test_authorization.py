@@ -234,7 +234,7 @@ ROWS: dict[tuple[str, str], Ask] = {
         "/comment?type=count&url=/p", lambda data: data[0], {1: "public", 2: "own"}
     ),
     ("comment_recent", "the newest"): sees(
-        "/comment?type=recent", _secrets, {**SEES, (1, True): "public, and mails"}
+        "/comment?type=recent", _secrets, {**SEES, (1, True): "public, and emails"}
     ),
     ("feed", "a feed of comments"): sees_feed,
     ("live", "what changes on a page"): asks("HEAD", "/api/live?path=/p"),
@@ -254,14 +254,14 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("token_log_in", "a wrong password"): asks(
         "POST", "/api/token", {"email": "{author}@example.com", "password": "guess"}
     ),
-    ("token_log_out", "one's log-in"): asks("DELETE", "/api/token"),
-    ("session_list", "one's log-ins"): asks("GET", "/api/token/sessions"),
-    ("session_end", "one's other log-ins"): asks("DELETE", "/api/token/sessions"),
+    ("token_log_out", "own session"): asks("DELETE", "/api/token"),
+    ("session_list", "own sessions"): asks("GET", "/api/token/sessions"),
+    ("session_end", "own other sessions"): asks("DELETE", "/api/token/sessions"),
     ("user_edit", "the author's password, without one's own"): asks(
         "PUT", "/api/user/{author}", {"password": "an old gate"}
     ),
     ("token_second_factor", "a new secret"): asks("GET", "/api/token/2fa"),
-    ("token_second_factor", "whether a mail has one"): asks(
+    ("token_second_factor", "whether an email has one"): asks(
         "GET", "/api/token/2fa?email=author@example.com"
     ),
     ("token_second_factor_new", "a wrong code"): asks(
@@ -309,7 +309,7 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("queue_read", "one's own"): admin_page("GET", "queue?owner=mine"),
     ("queue_news", "what is new"): admin_page("GET", "queue/new"),
     ("queue_groups", "what is alike"): admin_page("GET", "queue/groups"),
-    ("queue_bulk", "many behind the request"): admin_page(
+    ("queue_bulk", "many in the background"): admin_page(
         "POST", "queue/bulk", {"do": "spam", "ids": ["{own}"]}
     ),
     ("queue_bulk_read", "how far that is"): admin_page("GET", "queue/bulk?name=x"),

@@ -20,7 +20,7 @@ _PERSON_SEEN = _ONE + _NONE
 
 class CountingClient:
     """`key` names it for the rate limits, "" if it has none. Of its views nobody is noted: visitors
-    are not told apart, or it changes what is no view."""
+    are not distinguished, or it changes what is no view."""
 
     __slots__ = ("key",)
 
@@ -83,7 +83,7 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
     def __init__(
         self, limits: RateLimits, behind: Callable[[str, bytes], str], *, tells_visitors: bool
     ) -> None:
-        """`behind` tells the address behind a proxy. With `tells_visitors` they are told apart."""
+        """`behind` finds the address behind a proxy. `tells_visitors` distinguishes visitors."""
         self._day = 0
         self._limits = limits
         self._behind = behind

@@ -45,7 +45,7 @@ class Counters:
         packed: PackedNames,
         undated: Callable[[str, int], Awaitable[int]] | None = None,
     ) -> None:
-        """With `undated` corrections are told apart from views, which have a day."""
+        """With `undated` corrections are distinguished from views, which have a day."""
         self.fetch = reads.read
         self.send = changes.add
         self._packed = packed

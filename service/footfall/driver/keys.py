@@ -169,7 +169,7 @@ class Keys:
         return self.site("ever")
 
     def visitor_salt(self, day: int) -> str:
-        """With what visitors of a day are told apart."""
+        """With what visitors of a day are distinguished."""
         return self.site(f"salt:{day}")
 
     def files_in(self, group: int, month: int) -> str:

@@ -24,7 +24,7 @@ DECIDING = UNUSUAL | {
     b"x-forwarded-for",
     b"x-request-id",
 }
-# Where only some sites may call, the page decides, too; where visitors are told apart, what they
+# Where only some sites may call, the page decides, too; where visitors are distinguished, what they
 # are.
 _OF_PAGES = ("Referer", "Origin")
 _OF_AGENTS = ("User-Agent", "Sec-Purpose", "Purpose")

@@ -22,7 +22,7 @@ class Policy:
     server_url: str = ""
     # The site's own, "" if it is not said.
     site_url: str = ""
-    # Are visitors told apart, by what their browsers send?
+    # Are visitors distinguished, by what their browsers send?
     tells_visitors: bool = False
     # How long a login lasts.
     session_seconds: int = 0

@@ -8,7 +8,7 @@ class Moment(NamedTuple):
     """A day such as 20261123, and `packed` what the script is told of it. The month is kept for
     `days_ms`, visitors' numbers for `day_ms`.
 
-    Visitors are numbered with what is salted; without it they are not told apart.
+    Visitors are numbered with what is salted; without it they are not distinguished.
     """
 
     day: int

@@ -17,8 +17,8 @@ HOURS_MS = (KEPT_HOURS + SPARE_HOURS) * HOUR_MS
 class Moments:
     """Says it in the time zone of a calendar. Days are kept for so many months besides their own.
 
-    `salts` are those of the days that are known, where visitors are told apart. Most batches are of
-    the same hour as the one before.
+    `salts` are those of the days that are known, where visitors are distinguished. Most batches are
+    of the same hour as the one before.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ class MostRead:
         *,
         tells_people: bool,
     ) -> None:
-        """`tells_people` if bots are told apart."""
+        """`tells_people` if bots are distinguished."""
         self._tells_people = tells_people
         self._views = views
         self._site = site

@@ -166,7 +166,7 @@ class Reports:
 
     async def visitors(self, path: str | None) -> int:
         """The sum of all days that are kept, of a page, or with None of the site; 0 where visitors
-        are not told apart."""
+        are not distinguished."""
         if not self.keeps_visitors:
             return 0
         today = self.today()

@@ -1,8 +1,8 @@
 """The visitors of a whole site, each once a day.
 
 A script that counts a view reaches one slot of a Cluster, and a visitor of the site may view pages
-of any. So the site's visitors are told apart in shares of their own, one for each group, by a call
-behind that of the view: only when this process has not seen a visitor on that day.
+of any. So the site's visitors are distinguished in shares of their own, one for each group, by a
+call behind that of the view: only when this process has not seen a visitor on that day.
 """
 
 import asyncio

@@ -50,7 +50,7 @@ def access_logs(
     """The files of a log, the oldest first; those without a line that can be read are only
     reported. `own` are the hosts of the site itself. Raises Damaged, OSError.
 
-    Visitors are told apart by numbers whose salt is as short-lived as the iterator.
+    Visitors are distinguished by numbers whose salt is as short-lived as the iterator.
     """
     hasher = salted(token_bytes(MAX_SALT_BYTES), "")
     for source in in_order(map(log_source, sources)):

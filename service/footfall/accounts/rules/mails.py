@@ -1,4 +1,4 @@
-"""Mail addresses: which are one, and in which form they are compared."""
+"""Email addresses: which are one, and in which form they are compared."""
 
 
 def is_mail(text: str) -> bool:

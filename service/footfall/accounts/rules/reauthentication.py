@@ -38,7 +38,7 @@ class OwnerProof:
 
 
 def needed_for(credentials: Credentials) -> str:
-    """What proves whose account this is: "code", "password", or "log-in" by another service."""
+    """What proves whose account this is: `code`, `password`, or `log-in` by another service."""
     if credentials.totp:
         return "code"
     return "password" if credentials.password else "log-in"

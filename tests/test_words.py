@@ -1,0 +1,70 @@
+"""Documents, messages, docstrings and comments use the terms of .vale/styles/Footfall/Terms.yml."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+RULES = yaml.safe_load((ROOT / ".vale/styles/Footfall/Terms.yml").read_text())
+TERMS = {re.compile(rf"\b(?:{now})\b", re.IGNORECASE): word for now, word in RULES["swap"].items()}
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "deploy").rglob("*.md")]
+MODULES = sorted((ROOT / "service/footfall").rglob("*.py"))
+MESSAGES = (ROOT / "service/footfall/ui/admin/en.json", ROOT / "service/footfall/ui/errors/de.json")
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a document without its code."""
+    text = re.sub(r"(?ms)^```.*?^```$", lambda code: "\n" * code[0].count("\n"), path.read_text())
+    for number, line in enumerate(text.splitlines(), 1):
+        yield number, re.sub(r"`[^`]*`|\]\([^)]*\)", "", line)
+
+
+def remarks(path: Path) -> Iterator[tuple[int, str]]:
+    """The docstrings and comments of a module."""
+    source = path.read_text()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            body = getattr(node, "body", [])
+            yield getattr(node, "lineno", 1), ast.get_docstring(node) or "" if body else ""
+
+
+def messages(path: Path) -> Iterator[tuple[int, str]]:
+    """English texts: the values of the admin UI's, the keys of a translation of errors."""
+    texts = orjson.loads(path.read_bytes())
+    english = texts.values() if path.name == "en.json" else texts
+    yield from enumerate(map(str, english), 1)
+
+
+def hits(path: Path) -> Iterator[str]:
+    read = {".md": prose, ".py": remarks, ".json": messages}[path.suffix]
+    for number, line in read(path):
+        # Code in words is a name.
+        words = re.sub(r"`[^`]*`", "", line)
+        for term, word in TERMS.items():
+            for match in term.finditer(words):
+                yield f"{path.relative_to(ROOT)}:{number}: write {word!r} instead of {match[0]!r}"
+
+
+def test_people_read_the_terms_of_the_trade() -> None:
+    assert [hit for path in (*DOCUMENTS, *MODULES, *MESSAGES) for hit in hits(path)] == []
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.py"])
+def test_another_term_is_found_and_the_better_one_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A test of the rules: they can be broken."""
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    path = tmp_path / name
+    path.write_text("# The log-in of `a log-in`\n")
+    assert [*hits(path)] == [f"{name}:1: write 'login or session' instead of 'log-in'"]

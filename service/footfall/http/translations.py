@@ -1,4 +1,4 @@
-"""What readers are told, in their language: from ui/errors, a JSON file for each.
+"""Translated error messages, from ui/errors: a JSON file for each language.
 
 A file maps English texts of errors.py to their translations, with the same names in braces. Where
 grammar asks for it, a translation is an object of the language's plural categories, as CLDR names

@@ -23,7 +23,7 @@ from .calendar import MAX_DAYS, date_of, day_number, days_between
 from .most_read import MAX_PAGES, ORDERS, PERIODS
 from .reports import Report
 
-# What is told if a request does not say from when on.
+# Default period in days.
 DAYS = 14
 # Characters of a day such as 2026-11-23.
 DAY_LENGTH = 10

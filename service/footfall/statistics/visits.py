@@ -81,7 +81,7 @@ class Visits:
             try:
                 await self._visit.packed(len(some), words)
             except (StoreUnavailable, ErrorReply):
-                # Connections log outages. Of who comes again on that day is told again.
+                # Connections log outages. Returning visitors are sent again.
                 self._known.difference_update(some)
                 if moment.day == self._moment.day and len(self.missed) < MAX_KNOWN:
                     self.missed.update(some)

@@ -1,9 +1,8 @@
-"""Goes on behind the requests: the site follows what a crash or a lost reply has left behind, what
-was deleted is removed when it cannot be put back any more, and the views of an hour are added up
-when it is over; moves of pages are carried on. And the sum of all views is found, if it is not
-known.
+"""Background recovery after crashes and lost replies, and periodic work.
 
-Every service does so. What two do at once has its effect once.
+The site follows journals that a crash interrupted. Deleted comments are removed once they can no
+longer be restored, the views of a past hour are summed, moves of pages continue, and the sum of all
+views is computed if it is unknown. Every service does this; doing it twice has no further effect.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""What can be put back for a minute: records of what moderators changed, by random names.
+"""Undo records, valid for one minute: moderators' changes, by random names.
 
-A record stays until all of it was put back. Who does that claims it meanwhile, so that of two who
-ask at once one does; a claim ends by itself, since its process may end before it is done. Then
-somebody can go on for another minute, in which nothing is removed (deletions.py).
+A record stays until all of it is restored. An undo claims its record, so that only one of two runs;
+a claim expires, because its process may die. Then another undo can continue for a minute, in which
+nothing is removed (deletions.py).
 """
 
 import secrets

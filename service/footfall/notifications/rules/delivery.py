@@ -1,8 +1,8 @@
-"""The worker behind the requests: takes tasks from the outbox, and tells people by its channels.
+"""Background worker that delivers outbox notifications.
 
-An event is first divided into a task for each channel that wants it, so that one which fails is
-tried again alone. A task is ended after it was carried out: one that a crash interrupts is carried
-out again, so everything is delivered at least once, and in normal running once.
+It splits each event into one task per interested channel, so that a failing channel is retried
+alone. A task ends after its delivery: a crash repeats it, so delivery is at least once, and
+normally once.
 """
 
 import asyncio
@@ -280,7 +280,7 @@ async def _tried(work: Awaitable[T]) -> T | None:
     except StoreUnavailable:
         return None
     except Exception:
-        # Whatever it is, others are still to be told.
+        # Keep delivering the other notifications.
         log.exception("the outbox could not be read")
         return None
 

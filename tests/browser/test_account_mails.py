@@ -77,11 +77,11 @@ def confirm(page: Page, link: str) -> None:
     page.goto(link)
     fill(page, Password="a guess")
     page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_text("This is not the password")).to_be_visible()
+    expect(page.get_by_text("Wrong password")).to_be_visible()
     fits(page)
     fill(page, Password=MARA["Password"])
     page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_text("the address is confirmed")).to_be_visible()
+    expect(page.get_by_text("Address confirmed")).to_be_visible()
     assert "#" not in page.url
 
 
@@ -97,7 +97,7 @@ def set_password(page: Page, link: str, password: str) -> None:
     fill(page, **{"New password": password, "Repeat password": password})
     fits(page)
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("You can log in with it now")).to_be_visible()
+    expect(page.get_by_text("You can log in now")).to_be_visible()
 
 
 def log_in(page: Page, password: str) -> None:
@@ -141,7 +141,7 @@ def test_an_account_is_confirmed_and_its_lost_password_found_again(
     page.goto(f"{url}/ui/login?next=profile")
     register(page)
     page.get_by_role("button", name="Log in", exact=True).click()
-    expect(page.get_by_text("Open the link in your mail first")).to_be_visible()
+    expect(page.get_by_text("Open the link in your email first")).to_be_visible()
     confirm(page, mailing.link())
     page.get_by_role("link", name="Log in").click()
     log_in(page, MARA["Password"])
@@ -161,7 +161,7 @@ def test_an_account_is_confirmed_and_its_lost_password_found_again(
     other.goto(f"{url}/ui/profile")
     code, *_ = set_up_codes(other, "three brown teapots")
     log_in_by_code(page, "three brown teapots", "no such code")
-    expect(page.get_by_text("do not belong together")).to_be_visible()
+    expect(page.get_by_text("Wrong email, password or code")).to_be_visible()
     page.get_by_label("Code", exact=True).fill(code)
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
@@ -170,7 +170,7 @@ def test_an_account_is_confirmed_and_its_lost_password_found_again(
     other.reload()
     expect(other.get_by_role("button", name="Log in", exact=True)).to_be_visible()
     log_in_by_code(other, "three brown teapots", code)
-    expect(other.get_by_text("do not belong together")).to_be_visible()
+    expect(other.get_by_text("Wrong email, password or code")).to_be_visible()
 
 
 @pytest.mark.rare
@@ -198,7 +198,7 @@ def test_whoever_came_from_a_page_confirms_and_finds_a_password_and_is_logged_in
     ask_for_a_link(asked.value)
     set_password(reading, mailing.link(), "three brown teapots")
     log_in(window, MARA["Password"])
-    expect(window.get_by_text("the password is another one")).to_be_visible()
+    expect(window.get_by_text("the password is wrong")).to_be_visible()
     with window.expect_event("close"):
         log_in(window, "three brown teapots")
     visitor.page.locator(client.editor).fill("said by Mara")

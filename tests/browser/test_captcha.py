@@ -112,4 +112,4 @@ def test_without_its_key_the_page_says_why_nobody_registers(start: Start, visito
     service = start(TURNSTILE_SECRET="s")
     visitor.open(f"{service.url}/ui/register")
     register(visitor)
-    expect(visitor.page.get_by_text("a captcha without its key")).to_be_visible()
+    expect(visitor.page.get_by_text("the site's captcha has no key")).to_be_visible()

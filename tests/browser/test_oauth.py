@@ -95,7 +95,7 @@ def test_a_service_is_added_to_an_account_and_taken_away(
     page = visitor.page
     visitor.open(f"{joined.url}/ui/login?next=profile")
     page.get_by_role("link", name="Log in with GitHub").click()
-    expect(page.get_by_text("This mail has an account already")).to_be_visible()
+    expect(page.get_by_text("This email already has an account")).to_be_visible()
     page.get_by_label("Email").fill(MARA["email"])
     page.get_by_label("Password").fill(MARA["password"])
     page.get_by_role("button", name="Log in", exact=True).click()

@@ -169,7 +169,7 @@ def test_a_strangers_name_for_a_page_runs_nothing_and_fits_a_phone(
 def test_without_a_script_all_is_there_but_the_zoom(owner: Owner, new_visitor: NewVisitor) -> None:
     page = logged_in(owner, new_visitor(**PHONE, java_script_enabled=False)).page
     page.goto(f"{owner.url}/ui/")
-    page.get_by_role("link", name="Further days").click()
+    page.get_by_role("link", name="More days").click()
     expect(page.get_by_role("heading", name="Whole site")).to_be_visible()
     page.get_by_role("searchbox").fill("/read")
     page.get_by_role("button", name="Find").click()

@@ -62,7 +62,7 @@ def test_a_password_is_changed_with_the_present_one(served: Serving, visitor: Vi
     expect(page.get_by_role("alert")).to_contain_text("Wrong current password")
     assert fits(page)
     prove(page, "Current password", MARA["password"])
-    expect(page.get_by_text("All other log-ins of yours have ended")).to_be_visible()
+    expect(page.get_by_text("logged out everywhere else")).to_be_visible()
     expect(page.locator("[data-current]")).to_have_count(1)
     headers = {"authorization": f"Bearer {other}"}
     assert httpx.get(f"{served.url}/api/token", headers=headers).json()["data"] == {}
@@ -104,6 +104,6 @@ def test_a_second_factor_is_set_up_with_the_password_and_turned_off_with_a_code(
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Turn off").click()
     prove(page, "Code", "000000")
-    expect(page.get_by_role("alert")).to_contain_text("not the code that the app shows now")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong code, or already used")
     prove(page, "Code", codes.at(int(time.time()) + 30))
     expect(page.get_by_role("button", name="Set up")).to_be_visible()

@@ -23,7 +23,7 @@ from ...table.dialects import WALINE
 from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, PagePath
 from ...table.prefixes import API
-from ...table.schemas import TEXT, AnswerSchema
+from ...table.schemas import NUMBER, TEXT, AnswerSchema, object_of
 from ...table.who import ANYBODY
 from ..rules.live import Seen
 from .comments import List, common_page
@@ -34,7 +34,15 @@ NEWEST = 10
 _BEGIN = b"retry: 3000\n\n"
 # A line that says nothing, so that proxies see that the connection is in use.
 _STILL = b":\n\n"
-EVENTS = AnswerSchema(TEXT, type=b"text/event-stream; charset=utf-8")
+# Of each event.
+_DATA = {
+    "type": "string",
+    "contentMediaType": "application/json",
+    "contentSchema": object_of(path=TEXT, time=NUMBER, comments=NUMBER),
+}
+EVENTS = AnswerSchema(
+    object_of(data=_DATA, _optional={"event": TEXT}), type=b"text/event-stream; charset=utf-8"
+)
 # A reverse proxy that gathers an answer would hold back every event.
 _HEADERS = (NO_STORE, (b"x-accel-buffering", b"no"))
 

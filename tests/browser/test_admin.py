@@ -305,7 +305,7 @@ def test_a_counter_is_corrected_and_the_other_pages_fit_a_phone(
     page.get_by_role("button", name="Find").click()
     row = page.get_by_role("row").filter(has_text="/counted")
     row.get_by_role("button", name="Correct").click()
-    page.get_by_label("Count").fill("4")
+    page.get_by_label("Count", exact=True).fill("4")
     page.get_by_label("Reason").fill("a robot")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("/counted: 4")).to_be_visible()
@@ -396,7 +396,7 @@ def test_a_guest_sees_only_their_own_and_is_not_redirected(owner: Owner, phone: 
     httpx.post(f"{owner.url}/api/user", json=person)
     page = phone.page
     phone.open(f"{owner.url}/ui/login?next=//evil.example/&lng=de")
-    page.get_by_label("Email").fill(person["email"])
+    page.get_by_label("E-Mail").fill(person["email"])
     page.get_by_label("Passwort").fill(person["password"])
     page.get_by_role("button", name="Anmelden").click()
     expect(page.get_by_role("heading", name="Meine Kommentare")).to_be_visible()

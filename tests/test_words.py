@@ -68,3 +68,10 @@ def test_another_term_is_found_and_the_better_one_named(
     path = tmp_path / name
     path.write_text("# The log-in of `a log-in`\n")
     assert [*hits(path)] == [f"{name}:1: write 'login or session' instead of 'log-in'"]
+
+
+@pytest.mark.parametrize("path", sorted(MESSAGES[0].parent.glob("*.html")), ids=lambda it: it.name)
+def test_a_page_shows_the_english_words_before_its_script_has_come(path: Path) -> None:
+    words = orjson.loads(MESSAGES[0].read_bytes())
+    shown = re.findall(r'data-word="([\w.]+)"[^>]*>([^<]+)<', path.read_text())
+    assert [(name, text) for name, text in shown if text.strip() and text != words[name]] == []

@@ -61,7 +61,7 @@ async function ask(path, method = 'GET', body = undefined) {
   });
   if (!answer.errno) return answer.data;
   if (answer.errmsg && typeof answer.errmsg === 'object') throw new Refusal('', answer.errmsg);
-  throw new Refusal(answer.errmsg || 'The server refused, and gave no reason.');
+  throw new Refusal(answer.errmsg || 'The server rejected this without a reason.');
 }
 
 async function exchange(path, method, body) {

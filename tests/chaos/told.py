@@ -85,11 +85,12 @@ def _kill(process: "subprocess.Popen[bytes] | subprocess.Popen[str]") -> None:
         process.stdout.close()
 
 
-def hurry(client: Redis) -> None:
-    """Let pass the time that has to pass for what was interrupted, and for what has failed."""
+def hurry(client: Redis, *, least_ms: int = 0) -> None:
+    """Let pass the time that has to pass for what was interrupted, and for what has failed. A task
+    that somebody took less than `least_ms` ago is still being carried out."""
     outbox, retries = "ff:{site}:outbox", "ff:{site}:retries"
     if client.exists(outbox):
-        for each in client.xpending_range(outbox, GROUP, "-", "+", 100):
+        for each in client.xpending_range(outbox, GROUP, "-", "+", 100, idle=least_ms):
             client.xclaim(
                 outbox,
                 GROUP,

@@ -2,7 +2,9 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
+import httpx
 import orjson
 import pytest
 
@@ -40,6 +42,31 @@ async def test_an_administrator_gets_everything_that_is_stored(
     path = tmp_path / "db.json"
     path.write_bytes(response.content)
     assert (await imported(site, path)).numbers["comments", "there"] == 5
+
+
+async def test_who_will_send_nothing_more_gets_everything_all_the_same(site: Site) -> None:
+    """A client may close its half of the connection behind its request: it is still reading."""
+    transport, pieces = site.http._transport, list[bytes]()
+    assert isinstance(transport, httpx.ASGITransport)
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/api/db",
+        "raw_path": b"/api/db",
+        "query_string": b"",
+        "headers": [(b"host", b"site.test"), (b"authorization", f"Bearer {ADMIN.id}".encode())],
+        "client": ("192.0.2.1", 1),
+    }
+    coming = iter([{"type": "http.request", "body": b""}])
+
+    async def receive() -> Any:
+        return next(coming, {"type": "http.disconnect"})
+
+    async def send(message: Any) -> None:
+        pieces.append(message.get("body", b""))
+
+    await transport.app(scope, receive, send)
+    assert orjson.loads(b"".join(pieces))["data"]["tables"]
 
 
 async def test_nobody_else_gets_anything(site: Site) -> None:

@@ -54,7 +54,7 @@ class Row:
     browsers that another service sent here, and for readers of feeds. `is_picture`: it is shown
     where no page is named, as GitHub's proxy asks. `is_upload`: the body is a file, and comes in
     pieces. `is_unsafe`: it changes something, though it is a GET, such as a count; then a HEAD does
-    nothing, and nothing keeps an answer.
+    nothing, and nothing keeps an answer. `is_endless`: it is sent until its client goes away.
     """
 
     route: str
@@ -70,6 +70,7 @@ class Row:
     is_picture: bool = False
     is_upload: bool = False
     is_unsafe: bool = False
+    is_endless: bool = False
     fast: Callable[[Any, Any], FastRequest | None] | None = None
     prefixes: Sequence[Prefix] = WALINE_PREFIXES
 
@@ -182,8 +183,8 @@ class Resource:
             answer = failure(scope, error, language, request, self._dialect.refusals.answer)
         common = row.headers(self._dialect) if row else self._dialect.headers
         has_body = method != "HEAD"
-        # What is uploaded is still being received while its report is sent.
-        watched = None if row and row.is_upload else receive
+        # All else is sent whole, also to a client that will send nothing more.
+        watched = receive if row and row.is_endless else None
         await send_answer(send, answer.under(common), has_body=has_body, receive=watched)
 
     def _caller(

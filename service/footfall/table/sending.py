@@ -45,8 +45,8 @@ async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Sen
 async def send_answer(
     send: Send, answer: Response, *, has_body: bool = True, receive: Receive | None = None
 ) -> None:
-    """A stream ends when its client goes away, which `receive` says once it has given the whole
-    request."""
+    """With `receive` a stream ends when its client goes away, or will send nothing more: that is
+    what `receive` says once it has given the whole request."""
     start: Message = {
         "type": "http.response.start",
         "status": answer.status,

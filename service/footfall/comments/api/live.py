@@ -91,6 +91,7 @@ ROWS = (
         ANYBODY,
         EVENTS,
         run=live,
+        is_endless=True,
         prefixes=(API,),
     ),
 )

@@ -32,7 +32,7 @@ class Defect:
 DEFECTS = (
     Defect(
         "what led to the site on a day before one without a service is lost",
-        "service/footfall/statistics/reports.py",
+        "service/footfall/statistics/keeper.py",
         "for ago in (1, 2)]",
         "for ago in (1,)]",
         "tests/scripts/test_visitors.py::sources_of_a_day_outlive_a_day_without_a_service",

@@ -176,6 +176,7 @@ HOUSES = {
     "statistics": {
         "": "store",
         "api": "api",
+        "keeper": "rules",
         "reports": "rules",
         "most_read": "rules",
         "totals": "rules",

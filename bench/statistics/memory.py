@@ -151,7 +151,7 @@ async def of_site_month(past: Past, month: int, people: int = 0) -> int:
     for day in days_of([month], year=SITE_YEAR):
         await day_of_site(past, page, day, people)
     past.at(noon(date(SITE_YEAR, month + 1, 1)))
-    await past.statistics.keep_up()
+    await past.keeper.keep_hours()
     return past.bytes_of([past.keys.site_views(100 * SITE_YEAR + month)])
 
 
@@ -181,7 +181,7 @@ async def visit_everything(past: Past, day: date, many: int) -> None:
     views = (past.by_nobody(path(n), source=hosts[n % MANY_HOSTS]) for n in range(many))
     await past.view(views, at_once=1)
     past.at(noon(day) + timedelta(days=1))
-    await past.statistics.keep_up()
+    await past.keeper.keep_hours()
 
 
 async def of_site_visitors(past: Past, number: int) -> Row:

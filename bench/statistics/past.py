@@ -17,6 +17,7 @@ from footfall.driver.connection import pack_word
 from footfall.driver.script_calls import CountsCallback
 from footfall.model import Origin
 from footfall.statistics.calendar import Calendar
+from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.visitors import salted
@@ -50,8 +51,8 @@ class Past:
         self._clock = clock
         self._calendar = Calendar(settings.timezone)
         months = settings.statistics_months
-        views = store.views, store.site_views
-        self.statistics = Reports(*views, self._calendar, clock, months, kept="visitors")
+        reports = Reports(store.views, store.site_views, self._calendar, clock, months)
+        self.keeper = Keeper(store.site_views, reports, clock, months)
 
     def at(self, when: datetime) -> None:
         self._clock.now_ms = int(when.replace(tzinfo=UTC).timestamp()) * 1000

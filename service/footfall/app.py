@@ -42,6 +42,7 @@ from .render.view import DisplayOptions
 from .site import Accounts, Comments, Data, Notifications, Site, Statistics
 from .site_settings import SiteSettings
 from .statistics.calendar import Calendar, datable
+from .statistics.keeper import Keeper
 from .statistics.moments import Moments
 from .statistics.reports import Reports
 from .statistics.sources import host_name
@@ -176,19 +177,15 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
 def _statistics_of(
     settings: SiteSettings, clock: Callable[[], int], store: Store, rules: AccountRules
 ) -> Statistics:
-    reports = Reports(
-        store.views,
-        store.site_views,
-        Calendar(settings.timezone),
-        datable(clock),
-        settings.statistics_months,
-        store.moment.salts if isinstance(store.moment, Moments) else None,
-        kept=settings.statistics,
-    )
+    calendar, months = Calendar(settings.timezone), settings.statistics_months
+    views, dated = (store.views, store.site_views), datable(clock)
+    reports = Reports(*views, calendar, dated, months, kept=settings.statistics)
+    salts = store.moment.salts if isinstance(store.moment, Moments) else None
+    keeper = Keeper(store.site_views, reports, dated, months, salts)
     views_ever = ViewsEver(store.views_ever, clock, is_on=settings.statistics != "off")
     before = settings.site_pv_start, settings.site_uv_start
     totals = KnownTotals(views_ever, reports, rules, clock, before)
-    return Statistics(reports, views_ever, totals)
+    return Statistics(reports, keeper, views_ever, totals)
 
 
 def own_hosts(settings: SiteSettings) -> frozenset[str]:

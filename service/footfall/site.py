@@ -41,6 +41,7 @@ from .process.shares import Shares
 from .render.pictures import Pictures
 from .render.view import DisplayOptions
 from .site_settings import SiteSettings
+from .statistics.keeper import Keeper
 from .statistics.reports import Reports
 from .statistics.store import Views
 from .statistics.totals import KnownTotals
@@ -54,6 +55,7 @@ from .store.size import Scale
 @dataclass(frozen=True, slots=True)
 class Statistics:
     reports: Reports
+    keeper: Keeper
     views_ever: ViewsEver
     totals: KnownTotals
 

@@ -20,6 +20,7 @@ from footfall.driver.script_calls import CountsCallback
 from footfall.model import NO_ORIGIN, Origin
 from footfall.process.process import now_ms
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
+from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.salts import Salts
@@ -75,14 +76,15 @@ async def truth(store: Store) -> Truth:
     keys = store.keys
     telling = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
     await telling.open()
-    statistics = Reports(telling.views, telling.site_views, calendar, clock, 25, salts=salts)
+    statistics = Reports(telling.views, telling.site_views, calendar, clock, 25)
+    keeper = Keeper(telling.site_views, statistics, clock, 25, salts)
     truth = Truth()
     for number in range(DAYS):
         await salts.keep_up(telling.site_views)
         day = statistics.today()
         await _one_day(telling, truth, day, chance, is_talked_of=number == 20)
         await telling.background.finished()
-        await statistics.keep_up()
+        await keeper.keep_hours()
         if number < DAYS - 1:
             clock.now += DAY_MS
     assert clock.now <= now_ms() < clock.now + HOUR_MS

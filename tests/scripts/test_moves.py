@@ -199,7 +199,7 @@ async def test_a_moved_page_is_among_the_most_viewed_under_its_new_name(site: Si
     source, target = new_pages()
     await view(site, source, [person(1), person(2), person(3)])
     await view(site, target, [person(3)])
-    await site.statistics.reports.keep_up()
+    await site.statistics.keeper.keep_hours()
     assert await move(site.comments, source, target, "admin")
     for by, days in (("views", 0), ("views", 1), ("views", 7), ("visitors", 7)):
         found = await site.statistics.reports.top(by, days, 10)

@@ -11,6 +11,7 @@ import pytest
 from footfall.callbacks import awaited
 from footfall.maintenance.prune import CounterFilter, find, remove
 from footfall.statistics.calendar import Calendar
+from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
@@ -203,19 +204,28 @@ def statistics(dated: Store, clock: Clock) -> Reports:
     return Reports(dated.views, dated.site_views, Calendar(ZoneInfo("Europe/Berlin")), clock, 25)
 
 
+@pytest.fixture
+def keeper(dated: Store, clock: Clock, statistics: Reports) -> Keeper:
+    return keeper_of(dated, clock, statistics)
+
+
+def keeper_of(dated: Store, clock: Clock, statistics: Reports) -> Keeper:
+    return Keeper(dated.site_views, statistics, clock, 25)
+
+
 async def days_of(statistics: Reports, path: str | None, first: int, last: int) -> dict[int, int]:
     report = await statistics.report(path, first, last)
     return {at: day.views for at, day in report.days.items()}
 
 
 async def test_the_days_of_the_site_outlive_the_hours_of_its_parts(
-    dated: Store, clock: Clock, statistics: Reports
+    dated: Store, clock: Clock, statistics: Reports, keeper: Keeper
 ) -> None:
     for _ in range(6):
         await view(dated, "/a", "/b", "/b")
-        await statistics.keep_up()
+        await keeper.keep_hours()
         clock.now += DAY_MS
-    await statistics.keep_up()
+    await keeper.keep_hours()
     assert min((await dated.site_views.shares()).hours) == 2026112617
     expected = {20261122: 0} | dict.fromkeys(range(20261123, 20261129), 3) | {20261129: 0}
     assert await days_of(statistics, None, 20261122, 20261129) == expected
@@ -230,10 +240,8 @@ async def test_services_that_keep_an_hour_at_once_lose_nothing_of_it(
 ) -> None:
     await view(dated, *(f"/{n}" for n in range(50)))
     clock.now += 4 * DAY_MS
-    others = [
-        Reports(dated.views, dated.site_views, statistics.calendar, clock, 25) for _ in range(5)
-    ]
-    await asyncio.gather(*(other.keep_up() for other in others))
+    others = [keeper_of(dated, clock, statistics) for _ in range(5)]
+    await asyncio.gather(*(other.keep_hours() for other in others))
     assert await site_hours(dated) == {}
     assert await days_of(statistics, None, 20261123, 20261123) == {20261123: 50}
     # One that had read only some parts before they were removed.

@@ -213,7 +213,7 @@ async def test_a_search_that_was_killed_is_done_again(
 async def test_a_damaged_counter_is_no_part_of_it(store: Store, clock: Clock, value: str) -> None:
     await viewed(store, "/a", "/b")
     await store.redis.change(("HSET", store.keys.counts("time /a"), "time /a", value))
-    await store.redis.change(("DEL", store.keys.ever))
+    await store.redis.change(("DEL", store.keys.total_views_state))
     await found_again(store, clock)
     assert await store.views_ever.total() == 1
 
@@ -221,7 +221,9 @@ async def test_a_damaged_counter_is_no_part_of_it(store: Store, clock: Clock, va
 async def test_a_key_of_another_type_stops_no_other_hash(store: Store, clock: Clock) -> None:
     await viewed(store, "/a", LONG)
     key = store.keys.counts("time /a")
-    await store.redis.change(("DEL", store.keys.ever), ("DEL", key), ("SET", key, "text"))
+    await store.redis.change(
+        ("DEL", store.keys.total_views_state), ("DEL", key), ("SET", key, "text")
+    )
     await found_again(store, clock)
     assert await store.views_ever.total() == 1
 

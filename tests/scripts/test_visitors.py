@@ -25,6 +25,7 @@ from footfall.netaddr import Networks
 from footfall.process.process import now_ms
 from footfall.statistics.agents import CLASSES
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
+from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Day, Reports
 from footfall.statistics.salts import Salts
@@ -66,11 +67,14 @@ async def telling(store: Store, clock: Clock, salts: Salts) -> Store:
 
 
 @pytest.fixture
-def statistics(telling: Store, clock: Clock, salts: Salts) -> Reports:
+def statistics(telling: Store, clock: Clock) -> Reports:
     calendar = Calendar(ZoneInfo("Europe/Berlin"))
-    return Reports(
-        telling.views, telling.site_views, calendar, clock, 25, salts=salts, kept="visitors"
-    )
+    return Reports(telling.views, telling.site_views, calendar, clock, 25, kept="visitors")
+
+
+@pytest.fixture
+def keeper(telling: Store, clock: Clock, salts: Salts, statistics: Reports) -> Keeper:
+    return Keeper(telling.site_views, statistics, clock, 25, salts)
 
 
 def in_another_group(keys: Keys, path: str) -> str:
@@ -368,17 +372,17 @@ async def test_a_damaged_key_hides_only_its_own_page_from_lists(
 
 @pytest.mark.parametrize("score", ["inf", "-inf"])
 async def test_a_score_that_is_no_number_of_views_is_left_out(
-    telling: Store, statistics: Reports, score: str
+    telling: Store, statistics: Reports, keeper: Keeper, score: str
 ) -> None:
     await view(telling, "/b", [person(1)])
     for key in (telling.keys.read_beside("/a", TODAY), telling.keys.most_read(TODAY)):
         await telling.redis.change(("ZADD", key, score, "/a"))
     assert [page.path for page in await statistics.top("views", 7, 10)] == ["/b"]
-    await statistics.keep_up()
+    await keeper.keep_hours()
 
 
 async def test_a_damaged_share_hides_only_its_own_numbers(
-    telling: Store, statistics: Reports
+    telling: Store, statistics: Reports, keeper: Keeper
 ) -> None:
     keys = telling.keys
     await view(telling, "/a", [NO_CLIENT], Origin("a.example"))
@@ -388,12 +392,12 @@ async def test_a_damaged_share_hides_only_its_own_numbers(
         await telling.redis.change(("DEL", key), ("SET", key, "no hash"))
     assert (await today(statistics, None)).views == 1
     assert await statistics.sources(TODAY, TODAY) == {"b.example": 1}
-    await statistics.keep_up()
+    await keeper.keep_hours()
 
 
 @pytest.mark.parametrize("damaged", ["views", "sources", "read", "share"])
 async def test_damage_stops_nothing_else_that_is_kept(
-    telling: Store, statistics: Reports, clock: Clock, damaged: str
+    telling: Store, keeper: Keeper, clock: Clock, damaged: str
 ) -> None:
     keys = telling.keys
     await view(telling, "/a", [NO_CLIENT], Origin("a.example"))
@@ -406,7 +410,7 @@ async def test_damage_stops_nothing_else_that_is_kept(
     }[damaged]
     await telling.redis.change(("DEL", key), ("SET", key, "no hash or zset"))
     clock.now += DAY_MS
-    await statistics.keep_up()
+    await keeper.keep_hours()
     kept = {
         "views": ("HLEN", keys.site_views(202611)),
         "sources": ("HLEN", keys.sources(TODAY)),
@@ -425,22 +429,22 @@ async def test_a_clock_that_is_far_off_costs_no_view(store: Store, now: int) -> 
     await far_off.open()
     await salts.keep_up(far_off.site_views)
     await view(far_off, "/a", [person(1)])
-    told = Reports(far_off.views, far_off.site_views, calendar, clock, 120, salts=salts)
+    told = Reports(far_off.views, far_off.site_views, calendar, clock, 120)
     day = told.today()
     assert (await told.report("/a", day, day)).days == {day: Day(1, 1, {})}
     assert [page.path for page in await told.top("views", 30, 10)] == ["/a"]
-    await told.keep_up()
+    await Keeper(far_off.site_views, told, clock, 120, salts).keep_hours()
 
 
 async def test_a_clock_that_is_put_back_stops_no_hour_from_being_kept(
-    telling: Store, statistics: Reports, clock: Clock
+    telling: Store, keeper: Keeper, clock: Clock
 ) -> None:
     clock.now += 1000 * DAY_MS
-    await statistics.keep_up()
+    await keeper.keep_hours()
     clock.now -= 1000 * DAY_MS
     await view(telling, "/a", [NO_CLIENT])
     clock.now += HOUR_MS
-    await statistics.keep_up()
+    await keeper.keep_hours()
     assert (await telling.site_views.kept([202611])).hours == {2026112317: 1}
 
 
@@ -456,7 +460,7 @@ async def test_a_damaged_salt_costs_no_view(
 
 
 async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
-    statistics: Reports, telling: Store, clock: Clock, salts: Salts
+    statistics: Reports, keeper: Keeper, telling: Store, clock: Clock, salts: Salts
 ) -> None:
     limits = RateLimits(0, 0, Networks(()))
     clients = Clients(limits, lambda peer, _: peer, tells_visitors=True)
@@ -466,7 +470,7 @@ async def test_a_day_that_is_over_is_forgotten_while_redis_is_away(
     assert len(clients) == 1
     clock.now += DAY_MS
     clients.forget_others_than(statistics.today())
-    statistics.forget()
+    keeper.forget_salts()
     assert (len(clients), salts) == (0, {})
 
 
@@ -585,9 +589,9 @@ async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
 
 
 async def test_sources_of_a_day_outlive_a_day_without_a_service(
-    telling: Store, statistics: Reports, clock: Clock
+    telling: Store, statistics: Reports, keeper: Keeper, clock: Clock
 ) -> None:
     await view(telling, "/a", [NO_CLIENT], Origin("search.example"))
     clock.now += 2 * DAY_MS
-    await statistics.keep_up()
+    await keeper.keep_hours()
     assert await statistics.sources(TODAY, TODAY) == {"search.example": 1}

@@ -163,7 +163,7 @@ class Keys:
         return self.site("undoing")
 
     @property
-    def ever(self) -> str:
+    def total_views_state(self) -> str:
         """Whether the sums of counters of views are right, or who asks
         (statistics/ever_store.py)."""
         return self.site("ever")

@@ -143,7 +143,7 @@ async def _begin(
             f"there is data under KEY_PREFIX {keys.prefix} already: "
             "choose another one, or replace what is there with --replace"
         )
-    await redis.change(("HSET", key, "restoring", mark), ("DEL", keys.ever))
+    await redis.change(("HSET", key, "restoring", mark), ("DEL", keys.total_views_state))
     await _clear(redis, keys)
     made = {
         "number": FORMAT,

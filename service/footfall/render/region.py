@@ -82,5 +82,6 @@ def _levels(found: str) -> list[str]:
     country, *rest = found.split("|")
     if len(rest) == 4:
         rest = rest[:3] if _COUNTRY_CODE.fullmatch(rest[3]) else rest[1:]
-    known = list(dict.fromkeys(name for name in rest if name not in ("", "0")))
-    return known or [name for name in (country,) if name not in ("", "0")]
+    unknown = ("", "0")
+    levels = list(dict.fromkeys(name for name in rest if name not in unknown))
+    return levels if levels or country in unknown else [country]

@@ -176,7 +176,7 @@ async def _answering(
         spare_the_collector()
         yield
         site.accounts.bans.look()
-        await site.statistics.reports.begin()
+        await site.statistics.keeper.begin()
         site.process.redis.stats.logs_outages = site.process.metrics.is_first
         # So that the first who logs in finds the names of other services.
         site.accounts.providers.known()

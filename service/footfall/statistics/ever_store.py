@@ -34,25 +34,25 @@ class ViewsEver:
         """None if nobody vouches for it."""
         numbers = map(self._keys.numbers, range(GROUPS))
         sums = (("HGET", key, "views") for key in numbers)
-        state, *found = await self._redis.ask_masters(("GET", self._keys.ever), *sums)
+        state, *found = await self._redis.ask_masters(("GET", self._keys.total_views_state), *sums)
         return sum(map(number_or_0, found)) if state == KNOWN else None
 
     async def state(self) -> bytes | None:
         """KNOWN, or who asks whether somebody counts without keeping the sums, or None."""
-        (state,) = await self._redis.ask_masters(("GET", self._keys.ever))
+        (state,) = await self._redis.ask_masters(("GET", self._keys.total_views_state))
         return bytes(state) if state is not None else None
 
     async def ask(self, who: str) -> None:
         """Ask, unless somebody else does; not where the data set is gone, as after FLUSHALL."""
         (born,) = await self._redis.ask_masters(("HGET", self._keys.site("format"), "born"))
         if born is not None:
-            await self._redis.change(("SET", self._keys.ever, who, "NX"))
+            await self._redis.change(("SET", self._keys.total_views_state, who, "NX"))
 
     async def doubt(self) -> None:
         """Let nobody rely on the sums, as this process counts without keeping them; and note that
         views of this month may have no day."""
         if await self.state() is not None:
-            await self._redis.change(("DEL", self._keys.ever))
+            await self._redis.change(("DEL", self._keys.total_views_state))
         month = int(f"{datetime.now(UTC):%Y%m}")
         if await self.undated_in() != month:
             await self._redis.change(("HSET", self._keys.site("format"), UNDATED_IN, month))
@@ -71,13 +71,13 @@ class ViewsEver:
                 return
             await self._group(group, mends=True)
         # XX: what is taken away meanwhile stays away.
-        await self._redis.change(("SET", self._keys.ever, KNOWN, "XX"))
+        await self._redis.change(("SET", self._keys.total_views_state, KNOWN, "XX"))
 
     async def restore(self) -> None:
         """Add up the counters of a data set that nobody else uses, and vouch for the sums."""
         async for _ in of_all_groups(partial(self._group, mends=True)):
             pass
-        await self._redis.change(("SET", self._keys.ever, KNOWN))
+        await self._redis.change(("SET", self._keys.total_views_state, KNOWN))
 
     async def problems(self, *, repair: bool) -> AsyncIterator[str]:
         """A line for each sum that is wrong, if somebody vouches for them."""

@@ -5,43 +5,25 @@ What is derived is as exact as the counters. An estimate is only the number of v
 MOST_EXACT, and says so; and lists know a page only if it was among the most viewed of some day.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
-from ..driver.replies import ErrorReply
-from ..errors import StoreUnavailable
-from . import agents
-from .calendar import (
-    HOUR_MS,
-    Calendar,
-    LocalHour,
-    date_of,
-    day_number,
-    days_between,
-    months_between,
-)
+from .calendar import Calendar, LocalHour, date_of, day_number, days_between, months_between
 from .minute_cache import MinuteCache
-from .moments import KEPT_HOURS, hour_number
 from .most_read import MAX_PAGES, MostRead, TopPage
-from .salts import Salts
 from .site_store import SiteNumbers, SiteViews, most_of
 from .store import Views, people_of
 
 # The longest month.
 DAYS_OF_MONTH = 31
-MONTH_MS = DAYS_OF_MONTH * 24 * HOUR_MS
 # An hour such as 2026112316 divided by this is its day.
 DAY = 100
 # How many visitors of a day are known one by one: of a page, and of the site, whose shares have
 # nearly the same number each (lua/counters/count.lua, lua/views/visit.lua).
 MOST_EXACT, MOST_EXACT_OF_SITE = 10_000, 450_000
-# A service that starts waits no longer for the salt.
-MAX_BEGIN_SECONDS = 1.0
 # A day has a key of its own for them.
 MAX_SOURCE_DAYS = 366
 # Strangers choose hosts, and to read those of a month may take 30 ms.
@@ -110,7 +92,6 @@ class Reports:
         calendar: Calendar,
         clock: Callable[[], int],
         months: int,
-        salts: Salts | None = None,
         *,
         kept: str = "off",
     ) -> None:
@@ -122,13 +103,10 @@ class Reports:
         self.calendar = calendar
         self._clock = clock
         self._months = months
-        self._salts = salts
         self._minute = MinuteCache(clock)
         self.most_read = MostRead(
             views, site_views, calendar, clock, tells_people=self.keeps_visitors
         )
-        # The hour up to which this process has kept the site's.
-        self._kept_until = 0
 
     def hour(self) -> LocalHour:
         """This one."""
@@ -227,61 +205,6 @@ class Reports:
         today = self.today()
         return [today, self.days_before(today, 1)]
 
-    async def begin(self) -> None:
-        """Before the first view: what is needed to tell visitors apart, if they are."""
-        if self._salts is None:
-            return
-        # In a thread, which Redis's answer is not waiting for.
-        loaded = asyncio.create_task(asyncio.to_thread(agents.load))
-        # If Redis is away, keeping up asks it again.
-        with suppress(StoreUnavailable, ErrorReply, TimeoutError):
-            await asyncio.wait_for(self.keep_salts(), MAX_BEGIN_SECONDS)
-        await loaded
-
-    def forget(self) -> None:
-        """Forget the salts of days that are over, also while Redis is away."""
-        if self._salts is not None:
-            self._salts.forget()
-
-    async def keep_salts(self) -> None:
-        """Know the salt of a day before it begins."""
-        if self._salts is not None:
-            await self._salts.keep_up(self._site)
-
-    async def keep_up(self) -> None:
-        """Once an hour: keep the site's numbers of what is over, and remove old shares."""
-        now_ms = self._clock()
-        now = hour_number(self.calendar.hour_of(now_ms))
-        # A clock that was ahead is put back.
-        if now == self._kept_until:
-            return
-        oldest = hour_number(self.calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS))
-        # Their shares are there for three days: no service may have run on one of them.
-        days = [self.days_before(now // DAY, ago) for ago in (1, 2)]
-        parts: Sequence[Callable[[], Awaitable[None]]] = (
-            partial(self._keep_numbers, now, oldest),
-            *(partial(self._keep_sources, day) for day in days),
-            self.most_read.keep_up,
-        )
-        for part in parts:
-            # A damaged key must not stop the others; who reads it is told.
-            with suppress(ErrorReply):
-                await part()
-        self._kept_until = now
-
-    async def _keep_numbers(self, now: int, oldest: int) -> None:
-        shares = await self._site.shares()
-        await self._site.keep(_before(shares, now), self._kept_ms)
-        await self._site.drop(_before(shares, oldest))
-
-    async def _keep_sources(self, day: int) -> None:
-        sources = await self._site.shares_of_sources(day)
-        await self._site.keep_sources(day, sources, self._kept_ms)
-
-    @property
-    def _kept_ms(self) -> int:
-        return (self._months + 1) * MONTH_MS
-
 
 def _days_of_site(numbers: SiteNumbers) -> dict[int, Day]:
     views = Counter[int]()
@@ -304,14 +227,4 @@ def _larger(one: SiteNumbers, other: SiteNumbers) -> SiteNumbers:
         Counter(one.hours) | Counter(other.hours),
         Counter(one.visitors) | Counter(other.visitors),
         bots,
-    )
-
-
-def _before(numbers: SiteNumbers, hour: int) -> SiteNumbers:
-    """What is of hours and of days before this hour."""
-    day = hour // DAY
-    return SiteNumbers(
-        {at: views for at, views in numbers.hours.items() if at < hour},
-        {at: number for at, number in numbers.visitors.items() if at < day},
-        {at: classes for at, classes in numbers.bots.items() if at < day},
     )

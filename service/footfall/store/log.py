@@ -1,6 +1,6 @@
 """What moderators did lately: a stream that forgets the oldest entries."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..driver.client import RedisClient
@@ -60,8 +60,9 @@ class ModerationLog:
         (reply,) = await self._redis.ask(
             ("XREVRANGE", self._keys.site("log"), last, "-", "COUNT", count)
         )
-        return [
-            LogEntry(id.decode(), dict(zip(words[::2], words[1::2], strict=True)))
-            for id, raw in reply
-            for words in [[word.decode() for word in raw]]
-        ]
+        return [LogEntry(id.decode(), _fields_of(words)) for id, words in reply]
+
+
+def _fields_of(words: Sequence[bytes]) -> dict[str, str]:
+    texts = [word.decode() for word in words]
+    return dict(zip(texts[::2], texts[1::2], strict=True))

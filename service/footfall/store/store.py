@@ -159,14 +159,14 @@ class Store:
             # HSETNX, because another process may be making the same data set. The number and the
             # seed come first, since a data set without them counts as an older format.
             # Nothing is counted yet, so the sums are right.
-            vouched = [("SET", self.keys.ever, KNOWN)] if self.moment else []
+            sums_are_right = [("SET", self.keys.total_views_state, KNOWN)] if self.moment else []
             await self.redis.change(
                 ("HSETNX", key, "number", FORMAT),
                 ("HSETNX", key, "seed", token_hex(SEED_BYTES)),
                 ("HSETNX", key, "buckets", self.keys.buckets),
                 ("HSETNX", key, "paths", DECODED),
                 ("HSETNX", key, "born", token_hex(4)),
-                *vouched,
+                *sums_are_right,
             )
             await self.open()
             return True

@@ -25,18 +25,18 @@ async def keep_up(site: Site) -> None:
     has_walked = False
     while True:
         try:
-            site.statistics.reports.forget()
+            site.statistics.keeper.forget_salts()
             site.counting.clients.forget_others_than(site.statistics.reports.today())
             # Before the walk, which may take long: without a salt no visitor is counted. A damaged
             # one must not stop what comments need.
             with suppress(ErrorReply):
-                await site.statistics.reports.keep_salts()
+                await site.statistics.keeper.keep_salts()
             if not has_walked:
                 await site.comments.journal.follow_all()
                 has_walked = True
             await site.comments.journal.catch_up()
             await site.comments.deletions.sweep_due(site.process.clock())
-            await site.statistics.reports.keep_up()
+            await site.statistics.keeper.keep_hours()
             await site.statistics.views_ever.keep_up()
             await carry_on(site.comments)
         except (StoreUnavailable, ErrorReply):

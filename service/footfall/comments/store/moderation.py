@@ -17,8 +17,16 @@ from .ids import SHORT, created_ms, split
 from .journal import Journal
 from .outcomes import AlreadyPublished
 
-# What the script is told where the words stay.
-UNWORDED = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint", "lengths"), "")
+
+class NewText(NamedTuple):
+    """The script's parameters for a new text; empty where the text stays."""
+
+    before: bytes = b""
+    body: bytes = b""
+    secrets: bytes = b""
+    outdated: str = ""
+    fingerprint: str = ""
+    lengths: str = ""
 
 
 class Actor(NamedTuple):
@@ -84,6 +92,7 @@ class Moderation:
         """
         short, page = split(stored.id)
         root = codec.root_of(stored.body)
+        text = _new_text(stored, after, is_own=is_own) if after else NewText()
         outcome = await self._journal.change(
             self._moderate,
             page,
@@ -97,23 +106,22 @@ class Moderation:
             only=only or "",
             by=actor.by,
             actor=actor.account,
-            **(_worded(stored, after, is_own=is_own) if after else UNWORDED),
+            **text._asdict(),
         )
         return _moderated(outcome, page)
 
 
-def _worded(stored: StoredComment, after: Comment, *, is_own: bool) -> dict[str, object]:
-    """What the script is told of other words."""
+def _new_text(stored: StoredComment, after: Comment, *, is_own: bool) -> NewText:
     before = codec.comment(stored)
     was, now = codec.fingerprint(before), codec.fingerprint(after)
-    return {
-        "before": codec.halves(stored),
-        "body": codec.body(after),
-        "secrets": codec.secrets(after),
-        "outdated": was if now != was else "",
-        "fingerprint": now if is_own else "",
-        "lengths": f"{len(before.source)} {len(after.source)}",
-    }
+    return NewText(
+        before=codec.halves(stored),
+        body=codec.body(after),
+        secrets=codec.secrets(after),
+        outdated=was if now != was else "",
+        fingerprint=now if is_own else "",
+        lengths=f"{len(before.source)} {len(after.source)}",
+    )
 
 
 def _moderated(outcome: Any, page: str) -> Moderated | None:

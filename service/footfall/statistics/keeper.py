@@ -1,0 +1,109 @@
+"""Keeps the site's statistics up while it runs: the salts of its days, and the numbers of hours
+that are over.
+
+Every service does it; doing it twice has no further effect.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+from ..driver.replies import ErrorReply
+from ..errors import StoreUnavailable
+from . import agents
+from .calendar import HOUR_MS
+from .moments import KEPT_HOURS, hour_number
+from .reports import DAY, DAYS_OF_MONTH, Reports
+from .salts import Salts
+from .site_store import SiteNumbers, SiteViews
+
+MONTH_MS = DAYS_OF_MONTH * 24 * HOUR_MS
+# A service that starts waits no longer for the salt.
+MAX_BEGIN_SECONDS = 1.0
+
+
+class Keeper:
+    """`clock` returns Unix time in ms; days are kept for so many months besides their own.
+
+    All coroutines raise StoreUnavailable, and ErrorReply for a damaged key.
+    """
+
+    def __init__(
+        self,
+        site_views: SiteViews,
+        reports: Reports,
+        clock: Callable[[], int],
+        months: int,
+        salts: Salts | None = None,
+    ) -> None:
+        """Without salts no visitors are distinguished."""
+        self._site = site_views
+        self._most_read = reports.most_read
+        self._calendar = reports.calendar
+        self._clock = clock
+        self._kept_ms = (months + 1) * MONTH_MS
+        self._salts = salts
+        # The hour up to which this process has kept the site's.
+        self._kept_until = 0
+
+    async def begin(self) -> None:
+        """Before the first view: what is needed to distinguish visitors, if they are."""
+        if self._salts is None:
+            return
+        # In a thread, which Redis's answer is not waiting for.
+        loaded = asyncio.create_task(asyncio.to_thread(agents.load))
+        # If Redis is away, keeping up asks it again.
+        with suppress(StoreUnavailable, ErrorReply, TimeoutError):
+            await asyncio.wait_for(self.keep_salts(), MAX_BEGIN_SECONDS)
+        await loaded
+
+    def forget_salts(self) -> None:
+        """Forget those of days that are over, also while Redis is away."""
+        if self._salts is not None:
+            self._salts.forget()
+
+    async def keep_salts(self) -> None:
+        """Know the salt of a day before it begins."""
+        if self._salts is not None:
+            await self._salts.keep_up(self._site)
+
+    async def keep_hours(self) -> None:
+        """Once an hour: keep the site's numbers of what is over, and remove old shares."""
+        now_ms = self._clock()
+        now = hour_number(self._calendar.hour_of(now_ms))
+        # A clock that was ahead is put back.
+        if now == self._kept_until:
+            return
+        oldest = hour_number(self._calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS))
+        # Their shares are there for three days: no service may have run on one of them.
+        days = [Reports.days_before(now // DAY, ago) for ago in (1, 2)]
+        parts: Sequence[Callable[[], Awaitable[None]]] = (
+            partial(self._keep_numbers, now, oldest),
+            *(partial(self._keep_sources, day) for day in days),
+            self._most_read.keep_up,
+        )
+        for part in parts:
+            # A damaged key must not stop the others; who reads it is told.
+            with suppress(ErrorReply):
+                await part()
+        self._kept_until = now
+
+    async def _keep_numbers(self, now: int, oldest: int) -> None:
+        shares = await self._site.shares()
+        await self._site.keep(_before(shares, now), self._kept_ms)
+        await self._site.drop(_before(shares, oldest))
+
+    async def _keep_sources(self, day: int) -> None:
+        sources = await self._site.shares_of_sources(day)
+        await self._site.keep_sources(day, sources, self._kept_ms)
+
+
+def _before(numbers: SiteNumbers, hour: int) -> SiteNumbers:
+    """What is of hours and of days before this hour."""
+    day = hour // DAY
+    return SiteNumbers(
+        {at: views for at, views in numbers.hours.items() if at < hour},
+        {at: number for at, number in numbers.visitors.items() if at < day},
+        {at: classes for at, classes in numbers.bots.items() if at < day},
+    )

@@ -166,8 +166,8 @@ DEFECTS = (
     Defect(
         "an import of past views that was interrupted goes on with other files",
         "service/footfall/transfer/view_import.py",
-        "if day in known and known[day].id != id:",
-        "if day in known and False:",
+        "if day in days and days[day].id != id:",
+        "if day in days and False:",
         "tests/integration/test_import_past_views.py::an_import_that_was_broken_off_takes_no_other",
     ),
 )

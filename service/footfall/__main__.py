@@ -8,16 +8,16 @@ from .cli import probe
 
 
 def main() -> None:
-    words = sys.argv[1:]
-    if probe.is_probe(words):
-        raise SystemExit(probe.probe(words))
+    arguments = sys.argv[1:]
+    if probe.is_probe(arguments):
+        raise SystemExit(probe.probe(arguments))
     _open_standard_files()
     try:
         os.getcwd()
     except OSError as error:
         sys.stderr.write(f"Error: the directory in which this is called: {error.strerror}\n")
         raise SystemExit(1) from None
-    is_service = words[:1] == ["serve"]
+    is_service = arguments[:1] == ["serve"]
     if is_service:
         # Before anything else: the first process of a container that handles no signal has none,
         # and until the service answers it may wait for Redis.

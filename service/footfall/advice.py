@@ -43,12 +43,14 @@ def advice(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
 
 def _misspelt(environ: Mapping[str, str]) -> Iterator[str]:
     names = [*(name for name, *_ in Settings().table({})), *PROTECTING]
-    known = [*names, *(f"{name}{SUFFIX}" for name in names)]
-    for name in sorted(environ.keys() - known - OTHERS):
+    allowed = [*names, *(f"{name}{SUFFIX}" for name in names)]
+    for name in sorted(environ.keys() - allowed - OTHERS):
         if len(name) < MIN_NAME_CHARACTERS or _LINK.fullmatch(name):
             continue
-        wanted = name.upper() if name.upper() in known else ""
-        nearest = [wanted] if wanted else get_close_matches(name.upper(), known, 1, MIN_SIMILARITY)
+        wanted = name.upper() if name.upper() in allowed else ""
+        nearest = (
+            [wanted] if wanted else get_close_matches(name.upper(), allowed, 1, MIN_SIMILARITY)
+        )
         if nearest and (wanted or nearest[0] not in environ):
             yield f"{name} is no setting, and does nothing: do you mean {nearest[0]}?"
 

@@ -29,7 +29,7 @@ def create_metrics(
     compat: Collection[str] = (), memory: mmap | None = None, row: int = 0
 ) -> Metrics:
     """For a site that speaks these protocols besides Waline's."""
-    names = [*(each.route for each in routes.table(compat)), *middleware.ROUTES]
+    names = [*(row.route for row in routes.table(compat)), *middleware.ROUTES]
     return Metrics(memory, row, routes=names)
 
 

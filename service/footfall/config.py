@@ -142,4 +142,4 @@ class Settings(SiteSettings, ProcessSettings):
     def settings(cls) -> Iterator["Field[Any]"]:
         # Those of notifications come last.
         inherited = OutboxSettings.__annotations__
-        return iter(sorted(super().settings(), key=lambda each: each.name in inherited))
+        return iter(sorted(super().settings(), key=lambda setting: setting.name in inherited))

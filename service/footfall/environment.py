@@ -85,7 +85,7 @@ class FromEnvironment:
 
     @classmethod
     def settings(cls) -> Iterator["Field[Any]"]:
-        return (each for each in fields(cls) if each.metadata)
+        return (setting for setting in fields(cls) if setting.metadata)
 
     @classmethod
     def from_env(
@@ -95,8 +95,8 @@ class FromEnvironment:
 
         Raises BadSettings, which names all bad values.
         """
-        found = given(environ, [setting.metadata["env"] for setting in cls.settings()])
-        return cls.of(replace(found, env_files=env_files or {}))
+        variables = given(environ, [setting.metadata["env"] for setting in cls.settings()])
+        return cls.of(replace(variables, env_files=env_files or {}))
 
     @classmethod
     def of(cls, given: GivenTexts) -> Self:
@@ -128,9 +128,9 @@ class FromEnvironment:
         pairs = ((setting, getattr(self, setting.name)) for setting in self.settings())
         return self.table(
             {
-                each.metadata["env"]: _text(value) or "false"
-                for each, value in pairs
-                if value != getattr(unset, each.name)
+                setting.metadata["env"]: _text(value) or "false"
+                for setting, value in pairs
+                if value != getattr(unset, setting.name)
             }
         )
 
@@ -145,9 +145,9 @@ def _parsed(meta: Mapping[str, Any], text: str) -> Any:
         raise
 
 
-def _row(each: "Field[Any]", environ: Mapping[str, str]) -> tuple[str, str, str, str]:
-    meta = each.metadata
-    assert each.default is MISSING
+def _row(setting: "Field[Any]", environ: Mapping[str, str]) -> tuple[str, str, str, str]:
+    meta = setting.metadata
+    assert setting.default is MISSING
     value = environ.get(meta["env"], "").strip() or meta["default"]
     if file := environ.get(f"{meta['env']}{SUFFIX}", "").strip():
         value = f"(from {file})"

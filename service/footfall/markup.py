@@ -72,7 +72,10 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(quote(each, errors="replace") if _is_unseen(each) else each for each in text)
+    return "".join(
+        quote(character, errors="replace") if _is_unseen(character) else character
+        for character in text
+    )
 
 
 def _is_unseen(character: str) -> bool:

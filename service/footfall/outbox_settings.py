@@ -193,12 +193,12 @@ class OutboxSettings(FromEnvironment):
     def means(self) -> tuple[str, ...]:
         """The channels by which people are told of comments."""
         pushes = len(self.push_urls) + bool(self.qmsg_key)
-        found = {
+        channels = {
             "mail": self.has_mail,
             "webhook": bool(self.webhook),
             "one chat" if pushes == 1 else f"{pushes} chats": bool(pushes),
         }
-        return tuple(name for name, is_there in found.items() if is_there)
+        return tuple(name for name, is_there in channels.items() if is_there)
 
     turnstile_secret: str = env(
         "TURNSTILE_SECRET",
@@ -236,12 +236,12 @@ class OutboxSettings(FromEnvironment):
     @property
     def spam_checkers(self) -> tuple[str, ...]:
         """The judges that are asked whether comments are spam."""
-        found = {
+        values = {
             "Akismet": self.akismet_key,
             "a web service": self.judge_webhook,
             "a plugin": self.judge_plugin,
         }
-        return tuple(name for name, is_there in found.items() if is_there)
+        return tuple(name for name, is_there in values.items() if is_there)
 
     @property
     def tells(self) -> bool:
@@ -258,5 +258,5 @@ class OutboxSettings(FromEnvironment):
         """NOTIFY_URLS, and those of Waline's own settings."""
         from .notify.push import urls_of
 
-        known: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        return (*self.notify_urls, *urls_of(known))
+        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        return (*self.notify_urls, *urls_of(values))

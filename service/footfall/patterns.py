@@ -58,7 +58,7 @@ class Patterns:
                 _compile(translated[-1])
             except ValueError as error:
                 raise ValueError(f"the pattern {source!r} cannot be used: {error}") from None
-        joined = "|".join(f"(?:{each})" for each in translated)
+        joined = "|".join(f"(?:{pattern})" for pattern in translated)
         object.__setattr__(self, "_compiled", _compile(joined))
 
     def search(self, text: str) -> bool:
@@ -114,20 +114,20 @@ def split(text: str) -> list[str]:
 
 
 def finds_everything(pattern: str) -> bool:
-    found = Patterns((pattern,))
-    return all(map(found.search, PROBES))
+    patterns = Patterns((pattern,))
+    return all(map(patterns.search, PROBES))
 
 
 def translate(source: str) -> str:
     """Translate a pattern from JavaScript's syntax to RE2's. Raises ValueError."""
     written, is_in_class = [], False
-    for found in _TOKEN.finditer(source):
-        symbol = found[0]
+    for token in _TOKEN.finditer(source):
+        symbol = token[0]
         if symbol.startswith("\\") and len(symbol) > 1:
-            symbol = _escape(found, is_in_class)
+            symbol = _escape(token, is_in_class)
         elif is_in_class:
             is_in_class = symbol != "]"
-        elif found["empty"]:
+        elif token["empty"]:
             raise ValueError(f"{symbol} means different things to different engines")
         else:
             is_in_class = symbol.startswith("[")

@@ -88,10 +88,10 @@ def table(compat: Collection[str]) -> Sequence[Row]:
 
 def operations(compat: Collection[str]) -> Mapping[Prefix, Mapping[str, Mapping[str, list[Row]]]]:
     """The same by prefix, path and method."""
-    found: defaultdict[Prefix, defaultdict[str, defaultdict[str, list[Row]]]] = defaultdict(
+    operations_of: defaultdict[Prefix, defaultdict[str, defaultdict[str, list[Row]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
     for row in table(compat):
         for prefix in row.prefixes:
-            found[prefix][row.path][row.method].append(row)
-    return found
+            operations_of[prefix][row.path][row.method].append(row)
+    return operations_of

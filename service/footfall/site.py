@@ -156,7 +156,7 @@ class Site:
 
 
 # Type -> the site's field of it.
-_NOUNS: Mapping[object, str] = {each.type: each.name for each in fields(Site)}
+_NOUNS: Mapping[object, str] = {noun.type: noun.name for noun in fields(Site)}
 
 
 @cache

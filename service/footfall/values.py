@@ -141,32 +141,32 @@ def timeout(text: str) -> float:
 
 
 def networks(text: str) -> tuple[Network, ...]:
-    found = []
+    parts = []
     for word in words(optional(text)):
         try:
-            found.append(ipaddress.ip_network(word, strict=False))
+            parts.append(ipaddress.ip_network(word, strict=False))
         except ValueError:
             raise ValueError(f"{word!r} is neither an address nor a network") from None
-    return tuple(found)
+    return tuple(parts)
 
 
 def patterns(text: str) -> Patterns | None:
     """None if there are none."""
-    found = split(text)
-    if not found:
+    parts = split(text)
+    if not parts:
         return None
-    if found == ["false"]:
+    if parts == ["false"]:
         raise ValueError("leave it empty to look for nothing; as a word, write [f]alse")
-    for pattern in found:
+    for pattern in parts:
         if finds_everything(pattern):
             raise ValueError(f"the pattern {pattern!r} is found in every comment")
-    return Patterns(tuple(found))
+    return Patterns(tuple(parts))
 
 
 def domains(text: str) -> tuple[Domain, ...]:
     """Host names, or /regular expressions/ searched for in the host name."""
-    found = re.findall(r"/(?:[^/\\]|\\.)+/[a-z]*|[^,]+", text)
-    return tuple(_domain(word) for each in found if (word := each.strip()))
+    entries = re.findall(r"/(?:[^/\\]|\\.)+/[a-z]*|[^,]+", text)
+    return tuple(_domain(word) for entry in entries if (word := entry.strip()))
 
 
 def _domain(word: str) -> Domain:
@@ -190,22 +190,22 @@ def levels(text: str) -> tuple[int, ...]:
     if is_off(text):
         return ()
     try:
-        found = tuple(int(word) for word in words(text))
+        numbers = tuple(int(word) for word in words(text))
     except ValueError:
         raise ValueError("needs whole numbers between commas") from None
-    if list(found) != sorted(set(found)):
+    if list(numbers) != sorted(set(numbers)):
         raise ValueError("must rise from left to right")
-    return found
+    return numbers
 
 
 def counters(text: str) -> tuple[str, ...]:
-    found = words(text)
-    for word in found:
+    entries = words(text)
+    for word in entries:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,31}", word):
             raise ValueError(f"{word!r} is not a name of up to 32 letters and digits")
-    if "time" not in found:
+    if "time" not in entries:
         raise ValueError("must contain time, the count of views")
-    return found
+    return entries
 
 
 def prefix(text: str) -> str:
@@ -277,11 +277,11 @@ def some_of(*choices: str) -> Callable[[str], tuple[str, ...]]:
     """Some of these words, between commas, in their order here."""
 
     def parse(text: str) -> tuple[str, ...]:
-        found = words(text.lower())
-        for word in found:
+        names = words(text.lower())
+        for word in names:
             if word not in choices:
                 raise ValueError(f"{word!r} is none of {', '.join(choices)}")
-        return tuple(choice for choice in choices if choice in found)
+        return tuple(choice for choice in choices if choice in names)
 
     return parse
 

@@ -43,9 +43,9 @@ def list_(is_json: bool) -> None:
     async def show(accounts: Accounts) -> int:
         number, total = 0, 1
         while number < total:
-            total, found = await accounts.store.listed(number, STEP_ACCOUNTS)
-            for each in found:
-                click.echo(json.dumps(domain.facts(each)) if is_json else _as_line(each))
+            total, step = await accounts.store.listed(number, STEP_ACCOUNTS)
+            for account in step:
+                click.echo(json.dumps(domain.facts(account)) if is_json else _as_line(account))
             number += STEP_ACCOUNTS
         return total
 
@@ -104,8 +104,8 @@ def password(who: str) -> None:
 @_who
 def promote(who: str) -> None:
     """Make an account administrator, unless it is banned."""
-    words = "is an administrator now", "is an administrator already"
-    _change(who, "administrator", *words, of=("guest", "unverified"))
+    outcomes = "is an administrator now", "is an administrator already"
+    _change(who, "administrator", *outcomes, of=("guest", "unverified"))
 
 
 @accounts.command()
@@ -175,9 +175,9 @@ def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ..
     """Give an account another role, if it has one of these."""
 
     async def change(comments: Comments) -> str:
-        found = await _found(comments.accounts, who)
-        mail = printable(found.mail)
-        was = await banning.change_role(comments, found.id, role, CONSOLE, of=of)
+        account = await _found(comments.accounts, who)
+        mail = printable(account.mail)
+        was = await banning.change_role(comments, account.id, role, CONSOLE, of=of)
         if was is None:
             raise _nobody(who)
         if was.role == "banned" and role == "administrator":
@@ -213,5 +213,5 @@ def _say_link(settings: Settings, token: str) -> None:
 
 
 def _as_line(account: Account) -> str:
-    words = (account.id, account.role, account.mail, account.nick)
-    return "  ".join(map(printable, words))
+    columns = (account.id, account.role, account.mail, account.nick)
+    return "  ".join(map(printable, columns))

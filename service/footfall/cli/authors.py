@@ -141,13 +141,13 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
             await asyncio.sleep(PACE_SECONDS)
         if not (outcome.is_logged or damaged):
             raise _nothing_of(who)
-        words = f"{number_of(erased, 'comment')} {done}" if erased else "no comment was found"
-        words += "; the account is deleted" if outcome.has_account else "; no account"
+        sentence = f"{number_of(erased, 'comment')} {done}" if erased else "no comment was found"
+        sentence += "; the account is deleted" if outcome.has_account else "; no account"
         if damaged:
-            click.echo(words)
+            click.echo(sentence)
             left = "is damaged and was" if damaged == 1 else "are damaged and were"
             raise click.ClickException(f"{damaged:,} {left} left: `footfall check` says more")
-        return words
+        return sentence
 
     click.echo(with_site(work))
 
@@ -164,8 +164,8 @@ async def _comments(comments: Comments, author: Author) -> AsyncIterator[StoredC
 
 
 async def _bans(accounts: Accounts, author: Author) -> list[Any]:
-    found = [await accounts.bans.store.get(name) for name in (author.id, author.mail) if name]
-    return [ban for ban in found if ban]
+    bans = [await accounts.bans.store.get(name) for name in (author.id, author.mail) if name]
+    return [ban for ban in bans if ban]
 
 
 def _nothing_of(who: str) -> click.ClickException:

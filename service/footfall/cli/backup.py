@@ -249,12 +249,12 @@ def read_back(name: str, *, on_progress: OnProgress, say: Callable[[str], None])
     """Read a backup to its end as a restore would, and print what it contains. Raises Failed."""
     with opened(name) as file, whole(name):
         totals, strays, header = verify(file, on_progress=on_progress)
-    words = {each: printable(str(header.get(each, "?"))[:64]) for each in ("made", "by", "prefix")}
+    about = {name: printable(str(header.get(name, "?"))[:64]) for name in ("made", "by", "prefix")}
     if strays:
         say(f"a restore leaves out {len(strays):,} replies without their thread")
     say(
-        f"{totals} in {_read_from(name)}, whole and unchanged; made {words['made']} "
-        f"by Footfall {words['by']}, of KEY_PREFIX {words['prefix']}"
+        f"{totals} in {_read_from(name)}, whole and unchanged; made {about['made']} "
+        f"by Footfall {about['by']}, of KEY_PREFIX {about['prefix']}"
     )
 
 

@@ -43,8 +43,8 @@ def list_(is_json: bool) -> None:
         return accounts.bans.newest()
 
     found = with_site(read)
-    for each in found:
-        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
+    for ban in found:
+        click.echo(json.dumps(_facts(ban)) if is_json else _line(ban))
     if not found:
         click.echo("nobody is banned", err=True)
 
@@ -118,5 +118,5 @@ def _facts(ban: Ban) -> dict[str, Any]:
 
 
 def _line(ban: Ban) -> str:
-    words = [ban.value, kind_of(ban.value), until_of(ban) or "for ever"]
-    return printable("  ".join([*words, *([ban.reason] if ban.reason else [])]))
+    columns = [ban.value, kind_of(ban.value), until_of(ban) or "for ever"]
+    return printable("  ".join([*columns, *([ban.reason] if ban.reason else [])]))

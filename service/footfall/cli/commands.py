@@ -58,7 +58,7 @@ class Choosing(Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
         with formatter.section("Commands"):
-            rows = ((name, each.get_short_help_str()) for name, each in self.others.items())
+            rows = ((name, command.get_short_help_str()) for name, command in self.others.items())
             formatter.write_dl(list(rows))
 
 

@@ -83,7 +83,7 @@ def _words(tally: Tally, what: What) -> str:
         return f"nothing to do: today nothing else would be made of {all_of_them}"
     if what.is_dry:
         return f"{tally.changed:,} of {all_of_them} would change; nothing was written"
-    words = f"{tally.changed:,} of {all_of_them} changed"
+    sentence = f"{tally.changed:,} of {all_of_them} changed"
     if tally.overtaken:
-        words += f"; {tally.overtaken:,} left as somebody else has changed them meanwhile"
-    return words
+        sentence += f"; {tally.overtaken:,} left as somebody else has changed them meanwhile"
+    return sentence

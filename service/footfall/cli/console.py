@@ -108,14 +108,14 @@ def _variables_in(file: Path) -> dict[str, str]:
         lines = dotenv_values(file, interpolate=False, encoding=ENCODING)
     except UnicodeDecodeError as error:
         raise click.ClickException(f"the file {file} is not UTF-8: {error}") from error
-    found = {name: value for name, value in lines.items() if value is not None}
+    fields = {name: value for name, value in lines.items() if value is not None}
     if not file.is_absolute():
-        return found
+        return fields
     _check_owner(file)
     # A service that is started there takes paths to be relative to that directory.
     return {
         name: str(file.parent / value) if _is_path(name) and not is_off(value) else value
-        for name, value in found.items()
+        for name, value in fields.items()
     }
 
 
@@ -162,4 +162,4 @@ def settings_of_environment() -> Settings:
 
 def printable(text: str) -> str:
     """A stranger's words, so that they do nothing to a terminal but be read."""
-    return "".join(each if each.isprintable() else "?" for each in text)
+    return "".join(character if character.isprintable() else "?" for character in text)

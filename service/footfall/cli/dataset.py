@@ -88,10 +88,10 @@ async def _existing(
 def with_site(work: Callable[[Any], Awaitable[T]], settings: Settings | None = None) -> T:
     """Do something to the noun that `work` takes, and wait for what goes on in the background. The
     data set is the one in the settings, which are those of the environment if none are given."""
-    known = settings or settings_of_environment()
+    chosen = settings or settings_of_environment()
 
     async def run() -> T:
-        async with existing_site(known) as (_, site):
+        async with existing_site(chosen) as (_, site):
             done = await work(noun_of(work)(site))
             await site.process.background.finished()
             return done

@@ -107,13 +107,13 @@ class _Mask:
 def _examined(runner: asyncio.Runner) -> tuple[Sections, _Mask]:
     sections: Sections = {"Machine": [*_machine()]}
     try:
-        found = environ()
-        settings = Settings.from_env(found)
+        variables = environ()
+        settings = Settings.from_env(variables)
     except click.ClickException as error:
         return sections | {"Settings": [Problem(error.format_message())]}, _Mask(set())
     except BadSettings as error:
         return sections | {"Settings": [*map(Problem, str(error).splitlines())]}, _Mask(set())
-    sections["Settings"] = [*_settings(settings, found)]
+    sections["Settings"] = [*_settings(settings, variables)]
     sections["Limits"] = [*_limits(settings)]
     sections["Disk"] = [*_disk(settings)]
     return sections | runner.run(_outside(settings)), _Mask(_secrets(settings))
@@ -128,14 +128,14 @@ async def _outside(settings: Settings) -> Sections:
 
 def _secrets(settings: Settings) -> set[str]:
     """The values of settings that are secret, and the passwords in them."""
-    found = set[str]()
+    secrets = set[str]()
     for field in fields(settings):
         if field.metadata.get("secret"):
             value = getattr(settings, field.name)
-            found |= set(value if isinstance(value, tuple) else [value])
-    passwords = {_password(each) for each in found}
-    found |= passwords | set(map(unquote, passwords))
-    return {each for each in found if len(each) >= MIN_SECRET_CHARACTERS}
+            secrets |= set(value if isinstance(value, tuple) else [value])
+    passwords = {_password(each) for each in secrets}
+    secrets |= passwords | set(map(unquote, passwords))
+    return {secret for secret in secrets if len(secret) >= MIN_SECRET_CHARACTERS}
 
 
 def _password(address: str) -> str:
@@ -213,5 +213,5 @@ def _disk(settings: Settings) -> Iterator[Line]:
     except OSError as error:
         yield Problem(f"DATA_DIR={there}: {error.strerror}; run this as the service's user")
         return
-    found = disk.find(there)
-    yield Problem(found[1]) if found else Line(disk.room(there))
+    filesystem = disk.find(there)
+    yield Problem(filesystem[1]) if filesystem else Line(disk.room(there))

@@ -48,12 +48,12 @@ async def service(settings: Settings) -> list[Line]:
             ask, settings.host, settings.port, settings.uds, "/readyz", SERVICE_SECONDS
         )
         said = json.loads(text)
-        found = [*said["reasons"], *said["warnings"]]
+        findings = [*said["reasons"], *said["warnings"]]
     except NoAnswer as error:
         return [Line(f"none runs here: {error}")]
     except (ValueError, KeyError, TypeError):
         return [Problem(f"what answers at {place} is no Footfall: /readyz is no JSON of its kind")]
-    return [Line(f"at {place}: {said.get('status', status)}"), *map(Problem, found)]
+    return [Line(f"at {place}: {said.get('status', status)}"), *map(Problem, findings)]
 
 
 async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
@@ -111,7 +111,7 @@ def _server(facts: Facts | None) -> str:
     name = "Valkey" if "valkey_version" in facts else "Redis"
     version = facts.get("valkey_version") or facts.get("redis_version", "of no version")
     most = int(facts.get("maxmemory", 0))
-    words = [
+    lines = [
         f"{name} {version}",
         f"port {facts['tcp_port']}" if facts.get("tcp_port", "0") != "0" else "",
         facts.get("redis_mode", ""),
@@ -124,7 +124,7 @@ def _server(facts: Facts | None) -> str:
         f"clock {int(facts['time']) - int(time.time()):+d} s from ours",
         f"up for {timedelta(seconds=int(facts.get('uptime_in_seconds', 0)))}",
     ]
-    return ", ".join(filter(None, words))
+    return ", ".join(filter(None, lines))
 
 
 async def _data(settings: Settings, store: Store) -> list[Line]:
@@ -154,8 +154,8 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
 async def others(settings: Settings) -> list[Line]:
     """The servers that the settings name: whether they can be reached."""
     mails = [_mail(settings)] if settings.has_mail else []
-    found = _addresses(settings)
-    lines = await asyncio.gather(*mails, *(_reached(*item) for item in found.items()))
+    addresses = _addresses(settings)
+    lines = await asyncio.gather(*mails, *(_reached(*item) for item in addresses.items()))
     if settings.push_urls or settings.qmsg_key:
         lines.append(Line("chats and phones: not tried; `footfall notify test` sends to them"))
     return lines or [Line("the settings name none")]

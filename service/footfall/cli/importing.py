@@ -137,8 +137,8 @@ def _source(
 def _chosen(
     files: Sequence[Source], report: ImportReport, name: str
 ) -> tuple[Format, list[Source]]:
-    known = ", ".join(dict.fromkeys(format.name for format in FORMATS))
-    sentence = f"name its --format, which is none of those that are known: {known}"
+    formats = ", ".join(dict.fromkeys(format.name for format in FORMATS))
+    sentence = f"name its --format, which is none of those that are known: {formats}"
     if name and named(name) is None:
         raise click.UsageError(sentence)
     try:
@@ -147,9 +147,9 @@ def _chosen(
         raise click.UsageError(sentence) from None
 
 
-def _show_comparison(found: Comparison, report: ImportReport, *, is_json: bool) -> None:
+def _show_comparison(comparison: Comparison, report: ImportReport, *, is_json: bool) -> None:
     """Raises ClickException if something is lower here."""
-    compared, theirs, ours, lower = found
+    compared, theirs, ours, lower = comparison
     if is_json:
         numbers = {"compared": compared, "there": theirs, "here": ours, "lower": len(lower)}
         click.echo(orjson.dumps({**numbers, "reasons": report.every_reason()}))
@@ -183,8 +183,8 @@ def _show(report: ImportReport, wanted: Import, misread: Sequence[str], *, is_js
 
 
 def _show_reasons(report: ImportReport) -> None:
-    for each in report.every_reason():
-        example = printable(str(each["example"]))
-        is_page = each["outcome"] == "joined" and each["kind"] == "comments"
-        rows = number_of(each["number"], "page" if is_page else each["kind"].removesuffix("s"))
-        click.echo(f"{rows} {each['outcome']}, such as {example}: {each['why']}")
+    for reason in report.every_reason():
+        example = printable(str(reason["example"]))
+        is_page = reason["outcome"] == "joined" and reason["kind"] == "comments"
+        rows = number_of(reason["number"], "page" if is_page else reason["kind"].removesuffix("s"))
+        click.echo(f"{rows} {reason['outcome']}, such as {example}: {reason['why']}")

@@ -77,8 +77,8 @@ def list_(most: int, is_json: bool, **words: Any) -> None:
 def show(ids: Sequence[str], is_json: bool) -> None:
     """Show all stored data of comments. Exit 1 if one does not exist."""
     found = with_site(lambda site: _found(site.comments, CommentFilter(ids), len(ids)))
-    for each in found:
-        said = facts(each)
+    for comment in found:
+        said = facts(comment)
         lines = (f"{name}: {printable(str(value))}" for name, value in said.items())
         click.echo(json.dumps(said) if is_json else "\n".join(lines) + "\n")
     _require_all(ids, found)
@@ -176,12 +176,12 @@ def log(most: int, is_json: bool) -> None:
 
     with errors_as_messages():
         entries = uvloop.run(newest())
-    for each in entries:
-        fields = {name: printable(text) for name, text in each.fields.items()}
+    for entry in entries:
+        fields = {name: printable(text) for name, text in entry.fields.items()}
         if is_json:
-            click.echo(json.dumps({"at": iso(each.at), **fields}))
+            click.echo(json.dumps({"at": iso(entry.at), **fields}))
         else:
-            click.echo("{at}  {by}  {did}  {id}  {was} → {now}".format(at=iso(each.at), **fields))
+            click.echo("{at}  {by}  {did}  {id}  {was} → {now}".format(at=iso(entry.at), **fields))
     if not entries:
         click.echo("nothing was moderated yet", err=True)
 
@@ -191,7 +191,7 @@ def _change(wanted: CommentFilter, is_json: bool, change: BulkAction) -> None:
     _require_choice(wanted)
 
     async def work(comments: Comments) -> list[bulk.BulkResult]:
-        ids = [each.id for each in await _found(comments, wanted, None)]
+        ids = [comment.id for comment in await _found(comments, wanted, None)]
         others = [id for id in wanted.ids if id not in ids]
         outcomes = [bulk.BulkResult(await _others(comments, others))] if others else []
         for first in range(0, len(ids), MAX_TOGETHER):
@@ -206,7 +206,7 @@ def _change(wanted: CommentFilter, is_json: bool, change: BulkAction) -> None:
 
 async def _others(comments: Comments, ids: Sequence[str]) -> dict[str, bulk.Result]:
     """Of comments that were named, and are not there, or not like what else was said."""
-    there = {each.id for each in await _found(comments, CommentFilter(ids), None)}
+    there = {comment.id for comment in await _found(comments, CommentFilter(ids), None)}
     return {id: "unchanged" if id in there else "missing" for id in ids}
 
 
@@ -240,7 +240,7 @@ def _name_others(results: Mapping[str, bulk.Result]) -> None:
 
 def _require_all(ids: Sequence[str], stored: Sequence[StoredComment]) -> None:
     """Exit 1 if one of these comments was not found."""
-    missing = [id for id in ids if id not in {each.id for each in stored}]
+    missing = [id for id in ids if id not in {comment.id for comment in stored}]
     for id in missing:
         click.echo(f"there is no comment {printable(id)}", err=True)
     if missing:
@@ -260,10 +260,10 @@ async def _found(
     comments: Comments, wanted: CommentFilter, most: int | None
 ) -> list[StoredComment]:
     wanted = replace(wanted, paths=tuple(map(comments.counting.page_of, wanted.paths)))
-    every, found = (find(comments.moderation, comments.index, wanted), list[StoredComment]())
-    while len(found) != most and (each := await anext(every, None)):
-        found.append(each)
-    return found
+    every, chosen = (find(comments.moderation, comments.index, wanted), list[StoredComment]())
+    while len(chosen) != most and (each := await anext(every, None)):
+        chosen.append(each)
+    return chosen
 
 
 def _list(stored: Sequence[StoredComment], is_json: bool) -> None:

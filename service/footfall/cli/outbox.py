@@ -66,12 +66,12 @@ def outbox() -> None:
 def list_(most: int, is_json: bool) -> None:
     """List failed notifications, newest first, and the number of pending ones."""
 
-    async def read(found: Outbox) -> Any:
-        return await found.depth(), await found.undelivered(most)
+    async def read(outbox: Outbox) -> Any:
+        return await outbox.depth(), await outbox.undelivered(most)
 
     depth, given_up = _with_outbox(read)
-    for each in given_up:
-        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
+    for event in given_up:
+        click.echo(json.dumps(_facts(event)) if is_json else _line(event))
     click.echo(
         f"{depth.waiting:,} waiting, {depth.later:,} to be tried again, "
         f"{depth.undelivered:,} given up",
@@ -85,8 +85,8 @@ def list_(most: int, is_json: bool) -> None:
 def retry(ids: Sequence[str], is_all: bool) -> None:
     """Resend failed notifications. Exit 1 if one does not exist."""
 
-    async def again(found: Outbox, each: Undelivered) -> bool:
-        return await found.again(each, replace(each.task, attempts=0))
+    async def again(outbox: Outbox, event: Undelivered) -> bool:
+        return await outbox.again(event, replace(event.task, attempts=0))
 
     _each(ids, is_all, again, "sent again")
 
@@ -97,8 +97,8 @@ def retry(ids: Sequence[str], is_all: bool) -> None:
 def drop(ids: Sequence[str], is_all: bool) -> None:
     """Discard failed notifications. Exit 1 if one does not exist."""
 
-    async def forget(found: Outbox, each: Undelivered) -> bool:
-        return bool(await found.drop([each.id]))
+    async def forget(outbox: Outbox, event: Undelivered) -> bool:
+        return bool(await outbox.drop([event.id]))
 
     _each(ids, is_all, forget, "forgotten")
 
@@ -146,9 +146,9 @@ def _each(
     """Do this to some or all of what was given up, and say which ids were not there."""
     _require_choice(ids, is_all)
 
-    async def work(found: Outbox) -> set[str]:
-        chosen = await found.undelivered(MAX_UNDELIVERED, ids)
-        return {each.id for each in chosen if await one(found, each)}
+    async def work(outbox: Outbox) -> set[str]:
+        chosen = await outbox.undelivered(MAX_UNDELIVERED, ids)
+        return {event.id for event in chosen if await one(outbox, event)}
 
     done = _with_outbox(work)
     if is_all and not done:
@@ -180,20 +180,20 @@ def _require_choice(ids: Sequence[str], is_all: bool) -> None:
             raise click.UsageError(f"{printable(id)} is no id as `footfall outbox list` has them")
 
 
-def _facts(each: Undelivered) -> dict[str, Any]:
+def _facts(event: Undelivered) -> dict[str, Any]:
     return {
-        "id": each.id,
-        "at": _time(each.at),
-        "error": each.error,
-        **{f"task_{name}": value for name, value in asdict(each.task).items()},
+        "id": event.id,
+        "at": _time(event.at),
+        "error": event.error,
+        **{f"task_{name}": value for name, value in asdict(event.task).items()},
     }
 
 
-def _line(each: Undelivered) -> str:
-    task = each.task
+def _line(event: Undelivered) -> str:
+    task = event.task
     return printable(
-        f"{each.id}  {_time(each.at)}  {task.kind}  comment {task.id}  "
-        f"{number_of(task.attempts, 'attempt')}  {each.error}"
+        f"{event.id}  {_time(event.at)}  {task.kind}  comment {task.id}  "
+        f"{number_of(task.attempts, 'attempt')}  {event.error}"
     )
 
 

@@ -72,7 +72,7 @@ def take_over(
         on_progress = stack.enter_context(progress())
         given = [Source(path, on_progress=_reading(path, on_progress)) for path in paths]
         try:
-            sources = [each for file in given for each in stack.enter_context(members(file))]
+            sources = [source for file in given for source in stack.enter_context(members(file))]
             logs = _FORMATS[tool].logs(sources, own, lines)
             uvloop.run(_import(settings, logs, wanted, report, on_progress))
         except Damaged as error:

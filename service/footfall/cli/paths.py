@@ -95,15 +95,15 @@ def merge(decode: bool, is_meant: bool) -> None:
     settings, done = settings_of_environment(), list[tuple[str, str]]()
     try:
         with errors_as_messages(), progress() as on_progress:
-            found = uvloop.run(_merge(settings, on_progress, done, decode, is_meant))
+            merged = uvloop.run(_merge(settings, on_progress, done, decode, is_meant))
     finally:
         # Printed after the bar was removed.
         for source, target in done[:MAX_LISTED]:
             click.echo(f"{printable(source)}  →  {printable(target)}")
         if len(done) > MAX_LISTED:
             click.echo(f"and {len(done) - MAX_LISTED:,} more")
-    pages = number_of(len(found), "page")
-    if not found:
+    pages = number_of(len(merged), "page")
+    if not merged:
         raise NothingToDo("every page has the path that these settings make of it")
     if not is_meant:
         click.echo(f"{pages} would move; nothing was written, --yes does it")
@@ -122,17 +122,17 @@ async def _merge(
 ) -> dict[str, str]:
     async with existing_site(settings) as (store, site):
         page_of = PageNames(settings.paths, lambda: decode or store.decodes_paths).of
-        found = await misspelled(data_set(store), page_of)
+        spellings = await misspelled(data_set(store), page_of)
         if not is_meant:
-            done += found.items()
-            return found
+            done += spellings.items()
+            return spellings
         if decode:
             await store.decode_paths()
-        for number, (source, target) in enumerate(sorted(found.items())):
-            on_progress("moving", number / len(found))
+        for number, (source, target) in enumerate(sorted(spellings.items())):
+            on_progress("moving", number / len(spellings))
             await _move(site.comments, source, target)
             done.append((source, target))
-        return found
+        return spellings
 
 
 async def _move(comments: Comments, source: str, target: str) -> bool:

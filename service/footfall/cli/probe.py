@@ -47,14 +47,14 @@ def ask(host: str, port: int, uds: str, path: str, seconds: float) -> tuple[int,
         connection.close()
 
 
-def is_probe(words: list[str]) -> bool:
+def is_probe(arguments: list[str]) -> bool:
     """Is this `footfall health` without what only the whole command knows?"""
     places = (".env", *(os.environ.get(f"{name}_FILE", "") for name in DEFAULTS))
     port = os.environ.get("PORT") or DEFAULTS["PORT"]
     # Else it is a word that switches the socket off.
     is_path = "/" in (os.environ.get("UDS") or "/")
     return (
-        words in (["health"], ["health", "--ready"])
+        arguments in (["health"], ["health", "--ready"])
         and not any(map(os.path.exists, places))
         and is_path
         and port.isascii()
@@ -62,10 +62,10 @@ def is_probe(words: list[str]) -> bool:
     )
 
 
-def probe(words: list[str]) -> int:
+def probe(arguments: list[str]) -> int:
     """Says what the service says, and returns 0 if that is well."""
     host, port, uds = (os.environ.get(name) or each for name, each in DEFAULTS.items())
-    path = "/readyz" if "--ready" in words else "/livez"
+    path = "/readyz" if "--ready" in arguments else "/livez"
     try:
         status, text = ask(host, int(port), uds, path, SECONDS)
     except NoAnswer as error:

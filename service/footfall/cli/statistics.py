@@ -40,10 +40,10 @@ def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None
     """
 
     async def read(site: Site) -> Report:
-        found = site.statistics.reports
-        last = found.today()
+        reports = site.statistics.reports
+        last = reports.today()
         page = path and site.counting.page_of(path)
-        return await found.report(page, found.days_before(last, number - 1), last)
+        return await reports.report(page, reports.days_before(last, number - 1), last)
 
     settings = settings_of_environment()
     if erase:

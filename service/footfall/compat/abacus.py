@@ -174,10 +174,10 @@ def _told(path: str, number: int) -> Mapping[str, object]:
 
 
 def _judge_name(name: str) -> Callable[[str, ParseContext], str]:
-    words = f"{name} need {LEAST_NAME} to {MAX_NAME} letters, digits, _ . or -"
+    needed = f"{name} need {LEAST_NAME} to {MAX_NAME} letters, digits, _ . or -"
 
     def judge(value: str, context: ParseContext) -> str:
-        return "" if _NAME.fullmatch(value) or value in (HOST, PATHNAME) else words
+        return "" if _NAME.fullmatch(value) or value in (HOST, PATHNAME) else needed
 
     return judge
 
@@ -197,9 +197,9 @@ WANTED = Fields(
     source="query",
 )
 BADGE = Fields(Wanted.as_badge, (*_NAMES, *look_fields("hits")), source="query")
-SETTER = Fields(lambda found, request, context: None, (), source="query")
+SETTER = Fields(lambda values, request, context: None, (), source="query")
 SETTER_BEHIND = Fields(
-    lambda found, request, context: None, (Text("counter", "Any", MAX_PATH),), source="query"
+    lambda values, request, context: None, (Text("counter", "Any", MAX_PATH),), source="query"
 )
 
 

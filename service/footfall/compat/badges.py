@@ -212,8 +212,8 @@ PROFILE = Fields(
 
 def _refused(error: ServiceError, language: str) -> Response:
     """Who wrote an address with a mistake sees in the picture what that is."""
-    words = badge(Look("error", color="critical"), str(error)[:MAX_WORDS])
-    return Response(status_of(error), words, type=SVG)
+    text = badge(Look("error", color="critical"), str(error)[:MAX_WORDS])
+    return Response(status_of(error), text, type=SVG)
 
 
 _PICTURE = AnswerSchema({"type": "string", "pattern": "^<svg "}, type=SVG)

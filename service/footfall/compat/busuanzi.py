@@ -45,8 +45,8 @@ def _page_in(header: str, request: RawRequest, context: ParseContext) -> str:
     """Raises BadRequest."""
     value = request.headers.get(header.encode(), b"").decode(errors="replace")
     field = Address(header, "", required=f"{header} can not be blank")
-    found = Fields(_nothing, (field,)).read({header: value}, context)
-    return str(found[header])
+    values = Fields(_nothing, (field,)).read({header: value}, context)
+    return str(values[header])
 
 
 def _nothing(values: FieldValues, request: RawRequest, context: ParseContext) -> None:
@@ -87,8 +87,8 @@ async def _call(json: bytes, site: Site, parsed: Called, caller: Caller) -> Answ
 
 def _refused_by_script(error: ServiceError, language: str) -> Response:
     """Browsers run only what comes with 200."""
-    words = orjson.dumps(f"footfall: {error}")
-    body = b"try{console.error(%b)}catch(e){}" % words
+    message = orjson.dumps(f"footfall: {error}")
+    body = b"try{console.error(%b)}catch(e){}" % message
     return Response(_shown_status(error), body, type=SCRIPT)
 
 
@@ -112,8 +112,8 @@ async def _read(site: Site, parsed: View, caller: Caller) -> Answered:
 
 
 def _refused(error: ServiceError, language: str) -> Response:
-    told = {"success": False, "message": str(error), "data": {}}
-    return Response(_shown_status(error), orjson.dumps(told))
+    body = {"success": False, "message": str(error), "data": {}}
+    return Response(_shown_status(error), orjson.dumps(body))
 
 
 def _shown_status(error: ServiceError) -> int:

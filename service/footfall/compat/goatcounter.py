@@ -123,9 +123,9 @@ class Wanted:
 
 def _spelled(page: str) -> Iterator[str]:
     """Its clients leave out slashes at either end, and it knows no capital letters."""
-    for each in (page, page.lower()):
-        bare = each.strip("/")
-        yield from (each, f"/{bare}", f"/{bare}/" if bare else "/")
+    for spelling in (page, page.lower()):
+        bare = spelling.strip("/")
+        yield from (spelling, f"/{bare}", f"/{bare}/" if bare else "/")
 
 
 def _period(start: str, end: str, context: ParseContext) -> tuple[int, int] | None:
@@ -187,7 +187,7 @@ async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> Answe
         return show(total, None)
     first, last = parsed.period
     reports = [
-        await site.statistics.reports.report(each, first, last) for each in parsed.pages or (None,)
+        await site.statistics.reports.report(path, first, last) for path in parsed.pages or (None,)
     ]
     visitors = sum(report.visitors for report in reports)
     views = sum(report.views for report in reports)
@@ -204,11 +204,11 @@ def _require(site: Site, level: StatisticsPublic, caller: Caller) -> None:
 
 def _as_json(views: int, visitors: int | None) -> Reply | Response:
     """Numbers as text: GoatCounter's have a space at each thousand, so clients take digits only."""
-    found = {"count": str(views), "count_unique": str(views if visitors is None else visitors)}
+    counts = {"count": str(views), "count_unique": str(views if visitors is None else visitors)}
     if not views:
-        missing = {"error": "page has no counter", **found}
+        missing = {"error": "page has no counter", **counts}
         return Response(NOT_FOUND, orjson.dumps(missing))
-    return tagged_by_body(orjson.dumps(found))
+    return tagged_by_body(orjson.dumps(counts))
 
 
 def _as_svg(views: int, visitors: int | None) -> Reply:

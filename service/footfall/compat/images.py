@@ -91,12 +91,14 @@ def plain(text: str) -> str:
     what Unicode keeps for itself. XML allows most of these in no form."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
-    shown = [" " if each.isspace() else each for each in text]
-    return " ".join("".join(each for each in shown if category(each)[0] != "C").split())
+    shown = [" " if character.isspace() else character for character in text]
+    return " ".join(
+        "".join(character for character in shown if category(character)[0] != "C").split()
+    )
 
 
 def width_of(text: str) -> float:
-    return sum([WIDTHS.get(each) or _width(each) for each in text])
+    return sum([WIDTHS.get(character) or _width(character) for character in text])
 
 
 def _width(letter: str) -> float:
@@ -111,7 +113,7 @@ def _width(letter: str) -> float:
 def paint(color: str) -> str:
     """What SVG calls a colour, of letters and digits with at most a # before them."""
     name = color.removeprefix("#").lower()
-    if len(name) in HEX_LENGTHS and all(each in "0123456789abcdef" for each in name):
+    if len(name) in HEX_LENGTHS and all(character in "0123456789abcdef" for character in name):
         return f"#{name}"
     return COLORS.get(name, name)
 
@@ -134,15 +136,15 @@ _TOLD, _SHOWN = "\1", "\0"
 def _frame(look: Look, right: int) -> str:
     """A badge without its value, whose half is so wide: most views change only the value."""
     style, label = STYLES[look.style], plain(look.label)
-    told = html.escape(f"{label}: {_TOLD}" if label else _TOLD)
+    alt = html.escape(f"{label}: {_TOLD}" if label else _TOLD)
     if style.is_loud:
         label = label.upper()
     left = _half(label, style)
     size = f'height="{style.height}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" {size} '
-        f'viewBox="0 0 {left + right} {style.height}" role="img" aria-label="{told}">'
-        f"<title>{told}</title>",
+        f'viewBox="0 0 {left + right} {style.height}" role="img" aria-label="{alt}">'
+        f"<title>{alt}</title>",
         _sheen(style),
         f'<clipPath id="r"><rect width="{left + right}" {size} rx="{style.radius}"/></clipPath>',
         f'<g clip-path="url(#r)"><rect width="{left}" {size} fill="{paint(look.label_color)}"/>',

@@ -122,7 +122,7 @@ def save(comments: Comments, parsed: Save) -> FastRequest:
 def batch(comments: Comments, parsed: Sequence[Save | Told]) -> FastRequest:
     """One round trip for all; several views of one page are all counted."""
     outcomes = b",".join(map(_outcome, parsed))
-    saves = [each for each in parsed if isinstance(each, Save)]
+    saves = [outcome for outcome in parsed if isinstance(outcome, Save)]
     return _changes(comments, saves, b"[" + outcomes + b"]")
 
 
@@ -132,7 +132,7 @@ def _changes(comments: Comments, saves: Sequence[Save], json: bytes) -> FastRequ
     def answer(counts: Sequence[int]) -> Reply:
         return json.replace(_NOW, iso(comments.process.clock()).encode()), b""
 
-    changes = [(each.page, type_of(each.page), 1) for each in saves if each.views]
+    changes = [(save.page, type_of(save.page), 1) for save in saves if save.views]
     if not changes:
         return FastRequest(answer)
     return CounterChange(comments.counting, changes, answer, kept_bytes=size_of(json))

@@ -78,8 +78,8 @@ def _is_signed(sign: bytes, key: str, now_ms: int) -> bool:
     return _are_same(match[1].lower(), made)
 
 
-def _are_same(sent: bytes, known: str) -> bool:
-    return hmac.compare_digest(sent, known.encode())
+def _are_same(sent: bytes, key: str) -> bool:
+    return hmac.compare_digest(sent, key.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class Where(Field):
             asked = None
         query = _query_of(asked)
         if query is None:
-            words = f'a url or target, or {{"$in": […]}} with at most {MAX_QUERY_NAMES} of them'
-            form.wrong(self.name, f"{self.name} need {words}, of 1 to {MAX_PATH} characters")
+            needed = f'a url or target, or {{"$in": […]}} with at most {MAX_QUERY_NAMES} of them'
+            form.wrong(self.name, f"{self.name} need {needed}, of 1 to {MAX_PATH} characters")
         return query or Query("", (), False)
 
     @property
@@ -220,7 +220,7 @@ class Batch(Field):
         if not isinstance(value, list) or not 0 < len(value) <= MAX_BATCH:
             form.wrong(self.name, f"{self.name} need a list of 1 to {MAX_BATCH}")
             return []
-        return [self._judged(each, context) for each in value]
+        return [self._judged(request, context) for request in value]
 
     def _judged(self, request: object, context: ParseContext) -> Any:
         """The change, or the ServiceError that says why there is none."""
@@ -233,12 +233,12 @@ class Batch(Field):
         if not isinstance(request, Mapping):
             raise BadRequest({self.name: "each of the requests need an object"})
         method, path, body = (request.get(name) for name in ("method", "path", "body"))
-        found = _BATCHED.fullmatch(path) if isinstance(path, str) else None
-        if not found or not isinstance(body, Mapping):
+        match = _BATCHED.fullmatch(path) if isinstance(path, str) else None
+        if not match or not isinstance(body, Mapping):
             raise BadRequest({"path": "path need an object of the class Counter, and body JSON"})
-        if method != ("PUT" if found[1] else "POST"):
+        if method != ("PUT" if match[1] else "POST"):
             raise BadRequest({"method": "method need PUT of an object, or POST of a new one"})
-        return self.one(found[1], body, context)
+        return self.one(match[1], body, context)
 
     def schema(self, context: ParseContext) -> Schema:
         text = {"type": "string"}

@@ -93,10 +93,10 @@ def ask(counting: Counting, parsed: Ask) -> FastRequest:
         (counter,) = parsed.counters
         json = ENVELOPE.around(counter.json)
         return _read(counting, counter, partial(_told, json), json)
-    json = b",".join([each.json for each in parsed.counters])
+    json = b",".join([counter.json for counter in parsed.counters])
     if parsed.action == BATCH:
         json = b"[" + json + b"]"
-    changes = [(each.page, type_of(each.page), 1) for each in parsed.counters]
+    changes = [(counter.page, type_of(counter.page), 1) for counter in parsed.counters]
     json = ENVELOPE.around(json)
     return CounterChange(counting, changes, partial(_told, json), kept_bytes=size_of(json))
 
@@ -125,7 +125,7 @@ class Targets(Field):
         if not isinstance(value, list) or not 0 < len(value) <= MAX_BATCH:
             form.wrong(self.name, f"{self.name} need a list of 1 to {MAX_BATCH}")
             return []
-        targets = [_target_of(each) for each in value]
+        targets = [_target_of(entry) for entry in value]
         for i, target in enumerate(targets):
             if not isinstance(target, str) or not 0 < len(target) <= MAX_PATH:
                 name = f"{self.name}.{i}.target"
@@ -179,7 +179,7 @@ _COUNTED = object_of(time=NUMBER, target=TEXT)
 READ = AnswerSchema(object_of(time=NUMBER, target=TEXT, created_at=NUMBER, updated_at=NUMBER))
 COUNTED = AnswerSchema({"anyOf": [_COUNTED, list_of(_COUNTED)]})
 REFUSED = AnswerSchema(object_of(code={"const": FAILED}, message=TEXT))
-STATUSES = {200, *REFUSAL_STATUSES} - {each.status for each in FAILED_WITH_200}
+STATUSES = {200, *REFUSAL_STATUSES} - {error.status for error in FAILED_WITH_200}
 DIALECT = replace(
     WALINE,
     headers=SHARED,

@@ -125,8 +125,8 @@ NAMES = ("site_uv", "site_pv", "page_pv")
 
 def _refused_by_status(error: ServiceError, language: str) -> Response:
     status = status_of(error)
-    told = {"status": "error", "message": str(error), "code": status}
-    return Response(status, orjson.dumps(told))
+    body = {"status": "error", "message": str(error), "code": status}
+    return Response(status, orjson.dumps(body))
 
 
 FIRST = dialect_of("Vercount1Error", in_json, error_schema())
@@ -145,9 +145,11 @@ PREFIXES_2 = (Prefix("/api/v2", SECOND, name="Vercount"),)
 _ASKED = (True, "true")
 _JSON_2 = {False: ENVELOPE.around(THREE_JSON), True: ENVELOPE.around(FOUR_JSON)}
 _ADDRESS_FIELD = Address("url", "The page's whole address", required="url can not be blank")
-_FIELDS = Fields(lambda found, request, context: View(found["url"], THREE_JSON), (_ADDRESS_FIELD,))
+_FIELDS = Fields(
+    lambda values, request, context: View(values["url"], THREE_JSON), (_ADDRESS_FIELD,)
+)
 _FIELDS_2 = Fields(
-    lambda found, request, context: View(found["url"], _JSON_2[found["page_uv"] in _ASKED]),
+    lambda values, request, context: View(values["url"], _JSON_2[values["page_uv"] in _ASKED]),
     (_ADDRESS_FIELD, Given("page_uv", "Are the page's visitors wanted, too?", ONLY_TRUE)),
 )
 THREE = AnswerSchema(object_of(**dict.fromkeys(NAMES, NUMBER)))

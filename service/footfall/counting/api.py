@@ -130,9 +130,9 @@ class Change:
 
     @classmethod
     def of_list(
-        cls, found: Sequence[FieldValues], request: RawRequest, context: ParseContext
+        cls, changes: Sequence[FieldValues], request: RawRequest, context: ParseContext
     ) -> "Change":
-        return cls([_change(each) for each in found], True, request.dialect)
+        return cls([_change(fields) for fields in changes], True, request.dialect)
 
 
 @lru_cache(MAX_SHARED_REPLIES)

@@ -116,8 +116,8 @@ class DatedCall(ChangeCall):
                 seen += client.words
                 number += 1
                 continue
-            noted, words = self._noted(change, waiting, moment)
-            seen += words * change.size
+            noted, arguments = self._noted(change, waiting, moment)
+            seen += arguments * change.size
             if change.is_rise:
                 args.append(change.noted(len(waiting), noted))
                 number += 1

@@ -65,7 +65,7 @@ class CounterNumbers:
         kept = await self._redis.ask_masters(*(("HMGET", name, *WEIGHTS) for name in names))
         columns = zip(WEIGHTS, zip(*kept, strict=True), strict=True)
         return CounterTotals(
-            {kind: sum(int(each or 0) for each in column) for kind, column in columns}
+            {kind: sum(int(number or 0) for number in column) for kind, column in columns}
         )
 
     async def recount(self, *, mends: bool) -> CounterTotals:
@@ -76,11 +76,11 @@ class CounterNumbers:
         while counters begin. Only a service of an older version, which keeps none, can
         begin counters that its group's number then lacks.
         """
-        found = Counter[str]()
+        weights = Counter[str]()
         async for _, rows in of_all_groups(partial(self._group, mends=mends)):
             for kind, _, number in rows:
-                found[kind] += number
-        return CounterTotals(found)
+                weights[kind] += number
+        return CounterTotals(weights)
 
     async def recount_one(self) -> None:
         """The same for any one group."""
@@ -96,10 +96,10 @@ class CounterNumbers:
                     yield f"{key} has {shown} for {kind} instead of {number}{repaired}"
 
     async def _group(self, group: int, *, mends: bool) -> Rows:
-        words = await self._recount(
+        numbers = await self._recount(
             numbers=self._keys.numbers(group), counts=self._keys.counts_in(group), mends=mends
         )
-        rows = zip(words[::3], words[1::3], words[2::3], strict=True)
+        rows = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
         return [(kind.decode(), kept, number) for kind, kept, number in rows]
 
 

@@ -39,12 +39,12 @@ async def search(
     sought = words.casefold()
 
     def matching(counts: Mapping[str, int]) -> set[tuple[int, str, str]]:
-        found = set[tuple[int, str, str]]()
+        matches = set[tuple[int, str, str]]()
         for name, count in counts.items():
             kind, _, path = name.partition(" ")
             if (not type or kind == type) and sought in path.casefold():
-                found.add((count, kind, path))
-        return found
+                matches.add((count, kind, path))
+        return matches
 
     counts, next = await walk.step(first)
     there, is_end = matching(counts), next >= walk.hashes

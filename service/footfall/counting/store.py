@@ -131,9 +131,9 @@ async def walked(
             steps = (("HSCAN", *step, "COUNT", MAX_STEP_FIELDS) for step in cursors.items())
             replies = zip(list(cursors), await redis.ask(*steps), strict=True)
             cursors = {}
-            for name, (cursor, words) in replies:
+            for name, (cursor, pairs) in replies:
                 # HSCAN may return a field twice while the hash is resized.
-                found[name].update(zip(words[::2], words[1::2], strict=True))
+                found[name].update(zip(pairs[::2], pairs[1::2], strict=True))
                 if cursor != b"0":
                     cursors[name] = cursor
         for name, counts in found.items():

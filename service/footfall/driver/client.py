@@ -134,12 +134,12 @@ class RedisClient:
         """
         packed = [pack(*command) for command in commands]
         asked = {name: (sender, packed) for name, sender in (await self.masters()).items()}
-        found = await self.each(asked, self.deadline())
-        answers = {name: each for name, each in found.items() if isinstance(each, list)}
+        replies = await self.each(asked, self.deadline())
+        answers = {name: reply for name, reply in replies.items() if isinstance(reply, list)}
         if not answers:
-            failures = (each for each in found.values() if isinstance(each, Exception))
+            failures = (reply for reply in replies.values() if isinstance(reply, Exception))
             raise next(failures, StoreUnavailable())
-        return answers if may_refuse else {name: _sound(each) for name, each in answers.items()}
+        return answers if may_refuse else {name: _sound(reply) for name, reply in answers.items()}
 
     async def each(
         self, asked: Mapping[str, tuple[CommandSender, Sequence[Command]]], deadline: float

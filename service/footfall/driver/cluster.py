@@ -220,7 +220,7 @@ class Cluster:
 
     def _redirect(self, pending: _Pending, place: int, name: str, reply: ErrorReply) -> bool:
         """Send a command to where this error reply redirects it; False if it is too late."""
-        kind, *words = str(reply).split(" ")
+        kind, *parts = str(reply).split(" ")
         most = MAX_REDIRECTIONS * len(pending.commands)
         if pending.redirections >= most:
             return False
@@ -231,7 +231,7 @@ class Cluster:
             loop.call_later(TRY_AGAIN_SECONDS, self._route, pending, [place])
             return True
         pending.redirections += 1
-        slot, address = int(words[0]), words[1]
+        slot, address = int(parts[0]), parts[1]
         host, _, port = address.rpartition(":")
         there = f"{name.rpartition(':')[0] if host in ('', '?') else host}:{port}"
         if kind == "MOVED":
@@ -317,8 +317,8 @@ def slot_of(command: Command) -> int:
     The key follows the command's name, except after a script's digest and number of keys, and after
     a subcommand.
     """
-    words = command.split(b"\r\n", 9)
-    return slot_of_key(words[_KEY_AT.get(words[2], 4)])
+    parts = command.split(b"\r\n", 9)
+    return slot_of_key(parts[_KEY_AT.get(parts[2], 4)])
 
 
 def slot_of_key(key: bytes) -> int:

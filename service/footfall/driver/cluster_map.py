@@ -45,7 +45,7 @@ class _Asked(ClusterNode):
 def _reason(error: BaseException) -> BaseException:
     """The error reply that redis-py's error hides: for it each is one of a server that is no
     Cluster."""
-    found: BaseException | None = error
-    while found and not isinstance(found, ResponseError):
-        found = found.__cause__ or found.__context__
-    return of_client(found) if isinstance(found, ResponseError) else error
+    cause: BaseException | None = error
+    while cause and not isinstance(cause, ResponseError):
+        cause = cause.__cause__ or cause.__context__
+    return of_client(cause) if isinstance(cause, ResponseError) else error

@@ -44,9 +44,9 @@ Command = bytes
 Done = Callable[[list[Any] | StoreUnavailable], None]
 
 
-def pack(*words: object) -> Command:
+def pack(*arguments: object) -> Command:
     """A command in RESP, of words that are text, bytes or integers."""
-    return b"*%d\r\n%b" % (len(words), b"".join(map(pack_word, words)))
+    return b"*%d\r\n%b" % (len(arguments), b"".join(map(pack_word, arguments)))
 
 
 def pack_word(word: object) -> bytes:
@@ -192,7 +192,7 @@ class Connection(asyncio.Protocol):
         if isinstance(replies, StoreUnavailable):
             self._fail_unsent(replies.__cause__)
             return
-        reply = next((each for each in replies if isinstance(each, ErrorReply)), None)
+        reply = next((reply for reply in replies if isinstance(reply, ErrorReply)), None)
         if isinstance(reply, ErrorReply) and reply.code == "LOADING":
             self._state.begin(LOADING, reply)
             self._break(reply)
@@ -315,7 +315,7 @@ class Connection(asyncio.Protocol):
         self._timer, self._due = None, math.inf
         now = asyncio.get_running_loop().time()
         in_flight, late = self._in_flight, list[Done]()
-        dues = [each.deadline for _, each in self._unsent if each.deadline > now]
+        dues = [batch.deadline for _, batch in self._unsent if batch.deadline > now]
         dues += [in_flight[0].give_up_at] if in_flight else []
         if in_flight and in_flight[0].give_up_at <= now:
             reason = TimeoutError(SILENT)

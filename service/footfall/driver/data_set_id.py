@@ -49,7 +49,9 @@ class DataSetIds:
         if fields:
             self._known[key] = dict(fields)
         self.problem = next(iter(self._problems.values()), "")
-        self.commands = [pack("HMGET", key, RESTORING, *each) for key, each in self._known.items()]
+        self.commands = [
+            pack("HMGET", key, RESTORING, *fields) for key, fields in self._known.items()
+        ]
         self.commands = self.commands or [ANY_COMMAND]
 
     @property
@@ -88,8 +90,8 @@ class DataSetIds:
 
     def _take(self, key: str, known: Mapping[str, bytes | None], reply: Any) -> None:
         if not isinstance(reply, ErrorReply):
-            restoring, *found = reply
-            problem = _problem(key, known, dict(zip(known, found, strict=True)), restoring)
+            restoring, *values = reply
+            problem = _problem(key, known, dict(zip(known, values, strict=True)), restoring)
             self._problems.pop(key, None)
             if problem:
                 self._problems[key] = problem
@@ -103,8 +105,8 @@ class DataSetIds:
 
 def _problem(
     key: str,
-    known: Mapping[str, bytes | None],
-    found: Mapping[str, bytes | None],
+    before: Mapping[str, bytes | None],
+    values: Mapping[str, bytes | None],
     restoring: bytes | None,
 ) -> str:
     if restoring:
@@ -112,9 +114,9 @@ def _problem(
             "a backup is being restored into this data set: nothing is counted; stop the "
             "services, and start them again when `footfall restore` is done"
         )
-    if found == known:
+    if values == before:
         return ""
-    ours, theirs = known["born"], found["born"]
+    ours, theirs = before["born"], values["born"]
     if theirs is None:
         return (
             f"Redis has lost its data: {key} does not tell of data set {_name(ours)} any "

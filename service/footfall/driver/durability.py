@@ -157,8 +157,8 @@ class DurableSender:
             return
         if self._next:
             self._send()
-        *found, confirmation = replies
-        is_over, rest = self._wait.is_over(confirmation), iter(found)
+        *offsets, confirmation = replies
+        is_over, rest = self._wait.is_over(confirmation), iter(offsets)
         if is_over:
             self._state.confirmed()
         else:

@@ -30,9 +30,9 @@ class Pipeline:
         self._forming: list[Waiting] = []
 
     @staticmethod
-    def command(*words: object) -> Command:
+    def command(*arguments: object) -> Command:
         """A packed command for `send`; one that is always the same can be packed once."""
-        return pack(*words)
+        return pack(*arguments)
 
     async def send(self, *commands: Command) -> list[Any]:
         """The replies to commands. Raises StoreUnavailable, and ErrorReply for any other error
@@ -64,9 +64,9 @@ class Pipeline:
 
 
 def _arrived(sent: Sequence[Waiting], replies: list[Any] | StoreUnavailable) -> None:
-    found = repeat(replies) if isinstance(replies, StoreUnavailable) else iter(replies)
+    outcomes = repeat(replies) if isinstance(replies, StoreUnavailable) else iter(replies)
     for commands, future in sent:
-        own = list(islice(found, len(commands)))
+        own = list(islice(outcomes, len(commands)))
         # The caller may have been cancelled.
         if not future.done():
             future.set_result(own)

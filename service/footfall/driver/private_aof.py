@@ -29,8 +29,8 @@ def is_there(data_dir: Path) -> bool:
 
 def sizes(data_dir: Path) -> dict[str, int]:
     """The bytes of each of its files, by their names."""
-    found = [data_dir / OLDER_FILE, *(data_dir / DIRECTORY).glob("*.aof")]
-    return {path.name: path.stat().st_size for path in found if path.is_file()}
+    files = [data_dir / OLDER_FILE, *(data_dir / DIRECTORY).glob("*.aof")]
+    return {path.name: path.stat().st_size for path in files if path.is_file()}
 
 
 def cut_off(before: Mapping[str, int], said: str) -> Iterator[str]:

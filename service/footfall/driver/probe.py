@@ -56,15 +56,15 @@ class Probe:
         }
         prompt = redis.each(asked, deadline)
         if redis.changes is redis.prompt or not any(map(self._is_troubled, asked)):
-            found = await prompt
+            replies = await prompt
         else:
-            found, _ = await asyncio.gather(prompt, self._change())
-        if any(isinstance(each, list) and not _are_loaded(each) for each in found.values()):
+            replies, _ = await asyncio.gather(prompt, self._change())
+        if any(isinstance(reply, list) and not _are_loaded(reply) for reply in replies.values()):
             # Without them each script is sent in full.
             with suppress(StoreUnavailable, ErrorReply, TimeoutError):
                 async with asyncio.timeout_at(deadline + LOAD_SECONDS):
                     await self._scripts.load()
-        return {name: isinstance(each, list) for name, each in found.items()}
+        return {name: isinstance(reply, list) for name, reply in replies.items()}
 
     async def refused(self) -> dict[str, list[str]]:
         """What each server that takes writes does not let this user do, in the words of ACL: such
@@ -77,14 +77,18 @@ class Probe:
         asked = {
             name: (sender, [script.call(0, self._tried(name))]) for name, sender in senders.items()
         }
-        found = await redis.each(asked, redis.deadline())
-        if any(isinstance(each, list) and is_unknown_script(each[0]) for each in found.values()):
+        replies = await redis.each(asked, redis.deadline())
+        if any(
+            isinstance(reply, list) and is_unknown_script(reply[0]) for reply in replies.values()
+        ):
             # It is the start. Whoever may load no scripts is told that soon.
             with suppress(StoreUnavailable, ErrorReply):
                 await redis.every_server(("SCRIPT", "LOAD", script.source))
-            found = await redis.each(asked, redis.deadline())
+            replies = await redis.each(asked, redis.deadline())
         return {
-            name: self._refusals(each) for name, each in found.items() if isinstance(each, list)
+            name: self._refusals(reply)
+            for name, reply in replies.items()
+            if isinstance(reply, list)
         }
 
     def _refusals(self, replies: list[Any]) -> list[str]:

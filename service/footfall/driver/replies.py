@@ -142,11 +142,11 @@ async def answering(deadline: float | None) -> AsyncIterator[None]:
         raise ours from ours.__cause__ or error
 
 
-def scored(found: Sequence[Any]) -> Iterator[tuple[bytes, float]]:
+def scored(reply: Sequence[Any]) -> Iterator[tuple[bytes, float]]:
     """The members and scores in a reply to WITHSCORES: one after the other, or, as RESP3 has them,
     in pairs."""
     pairs = (
-        found if found and isinstance(found[0], list) else zip(found[::2], found[1::2], strict=True)
+        reply if reply and isinstance(reply[0], list) else zip(reply[::2], reply[1::2], strict=True)
     )
     return ((member, float(score)) for member, score in pairs)
 

@@ -64,11 +64,15 @@ class Safety:
         the others are answered.
         """
         servers = self._servers()
-        is_hurt = all(any(_hurts(each) for each in found.values()) for found in servers.values())
-        is_away = all(any(each.is_outage for each in found.values()) for found in servers.values())
+        is_hurt = all(
+            any(_hurts(problem) for problem in problems.values()) for problems in servers.values()
+        )
+        is_away = all(
+            any(problem.is_outage for problem in problems.values()) for problems in servers.values()
+        )
         problems: dict[str, Problem] = {}
-        for code in dict.fromkeys(code for found in servers.values() for code in found):
-            there = [found[code] for found in servers.values() if code in found]
+        for code in dict.fromkeys(code for problems in servers.values() for code in problems):
+            there = [problems[code] for problems in servers.values() if code in problems]
             problem = max(there, key=lambda each: (each.is_outage, each.is_fatal))
             if code in PASSING:
                 problem = problem._replace(
@@ -90,8 +94,8 @@ class Safety:
         return None
 
     def _on_disk(self) -> dict[str, Problem]:
-        found = disk.find(self.data_dir) if self.data_dir else None
-        return {found[0]: Problem(*found)} if found else {}
+        filesystem = disk.find(self.data_dir) if self.data_dir else None
+        return {filesystem[0]: Problem(*filesystem)} if filesystem else {}
 
     def _servers(self) -> dict[str, dict[str, Problem]]:
         stats = self._redis.stats
@@ -106,23 +110,23 @@ class Safety:
     async def check(self, *, logs: bool = True, tries: bool = True) -> None:
         """Check all servers; with `logs`, log new problems; with `tries`, find out what is refused,
         by changes of keys that nobody has. Raises StoreUnavailable."""
-        found = {ON_DISK: self._on_disk()}
+        current = {ON_DISK: self._on_disk()}
         for name, facts in (await self.facts()).items():
             if facts and facts.get("cluster_enabled") == "1" and not self._redis.is_cluster:
                 problems = [_problem(WRONG_KIND)]
             else:
                 problems = [*find(facts, self.durability, time.time(), self._redis.timeout)]
-            found[name] = {each.code: each for each in problems}
+            current[name] = {problem.code: problem for problem in problems}
         for name, rights in (await self.probe.refused() if tries else {}).items():
             if rights:
                 problem = _lacking(rights)
-                found.setdefault(name, {})[problem.code] = problem
+                current.setdefault(name, {})[problem.code] = problem
         if self._redis.wait:
             # Every DurableSender reads again how its server flushes.
             self._redis.wait.checks += 1
         # Nothing new is known of a node that does not answer.
         kept = {name: self._found[name] for name in self._redis.names() if name in self._found}
-        self._found = kept | found
+        self._found = kept | current
         self._note(_texts(self._found), logs=logs)
         await self._redis.check_data_set_ids()
 
@@ -147,11 +151,11 @@ class Safety:
         if not is_strict:
             return
         checked = (item for known in self._found.values() for item in known.items())
-        found = {**dict(checked), **self._on_disk()}
-        if wrong := [each.text for each in found.values() if each.is_fatal]:
+        problems = {**dict(checked), **self._on_disk()}
+        if wrong := [problem.text for problem in problems.values() if problem.is_fatal]:
             raise Unsafe("\n".join(wrong))
-        for each in found.values():
-            log.warning("%s", each.text)
+        for problem in problems.values():
+            log.warning("%s", problem.text)
 
     async def trouble(self) -> str:
         """Why no request can be answered now; "" if Redis answers and has our data.
@@ -167,7 +171,7 @@ class Safety:
             return problem
         if any(answers.values()):
             return ""
-        outages = (each.text for each in self.problems.values() if each.is_outage)
+        outages = (problem.text for problem in self.problems.values() if problem.is_outage)
         return next(outages, AWAY.text)
 
     async def _look_at_ids(self) -> None:
@@ -205,7 +209,7 @@ class Safety:
         metrics, problems = self._redis.stats.metrics, self.problems
         for code in FINDINGS:
             metrics.findings.show(code in problems, code)
-        every = (each for found in self._servers().values() for each in found.values())
+        every = (problem for found in self._servers().values() for problem in found.values())
         metrics.hurt.show("other_data" in problems or any(map(_hurts, every)))
 
     def findings(self) -> dict[str, bool]:

@@ -26,8 +26,8 @@ async def require_scheme(url: str, failure: Exception | None = None) -> None:
     """Raises WrongScheme if that is why a Redis of one's own fails, or has failed like this."""
     if not url or (failure and isinstance(cause_of(failure), _SAID)):
         return
-    if words := await wrong_scheme(url):
-        raise WrongScheme(words) from failure
+    if advice := await wrong_scheme(url):
+        raise WrongScheme(advice) from failure
 
 
 async def wrong_scheme(url: str) -> str:

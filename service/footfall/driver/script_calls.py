@@ -56,9 +56,9 @@ class TokenCall(ScriptCall):
 
     def command(self, *, in_full: bool = False) -> Command:
         now = pack_word(time.time_ns() // 1000)
-        words = [pack_word(bucket) for bucket, _, _, _ in self._takings]
-        words += [now + pack_word(tokens) + rate.packed for _, tokens, rate, _ in self._takings]
-        return self._script.call(self.size, words, in_full=in_full)
+        arguments = [pack_word(bucket) for bucket, _, _, _ in self._takings]
+        arguments += [now + pack_word(tokens) + rate.packed for _, tokens, rate, _ in self._takings]
+        return self._script.call(self.size, arguments, in_full=in_full)
 
     def answer(self, replies: list[Any]) -> None:
         for (_, _, _, done), wait in zip(self._takings, replies, strict=True):

@@ -98,7 +98,7 @@ class Script:
         self.digest = sha1(source.encode(), usedforsecurity=False).hexdigest()
         self._by_digest = _head("EVALSHA", self.digest)
         self._in_full = _head("EVAL", source)
-        self._names = {each.name for each in (*self.header.keys, *self.header.args)}
+        self._names = {parameter.name for parameter in (*self.header.keys, *self.header.args)}
         # How many stand before the lists, and how many each of a list has.
         self._keys, self._args = _layout(self.header.keys), _layout(self.header.args)
 
@@ -128,10 +128,10 @@ class Script:
         keys, args = _packed(self.header.keys, values), _packed(self.header.args, values)
         return await self._run(send, partial(self._call, len(keys), len(args), keys + args))
 
-    async def packed(self, number: int, words: Sequence[bytes]) -> Any:
+    async def packed(self, number: int, arguments: Sequence[bytes]) -> Any:
         """The script's reply, of packed words; see `call`."""
         send = partial(self._redis.send, sender=self._sender())
-        return await self._run(send, partial(self.call, number, words))
+        return await self._run(send, partial(self.call, number, arguments))
 
     async def _run(self, send: Send, call: Callable[..., Command]) -> Any:
         try:
@@ -149,7 +149,7 @@ class Script:
         return self._redis.prompt if "no-promise" in self.header.flags else self._redis.changes
 
     def call(
-        self, number: int, words: Sequence[bytes], *, more: int = 0, in_full: bool = False
+        self, number: int, arguments: Sequence[bytes], *, more: int = 0, in_full: bool = False
     ) -> Command:
         """A call whose lists have so many entries, and `more` arguments besides.
 
@@ -160,13 +160,13 @@ class Script:
         args_before, args_each = self._args
         keys, args = keys_before + keys_each * number, args_before + args_each * number + more
         head = self._in_full if in_full else self._by_digest
-        return b"*%d\r\n%b%b%b" % (3 + keys + args, head, _number(keys), b"".join(words))
+        return b"*%d\r\n%b%b%b" % (3 + keys + args, head, _number(keys), b"".join(arguments))
 
     def _call(
-        self, keys: int, args: int, words: Sequence[bytes], *, in_full: bool = False
+        self, keys: int, args: int, arguments: Sequence[bytes], *, in_full: bool = False
     ) -> Command:
         head = self._in_full if in_full else self._by_digest
-        return b"*%d\r\n%b%b%b" % (3 + keys + args, head, _number(keys), b"".join(words))
+        return b"*%d\r\n%b%b%b" % (3 + keys + args, head, _number(keys), b"".join(arguments))
 
 
 @lru_cache(maxsize=MAX_KEPT_NUMBERS)
@@ -184,14 +184,14 @@ def _layout(parameters: Sequence[Parameter]) -> tuple[int, int]:
 
 
 def _packed(parameters: Iterable[Parameter], values: dict[str, Any]) -> list[bytes]:
-    words = list[bytes]()
+    packed = list[bytes]()
     for parameter in parameters:
         value = values[parameter.name]
         if parameter.is_list:
-            words += map(pack_word, value)
+            packed += map(pack_word, value)
         else:
-            words.append(pack_word(int(value) if parameter.type == "flag" else value))
-    return words
+            packed.append(pack_word(int(value) if parameter.type == "flag" else value))
+    return packed
 
 
 @cache
@@ -200,21 +200,21 @@ def sources() -> dict[str, str]:
 
     A name is a path below lua/, without the ending.
     """
-    found = {name: text for name, text in files().items() if not name.startswith(INCLUDES)}
-    return {name: _assembled(text) for name, text in found.items()}
+    scripts = {name: text for name, text in files().items() if not name.startswith(INCLUDES)}
+    return {name: _assembled(text) for name, text in scripts.items()}
 
 
 @cache
 def files() -> dict[str, str]:
     """Everything below lua/ as it is written, what is included, too."""
     root = PACKAGED if PACKAGED.is_dir() else CHECKOUT
-    found = {
+    sources = {
         path.relative_to(root).with_suffix("").as_posix(): path.read_text()
         for path in sorted(root.rglob("*.lua"))
     }
-    if not found:
+    if not sources:
         raise FileNotFoundError(f"no Lua scripts in {PACKAGED} or {CHECKOUT}")
-    return found
+    return sources
 
 
 def _assembled(text: str) -> str:

@@ -119,7 +119,9 @@ _TROUBLES = {
 _OF_CONNECTIONS = (AWAY, LOADING, NO_DESCRIPTOR, PASSWORD)
 _ENDED_BY_PROOF = frozenset({*_TROUBLES.values(), WRONG_KIND, LOADING} - {PASSWORD})
 # The codes of all of them.
-TROUBLES = {each.code for each in (*_OF_CONNECTIONS, *_ENDED_BY_PROOF, UNCONFIRMED)} | {REFUSED}
+TROUBLES = {trouble.code for trouble in (*_OF_CONNECTIONS, *_ENDED_BY_PROOF, UNCONFIRMED)} | {
+    REFUSED
+}
 # On a Cluster these are redirections.
 _OF_A_CLUSTER = frozenset({"MOVED", "CROSSSLOT"})
 # Why a connection could not be opened, by a pattern of the error's text.
@@ -173,25 +175,25 @@ class ServerState:
         if trouble in _OF_CONNECTIONS:
             # Only one of these can be true.
             self._drop(trouble.code for trouble in _OF_CONNECTIONS)
-        known = self.troubles.get(trouble.code)
-        if known and known.hurts == "changes" and trouble.hurts == "some":
+        earlier = self.troubles.get(trouble.code)
+        if earlier and earlier.hurts == "changes" and trouble.hurts == "some":
             # Of two rights that are refused, the one that every change needs.
-            trouble = known
+            trouble = earlier
         self.troubles[trouble.code] = trouble
         self._stats.found(trouble.code, hurts=trouble.hurts != "some")
-        words = (str(reason).rstrip("."), trouble.todo) if trouble.todo else (advised(reason),)
-        self._log(trouble).goes_on("; ".join(filter(None, words)))
+        texts = (str(reason).rstrip("."), trouble.todo) if trouble.todo else (advised(reason),)
+        self._log(trouble).goes_on("; ".join(filter(None, texts)))
 
     def end(self, *ended: Trouble) -> None:
-        self._drop(each.code for each in ended)
-        for each in ended:
-            self._log(each).ends()
+        self._drop(trouble.code for trouble in ended)
+        for trouble in ended:
+            self._log(trouble).ends()
 
     def unopened(self, reason: BaseException) -> None:
         """A connection could not be opened, or broke with commands in flight."""
         text = str(reason)
-        found = (each for pattern, each in _UNOPENED.items() if re.search(pattern, text))
-        self.begin(next(found, AWAY), reason)
+        troubles = (trouble for pattern, trouble in _UNOPENED.items() if re.search(pattern, text))
+        self.begin(next(troubles, AWAY), reason)
 
     def opened(self, reply: object) -> None:
         """A connection was opened; `reply` is the one to its first command."""

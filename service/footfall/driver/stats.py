@@ -96,6 +96,6 @@ class CommandStats:
 
     def name(self, command: Command) -> str:
         """A command's first word, or the name of the script that it calls."""
-        words = command.split(b"\r\n", 5)
-        name = words[2].decode()
-        return self.names.get(words[4], name) if name == "EVALSHA" else name
+        parts = command.split(b"\r\n", 5)
+        name = parts[2].decode()
+        return self.names.get(parts[4], name) if name == "EVALSHA" else name

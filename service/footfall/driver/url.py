@@ -205,8 +205,8 @@ def parse_redis_url(url: str, password: str = "") -> Address:
         path = slash + number
     each = hosts.split(",") if has_sentinels or is_cluster else [hosts]
     rest = f"{path}?{urlencode(options)}"
-    found = [_parsed(f"{base}://{entry}@{host}{rest}") for host in each]
-    kind, own = found[0].pop("connection_class", Connection), found[0]
+    urls = [_parsed(f"{base}://{entry}@{host}{rest}") for host in each]
+    kind, own = urls[0].pop("connection_class", Connection), urls[0]
     in_url = own.pop("password", "")
     login = _login(own.pop("username", ""), password or in_url)
     sentinel_login = _login(own.pop("sentinel_username", ""), own.pop("sentinel_password", ""))
@@ -219,7 +219,7 @@ def parse_redis_url(url: str, password: str = "") -> Address:
     if not has_sentinels and not is_cluster:
         return Address(shown, kind, own, login=login)
     port = 26379 if has_sentinels else 6379
-    several = tuple((one.pop("host"), one.pop("port", port)) for one in found)
+    several = tuple((one.pop("host"), one.pop("port", port)) for one in urls)
     return Address(shown, kind, own, is_cluster, several, unquote(service), login, sentinel_login)
 
 
@@ -242,7 +242,7 @@ def may_pass(error: object) -> bool:
 
 
 def _found(text: str, advice: Mapping[str, str]) -> str:
-    return next((words for pattern, words in advice.items() if re.search(pattern, text)), "")
+    return next((hint for pattern, hint in advice.items() if re.search(pattern, text)), "")
 
 
 def _parts(url: str) -> tuple[str, str, str, str, str]:
@@ -256,9 +256,9 @@ def _parts(url: str) -> tuple[str, str, str, str, str]:
     scheme, entry, hosts, path, query = match.groups(default="")
     if entry and ":" not in entry:
         raise ValueError("a name or a password alone needs a colon: name:@host or :password@host")
-    pattern, words = _PATHS[scheme.removeprefix("rediss").removeprefix("redis")]
+    pattern, advice = _PATHS[scheme.removeprefix("rediss").removeprefix("redis")]
     if not re.fullmatch(pattern, path) or (scheme == "unix" and hosts):
-        raise ValueError(words)
+        raise ValueError(advice)
     # redis-py would take brackets before the @ for an IPv6 address.
     return scheme, entry.replace("[", "%5B").replace("]", "%5D"), hosts, path, query
 
@@ -279,21 +279,21 @@ def _parsed(url: str) -> dict[str, Any]:
 
 def _options(query: str, scheme: str) -> dict[str, str]:
     """The options as they are written, checked: redis-py would read any text as a flag."""
-    known = {name: rule for name, rule in _OPTIONS.items() if re.fullmatch(rule[0], scheme)}
+    rules = {name: rule for name, rule in _OPTIONS.items() if re.fullmatch(rule[0], scheme)}
     try:
         # A plus in a password is a plus, and no space.
         options = dict(parse_qsl(query.replace("+", "%2B"), True, strict_parsing=bool(query)))
     except ValueError:
         options = {"": ""}
     for name, value in options.items():
-        if name not in known:
+        if name not in rules:
             raise ValueError(
                 f"has an option that it cannot have{_named(name, options)}; {scheme} has "
-                f"{', '.join(known)}"
+                f"{', '.join(rules)}"
             )
-        _, pattern, words = known[name]
+        _, pattern, advice = rules[name]
         if not re.fullmatch(pattern, value):
-            raise ValueError(f"{name} must be {words}")
+            raise ValueError(f"{name} must be {advice}")
     return options
 
 

@@ -55,17 +55,17 @@ def check_origin(method: str, headers: Headers, scope: Scope, policy: Policy) ->
 def session_cookie(headers: Headers, scope: Scope, policy: Policy) -> str:
     """The token in the session cookie; "" if there is none."""
     is_encrypted = _is_encrypted(headers, scope, policy)
-    found = _values(headers, SECURE_PREFIX + SESSION_COOKIE)
-    if not (found or is_encrypted):
-        found = _values(headers, SESSION_COOKIE)
+    tokens = _values(headers, SECURE_PREFIX + SESSION_COOKIE)
+    if not (tokens or is_encrypted):
+        tokens = _values(headers, SESSION_COOKIE)
     # Of two, somebody who has a part of this host's domain has set one.
-    return found[0] if len(found) == 1 else ""
+    return tokens[0] if len(tokens) == 1 else ""
 
 
 def device_cookie(headers: Headers) -> str:
     """What tells the browser; "" if nothing does."""
-    found = _values(headers, SECURE_PREFIX + DEVICE_COOKIE) or _values(headers, DEVICE_COOKIE)
-    return found[0] if found else ""
+    tokens = _values(headers, SECURE_PREFIX + DEVICE_COOKIE) or _values(headers, DEVICE_COOKIE)
+    return tokens[0] if tokens else ""
 
 
 def _values(headers: Headers, name: str) -> list[str]:

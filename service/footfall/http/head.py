@@ -40,7 +40,7 @@ _BROWSERS = """
 
 
 def _spellings(names: Iterable[str]) -> frozenset[bytes]:
-    return frozenset(each.encode() for name in names for each in (name, name.lower()))
+    return frozenset(spelling.encode() for name in names for spelling in (name, name.lower()))
 
 
 _COMMON = _spellings(_BROWSERS.split())

@@ -24,7 +24,7 @@ MAX_KEPT_DAYS = 2_000
 
 def language_of(asked: str) -> str:
     """The first of these languages that there is a table of; browsers name what they like first."""
-    names = (each.strip().lower().partition("-")[0] for each in re.split("[,;]", asked))
+    names = (language.strip().lower().partition("-")[0] for language in re.split("[,;]", asked))
     return next((name for name in names if name in LOCALES), "en")
 
 
@@ -43,13 +43,13 @@ class PageWords:
     def say(self, name: str, count: int = 0, **values: object) -> str:
         """The words of this name with their values, of which numbers are written as the language
         does. Raises KeyError for a name that is in no table."""
-        words = _table(self.language)[name]
-        if not isinstance(words, str):
-            words = words.get(_plural(self.language)(count), words["other"])
+        text = _table(self.language)[name]
+        if not isinstance(text, str):
+            text = text.get(_plural(self.language)(count), text["other"])
         values["count"] = count
         # Only what is said: Babel takes longer than all the rest.
-        said = {key: self._shown(each) for key, each in values.items() if f"{{{key}}}" in words}
-        return words.format_map(said)
+        said = {key: self._shown(value) for key, value in values.items() if f"{{{key}}}" in text}
+        return text.format_map(said)
 
     def number(self, number: int) -> str:
         # A page of two years has thousands, for each of which Babel would take as long as all of

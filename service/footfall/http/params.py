@@ -103,9 +103,9 @@ def decode(quoted: bytes) -> str:
     if b"%" in quoted:
         plain, *escaped = quoted.split(b"%")
         parts = [plain]
-        for each in escaped:
-            byte = _BYTES.get(each[:2])
-            parts.append(b"%" + each if byte is None else byte + each[2:])
+        for escape in escaped:
+            byte = _BYTES.get(escape[:2])
+            parts.append(b"%" + escape if byte is None else byte + escape[2:])
         quoted = b"".join(parts)
     return str(quoted, "utf-8", "replace")
 
@@ -194,13 +194,13 @@ class Form:
         """Some of the allowed words, between commas or in a list; the default only if nothing was
         sent."""
         value = self._values.get(name, default)
-        found = value.split(",") if isinstance(value, str) else value
-        if not isinstance(found, list) or not found:
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, list) or not items:
             self.wrong(name, f"{name} need a string")
             return []
-        if len(found) > len(allowed) or any(each not in allowed for each in found):
+        if len(items) > len(allowed) or any(item not in allowed for item in items):
             self.wrong(name, not_among(name, allowed))
-        return found
+        return items
 
     def count(self, name: str, most: int) -> int:
         """A number of JSON from 0 to `most`, which has to be sent."""
@@ -244,5 +244,5 @@ class Form:
 
 
 def not_among(name: str, allowed: Collection[str]) -> str:
-    listed = ",".join(f'"{each}"' for each in allowed)
+    listed = ",".join(f'"{value}"' for value in allowed)
     return f"{name} need in an array of [{listed}]"

@@ -44,7 +44,7 @@ _HOST = re.compile(rb"([\w.~%-]+|\[[\da-fA-F:.]+\])(:\d{0,5})?")
 class Requests(Protocol):
     """A mapping: (method, URL, body) -> what answers that request on the fast path, or None."""
 
-    def __getitem__(self, words: tuple[bytes, bytes, bytes]) -> Any: ...
+    def __getitem__(self, key: tuple[bytes, bytes, bytes]) -> Any: ...
 
     def may_have(self, method: bytes, url: bytes) -> bool:
         """Could a request with this method and URL take the fast path, whatever its body is?"""

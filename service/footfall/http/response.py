@@ -65,12 +65,12 @@ class Response:
         return self if common is self.common else replace(self, common=common)
 
 
-def answer_of(reply: Reply | Response, known: bytes) -> Response:
+def answer_of(reply: Reply | Response, tags: bytes) -> Response:
     """The whole answer, or 304 if its ETag is in `known`, the value of If-None-Match."""
     answer = reply if isinstance(reply, Response) else Response(200, reply[0], tag=reply[1])
-    if not answer.tag or not known:
+    if not answer.tag or not tags:
         return answer
-    if any(each.strip().removeprefix(b"W/") in (answer.tag, b"*") for each in known.split(b",")):
+    if any(tag.strip().removeprefix(b"W/") in (answer.tag, b"*") for tag in tags.split(b",")):
         return replace(answer, status=304, body=b"")
     return answer
 

@@ -18,7 +18,7 @@ def whole_escapes(written: bytes) -> bytes:
     r"""The same JSON with \ufffd for each escaped half."""
     if not _SUSPECT.search(written):
         return written
-    return _ESCAPES.sub(lambda found: rb"\ufffd" if found[1] else found[0], written)
+    return _ESCAPES.sub(lambda match: rb"\ufffd" if match[1] else match[0], written)
 
 
 def whole_text(text: str) -> str:

@@ -28,10 +28,10 @@ def translate(text: str, values: Mapping[str, object], language: str) -> str:
     """`text` with its values. `language` is a client's `lang`, or the languages that a browser
     likes; unknown ones get English."""
     name = _known(language)
-    found = translations(name).get(text, text)
+    translation = translations(name).get(text, text)
     if not values:
-        return found if isinstance(found, str) else text
-    form = _form(found, values, name)
+        return translation if isinstance(translation, str) else text
+    form = _form(translation, values, name)
     # Only what is said: Babel takes longer than all the rest of a refusal.
     said = {key: _shown(value, name) for key, value in values.items() if f"{{{key}}}" in form}
     return form.format_map(said)
@@ -58,16 +58,16 @@ def translations(language: str) -> Translations:
     return texts
 
 
-def _form(found: str | Mapping[str, str], values: Mapping[str, object], name: str) -> str:
+def _form(forms: str | Mapping[str, str], values: Mapping[str, object], name: str) -> str:
     """The plural form for the number among the values."""
-    if isinstance(found, str):
-        return found
+    if isinstance(forms, str):
+        return forms
     # Babel's tables take memory, so a process has those of languages that somebody was refused in.
     from babel import Locale
 
     number = next(value for value in values.values() if isinstance(value, int))
     category = Locale.parse(LOCALES.get(name, name)).plural_form(number)
-    return found.get(category, found["other"])
+    return forms.get(category, forms["other"])
 
 
 def _shown(value: object, name: str) -> object:
@@ -81,6 +81,6 @@ def _in(wait: timedelta, locale: str) -> str:
     """ "in 5 minutes": never sooner than the wait is over."""
     from babel.dates import format_timedelta
 
-    unit = next((each for each in UNITS if wait > each), timedelta(seconds=1))
+    unit = next((limit for limit in UNITS if wait > limit), timedelta(seconds=1))
     whole = max(1, -(-wait // unit)) * unit
     return format_timedelta(whole, threshold=1, add_direction=True, locale=locale)

@@ -32,7 +32,7 @@ def until_interrupted(stop: Callable[[], None]) -> Iterator[None]:
         restore()
         stop()
 
-    before = {each: signal.signal(each, interrupted) for each in SIGNALS}
+    before = {number: signal.signal(number, interrupted) for number in SIGNALS}
 
     def restore() -> None:
         for number, handler in before.items():

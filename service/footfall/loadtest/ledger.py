@@ -135,7 +135,7 @@ class Ledger:
                 f"accepted {total.accepted:,}, unknown {total.unknown:,}, "
                 f"but the counts cannot be read: {unread}"
             )
-        wrong = {path: each for path, each in self.verdicts.items() if not each.is_exact}
+        wrong = {path: verdict for path, verdict in self.verdicts.items() if not verdict.is_exact}
         if wrong and total.is_exact:
             path, worst = next(iter(wrong.items()))
             return f"WRONG on {number_of(len(wrong), 'path')}, though not in sum; {path}: {worst}"

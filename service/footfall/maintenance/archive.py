@@ -194,12 +194,12 @@ class _Pages:
 
     def parse(self, raw: bytes, number: int) -> Line:
         """A line, validated. Raises Damaged."""
-        found = dict[str, Above]()
+        parents = dict[str, Above]()
         try:
             line = _with_current_names(orjson.loads(raw))
-            is_known = _is_header(line) if number == 1 else _is_content(line, found)
+            is_known = _is_header(line) if number == 1 else _is_content(line, parents)
             if is_known:
-                self._follow(line, found, number)
+                self._follow(line, parents, number)
         except ValueError as error:
             raise Damaged(f"line {number} cannot be read: {error}") from None
         if not is_known:
@@ -207,7 +207,7 @@ class _Pages:
         parsed: Line = line
         return parsed
 
-    def _follow(self, line: Line, found: Mapping[str, Above], number: int) -> None:
+    def _follow(self, line: Line, parents: Mapping[str, Above], number: int) -> None:
         if "footfall" in line:
             self._leaves_out = line["footfall"] < FORMAT_OF_WHOLE_THREADS
         for entry in line.get("log", ()):
@@ -223,7 +223,7 @@ class _Pages:
             if page <= self._page:
                 raise ValueError("its page was there before, or should have been")
             self._page, self._has_moved, self._threads = page, False, Threads()
-        for id, above in found.items():
+        for id, above in parents.items():
             self._threads.add(id, above, number)
         self._has_moved |= line["moved"]
         self._is_open = not line["end"]
@@ -255,7 +255,7 @@ def _is_header(line: Any) -> bool:
     return False
 
 
-def _is_content(line: Any, found: dict[str, Above]) -> bool:
+def _is_content(line: Any, parents: dict[str, Above]) -> bool:
     """`found` gets what each comment of the line hangs below."""
     match line:
         case {
@@ -270,7 +270,7 @@ def _is_content(line: Any, found: dict[str, Above]) -> bool:
             page = digest(path)
             for row in rows:
                 above = check_row(page, row)
-                found[row[0]] = above
+                parents[row[0]] = above
             are_ids = all(isinstance(id, str) for id in fingerprints.values())
             return not rest and is_count(version) and are_ids
         case {
@@ -285,11 +285,11 @@ def _is_content(line: Any, found: dict[str, Above]) -> bool:
     return False
 
 
-def _is_list(kind: str, found: object) -> bool:
+def _is_list(kind: str, content: object) -> bool:
     """A line with several of one kind."""
-    if isinstance(found, dict) and kind in _NAMED:
-        return all(map(_NAMED[kind], found.values()))
-    return isinstance(found, list) and kind in _LISTED and all(map(_LISTED[kind], found))
+    if isinstance(content, dict) and kind in _NAMED:
+        return all(map(_NAMED[kind], content.values()))
+    return isinstance(content, list) and kind in _LISTED and all(map(_LISTED[kind], content))
 
 
 def count_of(text: bytes) -> int:

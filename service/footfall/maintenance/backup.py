@@ -99,8 +99,8 @@ async def _around(data: DataSet, complain: Complain) -> AsyncIterator[Line]:
     async for accounts in walked_hash(data.redis, keys.accounts):
         yield {"accounts": _restorable(keys.accounts, _texts(accounts), is_account, complain)}
     async for bans in walked_hash(data.redis, keys.site("bans")):
-        found = (text for text in _texts(bans) if text[0] != VERSION)
-        if whole := _restorable(keys.site("bans"), found, is_ban, complain):
+        texts = (text for text in _texts(bans) if text[0] != VERSION)
+        if whole := _restorable(keys.site("bans"), texts, is_ban, complain):
             yield {"bans": whole}
     async for entries in _log(data.redis, keys):
         by_id = ((entry[0], entry) for entry in entries)
@@ -112,9 +112,9 @@ async def _around(data: DataSet, complain: Complain) -> AsyncIterator[Line]:
         yield {"unsubscribed": list(known)}
 
 
-def _texts(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
+def _texts(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
     """Names and values of a hash, "" for what is not UTF-8."""
-    for name, body in found:
+    for name, body in pairs:
         try:
             yield name.decode(), body.decode()
         except UnicodeDecodeError:
@@ -122,12 +122,12 @@ def _texts(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
 
 
 def _restorable(
-    key: str, found: Iterable[tuple[str, T]], is_whole: Callable[[T], bool], complain: Complain
+    key: str, rows: Iterable[tuple[str, T]], is_whole: Callable[[T], bool], complain: Complain
 ) -> dict[str, T]:
     """Those that a restore takes, by name: it would refuse a file with any other. What is in
     those is not shown, since it may be secret."""
     whole = dict[str, T]()
-    for name, each in found:
+    for name, each in rows:
         if is_whole(each):
             whole[name] = each
         else:
@@ -145,7 +145,7 @@ async def _log(redis: RedisClient, keys: Keys) -> AsyncIterator[list[tuple[str, 
             return
         entries = [
             (id.decode(), {name.decode(): text.decode(errors="replace") for name, text in fields})
-            for id, fields in ((id, pairs(words)) for id, words in reply)
+            for id, fields in ((id, pairs(reply_of_entry)) for id, reply_of_entry in reply)
         ]
         yield entries
         first = f"({entries[-1][0]}"
@@ -165,11 +165,11 @@ async def _unsubscribed(redis: RedisClient, keys: Keys) -> AsyncIterator[list[st
 
 async def _buckets(redis: RedisClient, keys: Keys) -> list[str]:
     """The existing hashes of counters, for a data set without a seed, found by SCAN."""
-    found = set[str]()
+    buckets = set[str]()
     # Format 1 also has strings under such names, each in place of a hash that was moved.
     async for names in redis.scan(keys.every_bucket, type="hash"):
-        found.update(name.decode() for name in names)
-    return sorted(found)
+        buckets.update(name.decode() for name in names)
+    return sorted(buckets)
 
 
 async def _counters(
@@ -178,8 +178,8 @@ async def _counters(
     """Name -> count, in parts that make a line each; with `keys`, a counter that is in the wrong
     hash is left out."""
     counters, size = dict[str, int](), 0
-    async for key, found in walked(redis, hashes):
-        for field, count in found.items():
+    async for key, counts in walked(redis, hashes):
+        for field, count in counts.items():
             try:
                 name = field.decode()
                 if keys and keys.counts(name) != key:
@@ -202,14 +202,14 @@ async def walked_hash(
     of a sorted set."""
     cursor = b"0"
     while True:
-        ((cursor, found),) = await redis.ask((scan, key, cursor, "COUNT", WALK_STEP_COMMENTS))
-        yield list(pairs(found))
+        ((cursor, entries),) = await redis.ask((scan, key, cursor, "COUNT", WALK_STEP_COMMENTS))
+        yield list(pairs(entries))
         if cursor == b"0":
             return
 
 
-def pairs(words: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    return zip(words[::2], words[1::2], strict=True)
+def pairs(reply: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    return zip(reply[::2], reply[1::2], strict=True)
 
 
 class Pages:
@@ -230,8 +230,8 @@ class Pages:
         async for keys in data.redis.scan(pattern or data.keys.every_page):
             for key in keys:
                 pages.add(Keys.page_of(key.decode(errors="replace")))
-        async for found in walked_hash(data.redis, data.keys.site("totals")):
-            for page, _ in found:
+        async for pairs in walked_hash(data.redis, data.keys.site("totals")):
+            for page, _ in pairs:
                 pages.add(page.decode(errors="replace"))
         for first, part in pages._parts.items():
             each = sorted({bytes(part[at : at + 10]) for at in range(0, len(part), 10)})

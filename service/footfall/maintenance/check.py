@@ -35,12 +35,12 @@ class Problem(Line):
 async def check(data: DataSet, *, repair: bool) -> AsyncIterator[Line]:
     """The lines of the report: problems first, a summary last. Raises StoreUnavailable."""
     site = SiteCheck(data, repair=repair)
-    found = Findings()
+    findings = Findings()
     parts = (
         # What the site has not followed would be missing in everything else.
         journal_problems(data, repair=repair),
-        _pages(data, site, found, repair=repair),
-        _counters(data, found, repair=repair),
+        _pages(data, site, findings, repair=repair),
+        _counters(data, findings, repair=repair),
         site.problems(),
         AccountCheck(data, repair=repair).problems(),
     )
@@ -50,8 +50,8 @@ async def check(data: DataSet, *, repair: bool) -> AsyncIterator[Line]:
             problems += 1
             yield Problem(text)
     yield Line(
-        f"{number_of(found.pages, 'page')}, {number_of(site.approved, 'approved comment')}, "
-        f"{site.held:,} held, {number_of(found.counters, 'counter')}, "
+        f"{number_of(findings.pages, 'page')}, {number_of(site.approved, 'approved comment')}, "
+        f"{site.held:,} held, {number_of(findings.counters, 'counter')}, "
         f"{number_of(problems, 'problem')}"
     )
 

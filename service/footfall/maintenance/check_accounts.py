@@ -34,7 +34,7 @@ BELONGS: Mapping[str, Callable[[str, Account, Credentials], bool]] = {
     "ids": lambda _, account, __: True,
     "administrators": lambda _, account, __: account.role == "administrator",
     "credentials": lambda _, account, __: True,
-    "identities": lambda name, _, known: name in _identities(known),
+    "identities": lambda name, _, credentials: name in _identities(credentials),
     "sessions": lambda _, account, __: True,
     "logins": lambda _, account, __: True,
     "places": lambda _, account, __: True,
@@ -71,32 +71,32 @@ class AccountCheck:
     async def _parts(self) -> AsyncIterator[Sequence[AccountEntry]]:
         """Every entry that there is, or should be, some at a time; some twice."""
         redis, keys = self._data.redis, self._data.keys
-        async for found in walked_hash(redis, keys.accounts):
+        async for pairs in walked_hash(redis, keys.accounts):
             secrets = await redis.ask(
-                *(("HGET", keys.account("credentials"), id) for id, _ in found)
+                *(("HGET", keys.account("credentials"), id) for id, _ in pairs)
             )
             yield [
                 entry
-                for (id, body), secret in zip(found, secrets, strict=True)
+                for (id, body), secret in zip(pairs, secrets, strict=True)
                 for entry in _entries(id.decode(), body, secret or b"")
             ]
         for index in HASHES:
-            async for found in walked_hash(redis, keys.account(index)):
+            async for pairs in walked_hash(redis, keys.account(index)):
                 yield [
                     AccountEntry(index, *map(_text, (name, name if index == "credentials" else id)))
-                    for name, id in found
+                    for name, id in pairs
                 ]
         for index in SETS:
-            async for found in walked_hash(redis, keys.account(index), "ZSCAN"):
-                yield [AccountEntry(index, _text(id), _text(id)) for id, _ in found]
+            async for pairs in walked_hash(redis, keys.account(index), "ZSCAN"):
+                yield [AccountEntry(index, _text(id), _text(id)) for id, _ in pairs]
         for index in OWN_KEYS:
             async for names in redis.scan(keys.account(f"{index}:*")):
                 ids = [_text(name).rpartition(":")[2] for name in names]
                 yield [AccountEntry(index, id, id) for id in ids]
-        async for found in walked_hash(redis, keys.site("bans")):
-            values = [_text(value) for value, _ in found if value != VERSION.encode()]
+        async for pairs in walked_hash(redis, keys.site("bans")):
+            values = [_text(value) for value, _ in pairs if value != VERSION.encode()]
             yield [
-                AccountEntry("bans", each, each) for each in values if kind_of(each) == "account"
+                AccountEntry("bans", name, name) for name in values if kind_of(name) == "account"
             ]
 
     async def _compared(self, part: Sequence[AccountEntry]) -> AsyncIterator[str]:
@@ -111,14 +111,14 @@ class AccountCheck:
     async def _states(self, part: Sequence[AccountEntry]) -> list[tuple[bool, bool] | None]:
         """Of each whether it belongs there, and whether it is; None where that cannot be read."""
         keys, asked = self._data.keys, list[tuple[str, ...]]()
-        for each in part:
-            asked.append(("HGET", keys.accounts, each.id))
-            asked.append(("HGET", keys.account("credentials"), each.id))
-            asked.append(self._question(each))
+        for entry in part:
+            asked.append(("HGET", keys.accounts, entry.id))
+            asked.append(("HGET", keys.account("credentials"), entry.id))
+            asked.append(self._question(entry))
         replies = await self._data.redis.ask_masters(*asked)
         return [
-            _state(each, *replies[at : at + 3])
-            for each, at in zip(part, range(0, len(replies), 3), strict=True)
+            _state(entry, *replies[at : at + 3])
+            for entry, at in zip(part, range(0, len(replies), 3), strict=True)
         ]
 
     def _question(self, entry: AccountEntry) -> tuple[str, ...]:
@@ -159,8 +159,8 @@ class AccountCheck:
         elif entry.name in OWN_KEYS:
             await change(("DEL", keys.account(f"{entry.name}:{entry.id[:SHORT]}")))
         elif entry.name in SETS:
-            words = ("ZADD", "0") if is_wanted else ("ZREM",)
-            await change((words[0], keys.account(entry.name), *words[1:], entry.id))
+            command = ("ZADD", "0") if is_wanted else ("ZREM",)
+            await change((command[0], keys.account(entry.name), *command[1:], entry.id))
         elif is_wanted:
             # Only where nobody is: of two accounts with one email somebody has to decide.
             await change(("HSETNX", keys.account(entry.name), entry.member, entry.id))
@@ -169,8 +169,8 @@ class AccountCheck:
 
     async def _unreadable_bans(self) -> AsyncIterator[str]:
         key = self._data.keys.site("bans")
-        async for found in walked_hash(self._data.redis, key):
-            for value, body in found:
+        async for pairs in walked_hash(self._data.redis, key):
+            for value, body in pairs:
                 if value != VERSION.encode() and not codec.is_ban(body):
                     if self._repair:
                         await self._data.redis.change(("HDEL", key, value))
@@ -193,20 +193,20 @@ def _entries(id: str, body: bytes, secret: bytes) -> Iterable[AccountEntry]:
         return
 
 
-def _identities(known: Credentials) -> set[str]:
-    return {f"{service} {name}" for service, name in known.identities.items()}
+def _identities(credentials: Credentials) -> set[str]:
+    return {f"{service} {name}" for service, name in credentials.identities.items()}
 
 
 def _state(
-    entry: AccountEntry, body: bytes | None, secret: bytes | None, found: bytes | int | None
+    entry: AccountEntry, body: bytes | None, secret: bytes | None, actual: bytes | int | None
 ) -> tuple[bool, bool] | None:
     try:
         account = codec.account(entry.id, body) if body else None
-        known = codec.credentials(secret or b"")
+        credentials = codec.credentials(secret or b"")
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
-    belongs = account is not None and BELONGS[entry.name](entry.member, account, known)
-    is_there = found == entry.id.encode() if entry.name in LEADING else bool(found)
+    belongs = account is not None and BELONGS[entry.name](entry.member, account, credentials)
+    is_there = actual == entry.id.encode() if entry.name in LEADING else bool(actual)
     return belongs, is_there
 
 

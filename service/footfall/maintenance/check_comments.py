@@ -32,14 +32,14 @@ def entries_of(short: bytes, body: bytes | None) -> Iterator[tuple[str, bytes]]:
         yield from ((index, stored.root) for index in ROOTS)
 
 
-def has_news(known: KnownBodies, moment: PageSnapshot) -> bool:
+def has_news(bodies: KnownBodies, moment: PageSnapshot) -> bool:
     """Was a body changed since it was read? Then its comment has other places."""
     changed = {
-        short: each.body
-        for short, each in moment.comments.items()
-        if each.body not in (None, known.bodies[short])
+        short: comment.body
+        for short, comment in moment.comments.items()
+        if comment.body not in (None, bodies.bodies[short])
     }
-    known.bodies.update(changed)
+    bodies.bodies.update(changed)
     return bool(changed)
 
 

@@ -60,8 +60,8 @@ async def _unreadable(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
     """Totals that are none: with them the site follows nothing. What they should be is found when
     they are compared with the pages."""
     totals, total = data.keys.site("totals"), data.keys.site("total")
-    async for found in walked_hash(data.redis, totals):
-        for page, entry in found:
+    async for pairs in walked_hash(data.redis, totals):
+        for page, entry in pairs:
             if not ENTRY.fullmatch(entry):
                 if repair:
                     await data.redis.change(("HDEL", totals, page))
@@ -77,8 +77,8 @@ async def _unreadable(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
 async def _unfollowed(data: DataSet, page: str) -> bytes | None:
     """The id of the first entry of a page's journal that the site has not followed."""
     # The site first: what it follows between both reads is none of this.
-    (known,) = await data.redis.ask_masters(("HGET", data.keys.site("totals"), page))
-    journal, after = data.keys.page(page, "journal"), f"({followed_of(known)}"
+    (entry,) = await data.redis.ask_masters(("HGET", data.keys.site("totals"), page))
+    journal, after = data.keys.page(page, "journal"), f"({followed_of(entry)}"
     (reply,) = await data.redis.ask_masters(("XRANGE", journal, after, "+", "COUNT", 1))
     return reply[0][0] if reply else None
 

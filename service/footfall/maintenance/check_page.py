@@ -135,13 +135,13 @@ class PageCheck:
             b"approved": await self._number_below(heads, "replies"),
             b"held": await self._number_below(heads, "heldreplies"),
         }
-        (_, words), after = await self._data.redis.ask(
+        (_, pairs), after = await self._data.redis.ask(
             ("HSCAN", name("hidden"), 0), ("GET", name("version"))
         )
-        found = dict(zip(words[::2], words[1::2], strict=True))
+        fields = dict(zip(pairs[::2], pairs[1::2], strict=True))
         if before != after:
             return None
-        return before or b"", list(_miscounted(found, wanted))
+        return before or b"", list(_miscounted(fields, wanted))
 
     async def _number_below(self, heads: Sequence[bytes], index: str) -> int:
         """How many members an index has below these comments."""
@@ -167,18 +167,18 @@ class PageCheck:
             async for text in self._compared(KnownBodies({**bodies}, bare)):
                 yield text
 
-    async def _compared(self, known: KnownBodies) -> AsyncIterator[str]:
+    async def _compared(self, bodies: KnownBodies) -> AsyncIterator[str]:
         """What is wrong with the places of some comments, and of replies whose root is none."""
         rootless = set[tuple[bytes, bytes]]()
 
         async def look() -> Look | None:
-            entries = [entry for item in known.bodies.items() for entry in entries_of(*item)]
-            moment = await moment_of(self._data, self._page, list(known.bodies), entries)
-            if moment is None or has_news(known, moment):
+            entries = [entry for item in bodies.bodies.items() for entry in entries_of(*item)]
+            moment = await moment_of(self._data, self._page, list(bodies.bodies), entries)
+            if moment is None or has_news(bodies, moment):
                 return None
             rootless.clear()
             rootless.update(rootless_of(moment))
-            return moment.version, list(wrong(moment, known.bare))
+            return moment.version, list(wrong(moment, bodies.bare))
 
         async for text in self._settled(look):
             yield text
@@ -204,12 +204,12 @@ class PageCheck:
         """Entries of a key that belong to no comment; comments that say of themselves that they are
         deleted are compared with where they should be."""
         scan = "HSCAN" if name in HASHES else "ZSCAN"
-        async for found in walked_hash(self._data.redis, self._name(name), scan):
-            for first in range(0, len(found), CHECK_STEP_COMMENTS):
-                part = found[first : first + CHECK_STEP_COMMENTS]
+        async for pairs in walked_hash(self._data.redis, self._name(name), scan):
+            for first in range(0, len(pairs), CHECK_STEP_COMMENTS):
+                part = pairs[first : first + CHECK_STEP_COMMENTS]
                 async for text in self._settled(strays(self._data, self._page, name, part)):
                     yield text
-                gone = [short for short, words in part if words.startswith(b"deleted")]
+                gone = [short for short, status in part if status.startswith(b"deleted")]
                 if name == "held" and gone:
                     async for text in self._compared(KnownBodies(dict.fromkeys(gone), set())):
                         yield text
@@ -243,8 +243,8 @@ def _read(page: str, step: Sequence[Sequence[Any]], rows: Rows) -> Iterator[str]
 
 def _row(page: str, stored: Sequence[Any]) -> list[Any]:
     """Raises ValueError for a comment that a restore would refuse."""
-    id, body, private, words = (stored[at].decode() for at in (0, 1, 2, 4))
-    row = [id, body, private, count_of(stored[3]), words, bool(stored[5])]
+    id, body, private, status = (stored[at].decode() for at in (0, 1, 2, 4))
+    row = [id, body, private, count_of(stored[3]), status, bool(stored[5])]
     check_row(page, row)
     return row
 
@@ -259,24 +259,24 @@ def _versioned(version: bytes | None, last: int) -> Iterator[Finding]:
     yield Finding(f"version {what}", [Fix("version", ("SET", last))])
 
 
-def _miscounted(found: dict[bytes, bytes], wanted: dict[bytes, int]) -> Iterator[Finding]:
-    for kind in sorted(found.keys() | wanted.keys()):
+def _miscounted(actual: dict[bytes, bytes], wanted: dict[bytes, int]) -> Iterator[Finding]:
+    for kind in sorted(actual.keys() | wanted.keys()):
         number = wanted.get(kind, 0)
-        if found.get(kind, b"0") != b"%d" % number:
-            words = ("HSET", kind, number) if number else ("HDEL", kind)
-            text = f"hidden has {found.get(kind, b'0')!r} {kind!r} instead of {number}"
-            yield Finding(text, [Fix("hidden", words)])
+        if actual.get(kind, b"0") != b"%d" % number:
+            command = ("HSET", kind, number) if number else ("HDEL", kind)
+            text = f"hidden has {actual.get(kind, b'0')!r} {kind!r} instead of {number}"
+            yield Finding(text, [Fix("hidden", command)])
 
 
 def _indexes_of(row: Sequence[object]) -> Iterator[str]:
     """The indexes in which a comment has a member."""
-    id, body, _, likes, words, is_pinned = row
+    id, body, _, likes, status, is_pinned = row
     yield "private"
     places = indexes_of(
         str(id),
         codec.parse_body(str(body).encode()),
         int(str(likes)),
-        status_in(str(words)),
+        status_in(str(status)),
         is_pinned=bool(is_pinned),
     )
     yield from (place.name for place in places if place.score is not None)

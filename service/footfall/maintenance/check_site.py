@@ -73,8 +73,8 @@ class SiteCheck:
         scores = await self._data.redis.ask(
             *(("ZMSCORE", site(name), *(p.member for p in each)) for name, each in by_index.items())
         )
-        for each, found in zip(by_index.values(), scores, strict=True):
-            for place, score in zip(each, found, strict=True):
+        for each, scores_of_index in zip(by_index.values(), scores, strict=True):
+            for place, score in zip(each, scores_of_index, strict=True):
                 self._doubt(place[:2], (place.score, score and float(score)))
 
     def _doubt(self, entry: Entry, state: State) -> None:
@@ -125,11 +125,11 @@ class SiteCheck:
             yield text
 
     async def _problem(self, entry: Entry, state: State) -> str:
-        wanted, found = state
+        wanted, actual = state
         number = None if wanted is None else int(wanted)
         if self._repair:
             await self._correct(entry, state)
-        score = None if found is None else b"%d" % int(found)
+        score = None if actual is None else b"%d" % int(actual)
         repaired = " (repaired)" if self._repair else ""
         return f"site: {differing(IndexPlace(*entry, number), score)}{repaired}"
 
@@ -137,14 +137,14 @@ class SiteCheck:
         """Find entries of the indexes whose comments do not belong there."""
         redis, keys = self._data.redis, self._data.keys
         names = set(SITE_INDEXES)
-        async for found in redis.scan(keys.own("*")):
-            names.update(name.decode().rpartition("{site}:")[2] for name in found)
+        async for batch in redis.scan(keys.own("*")):
+            names.update(name.decode().rpartition("{site}:")[2] for name in batch)
         for name in sorted(names):
             cursor = b"0"
             while True:
                 walk = ("ZSCAN", keys.site(name), cursor, "COUNT", WALK_STEP_COMMENTS)
-                ((cursor, words),) = await redis.ask(walk)
-                ids = [id.decode(errors="replace") for id, _ in pairs(words)]
+                ((cursor, entries),) = await redis.ask(walk)
+                ids = [id.decode(errors="replace") for id, _ in pairs(entries)]
                 for id in await self._misplaced(name, ids) if ids else []:
                     self._doubt((name, id), await self._index(name, id))
                 if cursor == b"0":
@@ -169,26 +169,26 @@ class SiteCheck:
             return [id for id, is_there, is_held in every if is_held or not is_there]
         held = ((page(digest, "held"), short) for short, digest in halves)
         replies = await self._data.redis.ask(*(("HGET", *each) for each in held))
-        return [id for id, words in zip(ids, replies, strict=True) if status_of(words) != name]
+        return [id for id, status in zip(ids, replies, strict=True) if status_of(status) != name]
 
     async def _index(self, name: str, id: str) -> State:
         """The state of a comment's entry in an index."""
         redis, keys = self._data.redis, self._data.keys
         (score,) = await redis.ask(("ZSCORE", keys.site(name), id))
-        found = score and float(score)
+        at = score and float(score)
         if name.startswith("pages:"):
             # A page on which an account wrote; it may stay when the comment has gone.
-            return 0.0, found
+            return 0.0, at
         if not is_id(id):
-            return None, found
+            return None, at
         stored = await self._stored(id)
         if stored is None or stored.body and stored.parsed is None:
             # Its page changes too fast, or was said to have a body that cannot be read.
-            return found, found
+            return at, at
         if stored.parsed is None or stored.is_leaving:
-            return None, found
+            return None, at
         places = site_indexes_of(id, stored.parsed, stored.status)
-        return next((place.score for place in places if place.name == name), None), found
+        return next((place.score for place in places if place.name == name), None), at
 
     async def _stored(self, id: str) -> IndexedComment | None:
         """A comment at one moment; None if its page changes too fast."""
@@ -243,18 +243,18 @@ class SiteCheck:
         """The state of a page's entry in `removals`; one that is due soon is right."""
         if not is_id(page * 2):
             key = self._data.keys.site("removals")
-            (found,) = await self._data.redis.ask(("ZSCORE", key, page))
-            return None, None if found is None else 0.0
+            (score,) = await self._data.redis.ask(("ZSCORE", key, page))
+            return None, None if score is None else 0.0
         name = self._data.keys.page
-        gone, oldest, found = await self._data.redis.ask(
+        gone, oldest, score = await self._data.redis.ask(
             ("ZCARD", name(page, "gone")),
             ("ZRANGE", name(page, "deleted"), 0, 0, "WITHSCORES"),
             ("ZSCORE", self._data.keys.site("removals"), page),
         )
         due = next((at + UNDO_MS for _, at in scored(oldest)), 0.0 if gone else None)
-        if due is None or found is not None and float(found) < now_ms() + LONG_MS:
+        if due is None or score is not None and float(score) < now_ms() + LONG_MS:
             return None, None
-        return due, found and float(found)
+        return due, score and float(score)
 
     async def _total(self, _name: str) -> State:
         """The state of `total`, the sum of `totals`; added up again if it changes meanwhile."""
@@ -272,9 +272,9 @@ class SiteCheck:
     async def _compare_lists(self) -> None:
         """Compare authors' lists with the pages: what every comment has was compared before, so a
         list that is as long has nothing else."""
-        async for found in self._data.redis.scan(self._data.keys.by("*")):
-            authors = [key.rpartition(b"{site}:by:")[2] for key in found]
-            lengths = await self._data.redis.ask(*(("ZCARD", key) for key in found))
+        async for batch in self._data.redis.scan(self._data.keys.by("*")):
+            authors = [key.rpartition(b"{site}:by:")[2] for key in batch]
+            lengths = await self._data.redis.ask(*(("ZCARD", key) for key in batch))
             for author, length in zip(authors, lengths, strict=True):
                 if length != self._authors[author]:
                     await self._compare_list(author.decode(errors="replace"))
@@ -308,11 +308,11 @@ class SiteCheck:
 
     async def _correct(self, entry: Entry, state: State) -> None:
         """Correct an entry; a sum gets the difference added, so that changes meanwhile count."""
-        (name, member), (wanted, found) = entry, state
+        (name, member), (wanted, actual) = entry, state
         redis, keys, journal = self._data.redis, self._data.keys, self._data.journal
         kind, _, whose = name.partition(":")
         if name == "total":
-            missing = int((wanted or 0) - (found or 0))
+            missing = int((wanted or 0) - (actual or 0))
             await redis.change(("INCRBY", keys.site("total"), missing))
         elif name == "authors" and wanted is None:
             await redis.change(("ZREM", keys.site("authors"), member))

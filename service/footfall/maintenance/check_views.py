@@ -67,8 +67,8 @@ class ViewsCheck:
     async def _problems(self, paths: list[str]) -> AsyncIterator[str]:
         for _ in range(MAX_TRIES):
             viewed = []
-            found = await self._data.views.of_pages(paths, self._months)
-            for path, page in zip(paths, found, strict=True):
+            views = await self._data.views.of_pages(paths, self._months)
+            for path, page in zip(paths, views, strict=True):
                 if page.before != page.after:
                     viewed.append(path)
                     continue
@@ -114,5 +114,5 @@ def _impossible(month: Month) -> Iterator[str]:
 def _months_around(now: float) -> tuple[int, ...]:
     """This month in any time zone, and the last one, such as 202611."""
     at = (now + days * DAY_SECONDS for days in (1, -1, -32))
-    found = (datetime.fromtimestamp(each, UTC) for each in at)
-    return tuple({each.year * 100 + each.month: None for each in found})
+    moments = (datetime.fromtimestamp(second, UTC) for second in at)
+    return tuple({moment.year * 100 + moment.month: None for moment in moments})

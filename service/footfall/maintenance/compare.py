@@ -109,9 +109,9 @@ async def _compared_page(data: DataSet, line: Line) -> AsyncIterator[tuple[str, 
     keys, page = data.keys, digest(line["path"])
     step = await data.comments.copy(page, "", "", 1, [each[0] for each in line["comments"]])
     stored = {
-        each[0].decode(): row(page, *each)[0]
-        for each in step.comments
-        if status_of(each[4]) != "deleted"
+        comment[0].decode(): row(page, *comment)[0]
+        for comment in step.comments
+        if status_of(comment[4]) != "deleted"
     }
     for comment in line["comments"]:
         there = stored.get(comment[0])
@@ -119,10 +119,10 @@ async def _compared_page(data: DataSet, line: Line) -> AsyncIterator[tuple[str, 
     fingerprints = line["fingerprints"]
     if fingerprints:
         (reply,) = await data.redis.ask(("HMGET", keys.page(page, "fingerprints"), *fingerprints))
-        for (words, id), there in zip(fingerprints.items(), reply, strict=True):
+        for (fingerprint, id), there in zip(fingerprints.items(), reply, strict=True):
             # If the page changed during the backup, its comment may not be in the file.
             is_known = there == id.encode() or (line["moved"] and there is None)
-            yield f"fingerprint {words} on {line['path']!r}", "" if is_known else "differs"
+            yield f"fingerprint {fingerprint} on {line['path']!r}", "" if is_known else "differs"
 
 
 def _differing(wanted: object, there: object) -> str:

@@ -64,12 +64,12 @@ def _is_month(fields: object) -> bool:
     )
 
 
-def _are_counts(found: object, name: re.Pattern[str]) -> bool:
+def _are_counts(counts: object, name: re.Pattern[str]) -> bool:
     """Counts by names of this form."""
     return (
-        isinstance(found, dict)
-        and all(map(name.fullmatch, found))
-        and all(map(is_count, found.values()))
+        isinstance(counts, dict)
+        and all(map(name.fullmatch, counts))
+        and all(map(is_count, counts.values()))
     )
 
 

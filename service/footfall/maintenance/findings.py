@@ -21,8 +21,10 @@ def differing(place: IndexPlace, score: bytes | None) -> str:
         return "" if wanted is None else f"{name} lacks {member}"
     if wanted is None:
         return f"{name} holds {member}, which does not belong there"
-    found = float(score)
-    return "" if found == wanted else f"{name} has {member} at {found:.0f} instead of {wanted:.0f}"
+    number = float(score)
+    return (
+        "" if number == wanted else f"{name} has {member} at {number:.0f} instead of {wanted:.0f}"
+    )
 
 
 def misplaced(place: IndexPlace, score: bytes | None) -> Iterator[Finding]:

@@ -97,7 +97,7 @@ async def moment_of(
         members[name].append(member)
     key = {name: data.keys.page(page, name) for name in ("version", "bodies", "longest", *members)}
     version = ("GET", key["version"])
-    before, longest, *found, after = await data.redis.ask(
+    before, longest, *replies, after = await data.redis.ask(
         version,
         ("GET", key["longest"]),
         *_about(data, page, shorts),
@@ -110,13 +110,16 @@ async def moment_of(
     )
     if before != after:
         return None
-    about, scores = found[:4] if shorts else [()] * 4, found[4 if shorts else 0 :][: len(members)]
-    last = found[len(found) - len(shorts) :]
+    about, scores = (
+        replies[:4] if shorts else [()] * 4,
+        replies[4 if shorts else 0 :][: len(members)],
+    )
+    last = replies[len(replies) - len(shorts) :]
     comments = {
         short: IndexedComment(
-            body, words, likes, pinned is not None, body is not None and not is_there
+            body, status, likes, pinned is not None, body is not None and not is_there
         )
-        for short, body, words, likes, pinned, is_there in zip(shorts, *about, last, strict=True)
+        for short, body, status, likes, pinned, is_there in zip(shorts, *about, last, strict=True)
     }
     values = {
         (name, member): value

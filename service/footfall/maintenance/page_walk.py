@@ -62,13 +62,15 @@ class Walk:
             self._wanted = self._missing(rows) if self._has_moved else []
             is_end = not (any(self._cursors) or self._wanted)
             is_torn = is_end and not self._has_moved and self._is_torn()
-            known = {each: id for each, id in step.fingerprints.items() if id not in self._deleted}
+            published = {
+                each: id for each, id in step.fingerprints.items() if id not in self._deleted
+            }
             line: Line = {"path": step.path, "version": step.version, "fingerprints": {}}
             line["moved"] = self._has_moved or is_torn
             *parts, last = _parts([each for each, _ in rows])
             for part in parts:
                 yield {**line, "comments": part, "end": False}
-            yield {**line, "comments": last, "fingerprints": known, "end": is_end}
+            yield {**line, "comments": last, "fingerprints": published, "end": is_end}
 
     async def _step(self) -> Step:
         copy = self._data.comments.copy
@@ -139,13 +141,13 @@ def _rows(
             deleted.add(id)
             continue
         try:
-            found, above = row(page, *comment)
+            line, above = row(page, *comment)
         except ValueError as error:
             complain(f"page {page}: comment {comment[0]!r}: {error}")
             continue
         if step.heads.isdisjoint(above):
             deleted.discard(id)
-            yield found, above
+            yield line, above
         else:
             deleted.add(id)
 
@@ -157,7 +159,7 @@ def row(
 
     Raises ValueError for one that a restore would refuse.
     """
-    texts = [each.decode() for each in (id, body, private, status)]
+    texts = [part.decode() for part in (id, body, private, status)]
     row = [*texts[:3], count_of(likes), texts[3], bool(is_pinned)]
     above = check_row(page, row)
     # A line also has the path and the page's fingerprints.

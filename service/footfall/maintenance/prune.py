@@ -65,12 +65,12 @@ async def find(
 ) -> AsyncIterator[MatchingCounters]:
     """Matching counters, hash by hash, without damaged ones. Raises StoreUnavailable."""
     async for key, counts in walked(redis, keys.every_counts()):
-        found = {
+        matching = {
             field: count
             for field, count in counts.items()
             if count.isdigit() and wanted.has(field.decode(errors="replace"), int(count))
         }
-        yield MatchingCounters(key, found, len(counts))
+        yield MatchingCounters(key, matching, len(counts))
 
 
 async def remove(scripts: Scripts, views: Views, part: MatchingCounters) -> int:
@@ -109,11 +109,11 @@ async def remove_named(
 
 async def _parts_of(redis: RedisClient, keys: Keys, names: Sequence[str]) -> list[MatchingCounters]:
     """Those of these counters that exist, by their hashes."""
-    found: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
+    fields: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
     for at in range(0, len(names), NAMES_A_TRIP):
         some = names[at : at + NAMES_A_TRIP]
         counts = await redis.ask_masters(*(("HGET", keys.counts(name), name) for name in some))
         for name, count in zip(some, counts, strict=True):
             if count is not None:
-                found[keys.counts(name)][name.encode()] = count
-    return [MatchingCounters(key, counters, len(counters)) for key, counters in found.items()]
+                fields[keys.counts(name)][name.encode()] = count
+    return [MatchingCounters(key, counters, len(counters)) for key, counters in fields.items()]

@@ -66,14 +66,14 @@ async def restore(
     if strays:
         number = number_of(len(strays), "reply", "replies")
         say(f"left out, since nobody could see that: {number} without a thread")
-    found = lines(file, lambda share: on_progress("restoring", share))
-    header = next(found)
+    rows = lines(file, lambda share: on_progress("restoring", share))
+    header = next(rows)
     mark = f"{header['id'][:32]} {token_hex(8)}"
     # Pages have the paths by which the backup's data set had them.
     paths = {"paths": DECODED} if header.get("paths") == DECODED.decode() else {}
     await _begin(data.redis, data.keys, mark, paths, replaces=replaces)
     await reopen()
-    begun, totals = await _write(data, found, strays, mark)
+    begun, totals = await _write(data, rows, strays, mark)
     on_progress("indexes", 1)
     comments, pages = await _index(data)
     counters = (await data.numbers.recount(mends=True)).number
@@ -90,11 +90,11 @@ async def restore(
 
 
 async def _write(
-    data: DataSet, found: Iterator[Any], strays: set[str], mark: str
+    data: DataSet, rows: Iterator[Any], strays: set[str], mark: str
 ) -> tuple[int, Any]:
     """How many counters were begun, and the totals that the file ends with."""
     batch, begun = _Batch(data.redis, data.keys), 0
-    for line in found:
+    for line in rows:
         if line.get("moved"):
             begun += await batch.write(mark)
             batch = _Batch(data.redis, data.keys)
@@ -117,9 +117,9 @@ class Contents(NamedTuple):
 def verify(file: BinaryIO, *, on_progress: OnProgress) -> Contents:
     """Read a file to its end, and check each line as a restore does. Raises Damaged."""
     strays, totals = set[str](), Totals()
-    found = lines(file, lambda share: on_progress("reading the file", share), strays, totals)
-    header = next(found)
-    for _ in found:
+    rows = lines(file, lambda share: on_progress("reading the file", share), strays, totals)
+    header = next(rows)
+    for _ in rows:
         pass
     return Contents(totals, strays, header)
 
@@ -219,8 +219,8 @@ class _Batch:
         """Send the commands; returns how many counters were new. Raises NotEmpty."""
         redis, keys = self._redis, self._keys
         read_mark = ("HGET", keys.site("format"), "restoring")
-        *replies, found = await redis.change(*self._counters, *self._others, read_mark)
-        if found != mark.encode():
+        *replies, mark_now = await redis.change(*self._counters, *self._others, read_mark)
+        if mark_now != mark.encode():
             raise NotEmpty("another restore has begun here meanwhile; this one is given up")
         if self._fingerprints:
             # A fingerprint's comment may have come during the backup, and be missing in the file.
@@ -228,9 +228,9 @@ class _Batch:
                 (keys.page(page, "bodies"), comment) for page, _, comment in self._fingerprints
             )
             are_there = await redis.change(*(("HEXISTS", *body) for body in bodies))
-            if known := list(compress(self._fingerprints, are_there)):
+            if published := list(compress(self._fingerprints, are_there)):
                 fingerprints = (
-                    ("HSET", keys.page(page, "fingerprints"), *each) for page, *each in known
+                    ("HSET", keys.page(page, "fingerprints"), *each) for page, *each in published
                 )
                 await redis.change(*fingerprints)
         return sum(replies[: len(self._counters)])
@@ -251,8 +251,8 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Sequence[object]]:
     leaving: defaultdict[str, list[object]] = defaultdict(list)
     coming: defaultdict[str, list[object]] = defaultdict(list)
     for row in {row[0]: row for row in line["comments"]}.values():
-        id, body, private, likes, words, is_pinned = row
-        held, status = "" if words == "approved" else words, status_in(words)
+        id, body, private, likes, place, is_pinned = row
+        held, status = "" if place == "approved" else place, status_in(place)
         for name, value in zip(HASHES, (body, private, likes, held), strict=True):
             if value:
                 hashes[name] += id, value
@@ -264,12 +264,12 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Sequence[object]]:
                 leaving[name].append(member)
             else:
                 coming[name] += score, member
-    for name, words in leaving.items():
-        yield "HDEL" if name in HASHES else "ZREM", keys.page(page, name), *words
-    for name, words in hashes.items():
-        yield "HSET", keys.page(page, name), *words
-    for name, words in coming.items():
-        yield "ZADD", keys.page(page, name), *words
+    for name, arguments in leaving.items():
+        yield "HDEL" if name in HASHES else "ZREM", keys.page(page, name), *arguments
+    for name, arguments in hashes.items():
+        yield "HSET", keys.page(page, name), *arguments
+    for name, arguments in coming.items():
+        yield "ZADD", keys.page(page, name), *arguments
     yield "SET", keys.page(page, "path"), line["path"]
     yield "SET", keys.page(page, "version"), line["version"]
 
@@ -320,19 +320,19 @@ def _known_by(keys: Keys, secrets: Mapping[str, str]) -> Iterator[Sequence[objec
 def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Sequence[object]]:
     """Accounts, and what they are found by."""
     yield "HSET", keys.accounts, *chain(*accounts.items())
-    found = [codec.account(id, body.encode()) for id, body in accounts.items()]
-    for each in found:
-        yield "HSET", keys.account("mails"), canonical(each.mail), each.id
-        yield "ZADD", keys.account("ids"), 0, each.id
-        if each.role == "administrator":
-            yield "ZADD", keys.account("administrators"), 0, each.id
+    stored = [codec.account(id, body.encode()) for id, body in accounts.items()]
+    for account in stored:
+        yield "HSET", keys.account("mails"), canonical(account.mail), account.id
+        yield "ZADD", keys.account("ids"), 0, account.id
+        if account.role == "administrator":
+            yield "ZADD", keys.account("administrators"), 0, account.id
 
 
 def _indexed(keys: Keys, page: str, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[object]]:
     indexes: defaultdict[str, list[object]] = defaultdict(list)
     authors: Counter[str] = Counter()
-    for short, body, _, _, words, _ in rows:
-        parsed, status = codec.parse_body(body.encode()), status_in(words)
+    for short, body, _, _, place, _ in rows:
+        parsed, status = codec.parse_body(body.encode()), status_in(place)
         places = (*site_indexes_of(short + page, parsed, status), *notes_of(short + page, parsed))
         for index, id, score in places:
             if score is not None:

@@ -50,9 +50,9 @@ async def find(
     pages = set(map(digest, wanted.paths))
     async for ids in _ids(site_index, wanted):
         near = [id for id in ids if not pages or split(id)[1] in pages]
-        for each in await moderation.whole(near):
-            if wanted.matches(each):
-                yield each
+        for comment in await moderation.whole(near):
+            if wanted.matches(comment):
+                yield comment
 
 
 async def _ids(site_index: SiteIndex, wanted: CommentFilter) -> AsyncIterator[list[str]]:

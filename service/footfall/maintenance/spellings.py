@@ -17,15 +17,15 @@ async def misspelled(data: DataSet, page_of: Callable[[str], str]) -> dict[str, 
 
     What is no page, and only counts, has a name that nobody spells. Raises StoreUnavailable.
     """
-    found = dict[str, str]()
+    renamed = dict[str, str]()
     async for _, counts in walked(data.redis, data.keys.every_counts()):
         for name in counts:
             type, _, path = name.decode(errors="replace").partition(" ")
             if type != NO_VIEWS and (today := page_of(path)) != path:
-                found[path] = today
+                renamed[path] = today
     async for paths in _with_comments(data):
-        found |= {path: today for path in paths if (today := page_of(path)) != path}
-    return found
+        renamed |= {path: today for path in paths if (today := page_of(path)) != path}
+    return renamed
 
 
 async def _with_comments(data: DataSet) -> AsyncIterator[Sequence[str]]:

@@ -33,5 +33,5 @@ async def _not_followed(data: DataSet, page: str) -> int:
         (reply,) = await data.redis.ask((*question, "COUNT", STEP_ENTRIES))
         if not reply:
             return number
-        number += sum(task_of(page, JournalEntry.parse(*each)) is not None for each in reply)
+        number += sum(task_of(page, JournalEntry.parse(*entry)) is not None for entry in reply)
         last = reply[-1][0].decode()

@@ -37,14 +37,14 @@ async def lines_of_counters(
     paths = [viewed_page(name) for name in counters if months and is_view_counter(name)]
     for first in range(0, len(paths), PAGES_A_TRIP):
         pages = await _steady(data, paths[first : first + PAGES_A_TRIP], months)
-        found = {path: page for path, page in pages.items() if page.months and page.after}
-        if found:
+        viewed = {path: page for path, page in pages.items() if page.months and page.after}
+        if viewed:
             # Their counts are those that were read with the days, and no others.
-            read = {view_counter(path): page.after for path, page in found.items()}
+            read = {view_counter(path): page.after for path, page in viewed.items()}
             for name in read:
                 del rest[name]
             yield {"counters": read}
-            yield {"views": {path: _packed(page) for path, page in found.items()}}
+            yield {"views": {path: _packed(page) for path, page in viewed.items()}}
     if rest:
         yield {"counters": rest}
 
@@ -56,9 +56,9 @@ async def _steady(
     steady: dict[str, PageViews] = {}
     left = list(paths)
     for _ in range(MAX_TRIES):
-        found = dict(zip(left, await data.views.of_pages(left, months), strict=True))
-        steady |= found
-        left = [path for path, page in found.items() if page.before != page.after]
+        read = dict(zip(left, await data.views.of_pages(left, months), strict=True))
+        steady |= read
+        left = [path for path, page in read.items() if page.before != page.after]
         if not left:
             break
     return steady
@@ -72,10 +72,13 @@ async def lines_of_site(data: DataSet, months: Sequence[int]) -> AsyncIterator[L
     yield {
         "site_views": {"kept": kept.fields(), "shares": shares.fields(), "people": sorted(people)}
     }
-    for day in (*(100 * month + each for month in months for each in range(1, 32)), 0):
-        found = await _of_day(data, day)
-        if found["sources"] or found["read"]:
-            yield {"site_views": found}
+    for day in (
+        *(100 * month + day_of_month for month in months for day_of_month in range(1, 32)),
+        0,
+    ):
+        numbers = await _of_day(data, day)
+        if numbers["sources"] or numbers["read"]:
+            yield {"site_views": numbers}
 
 
 async def _of_day(data: DataSet, day: int) -> Line:
@@ -90,8 +93,10 @@ async def _of_day(data: DataSet, day: int) -> Line:
 
 
 def _packed(page: PageViews) -> Line:
-    months = {str(month): _fields(each) for month, each in page.months.items()}
-    bots = {str(month): _by_class(each) for month, each in page.months.items() if each.bots}
+    months = {str(month): _fields(numbers) for month, numbers in page.months.items()}
+    bots = {
+        str(month): _by_class(numbers) for month, numbers in page.months.items() if numbers.bots
+    }
     return {"months": months, "bots": bots, "hours": page.hours}
 
 
@@ -181,9 +186,9 @@ async def compared_of_site(data: DataSet, line: Line) -> AsyncIterator[tuple[str
     # Whatever was kept since of what only shares had.
     months = sorted({int(_month(field)) for field in line["kept"] | line["shares"]})
     kept, shares = await data.site_views.kept(months), await data.site_views.shares()
-    found = Counter(kept.fields()) | Counter(shares.fields())
+    numbers = Counter(kept.fields()) | Counter(shares.fields())
     wanted = Counter(line["kept"]) | Counter(line["shares"])
-    yield "the site's views, visitors and bots", "" if found == wanted else "differ"
+    yield "the site's views, visitors and bots", "" if numbers == wanted else "differ"
 
 
 async def compared(data: DataSet, pages: Mapping[str, Any]) -> AsyncIterator[tuple[str, str]]:

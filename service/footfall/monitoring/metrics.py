@@ -154,14 +154,14 @@ class Figures(Collector):
         yield refused
 
     def _findings(self) -> Iterator[Metric]:
-        found = GaugeMetricFamily(
+        gauge = GaugeMetricFamily(
             "footfall_finding",
             "1 for what is wrong with Redis; /readyz says it in words",
             labels=["code"],
         )
         for code, is_found in self._site.process.safety.findings().items():
-            found.add_metric([code], is_found)
-        yield found
+            gauge.add_metric([code], is_found)
+        yield gauge
 
     def _servers(self) -> Iterator[Metric]:
         vitals = self._vitals

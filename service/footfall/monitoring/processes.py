@@ -67,14 +67,14 @@ class Processes(Collector):
 def _of_processes(pids: Sequence[int]) -> list[Metric]:
     """METRICS of the process of each worker; 0 is none."""
     kinds = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
-    found: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
+    families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
     for worker, pid in enumerate(pids):
         for each in _of_process(pid) if pid else ():
             if text := METRICS.get(each.name):
                 kind = kinds[each.type]
-                family = found.setdefault(each.name, kind(each.name, text, labels=["worker"]))
+                family = families.setdefault(each.name, kind(each.name, text, labels=["worker"]))
                 family.add_metric([str(worker)], each.samples[0].value)
-    return [*found.values()]
+    return [*families.values()]
 
 
 def _of_process(pid: int) -> Iterable[Metric]:

@@ -49,14 +49,14 @@ def message_of(letter: Letter, *, server_url: str, site_name: str, site_url: str
         "link": link,
         "nick": plain(letter.nick),
     }
-    words = _words(language)[letter.kind]
-    lines = [line.format_map(values) for line in words["lines"]]
+    texts = _words(language)[letter.kind]
+    lines = [line.format_map(values) for line in texts["lines"]]
     message = EmailMessage()
     try:
         message["To"] = address_of(letter.to)
     except ValueError as error:
         raise Failed(str(error), is_final=True) from None
-    message["Subject"] = " ".join(words["subject"].format_map(values).split())
+    message["Subject"] = " ".join(texts["subject"].format_map(values).split())
     message["Auto-Submitted"] = "auto-generated"
     message.set_content("\n\n".join(lines) + "\n")
     links = (link, values["url"])
@@ -66,7 +66,7 @@ def message_of(letter: Letter, *, server_url: str, site_name: str, site_url: str
 
 def language_of(asked: str) -> str:
     """The first of these languages that there are words in; browsers name what they like first."""
-    names = (each.strip().lower().partition("-")[0] for each in re.split("[,;]", asked))
+    names = (language.strip().lower().partition("-")[0] for language in re.split("[,;]", asked))
     return next((name for name in names if name in LANGUAGES), LANGUAGES[0])
 
 
@@ -88,5 +88,5 @@ def _paragraph(line: str, is_link: bool) -> str:
 
 @cache
 def _words(language: str) -> Mapping[str, Any]:
-    words: Mapping[str, Any] = orjson.loads((WORDS / f"{language}.json").read_bytes())
-    return words
+    texts: Mapping[str, Any] = orjson.loads((WORDS / f"{language}.json").read_bytes())
+    return texts

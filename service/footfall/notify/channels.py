@@ -36,17 +36,17 @@ def channels_of(
 
 def spam_checkers_of(settings: OutboxSettings) -> list[SpamChecker]:
     """Raises ValueError, which names the setting that is wrong."""
-    found: list[SpamChecker] = []
+    checkers: list[SpamChecker] = []
     if settings.akismet_key:
-        found.append(Akismet(settings.akismet_key, settings.akismet_url))
+        checkers.append(Akismet(settings.akismet_key, settings.akismet_url))
     if settings.judge_webhook:
-        found.append(WebJudge(settings.judge_webhook, settings.webhook_secret))
+        checkers.append(WebJudge(settings.judge_webhook, settings.webhook_secret))
     if settings.judge_plugin:
         try:
-            found.append(PluginJudge(settings.judge_plugin))
+            checkers.append(PluginJudge(settings.judge_plugin))
         except ValueError as error:
             raise ValueError(f"JUDGE_PLUGIN: {error}") from None
-    return found
+    return checkers
 
 
 def smtp_of(settings: OutboxSettings, site_name: str) -> Smtp:

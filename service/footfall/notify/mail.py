@@ -209,9 +209,9 @@ class OwnerMail:
 
     name = "mail-owner"
 
-    def __init__(self, smtp: Smtp, words: MailWords, to: str, recipients: Recipients) -> None:
+    def __init__(self, smtp: Smtp, texts: MailWords, to: str, recipients: Recipients) -> None:
         self._smtp = smtp
-        self._words = words
+        self._words = texts
         self._to = to
         self._recipients = recipients
 
@@ -231,9 +231,9 @@ class ReaderMail:
 
     name = READER_MAIL
 
-    def __init__(self, smtp: Smtp, words: MailWords, owner: str, recipients: Recipients) -> None:
+    def __init__(self, smtp: Smtp, texts: MailWords, owner: str, recipients: Recipients) -> None:
         self._smtp = smtp
-        self._words = words
+        self._words = texts
         self._owner = owner
         self._recipients = recipients
 
@@ -260,15 +260,15 @@ class ReaderMail:
         await self._smtp.send(message, notification.key)
 
 
-def _sign(message: EmailMessage, found: Unsubscribing) -> None:
+def _sign(message: EmailMessage, links: Unsubscribing) -> None:
     """Add to both forms of an email how to get no more of them."""
     for part in message.iter_parts():
         if part.get_content_subtype() == "html":
             foot = (
-                f'<p><small><a href="{found.of_thread}">No more of this thread</a> · '
-                f'<a href="{found.of_all}">no more mails</a></small></p>'
+                f'<p><small><a href="{links.of_thread}">No more of this thread</a> · '
+                f'<a href="{links.of_all}">no more mails</a></small></p>'
             )
             part.set_content(part.get_content() + foot, subtype="html")
         else:
-            foot = f"No more of this thread: {found.of_thread}\nNo more mails: {found.of_all}\n"
+            foot = f"No more of this thread: {links.of_thread}\nNo more mails: {links.of_all}\n"
             part.set_content(part.get_content() + "\n-- \n" + foot)

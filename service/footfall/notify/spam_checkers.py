@@ -90,10 +90,10 @@ class WebJudge:
     async def is_spam(self, notification: Notification) -> bool:
         answer = await self._hook.ask(notification)
         try:
-            found = orjson.loads(answer)
+            reply = orjson.loads(answer)
         except orjson.JSONDecodeError:
-            found = None
-        return _verdict(found.get("verdict") if isinstance(found, dict) else answer[:100])
+            reply = None
+        return _verdict(reply.get("verdict") if isinstance(reply, dict) else answer[:100])
 
 
 class PluginJudge:

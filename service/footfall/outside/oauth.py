@@ -94,14 +94,14 @@ class OAuthServices:
 
 def text_of(said: Mapping[str, Any], *keys: str) -> str:
     """The first of these that exists, in one line; "" if none does."""
-    found = (said.get(key) for key in keys)
-    text = next((each for each in found if isinstance(each, str) and each.strip()), "")
+    values = (said.get(key) for key in keys)
+    text = next((value for value in values if isinstance(value, str) and value.strip()), "")
     return " ".join(text.split())
 
 
 def _names_of(answer: Any) -> tuple[str, ...]:
     services = answer.get("services") if isinstance(answer, dict) else None
     listed = services if isinstance(services, list) else []
-    found = (each.get("name") for each in listed if isinstance(each, dict))
-    names = [each for each in found if isinstance(each, str) and NAME.fullmatch(each)]
+    given = (entry.get("name") for entry in listed if isinstance(entry, dict))
+    names = [name for name in given if isinstance(name, str) and NAME.fullmatch(name)]
     return tuple(dict.fromkeys(names))[:MAX_SERVICES]

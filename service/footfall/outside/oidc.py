@@ -110,8 +110,8 @@ class OpenIdConnect:
         if not self._client.secret:
             return "none"
         # The default for a provider that does not say (OpenID Connect Discovery, section 3).
-        known = self._described[1].get("token_endpoint_auth_methods_supported")
-        takes_post = isinstance(known, list) and "client_secret_basic" not in known
+        methods = self._described[1].get("token_endpoint_auth_methods_supported")
+        takes_post = isinstance(methods, list) and "client_secret_basic" not in methods
         return "client_secret_post" if takes_post else "client_secret_basic"
 
     async def _description(self) -> Mapping[str, Any]:
@@ -122,11 +122,11 @@ class OpenIdConnect:
         from .fetch import get_json
 
         issuer = self._client.issuer
-        found = await get_json(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
-        if not isinstance(found, dict) or not _is_description(found, issuer):
+        description = await get_json(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        if not isinstance(description, dict) or not _is_description(description, issuer):
             raise ProviderUnavailable()
-        self._described = time.monotonic() + KNOWN_SECONDS, found
-        return found
+        self._described = time.monotonic() + KNOWN_SECONDS, description
+        return description
 
     async def _key_set(self, key_id: str | None) -> Any:
         """The provider's keys, fetched again if this one is not among them."""
@@ -138,8 +138,8 @@ class OpenIdConnect:
         has_it = keys is not None and (not key_id or any(key.kid == key_id for key in keys.keys))
         if time.monotonic() - asked < (KNOWN_SECONDS if has_it else KEYS_SECONDS):
             return keys
-        found = await get_json(self._described[1]["jwks_uri"])
-        keys = KeySet.import_key_set({"keys": [each for each in found["keys"] if _is_public(each)]})
+        answer = await get_json(self._described[1]["jwks_uri"])
+        keys = KeySet.import_key_set({"keys": [key for key in answer["keys"] if _is_public(key)]})
         self._keys = time.monotonic(), keys
         return keys
 
@@ -148,10 +148,10 @@ class OpenIdConnect:
         from authlib.oidc.core import CodeIDToken
         from joserfc import jws, jwt
 
-        words = str(token["id_token"])
-        header = jws.extract_compact(words.encode()).headers()
+        id_token = str(token["id_token"])
+        header = jws.extract_compact(id_token.encode()).headers()
         keys = await self._key_set(header.get("kid"))
-        decoded = jwt.decode(words, keys, algorithms=list(ALGORITHMS))
+        decoded = jwt.decode(id_token, keys, algorithms=list(ALGORITHMS))
         claims = CodeIDToken(
             decoded.claims,
             decoded.header,
@@ -194,15 +194,15 @@ class OpenIdConnect:
         return Identity(NAME, id, nick, mail, website, picture, is_vouched=is_vouched)
 
 
-def _is_description(found: Mapping[str, Any], issuer: str) -> bool:
+def _is_description(description: Mapping[str, Any], issuer: str) -> bool:
     endpoints = (
-        found.get(name) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")
+        description.get(name) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")
     )
-    is_issuers = str(found.get("issuer", "")).rstrip("/") == issuer.rstrip("/")
-    more = found.get("userinfo_endpoint")
+    is_issuers = str(description.get("issuer", "")).rstrip("/") == issuer.rstrip("/")
+    more = description.get("userinfo_endpoint")
     return is_issuers and all(
-        isinstance(each, str) and _MAY_BE_ASKED.match(each)
-        for each in (*endpoints, *([more] if more else []))
+        isinstance(endpoint, str) and _MAY_BE_ASKED.match(endpoint)
+        for endpoint in (*endpoints, *([more] if more else []))
     )
 
 

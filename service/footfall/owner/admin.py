@@ -78,8 +78,8 @@ async def counters(site: Site, parsed: Search, caller: Caller) -> JsonObject:
     part = await counter_search.search(
         site.counting.walk, words=parsed.words, type=parsed.type, first=parsed.first, known=known
     )
-    found = [{"count": count, "type": type, "path": path} for count, type, path in part.found]
-    return {"data": found, "matching": part.matching, "after": part.next, "share": part.share}
+    rows = [{"count": count, "type": type, "path": path} for count, type, path in part.found]
+    return {"data": rows, "matching": part.matching, "after": part.next, "share": part.share}
 
 
 async def _read_most(site: Site) -> dict[str, int]:
@@ -215,7 +215,7 @@ def _routes(metrics: Metrics) -> list[Route]:
 
 
 def _answered(metrics: Metrics) -> list[tuple[str, float]]:
-    return [each for route in _routes(metrics) for each in route.by_status()]
+    return [count for route in _routes(metrics) for count in route.by_status()]
 
 
 def _of(histogram: Histogram) -> dict[str, float]:

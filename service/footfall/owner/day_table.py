@@ -67,11 +67,11 @@ class DayChart(NamedTuple):
 
 def chart_of(rows: Sequence[DayRow], words: PageWords, *, has_visitors: bool) -> DayChart:
     """Bars of views by people, those by bots on top of them, and the period before as a line."""
-    found = [Bar(_title(row, words, has_visitors), (row.people, row.bots)) for row in rows]
+    heights = [Bar(_title(row, words, has_visitors), (row.people, row.bots)) for row in rows]
     first, last = rows[0].day, rows[-1].day
     name = words.say("chartOf", sum(row.people for row in rows), first=first, last=last)
     top = max(max(row.people + row.bots, row.before) for row in rows)
-    svg = bars(found, name, [row.before for row in rows])
+    svg = bars(heights, name, [row.before for row in rows])
     return DayChart(svg, first, last, words.number(top))
 
 

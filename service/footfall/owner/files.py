@@ -59,7 +59,7 @@ class Static:
     def __init__(
         self, name: str, cache: bytes = b"no-cache", extra: Headers = (), before: str = ""
     ) -> None:
-        self._body = b"".join([(UI / each).read_bytes() for each in (before, name) if each])
+        self._body = b"".join([(UI / file).read_bytes() for file in (before, name) if file])
         self._type = TYPES[Path(name).suffix]
         self._cache = cache
         self._extra = extra
@@ -86,7 +86,7 @@ class Demo:
 
 def filled(template: str, values: Mapping[str, str]) -> bytes:
     """With the values of the names in {{braces}}, escaped for HTML."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: html.escape(values[found[1]]), template).encode()
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: html.escape(values[match[1]]), template).encode()
 
 
 async def send_file(

@@ -35,13 +35,13 @@ GROUPS = Fields(Groups.of, (STATUS, KEYWORD), source="query")
 
 async def groups(comments: Comments, parsed: Groups, caller: Caller) -> JsonObject:
     """Raises TooManyAtOnce, Busy."""
-    found = await domain.groups(comments, parsed.wanted, caller)
+    groups = await domain.groups(comments, parsed.wanted, caller)
     return {
-        "data": [_group(group) for group in found.groups],
-        "others": found.others,
-        "isPart": found.is_part,
-        "waiting": found.waiting,
-        "spam": found.spam,
+        "data": [_group(group) for group in groups.groups],
+        "others": groups.others,
+        "isPart": groups.is_part,
+        "waiting": groups.waiting,
+        "spam": groups.spam,
     }
 
 

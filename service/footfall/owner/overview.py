@@ -140,7 +140,7 @@ async def _readable(part: Awaitable[T | None]) -> T | None:
 async def _ranked(statistics: Reports, by: str, days: int) -> list[RankedPage]:
     pages = await statistics.top(by, days, RANKED_PAGES)
     lines = await statistics.most_read.series([page.path for page in pages], LINE_DAYS)
-    return [RankedPage(*each) for each in zip(pages, lines, strict=True)]
+    return [RankedPage(*page) for page in zip(pages, lines, strict=True)]
 
 
 async def _held(site: Site) -> Held:

@@ -63,26 +63,26 @@ class CommentRow(NamedTuple):
 
 
 async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
-    found = await overview(asked.site)
+    facts = await overview(asked.site)
     # In a thread, since the first page loads Babel for a tenth of a second.
-    return "overview.html", await asyncio.to_thread(_values, found, asked)
+    return "overview.html", await asyncio.to_thread(_values, facts, asked)
 
 
-def _values(found: Overview, asked: Asked) -> dict[str, object]:
+def _values(facts: Overview, asked: Asked) -> dict[str, object]:
     return {
-        **_traffic(found, asked),
-        "most_read": _ranked(found.most_read, asked),
-        "rising": _ranked(found.rising, asked),
+        **_traffic(facts, asked),
+        "most_read": _ranked(facts.most_read, asked),
+        "rising": _ranked(facts.rising, asked),
         "ranked_days": RANKED_DAYS,
-        "held": found.held,
-        "newest": _comments(found.newest, asked),
-        "failed": _failed(found, asked.words),
+        "held": facts.held,
+        "newest": _comments(facts.newest, asked),
+        "failed": _failed(facts, asked.words),
     }
 
 
-def _traffic(found: Overview, asked: Asked) -> dict[str, object]:
+def _traffic(facts: Overview, asked: Asked) -> dict[str, object]:
     """What is said of the whole site's views: nothing where none are kept."""
-    statistics, words, report = asked.site.statistics.reports, asked.words, found.report
+    statistics, words, report = asked.site.statistics.reports, asked.words, facts.report
     kept = kept_of(report, statistics)
     values = {"is_on": statistics.is_on, "kept": kept, "days": PERIOD_DAYS}
     if report is None:
@@ -119,8 +119,8 @@ def _in_words(days: Sequence[int], words: PageWords) -> str:
 
 def _bots(report: Report, words: PageWords) -> list[BotRow]:
     """Classes that were met in the last days, and those that count as people."""
-    found = last_days(report, PERIOD_DAYS).bots
-    views = {name: number for name, number in found.items() if number > 0}
+    classes = last_days(report, PERIOD_DAYS).bots
+    views = {name: number for name, number in classes.items() if number > 0}
     names = sorted({*views, *report.as_people}, key=lambda name: (-views.get(name, 0), name))
     return [_bot(name, views.get(name, 0), report, words) for name in names[: 2 * len(CLASSES)]]
 
@@ -137,8 +137,8 @@ def _comments(newest: NewestComments | None, asked: Asked) -> list[CommentRow] |
     if newest is None:
         return None
     view = View(PUBLIC, asked.site.comments.display)
-    found = (orjson.loads(each) for each in view.elsewhere(newest.comments, newest.live))
-    return [_comment(each, asked) for each in found]
+    bodies = (orjson.loads(json) for json in view.elsewhere(newest.comments, newest.live))
+    return [_comment(comment, asked) for comment in bodies]
 
 
 def _comment(comment: Mapping[str, str], asked: Asked) -> CommentRow:
@@ -156,11 +156,11 @@ def _comment(comment: Mapping[str, str], asked: Asked) -> CommentRow:
     )
 
 
-def _failed(found: Overview, words: PageWords) -> dict[str, object] | None:
-    if found.failed is None:
+def _failed(facts: Overview, words: PageWords) -> dict[str, object] | None:
+    if facts.failed is None:
         return None
     newest = [
-        (each.task.kind, words.time(each.at), visible(each.error[:MAX_REASON_CHARACTERS]))
-        for each in found.failed.newest
+        (event.task.kind, words.time(event.at), visible(event.error[:MAX_REASON_CHARACTERS]))
+        for event in facts.failed.newest
     ]
-    return {"number": found.failed.number, "newest": newest}
+    return {"number": facts.failed.number, "newest": newest}

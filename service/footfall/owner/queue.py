@@ -115,7 +115,7 @@ async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
 def _answer(comments: Comments, part: QueuePart, parsed: List, caller: Caller) -> dict[str, Any]:
     view = View(caller.viewer, comments.display, parsed.dialect.date)
     return {
-        "data": [Fragment(each) for each in view.elsewhere(part.comments, part.live)],
+        "data": [Fragment(json) for json in view.elsewhere(part.comments, part.live)],
         "after": part.after,
         "searched": part.searched,
         "total": part.total,
@@ -137,8 +137,8 @@ NEWS = Fields(News.of, (STATUS,), source="query")
 
 
 async def news(comments: Comments, parsed: News, caller: Caller) -> JsonObject:
-    found = await domain.news(comments, parsed.statuses)
-    return {"ids": found.ids, "total": found.total, "waiting": found.waiting, "spam": found.spam}
+    news = await domain.news(comments, parsed.statuses)
+    return {"ids": news.ids, "total": news.total, "waiting": news.waiting, "spam": news.spam}
 
 
 QUEUE_PART_ANSWER = AnswerSchema(

@@ -22,12 +22,12 @@ SHOWN_SOURCES = 20
 async def show(asked: Asked) -> tuple[str, Mapping[str, object]]:
     path, days = asked.query.get("path", "")[:MAX_PATH] or None, _days(asked)
     is_on = asked.site.statistics.reports.is_on
-    found = await history(asked.site, path, days) if is_on else None
+    shown = await history(asked.site, path, days) if is_on else None
     # In a thread: two years are a thousand words.
-    return "statistics.html", await asyncio.to_thread(_values, found, asked, path, days)
+    return "statistics.html", await asyncio.to_thread(_values, shown, asked, path, days)
 
 
-def _values(found: History | None, asked: Asked, path: str | None, days: int) -> dict[str, object]:
+def _values(shown: History | None, asked: Asked, path: str | None, days: int) -> dict[str, object]:
     statistics = asked.site.statistics.reports
     return {
         "path": path or "",
@@ -36,11 +36,11 @@ def _values(found: History | None, asked: Asked, path: str | None, days: int) ->
         "days": days,
         "choices": [(day, asked.link("statistics", **_chosen(path, day))) for day in DAYS],
         "is_on": statistics.is_on,
-        "kept": kept_of(found.report if found else None, statistics),
-        "count": found.count if found else None,
-        "sources": _sources(found),
-        **_days_of(found, asked, days),
-        **_hours_of(found, asked),
+        "kept": kept_of(shown.report if shown else None, statistics),
+        "count": shown.count if shown else None,
+        "sources": _sources(shown),
+        **_days_of(shown, asked, days),
+        **_hours_of(shown, asked),
     }
 
 
@@ -53,24 +53,24 @@ def _chosen(path: str | None, days: int) -> dict[str, str]:
     return {"path": path, "days": str(days)} if path else {"days": str(days)}
 
 
-def _days_of(found: History | None, asked: Asked, days: int) -> dict[str, object]:
-    if found is None or found.report is None:
+def _days_of(shown: History | None, asked: Asked, days: int) -> dict[str, object]:
+    if shown is None or shown.report is None:
         return {"period": None}
     words, has_visitors = asked.words, asked.site.statistics.reports.keeps_visitors
-    rows = rows_of(found.report, days, words)
+    rows = rows_of(shown.report, days, words)
     return {
-        "period": period_of(found.report, days, words, has_visitors=has_visitors),
+        "period": period_of(shown.report, days, words, has_visitors=has_visitors),
         "chart": chart_of(rows, words, has_visitors=has_visitors),
         "rows": rows[::-1],
     }
 
 
-def _hours_of(found: History | None, asked: Asked) -> dict[str, object]:
+def _hours_of(shown: History | None, asked: Asked) -> dict[str, object]:
     """The last hours as bars, and each with its views for the table, newest first."""
-    if found is None or found.hours is None:
+    if shown is None or shown.hours is None:
         return {"hour_chart": "", "hour_rows": []}
     words = asked.words
-    rows = [(words.moment(at), found.hours.get(number, 0)) for number, at in _last_hours(asked)]
+    rows = [(words.moment(at), shown.hours.get(number, 0)) for number, at in _last_hours(asked)]
     chart = [Bar(f"{hour}: {words.say('viewsOf', views)}", (views,)) for hour, views in rows]
     name = words.say("hoursOf", sum(views for _, views in rows), hours=KEPT_HOURS)
     return {"hour_chart": bars(chart, name), "hour_rows": rows[::-1]}
@@ -84,8 +84,8 @@ def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:
     return [(100 * day_number(begin) + begin.hour, begin) for begin in begins]
 
 
-def _sources(found: History | None) -> list[tuple[str, int]]:
+def _sources(past: History | None) -> list[tuple[str, int]]:
     """Hosts, the most frequent first; "" is what is not known, or one of too many."""
-    if found is None or not found.sources:
+    if past is None or not past.sources:
         return []
-    return [(shown(host), views) for host, views in found.sources.most_common(SHOWN_SOURCES)]
+    return [(shown(host), views) for host, views in past.sources.most_common(SHOWN_SOURCES)]

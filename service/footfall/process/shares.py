@@ -73,7 +73,7 @@ class Shares:
 
     def _take(self, client: QueuedClient, size: int) -> None:
         self._taken += size
-        for each in (*client.shares, *filter(None, [client.network])):
-            self._shares[each] += size
-            if not self._shares[each]:
-                del self._shares[each]
+        for share in (*client.shares, *filter(None, [client.network])):
+            self._shares[share] += size
+            if not self._shares[share]:
+                del self._shares[share]

@@ -92,31 +92,33 @@ def _resolver() -> "Resolver":
 def _describe(ua: str) -> tuple[str, str]:
     from ua_parser import Domain
 
-    found = _resolver()(ua, Domain.USER_AGENT | Domain.OS)
-    return _browser(found.user_agent, ua), _system(found.os, ua)
+    agent = _resolver()(ua, Domain.USER_AGENT | Domain.OS)
+    return _browser(agent.user_agent, ua), _system(agent.os, ua)
 
 
-def _browser(found: "UserAgent | None", ua: str) -> str:
+def _browser(agent: "UserAgent | None", ua: str) -> str:
     if application := _APPLICATION.search(ua):
         return APPLICATIONS[application[1]] + application[2]
-    if found is None or found.family in _UNKNOWN:
+    if agent is None or agent.family in _UNKNOWN:
         engine = _ENGINE.search(ua)
         return f"WebKit{engine[1]}" if engine else ""
-    name = "360" if _QIHU.search(ua) else BROWSERS.get(found.family, found.family)
-    return name + _version(found.major, found.minor)
+    name = "360" if _QIHU.search(ua) else BROWSERS.get(agent.family, agent.family)
+    return name + _version(agent.major, agent.minor)
 
 
-def _system(found: "OS | None", ua: str) -> str:
+def _system(system: "OS | None", ua: str) -> str:
     if harmony := _HARMONY.search(ua):
         return " ".join(filter(None, harmony.groups()))
-    if found is None or found.family in _UNKNOWN:
+    if system is None or system.family in _UNKNOWN:
         return ""
-    if found.major == "NT" and (numbered := _WINDOWS_NT.search(ua)):
+    if system.major == "NT" and (numbered := _WINDOWS_NT.search(ua)):
         return f"Windows {numbered[1]}"
-    if found.family == "Linux" and (linux := _LINUX.search(ua)):
+    if system.family == "Linux" and (linux := _LINUX.search(ua)):
         return linux[0]
-    name = SYSTEMS.get(found.family, found.family)
-    return f"{name} {_version(found.major, found.minor, found.patch, found.patch_minor)}".rstrip()
+    name = SYSTEMS.get(system.family, system.family)
+    return (
+        f"{name} {_version(system.major, system.minor, system.patch, system.patch_minor)}".rstrip()
+    )
 
 
 def _version(*parts: str | None) -> str:

@@ -45,8 +45,8 @@ def is_none(template: str) -> bool:
     return template.strip().lower() in ("none", "false")
 
 
-def _default(known: Mapping[str, str]) -> str:
-    nick, mail = known["nick"], known["mail"]
+def _default(values: Mapping[str, str]) -> str:
+    nick, mail = values["nick"], values["mail"]
     qq = nick if re.fullmatch("[0-9]+", nick) else ""
     if not qq and (match := _QQ_MAIL.fullmatch(mail)):
         qq = match[1]

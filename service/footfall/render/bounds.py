@@ -76,10 +76,10 @@ class WordByWord:
             is_address = any(mark in word[0] for mark in ".:@")
             if not is_address or word[0].count("www.") > MAX_WWW_A_WORD:
                 continue
-            for found in self._finder.match(word[0]) or ():
-                found.index += word.start()
-                found.last_index += word.start()
-                yield found
+            for match in self._finder.match(word[0]) or ():
+                match.index += word.start()
+                match.last_index += word.start()
+                yield match
 
 
 class Labels:

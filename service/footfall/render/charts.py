@@ -33,15 +33,15 @@ class Bar(NamedTuple):
         return [max(0, part) for part in self.parts]
 
 
-def bars(found: Sequence[Bar], name: str, before: Sequence[int] = ()) -> str:
+def bars(rows: Sequence[Bar], name: str, before: Sequence[int] = ()) -> str:
     """An SVG of bars side by side; the highest number is as high as the picture.
 
     `name` is what it is called instead of being seen. Part number n has the class `part-n`;
     `before` are the numbers of an earlier period, a line over the bars.
     """
-    top = max([1, *before, *(sum(bar.drawn) for bar in found)])
-    width = max(1, len(found)) * BAR_WIDTH
-    drawn = "".join(_bar(number, bar, top) for number, bar in enumerate(found))
+    top = max([1, *before, *(sum(bar.drawn) for bar in rows)])
+    width = max(1, len(rows)) * BAR_WIDTH
+    drawn = "".join(_bar(number, bar, top) for number, bar in enumerate(rows))
     return (
         f'<svg class="bars" viewBox="0 0 {width} {BARS_HEIGHT}" preserveAspectRatio="none" '
         f'role="img" aria-label="{escape(name)}">{drawn}{_line_over(before, top)}</svg>'
@@ -86,14 +86,14 @@ def _share(part: int, whole: int, height: float) -> float:
 
 def spark_line(numbers: Sequence[int], name: str) -> str:
     """An SVG of a line through these numbers, from 0 at its bottom; `name` says them in words."""
-    known = [max(0, number) for number in numbers] or [0]
+    heights = [max(0, number) for number in numbers] or [0]
     # A single number is a line, too.
-    known = known if len(known) > 1 else known * 2
-    top, steps = max(*known, 1), len(known) - 1
+    heights = heights if len(heights) > 1 else heights * 2
+    top, steps = max(*heights, 1), len(heights) - 1
     points = " ".join(
         f"{MARGIN + (LINE_WIDTH - 2 * MARGIN) * at / steps:.4g},"
         f"{LINE_HEIGHT - MARGIN - (LINE_HEIGHT - 2 * MARGIN) * (number / top):.4g}"
-        for at, number in enumerate(known)
+        for at, number in enumerate(heights)
     )
     return (
         f'<svg class="spark" viewBox="0 0 {LINE_WIDTH} {LINE_HEIGHT}" preserveAspectRatio="none" '

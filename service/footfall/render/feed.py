@@ -90,12 +90,12 @@ def atom(feed: Feed) -> bytes:
     _add(root, generator=GENERATOR)
     for rel, address in (("self", feed.url), ("alternate", feed.home)):
         _sub(root, "link", rel=rel, href=address)
-    for each in feed.items:
-        entry, date = _sub(root, "entry"), _date(each.at_ms).isoformat()
-        _add(entry, id=each.url, title=each.title, published=date, updated=date)
-        _sub(entry, "link", rel="alternate", href=each.url)
-        _add(_sub(entry, "author"), name=each.author)
-        _sub(entry, "content", type="html").text = each.html
+    for item in feed.items:
+        entry, date = _sub(root, "entry"), _date(item.at_ms).isoformat()
+        _add(entry, id=item.url, title=item.title, published=date, updated=date)
+        _sub(entry, "link", rel="alternate", href=item.url)
+        _add(_sub(entry, "author"), name=item.author)
+        _sub(entry, "content", type="html").text = item.html
     return _bytes(root)
 
 
@@ -108,14 +108,14 @@ def json(feed: Feed) -> bytes:
             "feed_url": feed.url,
             "items": [
                 {
-                    "id": each.id,
-                    "url": each.url,
-                    "title": each.title,
-                    "content_html": each.html,
-                    "date_published": _date(each.at_ms).isoformat(),
-                    "authors": [{"name": each.author}],
+                    "id": item.id,
+                    "url": item.url,
+                    "title": item.title,
+                    "content_html": item.html,
+                    "date_published": _date(item.at_ms).isoformat(),
+                    "authors": [{"name": item.author}],
                 }
-                for each in feed.items
+                for item in feed.items
             ],
         }
     )
@@ -139,8 +139,8 @@ def _xml() -> Any:
 
 
 def _sub(parent: "Element", name: str, **attributes: str) -> "Element":
-    found: Element = _xml().SubElement(parent, name, attributes)
-    return found
+    element: Element = _xml().SubElement(parent, name, attributes)
+    return element
 
 
 def _add(parent: "Element", /, **texts: str) -> None:
@@ -155,7 +155,7 @@ def _bytes(root: "Element") -> bytes:
 
 def _changed(feed: Feed) -> datetime:
     """When the newest comment was written."""
-    return _date(max((each.at_ms for each in feed.items), default=feed.today_ms))
+    return _date(max((item.at_ms for item in feed.items), default=feed.today_ms))
 
 
 def _date(at_ms: int) -> datetime:

@@ -40,15 +40,15 @@ class _State(StateInline):
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
         """Beside a full-width letter or mark, `*` and `~~` open and close wherever no space is on
         their inner side, as the extension cjk-friendly has it."""
-        found = super().scanDelims(start, canSplitWord)
+        delimiters = super().scanDelims(start, canSplitWord)
         before = self.src[start - 1] if start else " "
-        end = start + found.length
+        end = start + delimiters.length
         after = self.src[end] if end < self.posMax else " "
         if canSplitWord and (_is_wide(before) or _is_wide(after)):
-            return Scanned(not after.isspace(), not before.isspace(), found.length)
+            return Scanned(not after.isspace(), not before.isspace(), delimiters.length)
         if not canSplitWord and before + after in _FACES:
-            return Scanned(False, False, found.length)
-        return found
+            return Scanned(False, False, delimiters.length)
+        return delimiters
 
 
 @lru_cache(maxsize=4096)

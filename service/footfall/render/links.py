@@ -49,15 +49,15 @@ def _pieces(html: str) -> Iterator[str]:
 
 
 def _instead(tag: re.Match[str], is_in_link: bool) -> str:
-    known = _attributes(tag)
-    address = bare_of(known.get("src", ""))
+    attributes = _attributes(tag)
+    address = bare_of(attributes.get("src", ""))
     if tag[2] == "img" and address.startswith("data:"):
         # It is in the comment itself, so nobody is asked for it.
         return tag[0]
-    words = escape(known.get("alt") or known.get("title") or address)
+    text = escape(attributes.get("alt") or attributes.get("title") or address)
     if is_in_link or not _WEB.match(address):
-        return words
-    return f'<a href="{escape(address)}" {_REL}>{words}</a>'
+        return text
+    return f'<a href="{escape(address)}" {_REL}>{text}</a>'
 
 
 def _attributes(tag: re.Match[str]) -> dict[str, str]:

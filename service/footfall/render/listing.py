@@ -115,8 +115,8 @@ def spans(code: str, language: str) -> str | None:
     name = ALIASES.get(language, language)
     if name not in LANGUAGES or not _is_usual(code):
         return None
-    words = groupby(_lexer(name).get_tokens(code), key=lambda word: _class(word[0]))
-    return "".join(_span(css, "".join(text for _, text in run)) for css, run in words)
+    tokens = groupby(_lexer(name).get_tokens(code), key=lambda word: _class(word[0]))
+    return "".join(_span(css, "".join(text for _, text in run)) for css, run in tokens)
 
 
 def _is_usual(code: str) -> bool:
@@ -140,14 +140,14 @@ def _span(css: str, text: str) -> str:
 @cache
 def _lexer(name: str) -> Lexer:
     # By default the lexer would strip blank lines at both ends.
-    found = get_lexer_by_name(name, stripnl=False)
-    return _bounded_java(type(found)) if name == "java" else found
+    lexer = get_lexer_by_name(name, stripnl=False)
+    return _bounded_java(type(lexer)) if name == "java" else lexer
 
 
 def _bounded_java(java: Any) -> Lexer:
     tokens = {state: [_bounded(rule) for rule in rules] for state, rules in java.tokens.items()}
-    found: Lexer = type("BoundedJava", (java,), {"tokens": tokens})(stripnl=False)
-    return found
+    lexer: Lexer = type("BoundedJava", (java,), {"tokens": tokens})(stripnl=False)
+    return lexer
 
 
 def _bounded(rule: Any) -> Any:

@@ -102,10 +102,10 @@ def _fence(
     _: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
     code = tokens[index].content
-    words = unescapeAll(tokens[index].info).split(maxsplit=1)
-    if not words:
+    info = unescapeAll(tokens[index].info).split(maxsplit=1)
+    if not info:
         return f"<pre><code>{escapeHtml(code)}</code></pre>\n"
-    name = escapeHtml(words[0].lower())
+    name = escapeHtml(info[0].lower())
     coloured = spans(code, name) if env["allowance"].code(len(code)) else None
     if coloured is None or not env["allowance"].markup(len(coloured.encode())):
         coloured = escapeHtml(code)

@@ -60,9 +60,9 @@ def compile_template(
         except Exception as error:
             raise ValueError(f"the template cannot be filled in: {error}") from None
 
-    def fill(known: Mapping[str, str]) -> str:
+    def fill(values: Mapping[str, str]) -> str:
         try:
-            return template.render(known).strip()
+            return template.render(values).strip()
         # It fails for this name alone: the comment is stored without a picture.
         except Exception:
             return ""
@@ -90,9 +90,9 @@ def compile_text(
     if unknown:
         raise ValueError(f"{min(unknown)!r} is none of self, parent and site")
 
-    def fill(known: Mapping[str, Any]) -> str:
+    def fill(values: Mapping[str, Any]) -> str:
         try:
-            return template.render(known)
+            return template.render(values)
         # A template can raise anything.
         except Exception as error:
             raise ValueError(f"the template cannot be filled in: {error}") from None
@@ -101,7 +101,7 @@ def compile_text(
 
 
 def _jinja(tag: str) -> str:
-    tag = _EXPRESSION.sub(lambda found: f"regex({found[1]!r}, {found[2]!r})", tag)
+    tag = _EXPRESSION.sub(lambda match: f"regex({match[1]!r}, {match[2]!r})", tag)
     tag = tag.replace("===", "==").replace("!==", "!=")
     return re.sub(r"(\{%-?\s*)elseif\b", r"\1elif", tag)
 

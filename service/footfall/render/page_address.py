@@ -33,11 +33,11 @@ def page_path(name: str, site_url: str) -> str:
 
 def _below(name: str, site: str) -> str:
     """What follows the site in its own page's whole address; any other name as it is."""
-    own, found = _ADDRESS.fullmatch(site), _ADDRESS.fullmatch(name)
-    if not own or not found or _host(own) != _host(found):
+    own, other = _ADDRESS.fullmatch(site), _ADDRESS.fullmatch(name)
+    if not own or not other or _host(own) != _host(other):
         return name
-    rest = found[3].removeprefix(own[3])
-    is_below = found[3].startswith(own[3]) and (not rest or rest[0] in "/?#")
+    rest = other[3].removeprefix(own[3])
+    is_below = other[3].startswith(own[3]) and (not rest or rest[0] in "/?#")
     return rest if is_below else name
 
 

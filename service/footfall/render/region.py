@@ -73,13 +73,13 @@ def _packed(address: str) -> bytes:
     return (getattr(parsed, "ipv4_mapped", None) or parsed).packed
 
 
-def _levels(found: str) -> list[str]:
+def _levels(row: str) -> list[str]:
     """Province, city, provider, each once; the country if nothing else is known.
 
     Columns: country|area|province|city|provider until structure 3, then
     country|province|city|provider, later with a country code at the end. "0" means unknown.
     """
-    country, *rest = found.split("|")
+    country, *rest = row.split("|")
     if len(rest) == 4:
         rest = rest[:3] if _COUNTRY_CODE.fullmatch(rest[3]) else rest[1:]
     unknown = ("", "0")

@@ -59,8 +59,8 @@ def bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.soc
 
 def _identity(path: Path) -> tuple[int, int]:
     """(inode, time of modification): a file that replaces another may get its inode again."""
-    found = path.stat()
-    return found.st_ino, found.st_mtime_ns
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns
 
 
 def name_of(listener: socket.socket) -> str:
@@ -129,7 +129,9 @@ def _drop_greetings(listener: socket.socket) -> None:
         (0x06, 0, 0, 0),
         (0x06, 0, 0, 0xFFFFFFFF),
     ]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
+    code = ctypes.create_string_buffer(
+        b"".join(struct.pack("HBBI", *instruction) for instruction in program)
+    )
     pointer = struct.pack("HL", len(program), ctypes.addressof(code))
     listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, pointer)
 

@@ -46,9 +46,9 @@ async def opened(process: Process, store: Store, settings: Settings, *, creates:
             if is_over:
                 raise
             if not is_logged:
-                words = advised(sentence(error))
+                text = advised(sentence(error))
                 waits = number_of(settings.redis_wait, "second")
-                log.warning("%s; waiting for it for %s", words, waits)
+                log.warning("%s; waiting for it for %s", text, waits)
                 is_logged = True
             await asyncio.sleep(RETRY_SECONDS)
 

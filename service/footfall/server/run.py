@@ -86,25 +86,25 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
             size = await store.scale.weigh()
             await process.close()
             # Workers that are started later have these settings, too, whatever their files have.
-            told = settings.given.but(DURABILITY=str(durability_of(settings)))
+            variables = settings.given.but(DURABILITY=str(durability_of(settings)))
             if not settings.redis_url:
-                told = told.but(REDIS_URL=url, REDIS_PASSWORD="")
+                variables = variables.but(REDIS_URL=url, REDIS_PASSWORD="")
             arguments = ["serve", "--as-worker", *mode.options()]
             if settings.uds:
                 listener.listen(BACKLOG)
                 arguments += ["--inherited", str(listener.fileno())]
                 if settings.drain_seconds:
                     drains = settings.drain_seconds + DRAIN_MARGIN_SECONDS
-                    told = told.but(DRAIN_SECONDS=str(drains))
+                    variables = variables.but(DRAIN_SECONDS=str(drains))
             else:
-                told = told.but(PORT=str(listener.getsockname()[1]))
+                variables = variables.but(PORT=str(listener.getsockname()[1]))
             # A row for each worker, and one for this process.
             shared.truncate((number + 1) * create_metrics(settings.compat).row_bytes)
             memory = mmap(shared.fileno(), 0)
             restarts = create_metrics(settings.compat, memory, number).worker_restarts
             arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]
-            pool = workers.Pool(told.packed(), inherited, restarts.add)
+            pool = workers.Pool(variables.packed(), inherited, restarts.add)
             systemd = Systemd(listener, lambda: pool.is_running)
             shut = _shutter(listener, settings, systemd)
             kept = asyncio.create_task(pool.keep(number, arguments, shut))

@@ -57,11 +57,11 @@ class Systemd:
         self._tasks.append(asyncio.get_running_loop().create_task(work))
 
     async def _look(self, seconds: float) -> None:
-        told = "ready"
+        state = "ready"
         while not self._is_stopping:
             status = await status_of(self._listener)
-            if status != told and not self._is_stopping:
-                told = status
+            if status != state and not self._is_stopping:
+                state = status
                 tell(f"STATUS={status}")
             await asyncio.sleep(seconds)
 

@@ -85,8 +85,8 @@ class Pool:
             self.stop(number)
 
         loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, stop, each)
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(signal_number, stop, signal_number)
         async with asyncio.TaskGroup() as group:
             for row in range(number):
                 group.create_task(self.keep_one([*arguments, "--row", str(row)]))

@@ -80,9 +80,9 @@ def class_of_view(
     `purpose` is the header Sec-Purpose or its predecessor Purpose; `is_automated` is what a page's
     script reported of navigator.webdriver. What a user agent says of itself comes first.
     """
-    found = class_of(user_agent)
-    if found:
-        return found
+    name = class_of(user_agent)
+    if name:
+        return name
     if is_automated:
         return WEBDRIVER
     return PREFETCH if purpose and is_ahead(purpose) else PEOPLE
@@ -102,8 +102,8 @@ def load() -> None:
 
 def is_ahead(purpose: bytes) -> bool:
     """Does a browser fetch the page before anybody wants to see it?"""
-    words = purpose[:MAX_PURPOSE_BYTES].lower().replace(b",", b";").split(b";")
-    return any(word.strip() in (b"prefetch", b"prerender") for word in words)
+    purposes = purpose[:MAX_PURPOSE_BYTES].lower().replace(b",", b";").split(b";")
+    return any(word.strip() in (b"prefetch", b"prerender") for word in purposes)
 
 
 @lru_cache(maxsize=MAX_CACHED_AGENTS)
@@ -111,8 +111,8 @@ def _class_of(agent: bytes) -> str:
     if not agent.strip():
         return NO_USER_AGENT
     patterns, ranks = _patterns()
-    found = patterns.found(agent)
-    return CLASSES[min(ranks[each] for each in found)] if found else PEOPLE
+    matching = patterns.found(agent)
+    return CLASSES[min(ranks[index] for index in matching)] if matching else PEOPLE
 
 
 @cache

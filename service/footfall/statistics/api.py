@@ -90,19 +90,19 @@ SERIES = Fields(
 async def series(statistics: Statistics, parsed: Series, caller: Caller) -> JsonObject:
     """Each day of the period, or the hours that are known in which there were views."""
     reports, first, last = statistics.reports, parsed.first, parsed.last
-    told = {
+    body = {
         "path": parsed.path,
         "unit": parsed.unit,
         "from": date_of(first).isoformat(),
         "to": date_of(last).isoformat(),
     }
     if parsed.unit == "hour":
-        found = await reports.hours(parsed.path, first, last)
-        hours = [{"at": _hour(at), "views": n} for at, n in sorted(found.items()) if n]
-        return told | {"total": sum(found.values()), "views": hours}
+        views = await reports.hours(parsed.path, first, last)
+        hours = [{"at": _hour(at), "views": n} for at, n in sorted(views.items()) if n]
+        return body | {"total": sum(views.values()), "views": hours}
     report = await reports.report(parsed.path, first, last)
     sources = await reports.sources(first, last) if parsed.path is None else {}
-    return told | _of_days(report) | {"sources": _ranked(sources, "host")}
+    return body | _of_days(report) | {"sources": _ranked(sources, "host")}
 
 
 def _of_days(report: Report) -> dict[str, object]:
@@ -199,7 +199,7 @@ async def totals(site: Site, parsed: None, caller: Caller) -> JsonObject:
 
 
 PAGE = Fields(
-    lambda found, request, context: str(found["path"]),
+    lambda values, request, context: str(values["path"]),
     (PagePath("path", "The page", default=None, required="path can not be blank"),),
     source="query",
 )

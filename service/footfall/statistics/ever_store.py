@@ -34,8 +34,10 @@ class ViewsEver:
         """None if nobody vouches for it."""
         numbers = map(self._keys.numbers, range(GROUPS))
         sums = (("HGET", key, "views") for key in numbers)
-        state, *found = await self._redis.ask_masters(("GET", self._keys.total_views_state), *sums)
-        return sum(map(number_or_0, found)) if state == KNOWN else None
+        state, *sums_read = await self._redis.ask_masters(
+            ("GET", self._keys.total_views_state), *sums
+        )
+        return sum(map(number_or_0, sums_read)) if state == KNOWN else None
 
     async def state(self) -> bytes | None:
         """KNOWN, or who asks whether somebody counts without keeping the sums, or None."""
@@ -84,14 +86,14 @@ class ViewsEver:
         if await self.state() != KNOWN:
             return
         repaired = " (repaired)" if repair else ""
-        async for group, (kept, found) in of_all_groups(partial(self._group, mends=repair)):
-            if kept != found:
+        async for group, (kept, counted) in of_all_groups(partial(self._group, mends=repair)):
+            if kept != counted:
                 key = self._keys.numbers(group)
-                yield f"{key} has {kept} for views instead of {found}{repaired}"
+                yield f"{key} has {kept} for views instead of {counted}{repaired}"
 
     async def _group(self, group: int, *, mends: bool) -> tuple[str, str]:
         """The sum that is kept, and the true one."""
-        kept, found = await self._recount(
+        kept, counted = await self._recount(
             numbers=self._keys.numbers(group), counts=self._keys.counts_in(group), mends=mends
         )
-        return kept.decode(errors="replace"), found.decode()
+        return kept.decode(errors="replace"), counted.decode()

@@ -47,8 +47,8 @@ class Moments:
         days_ms = self._end_of(month_of(hour.day)) - now_ms
         day_ms = self._calendar.ends_ms(hour.day) - now_ms
         times = (HOURS_MS, days_ms, day_ms)
-        words = (hour.day % 100, hour.day, hour_number(hour), hour_number(oldest), *times)
-        return Moment(hour.day, b"".join(map(pack_word, words)), days_ms, day_ms)
+        arguments = (hour.day % 100, hour.day, hour_number(hour), hour_number(oldest), *times)
+        return Moment(hour.day, b"".join(map(pack_word, arguments)), days_ms, day_ms)
 
     def _end_of(self, month: int) -> int:
         """Until when a month is kept, as Unix time in ms."""

@@ -81,10 +81,10 @@ class MostRead:
         return _first(pages, scores, count)
 
     async def _on_days(self, paths: Sequence[str], days: Sequence[int]) -> list[TopPage]:
-        found = await self._views.on_days(paths, days, await self._site.people())
+        viewed = await self._views.on_days(paths, days, await self._site.people())
         return [
             self._page(path, *map(sum, zip(*each, strict=True)))
-            for path, each in zip(paths, found, strict=True)
+            for path, each in zip(paths, viewed, strict=True)
         ]
 
     def _page(self, path: str, views: int, people: int, visitors: int = 0) -> TopPage:
@@ -98,30 +98,30 @@ class MostRead:
     async def _of_last_day(self, count: int) -> list[TopPage]:
         """Of 24 hours, whatever days they are of."""
         paths = await self._candidates(self._days(2))
-        found = await self._in_hours(paths, 24)
+        viewed = await self._in_hours(paths, 24)
         today = await self._on_days(paths, self._days(1))
         pages = [
             self._page(page.path, sum(views), sum(people), page.visitors)
-            for page, (views, people) in zip(today, found, strict=True)
+            for page, (views, people) in zip(today, viewed, strict=True)
         ]
         return _first(pages, [page.read for page in pages], count)
 
     async def _rising(self, count: int) -> list[TopPage]:
         """Pages that are viewed more now than they usually are."""
         paths = await self._candidates(self._days(3))
-        found = await self._in_hours(paths, KEPT_HOURS)
+        viewed = await self._in_hours(paths, KEPT_HOURS)
         pages = [
             self._page(path, sum(views[:24]), sum(people[:24]))
-            for path, (views, people) in zip(paths, found, strict=True)
+            for path, (views, people) in zip(paths, viewed, strict=True)
         ]
-        return _first(pages, [rise(people) for _, people in found], count)
+        return _first(pages, [rise(people) for _, people in viewed], count)
 
     async def _in_hours(
         self, paths: Sequence[str], hours: int
     ) -> list[tuple[Sequence[int], Sequence[int]]]:
         """Of each page, its views in each of the last hours, and those by people."""
-        found = await self._views.in_hours(paths, self._hours(hours), await self._site.people())
-        return [([n for n, _ in each], [n for _, n in each]) for each in found]
+        viewed = await self._views.in_hours(paths, self._hours(hours), await self._site.people())
+        return [([n for n, _ in each], [n for _, n in each]) for each in viewed]
 
     async def _commented(self, days: int, count: int) -> list[TopPage]:
         since_ms = self._clock() - days * DAY_MS if days else 0
@@ -135,20 +135,20 @@ class MostRead:
 
     async def series(self, paths: Sequence[str], days: int) -> list[list[int]]:
         """The views of each page by people on the last so many days, the oldest first."""
-        found = await self._views.on_days(paths, self._days(days)[::-1], await self._site.people())
-        return [[day.people for day in each] for each in found]
+        viewed = await self._views.on_days(paths, self._days(days)[::-1], await self._site.people())
+        return [[day.people for day in each] for each in viewed]
 
     async def listed(self) -> list[str]:
         """All that were viewed most ever, or are today."""
         return await self._candidates([0, *self._days(1)], MAX_LISTED)
 
     async def _candidates(self, days: Sequence[int], most: int = MAX_CANDIDATES) -> list[str]:
-        found = dict(zip(days, await self._site.read(days), strict=True))
+        lists = dict(zip(days, await self._site.read(days), strict=True))
         for day in self._days(2):
-            if day in found:
-                found[day] |= await self._site.shares_of_read(day)
+            if day in lists:
+                lists[day] |= await self._site.shares_of_read(day)
         total = Counter[str]()
-        for pages in found.values():
+        for pages in lists.values():
             # To add counters would copy what is there, for each day.
             total.update(pages)
         return [path for path, _ in total.most_common(most)]
@@ -156,12 +156,12 @@ class MostRead:
     def _days(self, number: int) -> list[int]:
         """The last so many days, today first."""
         today = date_of(self._calendar.hour_of(self._clock()).day)
-        return [day_number(today - timedelta(each)) for each in range(number)]
+        return [day_number(today - timedelta(ago)) for ago in range(number)]
 
     def _hours(self, number: int) -> list[int]:
         """The last so many hours, this one first."""
         now_ms = self._clock()
-        hours = (self._calendar.hour_of(now_ms - each * HOUR_MS) for each in range(number))
+        hours = (self._calendar.hour_of(now_ms - ago * HOUR_MS) for ago in range(number))
         return list(dict.fromkeys(map(hour_number, hours)))
 
     async def keep_up(self) -> None:

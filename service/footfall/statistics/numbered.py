@@ -16,23 +16,23 @@ async def hashes(
     """Each of these hashes. Raises StoreUnavailable, and ErrorReply for what is none; with `spares`
     that is empty, for numbers of which others are worth to be told without it."""
     ask = redis.ask_each if spares else redis.ask
-    found: list[dict[bytes, bytes]] = [{} for _ in keys]
+    read: list[dict[bytes, bytes]] = [{} for _ in keys]
     cursors = dict.fromkeys(range(len(keys)), b"0")
     while cursors:
         steps = (("HSCAN", keys[at], cursors[at], "COUNT", STEP_FIELDS) for at in cursors)
         replies = zip(list(cursors), await ask(*steps), strict=True)
         cursors = {}
         for at, reply in replies:
-            cursor, words = reply or (b"0", ())
-            found[at] |= fields_of(words)
+            cursor, pairs = reply or (b"0", ())
+            read[at] |= fields_of(pairs)
             if cursor != b"0":
                 cursors[at] = cursor
-    return found
+    return read
 
 
-def fields_of(words: Sequence[bytes]) -> dict[bytes, bytes]:
+def fields_of(pairs: Sequence[bytes]) -> dict[bytes, bytes]:
     """Of a reply to HSCAN."""
-    return dict(zip(words[::2], words[1::2], strict=True))
+    return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 
 def is_number(word: bytes) -> bool:

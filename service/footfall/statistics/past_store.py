@@ -93,8 +93,8 @@ class PastViews:
 
     async def days(self, months: Sequence[int]) -> dict[int, PastDay]:
         """The days of these months that were imported."""
-        found = await hashes(self._redis, [self._keys.site_files(month) for month in months])
-        items = (item for fields in found for item in fields.items())
+        months_read = await hashes(self._redis, [self._keys.site_files(month) for month in months])
+        items = (item for fields in months_read for item in fields.items())
         # The other fields are marks of steps, which are longer.
         days = {int(day): text for day, text in items if len(day) == DAY_DIGITS and day.isdigit()}
         return {day: _past_day(text.decode(errors="replace")) for day, text in days.items()}
@@ -162,8 +162,8 @@ class PastViews:
     def _words_of(self, change: PageChange) -> Iterable[object]:
         month, day = divmod(change.day, DAYS_OF_MONTH)
         name, left_ms = view_counter(change.path), self._left_ms(month)
-        words = (name, day, change.views, change.visitors, left_ms, len(change.bots))
-        return (*words, *chain(*change.bots.items()))
+        arguments = (name, day, change.views, change.visitors, left_ms, len(change.bots))
+        return (*arguments, *chain(*change.bots.items()))
 
     def _sum_of(self, change: SiteChange) -> str:
         if change.how == "source":
@@ -178,8 +178,8 @@ class PastViews:
 
     async def put_in_order(self, paths: Sequence[str], months: Sequence[int]) -> None:
         """Let no month of these pages end with more than the next one begins with."""
-        found = zip(paths, await self._views.of_pages(paths, months), strict=True)
-        if commands := [each for path, page in found for each in self._lowered(path, page)]:
+        pages = zip(paths, await self._views.of_pages(paths, months), strict=True)
+        if commands := [command for path, page in pages for command in self._lowered(path, page)]:
             await self._redis.change(*commands)
 
     def _lowered(self, path: str, page: PageViews) -> Iterable[Sequence[object]]:
@@ -194,8 +194,8 @@ class PastViews:
 
     async def note_most_read(self, day: int, paths: Sequence[str], kept_ms: int) -> None:
         """Pages that may be the most viewed of a day, with what is known of them."""
-        found = zip(paths, await self._views.on_days(paths, [day]), strict=True)
-        views = {path: of_day.views for path, (of_day,) in found if of_day.views}
+        pages = zip(paths, await self._views.on_days(paths, [day]), strict=True)
+        views = {path: of_day.views for path, (of_day,) in pages if of_day.views}
         await self._site_views.keep_read(day, views, kept_ms)
 
     async def note_most_read_ever(self, paths: Sequence[str]) -> None:

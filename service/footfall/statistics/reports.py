@@ -126,8 +126,8 @@ class Reports:
 
         Raises ValueError for such as are no days, or too many.
         """
-        found = await self._days(path, first, last)
-        days = {day: found.get(day, Day(0, 0, {})) for day in days_between(first, last)}
+        numbers = await self._days(path, first, last)
+        days = {day: numbers.get(day, Day(0, 0, {})) for day in days_between(first, last)}
         most_exact = MOST_EXACT_OF_SITE if path is None else MOST_EXACT
         return Report(days, await self._site.people(), most_exact)
 
@@ -137,9 +137,9 @@ class Reports:
             return _days_of_site(await self._numbers(months))
         kept = await self._views.months(path, months)
         return {
-            DAY * month + day: Day(views, each.visitors.get(day, 0), each.bots.get(day, {}))
-            for month, each in kept.items()
-            for day, views in each.days.items()
+            DAY * month + day: Day(views, numbers.visitors.get(day, 0), numbers.bots.get(day, {}))
+            for month, numbers in kept.items()
+            for day, views in numbers.days.items()
         }
 
     async def visitors(self, path: str | None) -> int:
@@ -155,11 +155,11 @@ class Reports:
     async def hours(self, path: str | None, first: int, last: int) -> dict[int, int]:
         """The views by hour, such as 2026112316, as far as is known: of a page for three days."""
         if path is None:
-            found = (await self._numbers(months_between(first, last))).hours
+            views_by_hour = (await self._numbers(months_between(first, last))).hours
         else:
-            found = await self._views.hours(path)
+            views_by_hour = await self._views.hours(path)
         days = {*days_between(first, last)}
-        return {hour: views for hour, views in found.items() if hour // DAY in days}
+        return {hour: views for hour, views in views_by_hour.items() if hour // DAY in days}
 
     async def _numbers(self, months: list[int]) -> SiteNumbers:
         """What is kept, and what the shares have of hours and days that are there still."""
@@ -182,8 +182,8 @@ class Reports:
     async def top(self, by: str, days: int, count: int) -> list[TopPage]:
         """The `count` first pages, of MAX_PAGES at most; see MostRead. It is kept for a minute."""
         make = partial(self.most_read.top, by, days, MAX_PAGES)
-        found: list[TopPage] = await self._minute.find_or_make((by, days), make)
-        return found[:count]
+        pages: list[TopPage] = await self._minute.find_or_make((by, days), make)
+        return pages[:count]
 
     async def today_of_site(self) -> Report:
         today = self.today()

@@ -38,11 +38,11 @@ class SiteNumbers(NamedTuple):
 
     def fields(self) -> dict[str, int]:
         """As they are kept."""
-        found = {str(hour): views for hour, views in self.hours.items()}
-        found |= {f"v{day}": visitors for day, visitors in self.visitors.items()}
+        numbers = {str(hour): views for hour, views in self.hours.items()}
+        numbers |= {f"v{day}": visitors for day, visitors in self.visitors.items()}
         for day, classes in self.bots.items():
-            found |= {f"b{day} {name}": views for name, views in classes.items()}
-        return found
+            numbers |= {f"b{day} {name}": views for name, views in classes.items()}
+        return numbers
 
     def days(self) -> set[int]:
         return {hour // HOURS for hour in self.hours} | {*self.visitors} | {*self.bots}
@@ -105,8 +105,8 @@ class SiteViews:
 
     async def sources(self, days: Sequence[int]) -> list[Counter[str]]:
         """Of each day, the hosts from where visitors came, as far as it is kept."""
-        found = await hashes(self._redis, [*map(self._keys.sources, days)], spares=True)
-        return [_by_host([fields]) for fields in found]
+        days_sources = await hashes(self._redis, [*map(self._keys.sources, days)], spares=True)
+        return [_by_host([fields]) for fields in days_sources]
 
     async def shares_of_sources(self, day: int) -> Counter[str]:
         """What the shares have of a day that was not yet kept, or is not over."""
@@ -125,7 +125,7 @@ class SiteViews:
         replies = await self._redis.ask_each(
             *(("ZRANGE", key, -MAX_READ, -1, "WITHSCORES") for key in keys)
         )
-        return _by_path([word for words in replies for word in words or ()])
+        return _by_path([word for pairs in replies for word in pairs or ()])
 
     async def read(self, days: Iterable[int]) -> list[Counter[str]]:
         """What is kept of the pages most viewed on each day; of day 0, ever."""
@@ -133,7 +133,7 @@ class SiteViews:
         replies = await self._redis.ask_each(
             *(("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys)
         )
-        return [_by_path(words or ()) for words in replies]
+        return [_by_path(pairs or ()) for pairs in replies]
 
     async def commented(self, since_ms: int) -> Counter[str]:
         """How many of the newest comments since then each page has, by path, of those with most."""
@@ -145,8 +145,8 @@ class SiteViews:
         paths = await self._redis.ask_each(
             *(("GET", self._keys.page(page, "path")) for page, _ in pages)
         )
-        found = zip(paths, pages, strict=True)
-        return Counter({path.decode(): number for path, (_, number) in found if path})
+        counts = zip(paths, pages, strict=True)
+        return Counter({path.decode(): number for path, (_, number) in counts if path})
 
     async def keep_read(self, day: int, pages: Mapping[str, int], kept_ms: int = 0) -> None:
         """Keep so many views of pages, of a day or ever, and only the most viewed."""
@@ -177,11 +177,11 @@ class SiteViews:
         await self._redis.change(command)
 
 
-def numbers_of(found: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
+def numbers_of(read: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
     """Of hashes of the site's numbers, their sum."""
     hours, visitors = Counter[int](), Counter[int]()
     bots = defaultdict[int, Counter[str]](Counter)
-    for fields in found:
+    for fields in read:
         hours.update(by_number(fields))
         visitors.update(by_number(fields, b"v"))
         marked = ((at[1:], views) for at, views in fields.items() if at[:1] == b"b")
@@ -201,9 +201,9 @@ def most_of(sources: Counter[str]) -> Counter[str]:
     return +first
 
 
-def _by_host(found: Iterable[Mapping[bytes, bytes]]) -> Counter[str]:
+def _by_host(read: Iterable[Mapping[bytes, bytes]]) -> Counter[str]:
     total = Counter[str]()
-    for fields in found:
+    for fields in read:
         for host, views in fields.items():
             if is_number(views):
                 total[host.decode(errors="replace")] += int(views)

@@ -94,8 +94,8 @@ class Views:
     async def months(self, path: str, months: Sequence[int]) -> dict[int, Month]:
         """Those of these months, such as 202611, in which the page was viewed."""
         keys = [key for month in months for key in self._month_keys(path, month)]
-        found = await hashes(self._redis, keys)
-        pairs = zip(months, found[::2], found[1::2], strict=True)
+        read = await hashes(self._redis, keys)
+        pairs = zip(months, read[::2], read[1::2], strict=True)
         return {month: month_of(month, fields, bots) for month, fields, bots in pairs if fields}
 
     def _month_keys(self, path: str, month: int) -> tuple[str, str]:
@@ -122,9 +122,9 @@ class Views:
         bots count as people."""
         months = list(dict.fromkeys(day // 100 for day in days))
         keys = [key for path in paths for month in months for key in self._month_keys(path, month)]
-        found = await hashes(self._redis, keys, spares=True)
+        fields = await hashes(self._redis, keys, spares=True)
         width = 2 * len(months)
-        rows = (found[at : at + width] for at in range(0, len(found), width))
+        rows = (fields[at : at + width] for at in range(0, len(fields), width))
         return [
             _on_days(
                 {m: month_of(m, *row[2 * i : 2 * i + 2]) for i, m in enumerate(months)},
@@ -139,8 +139,8 @@ class Views:
     ) -> list[list[tuple[int, int]]]:
         """Of each page, its views in each of these hours, such as 2026112316, and those by
         people."""
-        found = await hashes(self._redis, [*map(self._keys.hours, paths)], spares=True)
-        return [_in_hours(fields, hours, as_people) for fields in found]
+        read = await hashes(self._redis, [*map(self._keys.hours, paths)], spares=True)
+        return [_in_hours(fields, hours, as_people) for fields in read]
 
     async def counts(self, paths: Sequence[str]) -> list[int]:
         """How often each page was viewed ever."""
@@ -244,12 +244,12 @@ class Views:
 
 def _page_of(months: Sequence[int], row: Sequence[Any]) -> PageViews:
     before, *scanned, after = row
-    found = [fields_of(reply[1]) if reply else {} for reply in scanned]
-    pairs = zip(months, found[:-1:2], found[1::2], strict=True)
+    read = [fields_of(reply[1]) if reply else {} for reply in scanned]
+    pairs = zip(months, read[:-1:2], read[1::2], strict=True)
     return PageViews(
         number_or_0(before),
         {month: month_of(month, fields, bots) for month, fields, bots in pairs if fields},
-        by_name(found[-1]),
+        by_name(read[-1]),
         number_or_0(after),
         None in scanned,
     )
@@ -270,13 +270,13 @@ def people_of(views: int, bots: Mapping[str, int], as_people: frozenset[str]) ->
 def _on_days(
     months: Mapping[int, Month], days: Sequence[int], as_people: frozenset[str]
 ) -> list[Viewed]:
-    found = list[Viewed]()
+    viewed = list[Viewed]()
     for day in days:
         month, at = months[day // 100], day % 100
         views = month.days.get(at, 0)
         people = people_of(views, month.bots.get(at, {}), as_people)
-        found.append(Viewed(views, people, month.visitors.get(at, 0)))
-    return found
+        viewed.append(Viewed(views, people, month.visitors.get(at, 0)))
+    return viewed
 
 
 def _in_hours(
@@ -291,19 +291,19 @@ def _in_hours(
 
 def by_class(fields: Iterable[tuple[bytes, bytes]]) -> dict[int, Counter[str]]:
     """Views by class of bots, by day, of fields such as "23 ai-crawler"."""
-    found = defaultdict[int, Counter[str]](Counter)
+    classes = defaultdict[int, Counter[str]](Counter)
     for field, views in fields:
         day, _, name = field.partition(b" ")
         if name and is_number(day) and is_number(views):
-            found[int(day)][name.decode(errors="replace")] += int(views)
-    return found
+            classes[int(day)][name.decode(errors="replace")] += int(views)
+    return classes
 
 
 def every_month() -> list[int]:
     """The next month and those before it that may be kept, such as 202612."""
     now = datetime.now(UTC)
     first = 12 * now.year + now.month
-    return [100 * (each // 12) + each % 12 + 1 for each in range(first, first - MOST_MONTHS, -1)]
+    return [100 * (month // 12) + month % 12 + 1 for month in range(first, first - MOST_MONTHS, -1)]
 
 
 def days_of_groups() -> list[int]:
@@ -314,5 +314,5 @@ def days_of_groups() -> list[int]:
 def last_days(number: int) -> list[int]:
     """Tomorrow and the days before it, such as 20261124."""
     first = datetime.now(UTC) + timedelta(1)
-    days = (first - timedelta(each) for each in range(number))
+    days = (first - timedelta(ago) for ago in range(number))
     return [10_000 * day.year + 100 * day.month + day.day for day in days]

@@ -76,10 +76,10 @@ class Visits:
 
     async def _tell(self, moment: Moment, shares: dict[int, bytes], numbers: list[int]) -> None:
         for some in self._calls(numbers):
-            words = [self._share(shares, number % GROUPS, moment.day) for number in some]
-            words += map(pack_word, (f"v{moment.day}", moment.day_ms, *some))
+            arguments = [self._share(shares, number % GROUPS, moment.day) for number in some]
+            arguments += map(pack_word, (f"v{moment.day}", moment.day_ms, *some))
             try:
-                await self._visit.packed(len(some), words)
+                await self._visit.packed(len(some), arguments)
             except (StoreUnavailable, ErrorReply):
                 # Connections log outages. Returning visitors are sent again.
                 self._known.difference_update(some)

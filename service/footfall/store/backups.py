@@ -30,7 +30,7 @@ class Backups:
         (reply,) = await self._redis.ask(("HMGET", self._key, *_FIELDS))
         if not any(reply):
             return None
-        at_ms, length_bytes, failed_at_ms = (int(each or 0) for each in reply[:3])
+        at_ms, length_bytes, failed_at_ms = (int(word or 0) for word in reply[:3])
         return LastBackup(at_ms, length_bytes, failed_at_ms, (reply[3] or b"").decode())
 
     async def succeeded(self, at_ms: int, length_bytes: int) -> None:

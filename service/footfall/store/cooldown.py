@@ -77,8 +77,8 @@ class Cooldown:
 
         def counted(waits: list[int] | Exception) -> None:
             if isinstance(waits, list) and not waits[0]:
-                for each in who:
-                    self.give_back_attempt(each)
+                for name in who:
+                    self.give_back_attempt(name)
 
         name, rate = success
         self._batch.take_tokens(self._keys.attempts(name), 1, rate, counted)
@@ -101,11 +101,11 @@ class Cooldown:
         waits = dict[Bucket, int]()
         lost = list[Exception]()
 
-        def arrived(bucket: Bucket, found: list[int] | Exception) -> None:
-            if isinstance(found, list):
-                waits[bucket] = found[0]
+        def arrived(bucket: Bucket, levels: list[int] | Exception) -> None:
+            if isinstance(levels, list):
+                waits[bucket] = levels[0]
             else:
-                lost.append(found)
+                lost.append(levels)
             if len(waits) + len(lost) < len(buckets):
                 return
             if lost:

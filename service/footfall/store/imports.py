@@ -36,13 +36,13 @@ class Imports:
 
     async def are_there(self, ids: Sequence[str]) -> list[bool]:
         """Which of these comments are stored."""
-        found = await self._of_each("HEXISTS", "bodies", ids)
-        return list(map(bool, found))
+        replies = await self._of_each("HEXISTS", "bodies", ids)
+        return list(map(bool, replies))
 
     async def deleted(self, ids: Sequence[str]) -> set[str]:
         """The pages on which some of these comments are deleted, and can still be put back."""
-        found = zip(ids, await self._of_each("HGET", "held", ids), strict=True)
-        return {split(id)[1] for id, words in found if status_of(words) == "deleted"}
+        statuses = zip(ids, await self._of_each("HGET", "held", ids), strict=True)
+        return {split(id)[1] for id, status in statuses if status_of(status) == "deleted"}
 
     async def _of_each(self, command: str, name: str, ids: Sequence[str]) -> list[Any]:
         halves = map(split, ids)

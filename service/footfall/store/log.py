@@ -34,9 +34,9 @@ class ModerationLog:
 
     async def add(self, **fields: str) -> None:
         """What was done to something else than a comment; its fields are those of an entry."""
-        words = [word for pair in fields.items() for word in pair]
+        pairs = [word for pair in fields.items() for word in pair]
         await self._redis.change(
-            ("XADD", self._keys.site("log"), "MAXLEN", "~", LOGGED, "*", *words)
+            ("XADD", self._keys.site("log"), "MAXLEN", "~", LOGGED, "*", *pairs)
         )
 
     async def forget(self, about: str) -> int:
@@ -46,7 +46,7 @@ class ModerationLog:
             command = ("XRANGE", key, first, "+", "COUNT", STEP_ENTRIES)
             (reply,) = await self._redis.ask_masters(command)
             entries = [(id, fields[1::2]) for id, fields in reply]
-            gone = [id for id, words in entries if about.encode() in words]
+            gone = [id for id, pairs in entries if about.encode() in pairs]
             if gone:
                 await self._redis.change(("XDEL", key, *gone))
             number += len(gone)
@@ -60,9 +60,9 @@ class ModerationLog:
         (reply,) = await self._redis.ask(
             ("XREVRANGE", self._keys.site("log"), last, "-", "COUNT", count)
         )
-        return [LogEntry(id.decode(), _fields_of(words)) for id, words in reply]
+        return [LogEntry(id.decode(), _fields_of(pairs)) for id, pairs in reply]
 
 
-def _fields_of(words: Sequence[bytes]) -> dict[str, str]:
-    texts = [word.decode() for word in words]
+def _fields_of(pairs: Sequence[bytes]) -> dict[str, str]:
+    texts = [word.decode() for word in pairs]
     return dict(zip(texts[::2], texts[1::2], strict=True))

@@ -164,7 +164,7 @@ def _some(lengths: Mapping[str, int]) -> dict[str, int]:
 async def _weight(redis: RedisClient, names: Iterable[str]) -> int:
     """The bytes of memory that these keys take; 0 for a key that does not exist."""
     commands = (("MEMORY", "USAGE", name, "SAMPLES", SAMPLED_ENTRIES) for name in names)
-    return sum(each or 0 for each in await _ask(redis, commands))
+    return sum(size or 0 for size in await _ask(redis, commands))
 
 
 async def _ask(redis: RedisClient, commands: Iterable[Sequence[object]]) -> list[int]:

@@ -197,9 +197,9 @@ class Store:
         self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
         self.keys.fingerprints = "said" if self.format < 3 else "fingerprints"
         self.packed.clear()
-        known = {"born": id, "buckets": buckets, "seed": seed, "number": number}
+        fields = {"born": id, "buckets": buckets, "seed": seed, "number": number}
         # A restore changes all of these fields itself.
-        self.redis.data_set_ids.expect(key, {} if is_being_restored else known)
+        self.redis.data_set_ids.expect(key, {} if is_being_restored else fields)
 
     async def decode_paths(self) -> None:
         """Let services decode paths (pages.py) that begin from now on."""

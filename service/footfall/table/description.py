@@ -128,12 +128,12 @@ def _operation(
     context: ParseContext, prefix: Prefix, rows: Sequence[Row], *, with_id: bool
 ) -> Schema:
     """Of the rows of one method; with several, the query's `type` selects one."""
-    whos = [each for row in rows for each in asking(row)]
-    words = [*prefix.path.split("/"), rows[0].route, "id" if with_id else ""]
+    whos = [who for row in rows for who in asking(row)]
+    parts = [*prefix.path.split("/"), rows[0].route, "id" if with_id else ""]
     dialect = (with_id and prefix.longer) or prefix.dialect
     tokens: list[Schema] = [{"page": []} if prefix is UI else {"token": []}]
     operation: Schema = {
-        "operationId": "_".join(filter(None, words)),
+        "operationId": "_".join(filter(None, parts)),
         "summary": ", ".join(row.route.replace("_", " ") for row in rows),
         "tags": [prefix.name or rows[0].path.split("/")[1].partition(".")[0]],
         "x-who": "; or ".join(dict.fromkeys(who.name for who in whos)),
@@ -193,12 +193,12 @@ def _parameters(
 
 
 def _parameter(context: ParseContext, field: Field, place: str, *, is_required: bool) -> Schema:
-    found: Schema = {"name": field.name, "in": place, "description": field.doc}
+    parameter: Schema = {"name": field.name, "in": place, "description": field.doc}
     if is_required or place == "path":
-        found["required"] = True
+        parameter["required"] = True
     if isinstance(field, Paths | Words):
-        found |= {"style": "form", "explode": isinstance(field, Paths)}
-    return {**found, "schema": field.schema(context)}
+        parameter |= {"style": "form", "explode": isinstance(field, Paths)}
+    return {**parameter, "schema": field.schema(context)}
 
 
 def _bodies(context: ParseContext, rows: Sequence[Row], *, with_id: bool) -> Iterator[Schema]:
@@ -216,14 +216,14 @@ def _bodies(context: ParseContext, rows: Sequence[Row], *, with_id: bool) -> Ite
 
 def _object(context: ParseContext, fields: Sequence[Field]) -> Schema:
     read = [field for field in fields if field.is_read is None or field.is_read(context)]
-    found: Schema = {
+    schema: Schema = {
         "type": "object",
         "properties": {
-            each.name: {**each.schema(context), "description": each.doc} for each in read
+            field.name: {**field.schema(context), "description": field.doc} for field in read
         },
     }
-    needed = [each.name for each in read if each.is_required]
-    return {**found, "required": needed} if needed else found
+    needed = [field.name for field in read if field.is_required]
+    return {**schema, "required": needed} if needed else schema
 
 
 def _body(bodies: Sequence[Schema]) -> Schema:
@@ -239,22 +239,22 @@ def _any(schemas: Sequence[Mapping[str, Any]]) -> Schema:
 
 
 def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
-    found: Schema = {f"{rows[0].answer.status}": _good(rows, dialect)}
+    responses: Schema = {f"{rows[0].answer.status}": _good(rows, dialect)}
     if any(row.answer.is_redirect for row in rows):
         header = {"location": {"schema": {"type": "string"}}}
-        found["302"] = {"description": "Where the browser goes on", "headers": header}
+        responses["302"] = {"description": "Where the browser goes on", "headers": header}
     if any(row.method == "GET" and not row.is_unsafe for row in rows):
-        found["304"] = {"description": "What the client has already, by its If-None-Match"}
+        responses["304"] = {"description": "What the client has already, by its If-None-Match"}
     for status, name in _names(dialect.refusals):
-        found[str(status)] = {"$ref": f"#/components/responses/{name}"}
-    return found
+        responses[str(status)] = {"$ref": f"#/components/responses/{name}"}
+    return responses
 
 
 def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
     """The answer, or a refusal, which has status 200 as well."""
     if rows[0].answer.has_lines:
-        words = "Lines of JSON: steps, and at last the report or a refusal"
-        return {"description": words, "content": {"application/json": {"schema": {}}}}
+        meaning = "Lines of JSON: steps, and at last the report or a refusal"
+        return {"description": meaning, "content": {"application/json": {"schema": {}}}}
     by_media: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         if not row.answer.is_redirect:

@@ -119,14 +119,14 @@ def _count_in_object(type: str) -> bytes:
 
 
 # A 500 is a defect.
-REFUSAL_STATUSES = sorted({each.status for each in ServiceError.below()} - {500})
+REFUSAL_STATUSES = sorted({error.status for error in ServiceError.below()} - {500})
 
 
 def _refusal(status: int) -> AnswerSchema:
-    errors = [each for each in ServiceError.below() if each.status == status]
+    errors = [error for error in ServiceError.below() if error.status == status]
     numbers = sorted({error.errno for error in errors})
-    words = {"errmsg": {"anyOf": [TEXT, map_of(TEXT)]}}
-    return AnswerSchema(object_of(errno={"enum": numbers}, _optional=words))
+    properties = {"errmsg": {"anyOf": [TEXT, map_of(TEXT)]}}
+    return AnswerSchema(object_of(errno={"enum": numbers}, _optional=properties))
 
 
 WALINE = Dialect(

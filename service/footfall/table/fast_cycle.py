@@ -171,8 +171,8 @@ class FastCycle:
             else:
                 transport.write(_WITH_TAG % (first.text, len(body), tag, body))
         else:
-            told = operation.whole(reply) if type(reply) is tuple else reply
-            answer = answer_of(told, self._known)
+            response = operation.whole(reply) if type(reply) is tuple else reply
+            answer = answer_of(response, self._known)
             close = () if self.keep_alive else ((b"connection", b"close"),)
             transport.write(connection.plain(answer, close))
             status = answer.status

@@ -74,15 +74,15 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
         """Could a request with this method and URL take the fast path, whatever its body is?"""
         return self._paths is not None and method in self._paths.find(url.partition(b"?")[0])[0]
 
-    def __missing__(self, words: tuple[bytes, bytes, bytes]) -> FastRequest | None:
+    def __missing__(self, key: tuple[bytes, bytes, bytes]) -> FastRequest | None:
         try:
-            return self._prepared(words)
+            return self._prepared(key)
         except ServiceError:
             # The endpoint finds the same error and answers it.
             return None
 
-    def _prepared(self, words: tuple[bytes, bytes, bytes]) -> FastRequest | None:
-        method, url, body = words
+    def _prepared(self, key: tuple[bytes, bytes, bytes]) -> FastRequest | None:
+        method, url, body = key
         path, _, query = url.partition(b"?")
         # A GET with a body is rare, and the endpoints handle it.
         if self._paths is None or (body and method == b"GET") or b"#" in url or len(url) > MAX_URL:
@@ -110,7 +110,7 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
             return None
         fast.operation = self._operation(row, dialect)
         fast.language = str(values.get("lang", "")).lower()
-        self._keep(words, fast)
+        self._keep(key, fast)
         return fast
 
     def _operation(self, row: Row, dialect: Dialect) -> FastOperation:
@@ -122,8 +122,8 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
             self._operations[key] = FastOperation(row, dialect, route, status, headers, first_lines)
         return self._operations[key]
 
-    def _keep(self, words: tuple[bytes, bytes, bytes], fast: FastRequest) -> None:
-        text_bytes = sum(map(len, words))
+    def _keep(self, key: tuple[bytes, bytes, bytes], fast: FastRequest) -> None:
+        text_bytes = sum(map(len, key))
         size = REQUEST_OVERHEAD_BYTES + text_bytes + fast.kept_bytes(text_bytes)
         if size > MAX_REQUEST_BYTES:
             return
@@ -131,4 +131,4 @@ class FastRequests(dict[tuple[bytes, bytes, bytes], FastRequest | None]):
         if self._bytes > MAX_KEPT_BYTES:
             self.clear()
             self._bytes = size
-        self[words] = fast
+        self[key] = fast

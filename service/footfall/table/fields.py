@@ -71,8 +71,8 @@ class Text(Field):
     def read(self, form: Form, context: ParseContext) -> str | None:
         limit = of_settings(self.limit, context)
         value = form.text(self.name, limit, required=self.required)
-        if value and self.check and (words := self.check(value, context)):
-            form.wrong(self.name, words)
+        if value and self.check and (problem := self.check(value, context)):
+            form.wrong(self.name, problem)
         return self.default if value is None else value
 
     def schema(self, context: ParseContext) -> Schema:
@@ -153,8 +153,8 @@ class Words(Field):
 
     def schema(self, context: ParseContext) -> Schema:
         allowed = [*of_settings(self.allowed, context)]
-        words = {"type": "string", "enum": allowed}
-        return {"type": "array", "items": words, "minItems": 1, "maxItems": len(allowed)}
+        schema = {"type": "string", "enum": allowed}
+        return {"type": "array", "items": schema, "minItems": 1, "maxItems": len(allowed)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +264,9 @@ class Fields:
             return {}
         form = Form(values, is_readers=self.is_readers)
         found = {
-            each.name: each.read(form, context)
-            for each in self.fields
-            if each.is_read is None or each.is_read(context)
+            field.name: field.read(form, context)
+            for field in self.fields
+            if field.is_read is None or field.is_read(context)
         }
         if self.check:
             self.check(form, found)

@@ -49,7 +49,7 @@ async def _cookies(session: NewSession, headers: Headers, scope: Scope, policy: 
     if session.device is None:
         return kept
     # A login that is not remembered leaves this only until the browser is closed, too.
-    told = set_cookie(
+    hint = set_cookie(
         DEVICE_COOKIE,
         await session.device(),
         headers,
@@ -57,7 +57,7 @@ async def _cookies(session: NewSession, headers: Headers, scope: Scope, policy: 
         policy,
         lasts_seconds=KNOWN_SECONDS if lasts else 0,
     )
-    return [*kept, *told]
+    return [*kept, *hint]
 
 
 def _respond(reply: Reply | Response, headers: Headers, extra: Lines) -> Response:

@@ -56,7 +56,7 @@ SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 def statuses() -> Sequence[str]:
     """Those that answers have, 200 first; any other counts as the last one, which is 500."""
     good = ("200", "201", "204", "302", "303", "304", "307")
-    bad = {str(each.status) for each in ServiceError.below()} - {"200", "500"}
+    bad = {str(error.status) for error in ServiceError.below()} - {"200", "500"}
     return (*good, *sorted(bad), "500")
 
 
@@ -66,7 +66,7 @@ class Numbers:
     def __init__(
         self, rows: Sequence[memoryview[float]], row: int, first: int, number: int
     ) -> None:
-        self._rows = [each[first : first + number] for each in rows]
+        self._rows = [row[first : first + number] for row in rows]
         self.own = self._rows[row]
 
     def totals(self) -> list[float]:
@@ -222,7 +222,7 @@ class Metrics:
             name: Route(name, histogram(SECONDS), counter(others), histogram(SECONDS))
             for name in (*routes, OTHER)
         }
-        self.refused = counter([each.__name__ for each in (*ServiceError.below(), ServiceError)])
+        self.refused = counter([error.__name__ for error in (*ServiceError.below(), ServiceError)])
         self.redis_seconds, self.batch_requests = histogram(SECONDS), histogram(SIZES)
         self.redis_failures = counter()
         self.turned_away = counter()

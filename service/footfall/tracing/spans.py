@@ -37,7 +37,9 @@ class TracedRequests:
 
     def _start_span(self, scope: Scope) -> Any:
         headers = headers_of(scope["headers"])
-        told = {name: headers.get(name.encode(), b"").decode("latin-1") for name in CALLERS.fields}
+        carrier = {
+            name: headers.get(name.encode(), b"").decode("latin-1") for name in CALLERS.fields
+        }
         scheme = server_address(scope, self._policy).partition("://")[0]
         # Without the query, which may have a comment's email address.
         attributes = {
@@ -46,7 +48,7 @@ class TracedRequests:
             "url.scheme": scheme or scope["scheme"],
         }
         # In an empty context: the connection's last request may have started this task.
-        caller = CALLERS.extract(told, Context())
+        caller = CALLERS.extract(carrier, Context())
         return TRACER.start_as_current_span(scope["method"], caller, SpanKind.SERVER, attributes)
 
 

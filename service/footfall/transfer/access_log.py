@@ -235,10 +235,10 @@ def _stamp(written: Any) -> int:
 
 def _address(request: dict[str, Any]) -> str:
     """The client's, if Caddy knows it behind proxies; older versions write it with its port."""
-    found = _word(request.get("client_ip")) or _word(request.get("remote_ip"))
-    if not found:
-        found = _word(request.get("remote_addr")).rpartition(":")[0].strip("[]")
-    return found[:MAX_ADDRESS_CHARACTERS]
+    address = _word(request.get("client_ip")) or _word(request.get("remote_ip"))
+    if not address:
+        address = _word(request.get("remote_addr")).rpartition(":")[0].strip("[]")
+    return address[:MAX_ADDRESS_CHARACTERS]
 
 
 def _header(headers: Any, name: str) -> str:

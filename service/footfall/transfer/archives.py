@@ -34,19 +34,19 @@ def members(source: Source) -> Iterator[list[Source]]:
     """The files of an archive, or the file itself if it is none. Raises Damaged, OSError."""
     first = source.beginning(_BLOCK)
     if first.startswith(_ZIP):
-        found = _zipped(source.path)
+        contents = _zipped(source.path)
     elif first[257:].startswith(_TAR):
-        found = _of_tar(source.unpacked())
+        contents = _of_tar(source.unpacked())
     else:
         yield [source]
         return
     with tempfile.TemporaryDirectory(prefix="footfall-import-") as directory:
-        yield list(_kept(found, source, Path(directory)))
+        yield list(_kept(contents, source, Path(directory)))
 
 
-def _kept(found: Iterator[_Member], source: Source, directory: Path) -> Iterator[Source]:
+def _kept(members: Iterator[_Member], source: Source, directory: Path) -> Iterator[Source]:
     about, unpacked = source.path.stat(), 0
-    for number, member in enumerate(found):
+    for number, member in enumerate(members):
         if number >= MAX_MEMBERS:
             raise Damaged(f"it has more than {MAX_MEMBERS:,} files")
         path = directory / str(number)
@@ -63,10 +63,10 @@ def _kept(found: Iterator[_Member], source: Source, directory: Path) -> Iterator
 
 def _zipped(path: Path) -> Iterator[_Member]:
     with _reading(), zipfile.ZipFile(path) as archive:
-        for each in archive.infolist():
-            if not each.is_dir():
-                with archive.open(each) as file:
-                    yield _Member(each.filename, _chunks(file))
+        for member in archive.infolist():
+            if not member.is_dir():
+                with archive.open(member) as file:
+                    yield _Member(member.filename, _chunks(file))
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:

@@ -57,8 +57,8 @@ class Asking:
 
     def get(self, path: str, params: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
         """The status, and the object that came with it. Raises CannotFetch."""
-        found: tuple[int, dict[str, Any]] = self._retrying(self._once, path, params)
-        return found
+        reply: tuple[int, dict[str, Any]] = self._retrying(self._once, path, params)
+        return reply
 
     def _once(self, path: str, params: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
         try:

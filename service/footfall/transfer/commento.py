@@ -34,13 +34,13 @@ def read(source: Source) -> ImportRows:
 
 def _people(source: Source) -> People:
     """The commenters, with only what readers see, so that a hundred thousand fit into memory."""
-    found = objects(source, "commenters.item")
-    records = (Fields(each[1]) for each in found if not isinstance(each, Refusal))
+    commenters = objects(source, "commenters.item")
+    records = (Fields(entry[1]) for entry in commenters if not isinstance(entry, Refusal))
     return {record.text("commenterHex"): _person(record) for record in records}
 
 
 def _person(fields: Fields) -> Person:
-    name, email, link = (_known(fields, each) for each in ("name", "email", "link"))
+    name, email, link = (_known(fields, key) for key in ("name", "email", "link"))
     return Person(name, email, link, fields.notes)
 
 
@@ -67,5 +67,5 @@ def _comment(source: Source, people: People, record: Record) -> CommentRow:
 
 
 def _known(fields: Fields, name: str) -> str:
-    found = fields.text(name)
-    return "" if found == "undefined" else found
+    value = fields.text(name)
+    return "" if value == "undefined" else value

@@ -21,16 +21,18 @@ def read(source: Source) -> ImportRows:
     # Threads come before posts; a site has as many as pages.
     threads = dict[str, _Thread]()
     for element in elements(source, ("disqus/thread", "disqus/post")):
-        found = element.fields
+        fields = element.fields
         if element.name == "thread":
-            threads[found.get("@id", "")] = _thread(found, source)
+            threads[fields.get("@id", "")] = _thread(fields, source)
         else:
-            yield _comment(found, threads, source)
+            yield _comment(fields, threads, source)
 
 
-def _thread(found: Record, source: Source) -> _Thread:
-    identifier = found.get("id", "") if source.page_by == "identifier" else ""
-    return _Thread(identifier or found.get("link", ""), truth(found.get("isDeleted")) is not False)
+def _thread(record: Record, source: Source) -> _Thread:
+    identifier = record.get("id", "") if source.page_by == "identifier" else ""
+    return _Thread(
+        identifier or record.get("link", ""), truth(record.get("isDeleted")) is not False
+    )
 
 
 def _comment(record: Record, threads: dict[str, _Thread], source: Source) -> CommentRow | Refusal:

@@ -55,10 +55,10 @@ class Export:
 
     async def comments(self) -> AsyncIterator[Record]:
         async for page, line in pages(self._data, self._complain):
-            found = list(self._of_line(page, line))
-            ids = {comment.account for comment, *_ in found} - {""}
+            rows = list(self._of_line(page, line))
+            ids = {comment.account for comment, *_ in rows} - {""}
             authors = await self._accounts.by_ids(ids)
-            for comment, likes, status, is_pinned in found:
+            for comment, likes, status, is_pinned in rows:
                 yield _comment(comment, authors.get(comment.account)) | {
                     "like": likes,
                     "status": status,
@@ -66,8 +66,8 @@ class Export:
                 }
 
     def _of_line(self, page: str, line: Line) -> list[tuple[Comment, int, str, bool]]:
-        found = list[tuple[Comment, int, str, bool]]()
-        for short, body, private, likes, words, is_pinned in line["comments"]:
+        rows = list[tuple[Comment, int, str, bool]]()
+        for short, body, private, likes, status, is_pinned in line["comments"]:
             try:
                 parsed = codec.parse_body(body.encode())
                 stored = StoredComment(short + page, line["path"], parsed, private=private.encode())
@@ -75,8 +75,8 @@ class Export:
             except (TypeError, ValueError) as error:
                 self._complain(f"page {line['path']}: comment {short}: {error}")
             else:
-                found.append((comment, likes, status_in(words), is_pinned))
-        return found
+                rows.append((comment, likes, status_in(status), is_pinned))
+        return rows
 
     async def counters(self) -> AsyncIterator[Record]:
         """The counters of a path are one record, unless their names are long."""
@@ -92,8 +92,8 @@ class Export:
                 yield {"objectId": digest(path), "url": path, **numbers}
 
     async def users(self) -> AsyncIterator[Record]:
-        async for found in walked_hash(self._data.redis, self._data.keys.accounts):
-            for id, body in found:
+        async for pairs in walked_hash(self._data.redis, self._data.keys.accounts):
+            for id, body in pairs:
                 account = codec.account(id.decode(), body)
                 yield _user(account) | (await self._secrets(account.id))
 

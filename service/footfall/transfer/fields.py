@@ -28,27 +28,27 @@ class Fields:
 
     def text(self, *names: str) -> str:
         name, value = self._value(names)
-        found = text(value)
-        if value is not None and found is None:
+        value_text = text(value)
+        if value is not None and value_text is None:
             self.note(f"has a {name} that is no text: it is left out")
-        elif isinstance(value, str) and found != value:
+        elif isinstance(value, str) and value_text != value:
             self.note(f"has a {name} with characters that no text may contain: they are left out")
-        return found or ""
+        return value_text or ""
 
     def number(self, *names: str) -> int:
         """A whole number; 0 for what is none."""
         name, value = self._value(names)
-        found = whole(value)
-        if value is not None and found is None:
+        number = whole(value)
+        if value is not None and number is None:
             self.note(f"has a {name} that is no whole number: it is taken as 0")
-        return found or 0
+        return number or 0
 
     def truth(self, *names: str) -> bool:
         name, value = self._value(names)
-        found = truth(value)
-        if found is None:
+        flag = truth(value)
+        if flag is None:
             self.note(f"has a {name} that is neither yes nor no: it is taken as no")
-        return bool(found)
+        return bool(flag)
 
     def moment(self, *names: str) -> int | None:
         """A time in ms; what is none is reported where a date is needed."""

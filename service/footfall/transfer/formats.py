@@ -96,18 +96,18 @@ def chosen(
     are refused in the report. Raises Unknown, Damaged."""
     for each in () if name else files:
         _require_here(each)
-    found = [(file, named(name) if name else guess(file)) for file in files]
-    formats = {of.name: of for _, of in found if of}
+    chosen = [(file, named(name) if name else guess(file)) for file in files]
+    formats = {of.name: of for _, of in chosen if of}
     if not formats:
         raise Unknown
     if len(formats) > 1:
         raise Damaged(f"it has files of {' and '.join(sorted(formats))}: import them one by one")
-    for source, of in found:
+    for source, of in chosen:
         if of is None:
             report.count("comments", "read")
             report.refuse(Refusal("comments", source.name, "is of no format that is known"))
     (format,) = formats.values()
-    return format, [source for source, of in found if of]
+    return format, [source for source, of in chosen if of]
 
 
 def _require_here(source: Source) -> None:

@@ -50,15 +50,15 @@ def goatcounter_log(source: Source, own: frozenset[str], report: ViewReport) -> 
 
 def _views(source: Source, own: frozenset[str], report: ViewReport) -> Iterator[NumberedView]:
     for number, row in _rows(source):
-        found = row if isinstance(row, str) else _view(row, number, own)
-        if isinstance(row, str) or isinstance(found, str):
-            report.refuse(str(found), f"{source.name}, line {number}")
+        view = row if isinstance(row, str) else _view(row, number, own)
+        if isinstance(row, str) or isinstance(view, str):
+            report.refuse(str(view), f"{source.name}, line {number}")
             continue
         is_event = bool(truth(row["Event"]))
-        why = EVENT if is_event else excluded(found.path)
-        report.judge(why, row["path"] if is_event else found.path)
+        why = EVENT if is_event else excluded(view.path)
+        report.judge(why, row["path"] if is_event else view.path)
         if not why:
-            yield number, found
+            yield number, view
 
 
 def excluded(path: str) -> str:

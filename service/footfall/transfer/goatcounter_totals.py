@@ -57,16 +57,16 @@ def _host(row: Record, own: frozenset[str]) -> str:
 
 
 def _table(sources: Sequence[Source], name: str) -> Source:
-    found = next((source for source in sources if source.name.endswith(name)), None)
-    if found is None:
+    file = next((source for source in sources if source.name.endswith(name)), None)
+    if file is None:
         raise Damaged(f"it has no {name}, which GoatCounter's export has")
-    return found
+    return file
 
 
 def _rows(source: Source) -> Iterator[tuple[str, Record]]:
     """Lines of JSON with their places; one that is no object has no field."""
-    for found in objects(source):
-        yield (found.where, {}) if isinstance(found, Refusal) else found
+    for row in objects(source):
+        yield (row.where, {}) if isinstance(row, Refusal) else row
 
 
 def _read(

@@ -41,14 +41,14 @@ def read(source: Source) -> ImportRows:
 
 def _of_row(db: sqlite3.Connection, id: int) -> ImportRows:
     try:
-        found = db.execute(_COMMENT, (id,)).fetchone()
+        row = db.execute(_COMMENT, (id,)).fetchone()
     except sqlite3.DataError:
         yield Refusal("comments", str(id), f"has a value of more than {MAX_VALUE_BYTES:,} bytes")
         return
-    if found is None:
+    if row is None:
         yield Refusal("comments", str(id), "belongs to no thread")
         return
-    record = dict(zip((*_NAMES, "likes", "uri"), found, strict=True))
+    record = dict(zip((*_NAMES, "likes", "uri"), row, strict=True))
     yield _comment(record, record["uri"])
 
 

@@ -30,8 +30,8 @@ Make = Callable[[str, Record], Iterable[ImportRow]]
 
 def rows(source: Source, make: Make, prefix: str | None = None) -> ImportRows:
     """The results of `make` for the place and the fields of each object. Raises Damaged."""
-    for found in objects(source, prefix):
-        yield from [found] if isinstance(found, Refusal) else make(*found)
+    for item in objects(source, prefix):
+        yield from [item] if isinstance(item, Refusal) else make(*item)
 
 
 def objects(source: Source, prefix: str | None = None) -> Iterator[LocatedRecord | Refusal]:
@@ -48,8 +48,8 @@ def objects(source: Source, prefix: str | None = None) -> Iterator[LocatedRecord
         chunks, prefix = chain([b"["], chunks, [b"]"]), LIST
     try:
         stream = Stream(sound(chunks))
-        found = ijson.items(stream, prefix, multiple_values=True)
-        for number, value in enumerate(found, 1):
+        items = ijson.items(stream, prefix, multiple_values=True)
+        for number, value in enumerate(items, 1):
             yield _object(f"row {number}", value)
     except ijson.JSONError as error:
         raise Damaged(f"it is no whole JSON: {str(error).splitlines()[0][:200]}") from error

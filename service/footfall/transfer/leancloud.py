@@ -53,7 +53,7 @@ class LeanCloud:
                 if not lines.tell():
                     lines.write(head)
                 for objects in self._pages(class_name, last):
-                    lines.write(b"".join([orjson.dumps(each) + b"\n" for each in objects]))
+                    lines.write(b"".join([orjson.dumps(row) + b"\n" for row in objects]))
                     number += len(objects)
                     on_progress(min(1.0, number / max(total, number, 1)))
                 lines.flush()
@@ -83,13 +83,13 @@ class LeanCloud:
 
     def _asked(self, class_name: str, params: Mapping[str, str]) -> dict[str, Any]:
         """The answer; {} where there is no such class."""
-        status, told = self._asking.get(f"/1.1/classes/{class_name}", params)
-        if told.get("code") == NO_CLASS:
+        status, body = self._asking.get(f"/1.1/classes/{class_name}", params)
+        if body.get("code") == NO_CLASS:
             return {}
         if status != OK:
-            words = str(told.get("error", ""))[:200]
-            raise CannotFetch(f"{self._asking.server} answered {status}: {words}")
-        return told
+            message = str(body.get("error", ""))[:200]
+            raise CannotFetch(f"{self._asking.server} answered {status}: {message}")
+        return body
 
 
 def _is_object(value: object) -> bool:
@@ -140,9 +140,9 @@ def _kept(file: Path, head: bytes) -> tuple[str, int]:
 
 def _id_in(line: bytes, file: Path) -> str:
     try:
-        found = orjson.loads(line)
+        row = orjson.loads(line)
     except ValueError:
-        found = None
-    if not _is_object(found):
+        row = None
+    if not _is_object(row):
         raise CannotFetch(f"{file} has something else than objects of LeanCloud: name another file")
-    return str(found["objectId"])
+    return str(row["objectId"])

@@ -125,12 +125,12 @@ def exclusion(row: LogRow, own: frozenset[str] = frozenset()) -> str:
 
 
 def _by_path(path: str) -> str:
-    words = [word for word in path.split("/") if word]
-    if not words:
+    parts = [word for word in path.split("/") if word]
+    if not parts:
         return ""
-    if words[0] in PROGRAMS:
+    if parts[0] in PROGRAMS:
         return PROGRAM
-    extension = words[-1].rpartition(".")[2] if "." in words[-1] else ""
-    if extension in FEEDS or words[-1] in FEED_NAMES:
+    extension = parts[-1].rpartition(".")[2] if "." in parts[-1] else ""
+    if extension in FEEDS or parts[-1] in FEED_NAMES:
         return FEED
     return ASSET if extension in ASSETS else ""

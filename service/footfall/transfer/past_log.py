@@ -64,11 +64,11 @@ def access_logs(
 
 
 def _id(rows: Sequence[LogRow]) -> str:
-    words = (
+    columns = (
         (str(row.at), row.method, row.path, str(row.status), row.referer, repr(row.user_agent))
         for row in rows
     )
-    return digest(*chain(*words))
+    return digest(*chain(*columns))
 
 
 def _views(

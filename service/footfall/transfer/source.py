@@ -159,7 +159,9 @@ class Source:
             offset += len(text.encode("utf-8", "surrogateescape"))
             line += text.count("\n")
             if len(sample) < MAX_SAMPLE_BYTES:
-                sample += b"\n".join(each for each in _BETWEEN.split(chunk) if not each.isascii())
+                sample += b"\n".join(
+                    piece for piece in _BETWEEN.split(chunk) if not piece.isascii()
+                )
         if good > bad:
             return (
                 f"it is UTF-8 but for {number_of(bad, 'byte')}, the first {place}: name utf-8 as "
@@ -191,12 +193,12 @@ def _with_end(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes | None]:
 
 
 def _first(chunks: Iterable[bytes], size: int) -> bytes:
-    found = b""
+    unpacked_data = b""
     for chunk in chunks:
-        found += chunk
-        if len(found) >= size:
+        unpacked_data += chunk
+        if len(unpacked_data) >= size:
             break
-    return found[:size]
+    return unpacked_data[:size]
 
 
 class _Unpacker(Protocol):
@@ -217,9 +219,9 @@ class _Gzip:
         self._has_more = False
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        found = self._of.decompress(self._of.unconsumed_tail + data, max_length)
-        self._has_more = len(found) == max_length
-        return found
+        unpacked_data = self._of.decompress(self._of.unconsumed_tail + data, max_length)
+        self._has_more = len(unpacked_data) == max_length
+        return unpacked_data
 
     @property
     def eof(self) -> bool:
@@ -277,14 +279,14 @@ def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
                     break
                 unpacker = make()
             try:
-                found = unpacker.decompress(data, CHUNK_BYTES)
+                unpacked_data = unpacker.decompress(data, CHUNK_BYTES)
             # Each way of packing has errors of its own.
             except Exception as error:
                 raise Damaged(f"what is packed in it was changed: {error}") from error
-            unpacked += len(found)
+            unpacked += len(unpacked_data)
             require_ratio(packed, unpacked)
-            if found:
-                yield found
+            if unpacked_data:
+                yield unpacked_data
             data = unpacker.unused_data if unpacker.eof else b""
     if not unpacker.eof:
         raise Damaged("it was cut off")

@@ -193,8 +193,8 @@ class Staging:
         """Make a root of the oldest comment of a circle that is above this one."""
         seen = dict[str, int]()
         while source not in seen:
-            found = "SELECT coalesce(at, 0), parent FROM comments WHERE source = ?"
-            seen[source], parent = self._db.execute(found, (source,)).fetchone()
+            query = "SELECT coalesce(at, 0), parent FROM comments WHERE source = ?"
+            seen[source], parent = self._db.execute(query, (source,)).fetchone()
             source = parent
         walked = list(seen)
         circle = walked[walked.index(source) :]
@@ -225,8 +225,8 @@ class Staging:
                 yield [_with_ids(*each) for each in part]
 
     def accounts(self) -> Iterator[AccountRow]:
-        found = self._db.execute("SELECT row FROM accounts ORDER BY source").fetchall()
-        yield from (AccountRow(*orjson.loads(row)) for (row,) in found)
+        rows = self._db.execute("SELECT row FROM accounts ORDER BY source").fetchall()
+        yield from (AccountRow(*orjson.loads(row)) for (row,) in rows)
 
     def name_account(self, source: str, id: str) -> None:
         self._db.execute("UPDATE accounts SET id = ? WHERE source = ?", (id, source))

@@ -145,7 +145,7 @@ async def store_part(
     missing = await _missing(comments, imports, await _owned(comments.accounts.store, part), report)
     await _prepare(comments, missing)
     made = await comments.process.renderer.make_all(
-        [(each.text, each.ua) for each in missing], comments.pictures
+        [(comment.text, comment.ua) for comment in missing], comments.pictures
     )
     pairs = zip(missing, made, strict=True)
     # All at once, so that they share round trips and writes to the disk.
@@ -154,10 +154,15 @@ async def store_part(
 
 async def _owned(accounts: AccountStore, part: list[CommentRow]) -> list[CommentRow]:
     """With accounts that are not in the file, but exist here with the same id."""
-    named = {each.account for each in part if is_short(each.account) and not each.account_id}
-    known = await accounts.by_ids(named)
+    named = {
+        comment.account for comment in part if is_short(comment.account) and not comment.account_id
+    }
+    accounts_by_id = await accounts.by_ids(named)
     return [
-        each._replace(account_id=each.account) if each.account in known else each for each in part
+        comment._replace(account_id=comment.account)
+        if comment.account in accounts_by_id
+        else comment
+        for comment in part
     ]
 
 
@@ -172,12 +177,12 @@ async def _missing(
     comments: Comments, imports: Imports, part: list[CommentRow], report: ImportReport
 ) -> list[CommentRow]:
     """Those that are not stored yet. What was deleted a moment ago comes back by the import."""
-    ids, now = [each.id for each in part], comments.process.clock()
+    ids, now = [comment.id for comment in part], comments.process.clock()
     for page in await imports.deleted(ids):
         await comments.deletions.sweep(page, now, now)
     are_there = await imports.are_there(ids)
     report.count("comments", "there", sum(are_there))
-    return [each for each, is_there in zip(part, are_there, strict=True) if not is_there]
+    return [comment for comment, is_there in zip(part, are_there, strict=True) if not is_there]
 
 
 async def _store(
@@ -280,7 +285,7 @@ async def compare_counters(
 
 def _batches(imports: Imports, staging: Staging) -> Iterator[tuple[int, list[Merged]]]:
     """Counters of one group each, with the batch's number in it; they are always the same."""
-    for _, found in groupby(staging.counters(), lambda each: imports.group(each[0])):
+    for _, found in groupby(staging.counters(), lambda row: imports.group(row[0])):
         number = 0
         while batch := list(islice(found, BATCH_COUNTERS)):
             number += 1

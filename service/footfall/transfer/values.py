@@ -63,11 +63,13 @@ def whole(value: object) -> int | None:
     if _GROUPED.fullmatch(written):
         written = re.sub(r"[^\d+-]", "", written)
     try:
-        found = Decimal(written)
+        number = Decimal(written)
     except InvalidOperation:
         return None
-    is_whole = found.is_finite() and found.adjusted() < MAX_DIGITS and found == found.to_integral()
-    return int(found) if is_whole and "_" not in written else None
+    is_whole = (
+        number.is_finite() and number.adjusted() < MAX_DIGITS and number == number.to_integral()
+    )
+    return int(number) if is_whole and "_" not in written else None
 
 
 def truth(value: object) -> bool | None:
@@ -97,7 +99,7 @@ def moment(value: Any, zone: timezone = UTC) -> int | None:
     for _ in range(2):
         if isinstance(value, Mapping):
             of = map(value.get, ("iso", "$date", "$numberLong"))
-            value = next((each for each in of if each is not None), None)
+            value = next((inner for inner in of if inner is not None), None)
     if isinstance(value, str):
         written = value.strip()
         if not re.fullmatch(r"-?\d+(\.\d+)?", written) or _COMPACT.fullmatch(written):
@@ -118,14 +120,14 @@ def _number_as_ms(number: Decimal) -> int | None:
 
 def _date(written: str, zone: timezone) -> int | None:
     try:
-        found: datetime | None = datetime.fromisoformat(written)
+        date: datetime | None = datetime.fromisoformat(written)
     except ValueError:
         if len(written) > MAX_DATE_CHARACTERS:
             return None
-        found = _unusual_date(_ZONE_NAME.sub(r"\1", _ZONE_BEFORE.sub("", written)))
-    if found is None:
+        date = _unusual_date(_ZONE_NAME.sub(r"\1", _ZONE_BEFORE.sub("", written)))
+    if date is None:
         return None
-    aware = found if found.tzinfo else found.replace(tzinfo=zone)
+    aware = date if date.tzinfo else date.replace(tzinfo=zone)
     return (aware - EPOCH) // timedelta(milliseconds=1)
 
 
@@ -142,11 +144,11 @@ def _unusual_date(written: str) -> datetime | None:
         with warnings.catch_warnings():
             # A zone that is not known, such as CST: there are four.
             warnings.simplefilter("error", UnknownTimezoneWarning)
-            found = {parse(written, default=day, dayfirst=first) for day, first in readings}
+            dates = {parse(written, default=day, dayfirst=first) for day, first in readings}
     # The library also computes with as many digits as somebody has written.
     except (ValueError, ArithmeticError, UnknownTimezoneWarning):
         return None
-    return found.pop() if len(found) == 1 else None
+    return dates.pop() if len(dates) == 1 else None
 
 
 def path_of(address: object) -> str:

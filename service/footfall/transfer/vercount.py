@@ -42,16 +42,16 @@ def pages_of(sitemap: str) -> list[str]:
 
     Raises CannotFetch.
     """
-    found, waiting, seen = list[str](), [sitemap], set[str]()
+    pages, waiting, seen = list[str](), [sitemap], set[str]()
     while waiting and len(seen) < MAX_SITEMAPS:
         name = waiting.pop(0)
         if name not in seen:
             seen.add(name)
             text = _text(name)
-            places = [html.unescape(each).strip() for each in _PLACE.findall(text)]
+            places = [html.unescape(place).strip() for place in _PLACE.findall(text)]
             # Not a file of this machine's, which another one's sitemap may name.
-            (waiting if "<sitemapindex" in text else found).extend(filter(is_address, places))
-    return list(dict.fromkeys(found))
+            (waiting if "<sitemapindex" in text else pages).extend(filter(is_address, places))
+    return list(dict.fromkeys(pages))
 
 
 def _text(sitemap: str) -> str:
@@ -84,20 +84,20 @@ def fetch_views(
 ) -> Site:
     """Write what views each page has had into the table. Raises CannotFetch, OSError."""
     pages = list(pages)
-    known = _known(table)
-    missing = [page for page in pages if page not in known]
+    counts = _known(table)
+    missing = [page for page in pages if page not in counts]
     site = Site(0, 0)
     with (
         Asking(server, {"Accept": "application/json"}, wait) as asking,
         table.open("a", newline="", encoding="utf-8") as file,
     ):
         rows = csv.writer(file)
-        if not known:
+        if not counts:
             rows.writerow(HEAD)
         # The site's numbers come with any page's.
         for number, page in enumerate(missing or pages[:1], len(pages) - len(missing) + 1):
             views, site = _asked(asking, page)
-            if page not in known:
+            if page not in counts:
                 rows.writerow([page, views])
                 file.flush()
             on_progress(min(1.0, number / len(pages)))
@@ -107,14 +107,14 @@ def fetch_views(
 
 
 def _asked(asking: Asking, page: str) -> tuple[int, Site]:
-    status, told = asking.get("/api/v2/log", {"url": page})
-    numbers = told.get("data")
+    status, body = asking.get("/api/v2/log", {"url": page})
+    numbers = body.get("data")
     if status != OK or not isinstance(numbers, dict):
-        words = str(told.get("message") or told.get("error") or "")[:200]
-        raise CannotFetch(f"{asking.server} answered {status}: {words}")
-    found = [numbers.get(name) for name in ("page_pv", "site_pv", "site_uv")]
-    whole = [each for each in found if isinstance(each, int) and each >= 0]
-    if len(whole) < len(found):
+        message = str(body.get("message") or body.get("error") or "")[:200]
+        raise CannotFetch(f"{asking.server} answered {status}: {message}")
+    values = [numbers.get(name) for name in ("page_pv", "site_pv", "site_uv")]
+    whole = [number for number in values if isinstance(number, int) and number >= 0]
+    if len(whole) < len(values):
         raise CannotFetch(f"{asking.server} answered what are no numbers of views")
     views, *both = whole
     return views, Site(*both)
@@ -133,9 +133,9 @@ def _known(table: Path) -> dict[str, int]:
         rows = list(csv.reader(io.StringIO(whole.decode(), newline="")))
         if rows and rows[0] != HEAD:
             raise ValueError("it has another head")
-        known = {page: int(views) for page, views in rows[1:]}
+        counts = {page: int(views) for page, views in rows[1:]}
     except (ValueError, csv.Error):
         raise CannotFetch(f"{table} was not fetched from Vercount: name another file") from None
     if whole != data:
         table.write_bytes(whole)
-    return known
+    return counts

@@ -90,7 +90,7 @@ async def run(
     on_progress: OnProgress,
 ) -> None:
     """Raises Damaged, OSError, StoreUnavailable; OtherImport if another one adds the same day."""
-    known = await past.days(period.months)
+    days = await past.days(period.months)
     counted = await past.counted_days(period.months)
 
     def why_not(day: int) -> str:
@@ -98,12 +98,12 @@ async def run(
             return OLD
         if day >= period.today:
             return TODAY
-        is_begun = day in known and not known[day].is_done
-        return "" if is_begun or day not in counted | known.keys() else COUNTED
+        is_begun = day in days and not days[day].is_done
+        return "" if is_begun or day not in counted | days.keys() else COUNTED
 
     with closing(ViewStaging()) as staging:
         await _read(staging, calendar, logs, wanted, why_not, report)
-        ids = _accepted(staging, known, report)
+        ids = _accepted(staging, days, report)
         if not wanted.is_dry:
             await _store(past, period, staging, wanted, ids, on_progress)
 
@@ -136,14 +136,12 @@ async def _read(
     staging.flush()
 
 
-def _accepted(
-    staging: ViewStaging, known: dict[int, PastDay], report: PastReport
-) -> dict[int, str]:
+def _accepted(staging: ViewStaging, days: dict[int, PastDay], report: PastReport) -> dict[int, str]:
     """The days to be stored, each with the digest of its views; enters all days in the report."""
     ids = {day: staging.digest(day) for day in staging.days()}
     for day, id in ids.items():
         agents = staging.agents(day)
-        if day in known and known[day].id != id:
+        if day in days and days[day].id != id:
             report.leave_out(INTERRUPTED, day, agents.total())
             continue
         report.days.append(day)

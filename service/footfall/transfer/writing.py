@@ -100,15 +100,15 @@ async def write(
     """Write these tables in one of the formats waline, ndjson and csv; returns how many records
     each has. `types` are the columns of counters. Raises StoreUnavailable, OSError."""
     numbers = dict.fromkeys(tables, 0)
-    with closing(Sorted()) as found:
+    with closing(Sorted()) as ids:
         for number, table in enumerate(tables):
             on_progress("reading what is stored", number / len(tables))
             async for record in export.records(table):
-                found.add(table, record)
+                ids.add(table, record)
         on_progress("writing", 0)
 
         async def rows(table: str) -> AsyncIterator[bytes]:
-            for record in found.records(table):
+            for record in ids.records(table):
                 numbers[table] += 1
                 yield orjson.dumps(record)
 
@@ -123,7 +123,7 @@ async def write(
         else:
             (table,) = tables
             columns = _COLUMNS.get(table, ("url", *types))
-            numbers[table] = _write_table(file, found.records(table), columns)
+            numbers[table] = _write_table(file, ids.records(table), columns)
     return numbers
 
 

@@ -101,8 +101,8 @@ class _Reader:
             raise Damaged(f"it is no whole XML: {error}") from error
 
     def taken(self) -> Iterator[Element]:
-        found, self._found = self._found, []
-        yield from found
+        elements, self._found = self._found, []
+        yield from elements
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rpartition(" ")[2]

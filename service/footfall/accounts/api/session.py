@@ -250,7 +250,8 @@ async def sessions(accounts: Accounts, parsed: None, caller: Caller) -> JsonObje
     return {
         "proof": reauthentication.needed_for(stored.credentials),
         "sessions": [
-            _session(each, caller.viewer) for each in await accounts.sessions.of(stored.account)
+            _session(session, caller.viewer)
+            for session in await accounts.sessions.of(stored.account)
         ],
     }
 

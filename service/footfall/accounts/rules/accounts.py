@@ -47,7 +47,7 @@ def created_at(account: Account) -> str:
 
 def facts(account: Account) -> dict[str, object]:
     """An account as data."""
-    known: dict[str, object] = {
+    fields: dict[str, object] = {
         "id": account.id,
         "type": account.role,
         "email": account.mail,
@@ -57,7 +57,7 @@ def facts(account: Account) -> dict[str, object]:
         "label": account.label,
     }
     created = created_at(account)
-    return known | {"created": created} if created else known
+    return fields | {"created": created} if created else fields
 
 
 async def new_step(accounts: Accounts, secret: str, code: str, caller: Caller) -> int:
@@ -88,8 +88,8 @@ async def add_second_factor(
     id = caller.viewer.account.id
     codes, digests = two_factor.new_recovery_codes()
 
-    def change(account: Account, known: Credentials) -> After:
-        return account, replace(known, totp=secret, step=step, recovery=digests)
+    def change(account: Account, credentials: Credentials) -> After:
+        return account, replace(credentials, totp=secret, step=step, recovery=digests)
 
     await changed(comments, id, change, session=caller.viewer.session)
     return codes
@@ -103,8 +103,10 @@ async def edit(comments: Comments, id: str, changes: Changes, session: str = "")
     """
     password = await _hashed(comments.accounts, id, changes)
 
-    def change(account: Account, known: Credentials) -> After:
-        return _edited(account, changes), _reset(known, changes, password or known.password)
+    def change(account: Account, credentials: Credentials) -> After:
+        return _edited(account, changes), _reset(
+            credentials, changes, password or credentials.password
+        )
 
     return await changed(comments, id, change, session=session)
 
@@ -131,13 +133,15 @@ def _edited(account: Account, changes: Changes) -> Account:
     )
 
 
-def _reset(known: Credentials, changes: Changes, password: str) -> Credentials:
-    left = {name: id for name, id in known.identities.items() if name not in changes.forgotten}
+def _reset(credentials: Credentials, changes: Changes, password: str) -> Credentials:
+    left = {
+        name: id for name, id in credentials.identities.items() if name not in changes.forgotten
+    }
     if changes.forgotten and not (left or password):
         raise LastWayIn()
     if changes.removes_second_factor:
-        known = replace(known, totp="", step=0, recovery=())
-    return replace(known, password=password, identities=left)
+        credentials = replace(credentials, totp="", step=0, recovery=())
+    return replace(credentials, password=password, identities=left)
 
 
 async def remove(comments: Comments, id: str) -> bool:
@@ -145,7 +149,7 @@ async def remove(comments: Comments, id: str) -> bool:
 
     Raises LastAdministrator.
     """
-    return await changed(comments, id, lambda account, known: None) is not None
+    return await changed(comments, id, lambda account, credentials: None) is not None
 
 
 async def changed(
@@ -200,11 +204,14 @@ class Ended(TypedDict):
 
 def _ended(before: StoredAccount, after: After | None, session: str, *, revokes: bool) -> Ended:
     """All of them, or all but the one that asks for a new password or second factor."""
-    is_over, known = revokes or after is None, before.credentials
+    is_over, credentials = revokes or after is None, before.credentials
     is_renewed = False
     if after is not None:
         is_over |= after[0].role not in MAY_LOG_IN or after[0].role != before.account.role
-        is_renewed = after[1].password != known.password or after[1].totp not in ("", known.totp)
+        is_renewed = after[1].password != credentials.password or after[1].totp not in (
+            "",
+            credentials.totp,
+        )
     return Ended(
         session=session, revokes=is_over or is_renewed, keeps=bool(session) and not is_over
     )

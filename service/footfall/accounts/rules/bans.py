@@ -122,11 +122,11 @@ class KnownBans:
     def _longest(self, caller: Caller, mail: str) -> Ban | None:
         if caller.viewer.is_administrator:
             return None
-        found = list(self._list.of(caller, mail))
-        if not found:
+        matching = list(self._list.of(caller, mail))
+        if not matching:
             return None
         now_ms = self._clock()
-        holding = (ban for ban in found if ban.holds(now_ms))
+        holding = (ban for ban in matching if ban.holds(now_ms))
         return max(holding, key=lambda ban: ban.until_ms or float("inf"), default=None)
 
     def ended(self) -> list[str]:
@@ -187,11 +187,11 @@ class KnownBans:
 
     async def _read(self) -> None:
         # The version first: what changes meanwhile has another one, and is read next time.
-        version, found = await self.store.version(), BanList()
+        version, bans = await self.store.version(), BanList()
         async for part in self.store.every():
             for ban in part:
-                found.add(ban)
-        self._list, self._version = found, version
+                bans.add(ban)
+        self._list, self._version = bans, version
 
     async def _try(self) -> None:
         # Who looks next tries again, and so does the watch.

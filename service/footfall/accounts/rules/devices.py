@@ -62,9 +62,9 @@ class Devices:
         """
         if not caller.address or caller.is_sent_elsewhere:
             return ""
-        found = await self._place(id, caller)
+        place = await self._place(id, caller)
         since_ms = self._clock() - 1000 * KNOWN_SECONDS
-        return found if await self._places.has(id, found, since_ms) else ""
+        return place if await self._places.has(id, place, since_ms) else ""
 
     async def remember(self, id: str, caller: Caller) -> None:
         """Note that the account has logged in from there. It has, whether or not that is noted."""

@@ -76,7 +76,7 @@ async def begin(
     target = providers.targets.resolve(redirect) if redirect else ""
     wrong = {}
     if name not in (names := await providers.names(LIST_SECONDS)):
-        listed = ",".join(f'"{each}"' for each in names)
+        listed = ",".join(f'"{name}"' for name in names)
         wrong["type"] = f"type need in an array of [{listed}]"
     if redirect and not target:
         wrong["redirect"] = "redirect need a page of SERVER_URL, SITE_URL or SECURE_DOMAINS"
@@ -205,11 +205,11 @@ async def _register(comments: Comments, identity: Identity, caller: Caller) -> N
     account = replace(made, mail=mail, avatar=_link(identity.avatar))
     openings = comments.accounts.rules.openings(account, setup_code="")
     confirmed = canonical(shown) if identity.is_vouched else ""
-    known = Credentials(identities={identity.service: identity.id}, confirmed=confirmed)
+    credentials = Credentials(identities={identity.service: identity.id}, confirmed=confirmed)
     try:
-        await registration.admit(comments.accounts, openings, known)
+        await registration.admit(comments.accounts, openings, credentials)
     except UserExists:
-        await _take_over(comments, known)
+        await _take_over(comments, credentials)
     if asks:
         # They are logged in anyhow, and can ask for another email on their profile.
         with suppress(TooManyAttempts, Busy):
@@ -217,22 +217,26 @@ async def _register(comments: Comments, identity: Identity, caller: Caller) -> N
             await mail_change.begin(comments.accounts, account, shown, caller)
 
 
-async def _take_over(comments: Comments, known: Credentials) -> None:
+async def _take_over(comments: Comments, credentials: Credentials) -> None:
     """Hand the account with the confirmed email over to the person known by this, unless it was
     confirmed before. An administrator's is never: it would be more than an address.
 
     Raises UserExists.
     """
-    stored = await comments.accounts.store.by_mail(known.confirmed) if known.confirmed else None
+    stored = (
+        await comments.accounts.store.by_mail(credentials.confirmed)
+        if credentials.confirmed
+        else None
+    )
     if stored is None:
         raise UserExists()
 
     def change(account: Account, before: Credentials) -> After:
-        is_there = canonical(account.mail) == known.confirmed
-        is_free = is_there and before.confirmed != known.confirmed
+        is_there = canonical(account.mail) == credentials.confirmed
+        is_free = is_there and before.confirmed != credentials.confirmed
         if not is_free or account.role not in ("guest", "unverified"):
             raise UserExists()
-        return replace(account, role="guest"), known
+        return replace(account, role="guest"), credentials
 
     await changed(comments, stored.id, change, revokes=True)
     log.info("account %s belongs to the person that another service vouched for", stored.id)
@@ -246,15 +250,15 @@ def _link(text: str) -> str:
 async def _add(comments: Comments, flow: Flow, identity: Identity) -> None:
     """Let the account be known by this as well. Raises IdentityTaken, Denied, LoggedOut."""
 
-    def change(account: Account, known: Credentials) -> After:
+    def change(account: Account, credentials: Credentials) -> After:
         if account.role not in MAY_LOG_IN:
             raise Denied()
-        identities = {**known.identities, identity.service: identity.id}
+        identities = {**credentials.identities, identity.service: identity.id}
         avatar = account.avatar or _link(identity.avatar)
         mail = canonical(account.mail)
         is_proven = identity.is_vouched and canonical(identity.mail) == mail
-        confirmed = mail if is_proven else known.confirmed
-        after = replace(known, identities=identities, confirmed=confirmed)
+        confirmed = mail if is_proven else credentials.confirmed
+        after = replace(credentials, identities=identities, confirmed=confirmed)
         return replace(account, avatar=avatar), after
 
     if await changed(comments, flow.account, change, session=flow.session) is None:

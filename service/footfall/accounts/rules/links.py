@@ -38,9 +38,9 @@ class Opened:
     password: str
     more: str
 
-    def require(self, known: Credentials) -> None:
+    def require(self, credentials: Credentials) -> None:
         """Raises LinkExpired if the password was changed since it was made."""
-        if self.password != _digest(known.password):
+        if self.password != _digest(credentials.password):
             raise LinkExpired()
 
 
@@ -55,8 +55,8 @@ async def new_link(
     """The token of a link for this account."""
     stored = await accounts.by_id(id)
     secret = secrets.token_urlsafe(24)
-    known = stored.credentials if stored else Credentials()
-    what = f"{_digest(secret)} {_digest(known.password)} {more}"
+    credentials = stored.credentials if stored else Credentials()
+    what = f"{_digest(secret)} {_digest(credentials.password)} {more}"
     await accounts.keep_link((purpose, id), what, lasts_ms=lasts_seconds * 1000)
     return f"{id}.{secret}"
 
@@ -67,8 +67,8 @@ async def opened(accounts: AccountStore, token: str, purpose: Purpose) -> Opened
     if not id:
         return None
     what = await accounts.read_link((purpose, id))
-    known, _, rest = what.partition(" ")
-    if not hmac.compare_digest(known, _digest(secret)):
+    digest, _, rest = what.partition(" ")
+    if not hmac.compare_digest(digest, _digest(secret)):
         return None
     password, _, more = rest.partition(" ")
     return Opened(id, Held((purpose, id), what), password, more)
@@ -84,9 +84,9 @@ async def set_password(comments: Comments, token: str, password: str, caller: Ca
     stored = await comments.accounts.store.by_id(link.id)
     made = await comments.process.passwords.hash(password, stored.account.mail if stored else "")
 
-    def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
-        link.require(known)
-        proven = _proven(account, known) if mailed else known
+    def change(account: Account, credentials: Credentials) -> tuple[Account, Credentials]:
+        link.require(credentials)
+        proven = _proven(account, credentials) if mailed else credentials
         return _verified(account), replace(proven, password=made)
 
     if await changed(comments, link.id, change, held=link.held) is None:
@@ -117,11 +117,15 @@ async def _reset(accounts: Accounts, mail: str, language: str) -> Letter | None:
     return None
 
 
-def _proven(account: Account, known: Credentials) -> Credentials:
+def _proven(account: Account, credentials: Credentials) -> Credentials:
     """What an account is left with whose email is proven to be its user's: no services, if somebody
     else may have added them. A second factor stays, since an email alone never replaces it."""
     mail = canonical(account.mail)
-    return known if known.confirmed == mail else replace(known, confirmed=mail, identities={})
+    return (
+        credentials
+        if credentials.confirmed == mail
+        else replace(credentials, confirmed=mail, identities={})
+    )
 
 
 def _verified(account: Account) -> Account:

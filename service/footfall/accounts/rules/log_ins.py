@@ -40,15 +40,15 @@ async def by_password(
     else:
         made = await _attempt(accounts, compared, stored.id if stored else "", caller, device)
         try:
-            found = await _logged_in(accounts, compared, password, code, caller)
+            outcome = await _logged_in(accounts, compared, password, code, caller)
         except Busy:
             # Others keep the threads busy that compare: that is no try of this one's.
             made.came_to_nothing()
             raise
-        if found:
-            made.succeeded(found[0].id)
-            await accounts.devices.remember(found[0].id, caller)
-            return found
+        if outcome:
+            made.succeeded(outcome[0].id)
+            await accounts.devices.remember(outcome[0].id, caller)
+            return outcome
     await pause(began + FAILED_SECONDS - asyncio.get_running_loop().time())
     raise Denied()
 
@@ -69,12 +69,12 @@ async def _logged_in(
     """The account and a token, if that is its password and code. Raises Banned, Busy."""
     for _ in range(MAX_READINGS):
         try:
-            found = await _proven(accounts, mail, password, code)
-            if found is None:
+            outcome = await _proven(accounts, mail, password, code)
+            if outcome is None:
                 return None
             # Not before: a stranger is told nothing, and an administrator may always.
-            await accounts.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
-            return found[0], await accounts.sessions.begin(*found, caller=caller)
+            await accounts.bans.require_none(replace(caller, viewer=Viewer(outcome[0].account)))
+            return outcome[0], await accounts.sessions.begin(*outcome, caller=caller)
         except Changed:
             # By a login at the same moment with the same code, or by its owner.
             continue
@@ -86,12 +86,14 @@ async def _proven(
 ) -> tuple[StoredAccount, Credentials] | None:
     """The account, if that is its password and code, and what is left of its credentials."""
     stored = await accounts.store.by_mail(mail)
-    known = stored.credentials if stored else Credentials()
-    is_right, renewed = await accounts.process.passwords.verify(password, known.password)
+    credentials = stored.credentials if stored else Credentials()
+    is_right, renewed = await accounts.process.passwords.verify(password, credentials.password)
     if stored is None or not is_right or stored.account.role not in MAY_LOG_IN:
         return None
     left = two_factor.left_after(
-        replace(known, password=renewed) if renewed else known, code, accounts.process.clock()
+        replace(credentials, password=renewed) if renewed else credentials,
+        code,
+        accounts.process.clock(),
     )
     return (stored, left) if left else None
 

@@ -56,11 +56,13 @@ async def confirm(comments: Comments, token: str, password: str, caller: Caller)
         raise LinkExpired()
     await _require_owner(comments.accounts, link, password, caller)
 
-    def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
-        link.require(known)
+    def change(account: Account, credentials: Credentials) -> tuple[Account, Credentials]:
+        link.require(credentials)
         if account.role not in MAY_LOG_IN:
             raise LinkExpired()
-        return replace(account, mail=link.more), replace(known, confirmed=canonical(link.more))
+        return replace(account, mail=link.more), replace(
+            credentials, confirmed=canonical(link.more)
+        )
 
     was = await changed(comments, link.id, change, held=link.held)
     if was is None:

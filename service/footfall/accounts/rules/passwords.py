@@ -143,11 +143,11 @@ def _is_argon2(password: str, stored: str) -> bool:
 
 def _is_imported(password: str, stored: str) -> bool:
     # These do not know the character NUL, and end there.
-    known = password.encode().partition(b"\0")[0]
+    compared = password.encode().partition(b"\0")[0]
     if not BCRYPT_HASH.fullmatch(stored):
-        return phpass.verify(known, stored)
+        return phpass.verify(compared, stored)
     import bcrypt
 
     with suppress(ValueError):  # A salt that bcrypt does not make.
-        return bcrypt.checkpw(known[:BCRYPT_BYTES], stored.encode())
+        return bcrypt.checkpw(compared[:BCRYPT_BYTES], stored.encode())
     return False

@@ -57,12 +57,12 @@ async def require(
     stored = await comments.accounts.store.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         raise LoggedOut()
-    known = stored.credentials
-    is_code = bool(proof.code or of_second_factor or not (known.password and proof.password))
-    if known.totp and is_code:
+    credentials = stored.credentials
+    is_code = bool(proof.code or of_second_factor or not (credentials.password and proof.password))
+    if credentials.totp and is_code:
         await _use_up(comments, proof.code, caller)
-    elif known.password:
-        await _compare(comments.accounts, proof.password, known.password, caller)
+    elif credentials.password:
+        await _compare(comments.accounts, proof.password, credentials.password, caller)
     else:
         await _require_fresh(comments.accounts.sessions, viewer, comments.process.clock())
 
@@ -74,8 +74,8 @@ async def _use_up(comments: Comments, code: str, caller: Caller) -> None:
     viewer = caller.viewer
     assert viewer.account is not None
 
-    def change(account: Account, known: Credentials) -> accounts.After:
-        left = two_factor.spent(known, code, comments.process.clock())
+    def change(account: Account, credentials: Credentials) -> accounts.After:
+        left = two_factor.spent(credentials, code, comments.process.clock())
         if left is None:
             raise WrongCode()
         return account, left
@@ -103,9 +103,9 @@ async def _require_fresh(sessions: Sessions, viewer: Viewer, now_ms: int) -> Non
     assert viewer.account is not None
     since_ms = now_ms - FRESH_MINUTES * 60_000
     fresh = {
-        each.id
-        for each in await sessions.of(viewer.account)
-        if each.began_ms > since_ms and each.by not in ("", PASSWORD)
+        session.id
+        for session in await sessions.of(viewer.account)
+        if session.began_ms > since_ms and session.by not in ("", PASSWORD)
     }
     if viewer.session not in fresh:
         raise LogInRequired()
@@ -135,12 +135,14 @@ async def require_for(
         await require(comments, proof, caller, of_second_factor=off)
 
 
-def _is_guarded(changes: Changes, account: Account, known: Credentials, role: Role | None) -> bool:
+def _is_guarded(
+    changes: Changes, account: Account, credentials: Credentials, role: Role | None
+) -> bool:
     """Would this let somebody else in, or in with more rights? Bans and labels would not."""
     return bool(
         changes.password
         or changes.mail not in (None, account.mail)
-        or (changes.removes_second_factor and known.totp)
-        or changes.forgotten & known.identities.keys()
+        or (changes.removes_second_factor and credentials.totp)
+        or changes.forgotten & credentials.identities.keys()
         or (role not in (None, account.role) and "administrator" in (role, account.role))
     )

@@ -63,7 +63,7 @@ def spent(credentials: Credentials, code: str, now_ms: int) -> Credentials | Non
     digest = _digest(code)
     if digest not in credentials.recovery:
         return None
-    left = tuple(each for each in credentials.recovery if each != digest)
+    left = tuple(code for code in credentials.recovery if code != digest)
     return replace(credentials, recovery=left)
 
 

@@ -108,8 +108,8 @@ class AccountStore:
         return StoredAccount(id, body, secret or b"") if body else None
 
     async def by_mail(self, mail: str) -> StoredAccount | None:
-        found = await self._find(**self._keys_of("bodies", "credentials", "mails"), mail=mail)
-        return StoredAccount(found[0].decode(), *found[1:]) if found else None
+        reply = await self._find(**self._keys_of("bodies", "credentials", "mails"), mail=mail)
+        return StoredAccount(reply[0].decode(), *reply[1:]) if reply else None
 
     async def by_identity(self, service: str, id: str) -> StoredAccount | None:
         """The account that another service knows by this id."""
@@ -313,8 +313,8 @@ class AccountStore:
     async def signing_key(self, fresh: str) -> str:
         """What tokens are signed with: this, if there is none yet."""
         key = self._keys.account("key")
-        _, found = await self._redis.change(("SET", key, fresh, "NX"), ("GET", key))
-        return str(found.decode())
+        _, stored = await self._redis.change(("SET", key, fresh, "NX"), ("GET", key))
+        return str(stored.decode())
 
     def _keys_of(self, *names: str) -> dict[str, str]:
         return {name: self._keys.account(name) for name in names}
@@ -341,7 +341,7 @@ def _require(outcome: Sequence[bytes]) -> None:
 def _identities(before: Credentials, after: Credentials | None) -> dict[str, Any]:
     """By which other services' names an account is known no more, and by which it is now."""
     known_by = _known_by(after.identities) if after else []
-    lost = [each for each in _known_by(before.identities) if each not in known_by]
+    lost = [identity for identity in _known_by(before.identities) if identity not in known_by]
     return {"lost": len(lost), "known_by": lost + known_by}
 
 

@@ -54,8 +54,8 @@ class Bans:
         cursor = b"0"
         while True:
             command = ("HSCAN", self._keys.site("bans"), cursor, "COUNT", STEP_BANS)
-            ((cursor, words),) = await self._redis.ask_masters(command)
-            fields = zip(words[::2], words[1::2], strict=True)
+            ((cursor, pairs),) = await self._redis.ask_masters(command)
+            fields = zip(pairs[::2], pairs[1::2], strict=True)
             yield [
                 codec.ban(value.decode(), body)
                 for value, body in fields

@@ -62,10 +62,10 @@ async def show(comments: Comments, parsed: AuthorRequest, caller: Caller) -> Jso
     return shown | {"data": facts} | _more(part.after, part.searched)
 
 
-def _facts(found: Any) -> dict[str, Any] | None:
+def _facts(facts: Any) -> dict[str, Any] | None:
     """None for a comment that is damaged."""
     try:
-        return authors.facts(found)
+        return authors.facts(facts)
     except (TypeError, ValueError):
         return None
 

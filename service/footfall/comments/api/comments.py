@@ -153,15 +153,15 @@ async def first_page(comments: Comments, parsed: List) -> Reply:
 async def joined(comments: Comments, parsed: List) -> CachedAnswer:
     """A page as the public sees it. Its ETag is of what it says: the version that it was made of
     would tell when a comment came that waits."""
-    found, data = await _listing(comments, parsed, PUBLIC)
+    versions, data = await _listing(comments, parsed, PUBLIC)
     body = parsed.dialect.content_envelope.body(data)
-    return CachedAnswer((found.version,), *tagged_by_body(body))
+    return CachedAnswer((versions.version,), *tagged_by_body(body))
 
 
 def kept_page(cache: PageCache, parsed: List, version: int) -> Reply | None:
     """The same if it is cached at this version, else None."""
-    found = cache.find(parsed, (version,))
-    return found and (found.body, found.tag)
+    cached = cache.find(parsed, (version,))
+    return cached and (cached.body, cached.tag)
 
 
 async def _listing(
@@ -202,7 +202,7 @@ class Count:
 def _named(request: RawRequest) -> str:
     """The parameter that names the pages, of those that the dialect knows."""
     names: Sequence[str] = request.dialect.article_names
-    name = next((each for each in names if request.query.get(each) is not None), names[0])
+    name = next((key for key in names if request.query.get(key) is not None), names[0])
     return name if request.query.get(name) else ""
 
 

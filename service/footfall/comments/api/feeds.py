@@ -129,7 +129,7 @@ def _written(
     today_ms: int,
 ) -> bytes:
     shown = View(PUBLIC, display).elsewhere(comments, live)
-    items = [item(orjson.loads(each), wanted.site_url) for each in shown]
+    items = [item(orjson.loads(json), wanted.site_url) for json in shown]
     _, write = FORMATS[wanted.format]
     home = page_address(wanted.path, wanted.site_url)
     return write(Feed(wanted.title, wanted.url, home, items, today_ms))

@@ -72,8 +72,8 @@ async def number_of(comments: Comments, path: str, version: int) -> int:
 
 
 def _event(path: str, seen: Seen) -> bytes:
-    told = {"path": path, "time": seen.views, "comments": seen.comments}
-    return b"data: %b\n\n" % orjson.dumps(told)
+    event = {"path": path, "time": seen.views, "comments": seen.comments}
+    return b"data: %b\n\n" % orjson.dumps(event)
 
 
 def _path(values: FieldValues, request: RawRequest, context: ParseContext) -> str:

@@ -189,21 +189,21 @@ def _wanted(fields: Values, context: ParseContext, *, is_moderator: bool) -> mod
         # Client 2.14 sends its whole form as the comment.
         fields = fields["comment"]
     wanted = Fields(Edit.of, _OF_MODERATOR if is_moderator else _OF_AUTHOR, is_readers=True)
-    found = wanted.read(fields, context)
+    values = wanted.read(fields, context)
     if not is_moderator:
-        return moderation.Edit(found["comment"])
-    names = [found[name] for name in ("nick", "mail", "link")]
+        return moderation.Edit(values["comment"])
+    names = [values[name] for name in ("nick", "mail", "link")]
     if "ua" in fields:
         # Clients' comment boxes send the names of the person who edits, and say which browser it
         # is; tools of administrators do not say that.
         names = ["", "", ""]
     return moderation.Edit(
-        found["comment"],
+        values["comment"],
         safe_nick(names[0]),
         names[1],
         names[2],
-        status=cast(Status, found["status"]) or None,
-        is_pinned=found["sticky"],
+        status=cast(Status, values["status"]) or None,
+        is_pinned=values["sticky"],
     )
 
 

@@ -100,7 +100,7 @@ async def queue(comments: Comments, parsed: Queue, caller: Caller) -> JsonObject
         "pageSize": size,
         "spamCount": part.spam,
         "waitingCount": part.waiting,
-        "data": [Fragment(each) for each in view.elsewhere(part.comments, part.live)],
+        "data": [Fragment(json) for json in view.elsewhere(part.comments, part.live)],
     }
     if part.after:
         answer["more"] = {"after": part.after, "searched": part.searched}

@@ -48,8 +48,8 @@ async def recent(comments: Comments, parsed: Recent, caller: Caller) -> list[Fra
     """Comments, newest first, as this viewer sees them."""
     newest = await comments.recent.newest(parsed.number, caller.viewer)
     async with comments.page_cache.turn():
-        _, found = await _listing(comments, parsed, newest.ids, caller.viewer)
-    return found
+        _, stored = await _listing(comments, parsed, newest.ids, caller.viewer)
+    return stored
 
 
 def fast_recent(comments: Comments, parsed: Recent) -> FastRequest:
@@ -61,21 +61,21 @@ async def _common(comments: Comments, parsed: Recent) -> Reply:
 
     Raises Unavailable if they come in faster than they can be read.
     """
-    known = comments.recent_ids.get(parsed, ())
+    cached = comments.recent_ids.get(parsed, ())
     for _ in range(MAX_READS):
-        ids, versions = await comments.recent.newest(parsed.number, PUBLIC, known)
-        if ids == known:
+        ids, versions = await comments.recent.newest(parsed.number, PUBLIC, cached)
+        if ids == cached:
             break
         # These versions are of the pages of the ids that were known before.
-        known = comments.recent_ids[parsed] = ids
+        cached = comments.recent_ids[parsed] = ids
     else:
         raise Unavailable()
 
     async def make() -> CachedAnswer:
         made_of, data = await _listing(comments, parsed, ids, PUBLIC)
         body = parsed.dialect.content_envelope.body(data)
-        words = repr((ids, made_of)).encode()
-        tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), comments.salt())
+        text = repr((ids, made_of)).encode()
+        tag = b'"%b-%b"' % (blake2b(text, digest_size=8).hexdigest().encode(), comments.salt())
         return CachedAnswer((ids, made_of), body, tag)
 
     finished = await comments.page_cache.find_or_make(parsed, (ids, versions), make)
@@ -85,9 +85,9 @@ async def _common(comments: Comments, parsed: Recent) -> Reply:
 async def _listing(
     comments: Comments, parsed: Recent, ids: tuple[str, ...], viewer: Viewer
 ) -> tuple[tuple[int, ...], list[Fragment]]:
-    versions, found, live = await domain.recent(comments, ids, parsed.number, viewer)
+    versions, stored, live = await domain.recent(comments, ids, parsed.number, viewer)
     view = View(viewer, comments.display, parsed.dialect.date)
-    return versions, [Fragment(each) for each in view.elsewhere(found, live)]
+    return versions, [Fragment(json) for json in view.elsewhere(stored, live)]
 
 
 RECENT_ANSWER = AnswerSchema(list_of(A_COMMENT), list_of(A_COMMENT))

@@ -98,15 +98,15 @@ async def part(comments: Comments, author: Author, after: str = "") -> AuthorPag
     """The next part of the author's comments, newest first, behind the comment with this id."""
     if after and not is_id(after):
         raise BadRequest({"after": "after need the objectId of a comment"})
-    found, searched = list[StoredComment](), 0
+    written, searched = list[StoredComment](), 0
     while searched < MAX_SEARCHED_COMMENTS:
         _, ids = await comments.index.listed(STATUSES, size=ERASE_STEP_COMMENTS, behind=after)
-        found += filter(author.wrote, await comments.moderation.whole(ids))
+        written += filter(author.wrote, await comments.moderation.whole(ids))
         searched += len(ids)
         after = ids[-1] if len(ids) == ERASE_STEP_COMMENTS else ""
         if not after:
             break
-    return AuthorPage(found, searched, after)
+    return AuthorPage(written, searched, after)
 
 
 async def erase(
@@ -131,12 +131,12 @@ async def erase(
             raise Refused("This is your own account. Another administrator must do this.")
         if author.account.role != "banned":
             await accounts.edit(comments, author.id, Changes(role="banned"))
-    found = await part(comments, author, after)
+    step = await part(comments, author, after)
     one = partial(_anonymize if deed == "anonymize" else _delete, comments)
-    numbers = await _each(found.comments, one)
+    numbers = await _each(step.comments, one)
     done, damaged = sum(filter(None, numbers)), numbers.count(None)
-    if found.after:
-        return Erasure(done, damaged, found.searched, found.after)
+    if step.after:
+        return Erasure(done, damaged, step.searched, step.after)
     done += await comments.deletions.erase(author.wrote, comments.process.clock())
     is_forgotten = await _forget(comments, author)
     has_account = bool(author.account) and await accounts.remove(comments, author.id)
@@ -146,7 +146,7 @@ async def erase(
         # A digest, since the log must not be where the email is still known.
         name = author.id or f"mail {digest(author.mail)}"
         await comments.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
-    return Erasure(done, damaged, found.searched, "", has_account, is_logged)
+    return Erasure(done, damaged, step.searched, "", has_account, is_logged)
 
 
 async def _each(
@@ -220,7 +220,7 @@ async def _forget(comments: Comments, author: Author) -> bool:
         number += await comments.log.forget(author.mail)
         # What was given up says why, in words of other servers: they name the address.
         given_up = await comments.outbox.undelivered(MAX_UNDELIVERED)
-        named = [each.id for each in given_up if author.mail in each.error.casefold()]
+        named = [event.id for event in given_up if author.mail in event.error.casefold()]
         number += await comments.outbox.drop(named) if named else 0
     async for name, record in comments.undo_records.every():
         if any(map(author.wrote, comments_of(record))):

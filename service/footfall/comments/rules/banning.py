@@ -79,8 +79,8 @@ async def _lift(comments: Comments, value: str, listed: Ban | None, by: str) -> 
 async def _turn(comments: Comments, id: str, role: Role, *, of: Container[Role]) -> Account | None:
     """Give an account this role if it has one of those; what it was, None if there is none."""
 
-    def change(account: Account, known: Credentials) -> accounts.After:
-        return replace(account, role=role) if account.role in of else account, known
+    def change(account: Account, credentials: Credentials) -> accounts.After:
+        return replace(account, role=role) if account.role in of else account, credentials
 
     return await accounts.changed(comments, id, change)
 

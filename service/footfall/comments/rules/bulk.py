@@ -154,11 +154,11 @@ async def moderate(
     seen: Seen = ANY,
 ) -> BulkResult:
     """Those that still have the status that they were seen with."""
-    work, known = _Work(comments, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    shown = await comments.store.by_ids(known) if known else []
-    found = {each.id: each for each in shown}
+    work, chosen = _Work(comments, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
+    shown = await comments.store.by_ids(chosen) if chosen else []
+    by_id = {comment.id: comment for comment in shown}
     results = await work.each(
-        list(found), lambda id: work.moderate(found[id], status, is_pinned, seen.get(id))
+        list(by_id), lambda id: work.moderate(by_id[id], status, is_pinned, seen.get(id))
     )
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
@@ -167,11 +167,11 @@ async def delete(
     comments: Comments, ids: Sequence[str], caller: Caller, seen: Seen = ANY
 ) -> BulkResult:
     """Each with its replies, if it still has the status that it was seen with."""
-    work, known = _Work(comments, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    found = {each.id: each for each in await comments.moderation.whole(known)}
+    work, chosen = _Work(comments, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
+    by_id = {comment.id: comment for comment in await comments.moderation.whole(chosen)}
     # The newest first, so that each is deleted by itself, and not with what it replies to.
     results = await work.each(
-        sorted(found, reverse=True), lambda id: work.delete(found[id], seen.get(id))
+        sorted(by_id, reverse=True), lambda id: work.delete(by_id[id], seen.get(id))
     )
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
 
@@ -179,8 +179,8 @@ async def delete(
 async def edit(comments: Comments, id: str, wanted: Edit, caller: Caller) -> BulkResult:
     """Give a comment another text, or another author without account, so that it can be undone."""
     work = _Work(comments, caller)
-    found = await comments.moderation.whole([id]) if is_id(id) else []
-    whole = {each.id: each for each in found}
+    stored = await comments.moderation.whole([id]) if is_id(id) else []
+    whole = {comment.id: comment for comment in stored}
     results = await work.each(list(whole), lambda id: work.edit(whole[id], wanted))
     return await work.outcome({id: _missing()} | results)
 
@@ -236,12 +236,12 @@ async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
     there = await comments.moderation.whole([id])
     if not there:
         return "missing"
-    (found,) = there
+    (stored,) = there
     if "body" in kept:
-        if _digest(codec.comment(found)) != kept["words"]:
+        if _digest(codec.comment(stored)) != kept["words"]:
             return "changed"
-        return await work.put_words(found, codec.comment(_whole_of(kept)))
-    if [found.status, found.is_pinned] != kept["now"]:
+        return await work.put_words(stored, codec.comment(_whole_of(kept)))
+    if [stored.status, stored.is_pinned] != kept["now"]:
         return "changed"
     status, is_pinned = kept["was"]
-    return await work.moderate(found, status, is_pinned, only=found.status)
+    return await work.moderate(stored, status, is_pinned, only=stored.status)

@@ -127,11 +127,11 @@ async def undo(comments: Comments, name: str, caller: Caller) -> tuple[str, Bulk
 
     async def steps() -> AsyncGenerator[bulk.BulkResult]:
         # The oldest comments first, since a reply needs its root.
-        for each in reversed(action.undo):
+        for name in reversed(action.undo):
             try:
-                result = await bulk.undo(comments, each, caller)
+                result = await bulk.undo(comments, name, caller)
             except (Unavailable, NotOver):
-                result = bulk.BulkResult({}, each)
+                result = bulk.BulkResult({}, name)
             if result:
                 yield result
 
@@ -196,16 +196,16 @@ async def _note(comments: Comments, name: str, action: BulkAction) -> None:
 
 async def _named(ids: Sequence[str]) -> AsyncGenerator[Sequence[str]]:
     # The newest first, so that each is deleted by itself, and not with what it replies to.
-    known = sorted(set(ids), reverse=True)
-    for first in range(0, len(known), BULK_STEP_COMMENTS):
-        yield known[first : first + BULK_STEP_COMMENTS]
+    newest_first = sorted(set(ids), reverse=True)
+    for first in range(0, len(newest_first), BULK_STEP_COMMENTS):
+        yield newest_first[first : first + BULK_STEP_COMMENTS]
 
 
 async def _matching(comments: Comments, targets: Matching) -> AsyncGenerator[Sequence[str]]:
     matches = queue.matcher(targets.wanted)
     newest = await comments.store.by_ids([targets.newest])
-    yield [each.id for each in newest if matches(each)]
+    yield [comment.id for comment in newest if matches(comment)]
     looked_at = queue.steps(comments, targets.wanted, targets.newest, most=MAX_BULK_SEARCHED)
     async with aclosing(looked_at):
         async for step in looked_at:
-            yield [each.id for each in step.matching]
+            yield [comment.id for comment in step.matching]

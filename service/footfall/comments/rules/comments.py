@@ -179,8 +179,8 @@ async def _answer_retry(
     """
     if now_ms - created_ms(id) >= RETRY_WINDOW_MS:
         raise Duplicate()
-    found, hidden = await asyncio.gather(comments.by_ids([id]), comments.secrets([id]))
-    if not found or parent_of(found[0].body) != draft.parent:
+    stored, hidden = await asyncio.gather(comments.by_ids([id]), comments.secrets([id]))
+    if not stored or parent_of(stored[0].body) != draft.parent:
         raise Duplicate()
     # Without an account or an email address, two people may have the same name and the same words:
     # then the address has to be the same, too.
@@ -188,7 +188,7 @@ async def _answer_retry(
     address = address_of(hidden.get(id, b"{}"))
     if not is_known and limit_key(address) != limit_key(caller.address):
         raise Duplicate()
-    first = found[0]._replace(likes=0, is_pinned=False)
+    first = stored[0]._replace(likes=0, is_pinned=False)
     return first, Lookups(_accounts(caller), secrets=hidden)
 
 
@@ -223,14 +223,14 @@ def with_author(
     comment = replace(comment, region=region.public, full_region=region.full)
     if account:
         return replace(comment, account=account, author=account)
-    known = (mail or "").strip().lower()
+    address = (mail or "").strip().lower()
     return replace(
         comment,
         nick=nick,
         mail=mail,
         link=link,
-        avatar=comments.display.avatar(nick or "", known, link or ""),
-        author=digest(known) if known else "",
+        avatar=comments.display.avatar(nick or "", address, link or ""),
+        author=digest(address) if address else "",
     )
 
 
@@ -257,7 +257,7 @@ async def page(
     With the id of a `root`, that comment alone with `size` of its replies, those that follow the
     reply with the id `after`.
     """
-    found = await comments.store.page(
+    page = await comments.store.page(
         path,
         first=(number - 1) * size,
         size=size,
@@ -266,8 +266,8 @@ async def page(
         root=root,
         after=after,
     )
-    threads = found.threads
-    return found, await _live(comments, threads.ids, threads.persons, threads.tallies, viewer)
+    threads = page.threads
+    return page, await _live(comments, threads.ids, threads.persons, threads.tallies, viewer)
 
 
 async def recent(
@@ -275,8 +275,8 @@ async def recent(
 ) -> tuple[tuple[int, ...], Sequence[StoredComment], Lookups]:
     """Up to `count` of these comments that the viewer may see; first the versions of their
     pages."""
-    versions, found = await comments.recent.read(ids, count, viewer)
-    return versions, found, await lookups(comments, found, viewer)
+    versions, stored = await comments.recent.read(ids, count, viewer)
+    return versions, stored, await lookups(comments, stored, viewer)
 
 
 async def like(
@@ -297,9 +297,9 @@ async def like(
 
 async def lookups(comments: Comments, stored: Sequence[StoredComment], viewer: Viewer) -> Lookups:
     """Of stored of any pages."""
-    ids = [each.id.encode() for each in stored]
-    persons = [each.body.person for each in stored]
-    tallies = [each.body.tally for each in stored]
+    ids = [comment.id.encode() for comment in stored]
+    persons = [comment.body.person for comment in stored]
+    tallies = [comment.body.tally for comment in stored]
     return await _live(comments, ids, persons, tallies, viewer)
 
 
@@ -318,9 +318,9 @@ async def _live(
     authors = {tally.decode() for tally in tallies} - {""} if comments.display.levels else set()
     if not (accounts or authors or viewer.is_administrator):
         return Lookups()
-    found, counts, secrets = await asyncio.gather(
+    stored, counts, secrets = await asyncio.gather(
         comments.accounts.store.by_ids(accounts),
         comments.index.tallies(sorted(authors)),
         comments.store.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
     )
-    return Lookups(dict.fromkeys(accounts) | found, counts, secrets)
+    return Lookups(dict.fromkeys(accounts) | stored, counts, secrets)

@@ -21,8 +21,8 @@ READ_COMMENTS = 200
 async def candidates(recent: Recent, count: int, path: str, account: str) -> tuple[str, ...]:
     """Ids of comments that a feed may have, newest first. Raises StoreUnavailable."""
     if account:
-        found = await recent.near(account, SEARCHED_COMMENTS)
-        return tuple(found[:READ_COMMENTS])
+        ids = await recent.near(account, SEARCHED_COMMENTS)
+        return tuple(ids[:READ_COMMENTS])
     if path:
         return tuple(await recent.of_page(digest(path), count, SEARCHED_COMMENTS))
     return (await recent.newest(count, PUBLIC)).ids
@@ -34,15 +34,19 @@ async def read(
     """The comments themselves, and the versions of their pages. Raises StoreUnavailable."""
     if not account:
         return await recent(comments, ids, count, PUBLIC)
-    versions, found = await comments.recent.read(ids, READ_COMMENTS, PUBLIC)
-    replies = (await _replies_to(comments.recent, account, found))[:count]
+    versions, stored = await comments.recent.read(ids, READ_COMMENTS, PUBLIC)
+    replies = (await _replies_to(comments.recent, account, stored))[:count]
     return versions, replies, await lookups(comments, replies, PUBLIC)
 
 
 async def _replies_to(
     recent: Recent, account: str, stored: Sequence[StoredComment]
 ) -> list[StoredComment]:
-    parents = {parent for each in stored if (parent := parent_of(each.body))}
+    parents = {parent for comment in stored if (parent := parent_of(comment.body))}
     _, above = await recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
-    own = {each.id for each in above if each.body.account == account}
-    return [each for each in stored if parent_of(each.body) in own and each.body.account != account]
+    own = {comment.id for comment in above if comment.body.account == account}
+    return [
+        comment
+        for comment in stored
+        if parent_of(comment.body) in own and comment.body.account != account
+    ]

@@ -48,7 +48,7 @@ async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGro
         work = partial(groups_of, held, comments.counting.own_hosts)
         done = await comments.process.renderer.run(work, client)
     shown = [held[place] for group in done for place in group.samples]
-    accounts = await comments.accounts.store.by_ids({each.account for each in shown} - {""})
+    accounts = await comments.accounts.store.by_ids({comment.account for comment in shown} - {""})
 
     def nick(comment: Comment) -> str:
         account = accounts.get(comment.account)
@@ -56,7 +56,7 @@ async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGro
 
     alike = [_alike(group, held, nick) for group in done]
     grouped = {id for group in alike for id in group.ids}
-    others += [each.id for each in held if each.id not in grouped]
+    others += [comment.id for comment in held if comment.id not in grouped]
     numbers = await comments.index.held()
     return QueueGroups(alike, sorted(others, reverse=True), is_cut, *numbers)
 
@@ -67,13 +67,13 @@ async def _held(comments: Comments, wanted: Wanted) -> tuple[list[Comment], list
     held, damaged, after = list[Comment](), list[str](), ""
     async with aclosing(steps(comments, wanted, "", most=MAX_GROUPED_COMMENTS)) as looked_at:
         async for step in looked_at:
-            secrets = await comments.store.secrets([each.id for each in step.matching])
-            for each in step.matching:
+            secrets = await comments.store.secrets([comment.id for comment in step.matching])
+            for comment in step.matching:
                 try:
-                    private = secrets.get(each.id, b"")
-                    held.append(codec.comment(each._replace(private=private)))
+                    private = secrets.get(comment.id, b"")
+                    held.append(codec.comment(comment._replace(private=private)))
                 except (TypeError, ValueError):
-                    damaged.append(each.id)
+                    damaged.append(comment.id)
             after = step.after
     return held, damaged, bool(after)
 

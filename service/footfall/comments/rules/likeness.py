@@ -103,7 +103,7 @@ def _traits(comment: Comment, own_hosts: Container[str]) -> list[Trait]:
 
 def _samples(members: Sequence[int], traits: Sequence[Sequence[Trait]]) -> list[int]:
     shared = Counter(trait for place in members for trait in traits[place])
-    odd_first = sorted(members, key=lambda place: sum(shared[each] for each in traits[place]))
+    odd_first = sorted(members, key=lambda place: sum(shared[trait] for trait in traits[place]))
     return [odd_first[-1], *odd_first[:-1][: MAX_SAMPLES - 1]]
 
 
@@ -131,6 +131,6 @@ def _bands(text: str) -> Iterator[tuple[int, ...]]:
         return
     pieces = {" ".join(words[at : at + 2]) for at in range(max(len(words) - 1, 1))}
     hashes = [crc32(piece.encode(errors="replace")) for piece in pieces]
-    signature = [min(each * factor & 0xFFFFFFFF for each in hashes) for factor in _FACTORS]
+    signature = [min(number * factor & 0xFFFFFFFF for number in hashes) for factor in _FACTORS]
     for at in range(0, len(signature), _ROWS):
         yield at, *signature[at : at + _ROWS]

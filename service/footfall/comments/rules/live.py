@@ -95,12 +95,12 @@ class LivePages:
 
     async def _changes(self, page: _Page) -> AsyncGenerator[Seen | None]:
         until = asyncio.get_running_loop().time() + MAX_SECONDS
-        told = None
+        shown = None
         while asyncio.get_running_loop().time() < until and not self._is_ending():
             changed = page.changed
-            if page.shown is not None and page.shown != told:
-                told = page.shown
-                yield told
+            if page.shown is not None and page.shown != shown:
+                shown = page.shown
+                yield shown
                 continue
             try:
                 async with asyncio.timeout(SILENT_SECONDS):

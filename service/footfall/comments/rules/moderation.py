@@ -58,16 +58,16 @@ async def edit(
     Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
     """
     comments.accounts.bans.look()
-    found = await _allowed(comments.moderation, id, caller)
+    stored = await _allowed(comments.moderation, id, caller)
     is_moderator = caller.viewer.is_administrator
-    if found is None or wanted.is_blank(codec.comment(found).account):
+    if stored is None or wanted.is_blank(codec.comment(stored).account):
         return None
     if not is_moderator and not wanted.text:
         return None
     if is_moderator:
-        await _moderate(comments, found, wanted, caller)
+        await _moderate(comments, stored, wanted, caller)
     else:
-        await _rewrite(comments, found, wanted.text, caller)
+        await _rewrite(comments, stored, wanted.text, caller)
     now = await comments.store.by_ids([id])
     return (now[0], await lookups(comments, now, caller.viewer)) if now else None
 
@@ -81,25 +81,25 @@ async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredCom
     account = caller.viewer.account
     if account is None:
         raise Unauthorized()
-    found = await moderation.whole([id]) if is_id(id) else []
-    is_author = bool(found) and found[0].body.account == account.id
+    stored = await moderation.whole([id]) if is_id(id) else []
+    is_author = bool(stored) and stored[0].body.account == account.id
     if not (is_author or caller.viewer.is_administrator):
         raise Forbidden()
-    return found[0] if found else None
+    return stored[0] if stored else None
 
 
 async def until_settled(
-    moderation: Moderation, found: StoredComment, attempt: Callable[[StoredComment], Awaitable[T]]
+    moderation: Moderation, stored: StoredComment, attempt: Callable[[StoredComment], Awaitable[T]]
 ) -> T | None:
     """Try, and read again what somebody else has changed meanwhile. Raises Unavailable."""
     for _ in range(TRIES):
         try:
-            return await attempt(found)
+            return await attempt(stored)
         except Overtaken:
-            there = await moderation.whole([found.id])
+            there = await moderation.whole([stored.id])
             if not there:
                 return None
-            (found,) = there
+            (stored,) = there
     raise Unavailable()
 
 
@@ -229,9 +229,9 @@ def _renamed(display: DisplayOptions, comment: Comment, wanted: Edit) -> Comment
     link = safe_link(wanted.link) or comment.link
     if (nick, mail, link) == (comment.nick, comment.mail, comment.link):
         return comment
-    known = (mail or "").strip().lower()
-    avatar = display.avatar(nick or "", known, link or "")
-    author = digest(known) if known else ""
+    address = (mail or "").strip().lower()
+    avatar = display.avatar(nick or "", address, link or "")
+    author = digest(address) if address else ""
     return replace(comment, nick=nick, mail=mail, link=link, avatar=avatar, author=author)
 
 
@@ -240,6 +240,6 @@ async def delete(comments: Comments, id: str, caller: Caller) -> None:
 
     Ids are never given out again. Raises Unauthorized and Forbidden.
     """
-    found = await _allowed(comments.moderation, id, caller)
-    if found is not None:
-        await comments.deletions.delete(found, comments.process.clock(), actor_of(caller))
+    stored = await _allowed(comments.moderation, id, caller)
+    if stored is not None:
+        await comments.deletions.delete(stored, comments.process.clock(), actor_of(caller))

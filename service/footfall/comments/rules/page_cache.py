@@ -55,11 +55,11 @@ class PageCache:
         self.bytes = 0
 
     def find(self, key: Key, versions: Versions) -> CachedAnswer | None:
-        found = self._kept.get(key)
-        if found is None or found.versions != versions:
+        entry = self._kept.get(key)
+        if entry is None or entry.versions != versions:
             return None
         self._kept.move_to_end(key)
-        return found
+        return entry
 
     def has(self, key: Key) -> bool:
         """Is a page of any version cached, or being made? If not, its versions need not be read."""
@@ -73,15 +73,15 @@ class PageCache:
         Raises Unavailable if no turn comes within MAX_WAIT_SECONDS. What is no page of comments
         brings another `turn`.
         """
-        found = self.find(key, versions)
-        if found:
-            return found
+        cached = self.find(key, versions)
+        if cached:
+            return cached
         first = self._first.get(key)
         if first:
             # It may have been read before these versions were, or after: its own versions tell.
-            found = await asyncio.shield(first)
-            if all(map(ge, found.versions, versions)):
-                return found
+            cached = await asyncio.shield(first)
+            if all(map(ge, cached.versions, versions)):
+                return cached
         task = self._making.get((key, versions))
         if task is None:
             task = asyncio.create_task(self._make(key, make, turn))

@@ -154,7 +154,7 @@ async def _move_comments(comments: Comments, note: MoveNote, on_share: OnShare) 
 
 async def _take(comments: Comments, note: MoveNote, step: Step, *, are_replies: bool) -> int:
     """Take those of a step that can be read, and whose id the other page has not; how many."""
-    found = dict[str, tuple[Comment, bytes]]()
+    copies = dict[str, tuple[Comment, bytes]]()
     for short, body, private, _, held, _ in step.comments:
         try:
             comment = _read(short.decode(), body, private, note.source)
@@ -162,14 +162,14 @@ async def _take(comments: Comments, note: MoveNote, step: Step, *, are_replies: 
             # `footfall check` tells of it.
             continue
         if status_of(held) != "deleted" and bool(comment.root) == are_replies:
-            found[short.decode()] = comment, body
-    for short in await comments.moves.ids_on(digest(note.target), list(found)):
-        del found[short]
-    if not found:
+            copies[short.decode()] = comment, body
+    for short in await comments.moves.ids_on(digest(note.target), list(copies)):
+        del copies[short]
+    if not copies:
         return 0
     now = comments.process.clock()
     return await comments.moves.take_comments(
-        digest(note.source), token_hex(4), found.values(), now
+        digest(note.source), token_hex(4), copies.values(), now
     )
 
 
@@ -177,7 +177,7 @@ async def _arrive(comments: Comments, note: MoveNote) -> bool:
     """Publish those that are on their way; False if some of them have to wait."""
     page = digest(note.source)
     while taken := await comments.moves.taken_comments(page):
-        read = [(_read(each.id, each.body, each.private, note.source), each) for each in taken]
+        read = [(_read(one.id, one.body, one.private, note.source), one) for one in taken]
         arrived = list[TakenComment]()
         for are_replies in (False, True):
             part = [each for each in read if bool(each[0].root) == are_replies]

@@ -68,19 +68,19 @@ async def search(
     comment with the id `after`. Raises BadRequest.
     """
     wanted = Wanted(statuses, words, account)
-    found, searched = list[StoredComment](), 0
+    matching, searched = list[StoredComment](), 0
     looking = steps(comments, wanted, after, most=MAX_SEARCHED_COMMENTS)
     async with aclosing(looking) as looked_at:
         async for step in looked_at:
-            found += step.matching
+            matching += step.matching
             searched += step.searched
             after = step.after
-    shown = found[(number - 1) * size : number * size]
+    shown = matching[(number - 1) * size : number * size]
     waiting, spam = (0, 0)
     if viewer.is_administrator:
         waiting, spam = await comments.index.held()
     live = await lookups(comments, shown, viewer)
-    return QueuePage(shown, live, len(found), waiting, spam, after, searched)
+    return QueuePage(shown, live, len(matching), waiting, spam, after, searched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,31 +124,31 @@ async def part(
     Whatever is decided and whatever arrives meanwhile, none is left out and none comes twice. A
     search looks at no more than MAX_SEARCHED_COMMENTS for a part. Raises BadRequest.
     """
-    found, searched, total = list[StoredComment](), 0, None
+    matching, searched, total = list[StoredComment](), 0, None
     looking = steps(comments, wanted, after, size, most=MAX_SEARCHED_COMMENTS)
     async with aclosing(looking) as looked_at:
         async for step in looked_at:
-            found += step.matching
+            matching += step.matching
             searched += step.searched
             after = step.after
             total = None if wanted.is_search else step.total
-            if len(found) >= size:
+            if len(matching) >= size:
                 break
-    if len(found) > size:
-        found = found[:size]
-        after = found[-1].id
+    if len(matching) > size:
+        matching = matching[:size]
+        after = matching[-1].id
     waiting, spam = (0, 0)
     if viewer.is_administrator:
         waiting, spam = await comments.index.held()
-    live = await lookups(comments, found, viewer)
-    return QueuePart(found, live, waiting, spam, total, after, searched)
+    live = await lookups(comments, matching, viewer)
+    return QueuePart(matching, live, waiting, spam, total, after, searched)
 
 
 async def by_ids(comments: Comments, ids: Sequence[str], viewer: Viewer) -> QueuePart:
     """These comments as they are now, without those that are gone; the end of a list."""
-    found = await comments.store.by_ids([id for id in ids if is_id(id)]) if ids else []
-    live = await lookups(comments, found, viewer)
-    return QueuePart(found, live, *await comments.index.held(), None)
+    stored = await comments.store.by_ids([id for id in ids if is_id(id)]) if ids else []
+    live = await lookups(comments, stored, viewer)
+    return QueuePart(stored, live, *await comments.index.held(), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +193,9 @@ async def steps(
         total, ids = await comments.index.listed(wanted.statuses, size=size, behind=after)
         shown = await comments.store.by_ids(ids) if ids else []
         searched += len(ids)
-        bytes_left -= sum(len(each.body.content) for each in shown)
+        bytes_left -= sum(len(comment.body.content) for comment in shown)
         after = ids[-1] if len(ids) == size else ""
-        yield Step([each for each in shown if matches(each)], len(ids), total, after)
+        yield Step([comment for comment in shown if matches(comment)], len(ids), total, after)
         if not after:
             return
 

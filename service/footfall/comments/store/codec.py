@@ -117,8 +117,8 @@ def source_of(body: Body) -> str:
 
 
 def _content(body: Body, name: str) -> str:
-    found: str = orjson.loads(b"{" + body.content + b"}").get(name, "")
-    return found
+    value: str = orjson.loads(b"{" + body.content + b"}").get(name, "")
+    return value
 
 
 def secrets(comment: Comment) -> bytes:
@@ -222,9 +222,9 @@ def session_body(session: Session) -> bytes:
 
 def session(id: str, ends_ms: int, body: bytes) -> Session:
     """`body` may be empty."""
-    known = orjson.loads(body or b"{}")
-    places = (known.get(name, "") for name in ("by", "browser", "os", "network"))
-    return Session(id, known.get("began", 0), ends_ms, *places)
+    fields = orjson.loads(body or b"{}")
+    places = (fields.get(name, "") for name in ("by", "browser", "os", "network"))
+    return Session(id, fields.get("began", 0), ends_ms, *places)
 
 
 def ban_body(ban: Ban) -> bytes:

@@ -188,7 +188,7 @@ class CommentStore:
         page = self._digests[path]
         names = "version", "bodies", "longest", "pinned", "likes", "replies", "held", "heldreplies"
         is_by_likes = order == "like_desc"
-        found = await self._page.through(
+        reply = await self._page.through(
             self.pipeline.send_one,
             **self._keys_of(page, *names, "mine", "hidden", "deleted", "gone"),
             ranked=self._keys.page(page, "liked" if is_by_likes else "newest"),
@@ -203,7 +203,7 @@ class CommentStore:
             most=MAX_REPLIES,
             room=MAX_PAGE_BYTES,
         )
-        return PageReply(*found).page(page)
+        return PageReply(*reply).page(page)
 
     async def version(self, path: str) -> int:
         """An answer made of the page is good while this stays."""
@@ -250,17 +250,17 @@ class CommentStore:
             questions.append(("ZSCORE", self._keys.page(page, "pinned"), short))
             questions.append(("GET", self._keys.page(page, "path")))
         values = await self._redis.ask_masters(*questions)
-        found = []
+        listed = []
         for id, (body, likes, held, pinned, path) in zip(ids, _rows(values, 5), strict=True):
             status = status_of(held)
             if body is not None and status != "deleted":
                 parsed = codec.parse_body(body)
-                found.append(
+                listed.append(
                     StoredComment(
                         id, path.decode(), parsed, int(likes or 0), status, pinned is not None
                     )
                 )
-        return found
+        return listed
 
     async def like(
         self, id: str, delta: int, now_ms: int = 0, viewer: Viewer = PUBLIC
@@ -307,7 +307,7 @@ class CommentStore:
             ids=ids,
         )
         # A fingerprint that is not UTF-8 belongs to no comment; readers only have to see that.
-        words = [pair.decode(errors="replace") for pair in pairs]
+        texts = [pair.decode(errors="replace") for pair in pairs]
         return Step(
             # What is no number is no version that a script has written.
             int(version) if version.isdigit() else 0,
@@ -316,7 +316,7 @@ class CommentStore:
             cursor_after.decode(),
             echo_after.decode(),
             comments,
-            dict(zip(words[::2], words[1::2], strict=True)),
+            dict(zip(texts[::2], texts[1::2], strict=True)),
             {head.decode(errors="replace") for head in heads},
         )
 

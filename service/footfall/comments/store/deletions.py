@@ -80,8 +80,8 @@ class Deletions:
     async def restore(self, id: str, now_ms: int, actor: Actor) -> int | None:
         """Put back a comment that was deleted; how many replies are to follow behind the request.
         None if it was not deleted by itself, is gone, or has no root any more."""
-        for found in await self._stored(id[SHORT:], [id[:SHORT]]):
-            return await self._show(id, found.body, now_ms, actor, begins=True)
+        for replies in await self._stored(id[SHORT:], [id[:SHORT]]):
+            return await self._show(id, replies.body, now_ms, actor, begins=True)
         return None
 
     async def is_restorable(self, id: str) -> bool:
@@ -98,12 +98,12 @@ class Deletions:
         pages, held_back = await self._redis.ask_masters(due, ("GET", self._keys.held_back))
         until_ms = 0 if held_back else now_ms - UNDO_MS
         for page in map(bytes.decode, pages):
-            known, _ = await self._redis.change(
+            outcome, _ = await self._redis.change(
                 ("HGET", totals, page), ("ZADD", removals, "XX", now_ms + LEASE_MS, page)
             )
             next_ms = await self.sweep(page, now_ms, until_ms)
             keys = {"totals": totals, "removals": removals}
-            await self._swept(**keys, page=page, known=known or b"", due=next_ms)
+            await self._swept(**keys, page=page, known=outcome or b"", due=next_ms)
 
     async def sweep(self, page: str, now_ms: int, until_ms: int) -> int:
         """Go on with what was begun on a page, and remove what was deleted until then; when more is
@@ -136,8 +136,8 @@ class Deletions:
         erased = 0
         (pages,) = await self._redis.ask_masters(("ZRANGE", self._keys.site("removals"), 0, -1))
         for page in map(bytes.decode, pages):
-            async for head, found in self._deleted(page):
-                theirs = [each.id[:SHORT] for each in found if is_theirs(each)]
+            async for head, stored in self._deleted(page):
+                theirs = [comment.id[:SHORT] for comment in stored if is_theirs(comment)]
                 if head in theirs:
                     await self.remove(head + page, now_ms)
                 elif theirs:
@@ -194,8 +194,8 @@ class Deletions:
         self, step: Callable[..., Awaitable[int | None]], id: str, now_ms: int
     ) -> None:
         """Take step after step, until nothing remains."""
-        for found in await self._stored(id[SHORT:], [id[:SHORT]]):
-            while await step(id, found.body, now_ms, SWEEPER, begins=False):
+        for replies in await self._stored(id[SHORT:], [id[:SHORT]]):
+            while await step(id, replies.body, now_ms, SWEEPER, begins=False):
                 await asyncio.sleep(PACE_SECONDS)
 
     async def _remove_all(self, page: str, head: str, until_ms: int) -> int:
@@ -217,14 +217,14 @@ class Deletions:
 
     async def _remove_some(self, page: str, head: str, until_ms: int, shorts: Sequence[str]) -> int:
         """Remove the first of these comments; how many were removed."""
-        found = await self._stored(page, shorts)
-        words = [word for each in found for word in _described(each)]
+        stored = await self._stored(page, shorts)
+        arguments = [word for comment in stored for word in _described(comment)]
         _, removed = await self._remove(
             **{name: self._keys.page(page, name) for name in REMOVED},
             head=head,
             before=until_ms,
             # What has no body is damaged, and goes all the same.
-            comments=words or [word for short in shorts for word in (short, "", "")],
+            comments=arguments or [word for short in shorts for word in (short, "", "")],
         )
         return int(removed)
 
@@ -235,7 +235,7 @@ class Deletions:
         bodies = self._keys.page(page, "bodies")
         lengths = await self._redis.ask_masters(*(("HSTRLEN", bodies, short) for short in shorts))
         sums = zip(shorts, accumulate(lengths, initial=0), strict=False)
-        return [each for each, _ in takewhile(lambda pair: pair[1] < STEP_BYTES, sums)]
+        return [comment for comment, _ in takewhile(lambda pair: pair[1] < STEP_BYTES, sums)]
 
     async def _stored(self, page: str, shorts: Sequence[str]) -> list[StoredComment]:
         """As many of the first of these comments as fit into a step, deleted or not."""

@@ -189,14 +189,14 @@ class Journal:
             rest = rest[len(part) :]
             applying = Applying(self._keys, page, part, tells=self._outbox.is_on)
             call = self._apply.durably if is_durable else self._apply
-            _, applied, told = await call(
+            _, applied, notified = await call(
                 **{name: self._keys.site(name) for name in SITE_KEYS},
                 lists=applying.lists,
                 page=page,
                 change="" if rest else change,
                 entries=applying.words,
             )
-            if told:
+            if notified:
                 self._outbox.arrived.set()
             if not rest:
                 return int(applied)

@@ -34,15 +34,15 @@ class Mending:
         StoreUnavailable."""
         for first in range(0, len(fixes), STEP_FIXES):
             places: dict[str, int] = {}
-            words = list[object]()
+            arguments = list[object]()
             for name, command in fixes[first : first + STEP_FIXES]:
-                words += places.setdefault(name, len(places) + 1), len(command), *command
+                arguments += places.setdefault(name, len(places) + 1), len(command), *command
             match await self._mend(
                 version=self._keys.page(page, "version"),
                 wrong=[self._keys.page(page, name) for name in places],
                 known=version,
                 now=now_ms(),
-                changes=words,
+                changes=arguments,
             ):
                 case [b"OK", raised]:
                     version = b"%d" % raised

@@ -75,7 +75,7 @@ class TakenCounters(NamedTuple):
         """The count that the page had before a month; `count` is that of now."""
         if month in self.months:
             return self.months[month].base
-        earlier = [each for each in self.months if each < month]
+        earlier = [earlier_month for earlier_month in self.months if earlier_month < month]
         if earlier:
             return self.months[max(earlier)].end
         return self.months[min(self.months)].base if self.months else count
@@ -125,13 +125,13 @@ class Moves:
 
     async def go_on(self, note: MoveNote) -> None:
         """Write down that somebody works on it, since this time."""
-        words = orjson.dumps({"to": note.target, "by": note.by, "at": note.at})
-        await self._redis.change(("HSET", self._keys.site("moves"), note.source, words))
+        note_json = orjson.dumps({"to": note.target, "by": note.by, "at": note.at})
+        await self._redis.change(("HSET", self._keys.site("moves"), note.source, note_json))
 
     async def under_way(self) -> list[MoveNote]:
         (hash,) = await hashes(self._redis, [self._keys.site("moves")])
-        read = ((path.decode(), orjson.loads(words)) for path, words in hash.items())
-        return [MoveNote(path, each["to"], each["by"], each["at"]) for path, each in read]
+        read = ((path.decode(), orjson.loads(note_json)) for path, note_json in hash.items())
+        return [MoveNote(path, note["to"], note["by"], note["at"]) for path, note in read]
 
     async def end(self, note: MoveNote) -> None:
         await self._redis.change(("HDEL", self._keys.site("moves"), note.source))
@@ -148,7 +148,7 @@ class Moves:
         keys, names = self._keys, [f"{type} {source}" for type in types]
         places = [keys.counts(name) for name in names]
         places += chain.from_iterable((key, keys.taken(key)) for key in self._views_of(source))
-        found = await self._take_counters(
+        taken = await self._take_counters(
             moving=keys.moving(source),
             numbers=Keys.numbers_beside(places[0]),
             places=places,
@@ -158,9 +158,9 @@ class Moves:
             counters=len(names),
             names=names,
         )
-        if found[0] == b"NONE":
+        if taken[0] == b"NONE":
             return None
-        return await self._taken(source, found[1].decode(), found[2].decode())
+        return await self._taken(source, taken[1].decode(), taken[2].decode())
 
     def _views_of(self, path: str) -> Iterator[str]:
         yield self._keys.hours(path)
@@ -256,16 +256,16 @@ class Moves:
         return [id for id, is_there in zip(ids, replies, strict=True) if is_there]
 
     async def take_comments(
-        self, page: str, move: str, found: Iterable[tuple[Comment, bytes]], now_ms: int
+        self, page: str, move: str, comments: Iterable[tuple[Comment, bytes]], now_ms: int
     ) -> int:
         """Take those of these comments, each with its body as it was read, that have not changed;
         how many."""
         keys = {name: self._keys.page(page, name) for name in (*CHANGED, "nested", "moving")}
         del keys["longest"]
-        words = list[object]()
-        for comment, body in found:
-            words += (each[:SHORT] for each in (comment.id, comment.root, comment.parent))
-            words += (codec.fingerprint(comment), body)
+        arguments = list[object]()
+        for comment, body in comments:
+            arguments += (id[:SHORT] for id in (comment.id, comment.root, comment.parent))
+            arguments += (codec.fingerprint(comment), body)
         _, taken = await self._journal.change(
             self._take_comments,
             page,
@@ -274,7 +274,7 @@ class Moves:
             now=now_ms,
             by="move",
             actor="",
-            comments=words,
+            comments=arguments,
         )
         return int(taken)
 
@@ -284,8 +284,8 @@ class Moves:
         names = set[tuple[str, str]]()
         while not names:
             (step,) = await self._redis.ask_masters(("HSCAN", key, cursor, "COUNT", STEP_FIELDS))
-            cursor, words = step
-            names = {(move, id) for move, id, _ in (w.decode().split() for w in words[::2])}
+            cursor, entries = step
+            names = {(move, id) for move, id, _ in (w.decode().split() for w in entries[::2])}
             if cursor == b"0":
                 break
         empty = TakenComment("", "", b"", b"", 0, "", is_pinned=False)
@@ -340,9 +340,9 @@ def _counted(numbers: Mapping[Any, int]) -> Iterator[object]:
     yield from chain.from_iterable(numbers.items())
 
 
-def _words_of_visitors(each: Visitors, place: int) -> Iterator[object]:
-    yield from (place, f"v{each.day % 100}")
-    if each.sketch:
-        yield from (-1, each.sketch)
+def _words_of_visitors(visitors: Visitors, place: int) -> Iterator[object]:
+    yield from (place, f"v{visitors.day % 100}")
+    if visitors.sketch:
+        yield from (-1, visitors.sketch)
     else:
-        yield from (len(each.numbers), *each.numbers)
+        yield from (len(visitors.numbers), *visitors.numbers)

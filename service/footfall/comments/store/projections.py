@@ -80,12 +80,12 @@ class JournalEntry:
     changes: Sequence[CommentChange]
 
     @classmethod
-    def parse(cls, id: bytes, words: Sequence[bytes]) -> "JournalEntry":
+    def parse(cls, id: bytes, pairs: Sequence[bytes]) -> "JournalEntry":
         """What no script has written is an entry without changes: others are followed all the
         same."""
         version = int(id.partition(b"-")[0])
         try:
-            texts = [word.decode() for word in words]
+            texts = [word.decode() for word in pairs]
             fields = dict(zip(texts[::2], texts[1::2], strict=True))
             return cls(
                 version,
@@ -97,7 +97,7 @@ class JournalEntry:
                 [CommentChange.parse(line) for line in fields["comments"].splitlines()],
             )
         except (KeyError, ValueError):
-            log.error("a page's journal had what is no entry: %.200r", words)
+            log.error("a page's journal had what is no entry: %.200r", pairs)
             return cls(version, "", "", "", -1, (), ())
 
 
@@ -133,14 +133,14 @@ class Applying:
         task = task_of(self._page, entry) if self._tells else None
         yield task.dump() if task else ""
 
-    def _followed(self, each: CommentChange) -> Iterator[object]:
-        id, keys = each.id + self._page, self._keys
-        yield from (id, created_ms(id), each.now)
-        yield self._place(each.account_was and keys.own(each.account_was))
-        yield self._place(each.account and keys.own(each.account))
-        yield self._place(each.author_was and keys.by(each.author_was))
-        yield self._place(each.author and keys.by(each.author))
-        yield from (each.author_was, each.author)
+    def _followed(self, change: CommentChange) -> Iterator[object]:
+        id, keys = change.id + self._page, self._keys
+        yield from (id, created_ms(id), change.now)
+        yield self._place(change.account_was and keys.own(change.account_was))
+        yield self._place(change.account and keys.own(change.account))
+        yield self._place(change.author_was and keys.by(change.author_was))
+        yield self._place(change.author and keys.by(change.author))
+        yield from (change.author_was, change.author)
 
     def _place(self, key: str) -> int:
         return self._places.setdefault(key, len(self._places) + 1) if key else 0
@@ -177,8 +177,8 @@ def task_of(page: str, entry: JournalEntry) -> Task | None:
     """What people may be to be told: of a new comment, and of another status."""
     if entry.by not in TELLING or entry.did not in ("publish", "moderate", "edit"):
         return None
-    (each,) = entry.changes
-    if each.was == each.now:
+    (change,) = entry.changes
+    if change.was == change.now:
         return None
-    id = each.id + page
-    return Task("event", id, each.was, each.now, entry.by, entry.version, seen=each.mark)
+    id = change.id + page
+    return Task("event", id, change.was, change.now, entry.by, entry.version, seen=change.mark)

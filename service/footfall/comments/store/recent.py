@@ -86,10 +86,10 @@ class Recent:
                 for root in roots
             )
         )
-        shorts = {*roots, *(each.partition(b":")[2] for part in replies for each in part)}
-        found = {short.decode() + page for short in shorts}
-        found |= {id.decode() for id in site if id.endswith(page.encode())}
-        return sorted(found, reverse=True)[: count + SPARE_IDS]
+        shorts = {*roots, *(short.partition(b":")[2] for part in replies for short in part)}
+        candidates = {short.decode() + page for short in shorts}
+        candidates |= {id.decode() for id in site if id.endswith(page.encode())}
+        return sorted(candidates, reverse=True)[: count + SPARE_IDS]
 
     async def near(self, account: str, searched: int) -> list[str]:
         """Ids of those of the site's newest `searched` comments that are on pages on which an

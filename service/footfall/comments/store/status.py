@@ -23,6 +23,6 @@ def status_of(stored: bytes | None) -> Standing:
     return "spam" if word == b"spam" else "deleted" if word == b"deleted" else "waiting"
 
 
-def status_in(words: str) -> Status:
+def status_in(stored: str) -> Status:
     """The status in the words of a comment in a backup."""
-    return cast(Status, words.partition(" ")[0])
+    return cast(Status, stored.partition(" ")[0])

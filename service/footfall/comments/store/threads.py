@@ -33,14 +33,14 @@ class PageReply(NamedTuple):
 
     def threads(self, page: str) -> Threads:
         """Roots, each with its replies behind it."""
-        found = self if all(self.bodies) else self._without_damaged()
+        threads = self if all(self.bodies) else self._without_damaged()
         home = page.encode()
-        ids = [short + home for short in found.ids.split()]
+        ids = [short + home for short in threads.ids.split()]
         if not ids:
             return Threads()
-        bodies, more = cast(Sequence[bytes], found.bodies), dict[bytes, More]()
-        if found.further or not all(bodies):
-            bodies, more = found._filled(ids)
+        bodies, more = cast(Sequence[bytes], threads.bodies), dict[bytes, More]()
+        if threads.further or not all(bodies):
+            bodies, more = threads._filled(ids)
         # The lines of a body are its pieces: JSON contains no raw line breaks.
         persons, contents, agents, regions, tallies = zip(
             *[body.split(b"\n") for body in bodies], strict=True
@@ -52,11 +52,11 @@ class PageReply(NamedTuple):
             agents,
             regions,
             tallies,
-            [int(likes or 0) for likes in found.likes] or [0] * len(ids),
-            [cast(Status, status_of(status)) for status in found.statuses]
+            [int(likes or 0) for likes in threads.likes] or [0] * len(ids),
+            [cast(Status, status_of(status)) for status in threads.statuses]
             or ["approved"] * len(ids),
-            found.replies,
-            found.pinned,
+            threads.replies,
+            threads.pinned,
             more,
         )
 

@@ -27,8 +27,8 @@ async def read(notifications: Notifications, _: None, caller: Caller) -> JsonObj
         "isOn": outbox.is_on,
         **depth._asdict(),
         "data": [
-            {"entry": each.id, "time": iso(each.at), "error": each.error, **asdict(each.task)}
-            for each in given_up
+            {"entry": event.id, "time": iso(event.at), "error": event.error, **asdict(event.task)}
+            for event in given_up
         ],
     }
 
@@ -62,9 +62,10 @@ ENTRIES = Fields(
 
 async def retry(notifications: Notifications, parsed: Entries, caller: Caller) -> JsonObject:
     """How many are tried once more."""
-    found = await notifications.outbox.undelivered(MAX_SHOWN, parsed.ids)
+    undelivered = await notifications.outbox.undelivered(MAX_SHOWN, parsed.ids)
     done = [
-        await notifications.outbox.again(each, replace(each.task, attempts=0)) for each in found
+        await notifications.outbox.again(event, replace(event.task, attempts=0))
+        for event in undelivered
     ]
     notifications.outbox.arrived.set()
     return {"count": sum(done)}

@@ -153,19 +153,19 @@ class Delivery:
     async def _attempt(self, task: Task) -> Sequence[Task]:
         """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
         is_known = task.kind in ("event", spam_check.KIND, *self.channels)
-        found = await self._found(task) if is_known else None
-        if found is None:
+        comment = await self._found(task) if is_known else None
+        if comment is None:
             return ()
-        notification = await self._news(task, found)
+        notification = await self._news(task, comment)
         if task.kind == spam_check.KIND:
             return await spam_check.decide(
-                self._site.comments, self.spam_checkers, found, notification, task
+                self._site.comments, self.spam_checkers, comment, notification, task
             )
         if task.kind == "event":
             if self.spam_checkers and spam_check.is_wanted(task):
                 return [replace(task, kind=spam_check.KIND)]
             return [replace(task, kind=name) for name in self._wanting(notification)]
-        await self._tell(self.channels[task.kind], notification, task, found)
+        await self._tell(self.channels[task.kind], notification, task, comment)
         return ()
 
     async def _tell(
@@ -190,8 +190,8 @@ class Delivery:
         hoped = replace(notification, status=cast(Status, notification.now))
         return [
             name
-            for name, each in self.channels.items()
-            if each.wants(notification if name == READER_MAIL else hoped)
+            for name, channel in self.channels.items()
+            if channel.wants(notification if name == READER_MAIL else hoped)
         ]
 
     async def _found(self, task: Task) -> StoredComment | None:
@@ -199,10 +199,10 @@ class Delivery:
         again, that they were not is noted. Raises Undecided where it may be put back."""
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
-        while found := await self._site.comments.moderation.whole([task.id]):
-            is_held = found[0].status != "approved"
+        while comments := await self._site.comments.moderation.whole([task.id]):
+            is_held = comments[0].status != "approved"
             if not (tells_readers and is_held) or await self._outbox.mark_unnotified(task.id):
-                return found[0]
+                return comments[0]
         if await self._site.comments.deletions.is_restorable(task.id):
             raise Undecided(task)
         return None
@@ -251,8 +251,8 @@ class Delivery:
         comment = codec.comment(stored)
         if not comment.account:
             return comment
-        known = await self._site.accounts.store.by_ids({comment.account})
-        account = known.get(comment.account)
+        accounts = await self._site.accounts.store.by_ids({comment.account})
+        account = accounts.get(comment.account)
         if account is None:
             return replace(comment, account="")
         return replace(comment, nick=account.nick, mail=account.mail, link=account.link)

@@ -124,17 +124,17 @@ class Outbox:
 
     async def take(self, count: int) -> list[OutboxEntry]:
         """Tasks for this worker alone, in the order in which they came."""
-        found = await self._of_group(
+        entries = await self._of_group(
             "XREADGROUP", "GROUP", GROUP, CONSUMER, "COUNT", count, "STREAMS", self._stream, ">"
         )
-        return _parsed(found[0][1]) if found else []
+        return _parsed(entries[0][1]) if entries else []
 
     async def take_over(self, count: int) -> list[OutboxEntry]:
         """Tasks of workers that crashed."""
-        found = await self._of_group(
+        entries = await self._of_group(
             "XAUTOCLAIM", self._stream, GROUP, CONSUMER, IDLE_MS, "0-0", "COUNT", count
         )
-        return _parsed(found[1])
+        return _parsed(entries[1])
 
     async def _of_group(self, *command: object) -> Any:
         """The reply to a command of the consumers' group, which is made anew if it is gone."""
@@ -158,7 +158,7 @@ class Outbox:
 
     async def done(self, entry: OutboxEntry, follow: Sequence[Task] = ()) -> None:
         """End a task, and put those that follow from it into the outbox, in one step."""
-        await self._end(entry, [word for each in follow for word in (0, each.dump())])
+        await self._end(entry, [word for task in follow for word in (0, task.dump())])
 
     async def later(self, entry: OutboxEntry, task: Task, due_ms: int) -> None:
         await self._end(entry, [due_ms, task.dump()])
@@ -167,7 +167,7 @@ class Outbox:
         self, entry: OutboxEntry, task: Task, error: str, follow: Sequence[Task] = ()
     ) -> None:
         await self._end(
-            entry, [word for each in (task, *follow) for word in (0, each.dump())], error
+            entry, [word for next_task in (task, *follow) for word in (0, next_task.dump())], error
         )
 
     async def _end(self, entry: OutboxEntry, follow: Sequence[object], error: str = "") -> None:
@@ -211,12 +211,12 @@ class Outbox:
             for raw, parsed in zip(entries, _parsed(entries), strict=True)
         ]
 
-    async def again(self, each: Undelivered, task: Task) -> bool:
+    async def again(self, event: Undelivered, task: Task) -> bool:
         """Try once more what was given up; False if somebody else has just done so."""
         status, *_ = await self._again(
             outbox=self._stream,
             undelivered=self._names["undelivered"],
-            entry=each.id,
+            entry=event.id,
             task=task.dump(),
         )
         return bool(status == b"OK")
@@ -230,9 +230,9 @@ class Outbox:
 def _parsed(raw: Sequence[Any]) -> list[OutboxEntry]:
     # An entry that was deleted while it was idle has no words.
     return [
-        OutboxEntry(id.decode(), _task(_pairs(words).get(b"task", b"")))
-        for id, words in raw
-        if words
+        OutboxEntry(id.decode(), _task(_pairs(pairs).get(b"task", b"")))
+        for id, pairs in raw
+        if pairs
     ]
 
 
@@ -245,5 +245,5 @@ def _task(stored: bytes) -> Task:
         return Task("unknown", "", "", "", "", 0)
 
 
-def _pairs(words: Sequence[bytes]) -> dict[bytes, bytes]:
-    return dict(zip(words[::2], words[1::2], strict=True))
+def _pairs(pairs: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(pairs[::2], pairs[1::2], strict=True))

@@ -304,6 +304,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "most": MAX_BANS,
             "entry": ["by", "admin", "did", "ban", "id", n, "was", "", "now", ""],
         },
+        "site/catch": lambda n: {"now": NOW_MS + n, "numbers": [f"192.0.{n // 256}.{n % 256}", 3]},
         "comments/page, 10 x (1+4)": lambda n: {
             "ranked": "newest",
             "heldranked": "heldroots",

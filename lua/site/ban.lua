@@ -2,7 +2,8 @@
 --
 -- KEYS    bans    hash    {site}:bans  what is banned -> JSON; `version`: raised by every change
 --         log     stream  {site}:log   what moderators did lately
--- ARGV    value   text    an address, a network, a mail or the id of an account
+--         caught  hash    {site}:caught  how often each ban has caught somebody, and when last
+-- ARGV    value   text    what is banned, in its canonical form
 --         before  json    as it was read; empty: there was none
 --         ban     json    empty: it is lifted
 --         now     int     ms since the epoch: the least that the version becomes
@@ -13,7 +14,7 @@
 --         FULL            there are as many bans as allowed
 -- COST    O(1)
 
-local bans, log = KEYS[1], KEYS[2]
+local bans, log, caught = KEYS[1], KEYS[2], KEYS[3]
 local value, before, ban, now, most, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
 
 -- The index of the log's entry, and about how many entries the log has.
@@ -28,6 +29,7 @@ if ban ~= '' and before == '' and redis.call('HLEN', bans) > tonumber(most) then
 end
 if ban == '' then
   redis.call('HDEL', bans, value)
+  redis.call('HDEL', caught, 'n ' .. value, 'at ' .. value)
 else
   redis.call('HSET', bans, value, ban)
 end

@@ -88,8 +88,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """Who or what may not write: `value` is an address, a network, a mail in its canonical form, or
-    the id of an account.
+    """Who may not write, or what may not be written: `value` is one of accounts/rules/ban_list.py,
+    in its canonical form.
 
     It ends at `until_ms`, 0 for never; `reason` is for moderators; `by` is the account of the
     moderator who banned, at `at_ms`.
@@ -103,6 +103,14 @@ class Ban:
 
     def holds(self, now_ms: int) -> bool:
         return not self.until_ms or now_ms < self.until_ms
+
+
+class Catch(NamedTuple):
+    """How often a ban has caught somebody or something, and when last: ms since the epoch, 0 for
+    never."""
+
+    number: int = 0
+    at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, invariant, multiple, rule
 
-from footfall.accounts.rules.bans import value_of
+from footfall.accounts.rules.ban_list import value_of
 from footfall.accounts.rules.mails import canonical
 from footfall.comments.rules import banning
 from footfall.errors import UserExists

@@ -11,7 +11,7 @@ import pytest
 from babel import Locale
 
 from footfall import errors
-from footfall.accounts.rules.bans import NOT_BANNABLE
+from footfall.accounts.rules.ban_list import NOT_BANNABLE, OF_EVERYBODY
 from footfall.http.translations import FOLDER, LOCALES, languages, translate, translations
 
 LANGUAGES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "en")
@@ -45,6 +45,7 @@ def said() -> frozenset[str]:
             *(each.text for each in classes if each.text),
             *raised(),
             NOT_BANNABLE,
+            OF_EVERYBODY,
             *errors.FieldTooLong.FIELDS.values(),
             str(errors.FieldTooLong("nick", 1)),
             str(errors.Banned("tomorrow")),

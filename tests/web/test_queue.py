@@ -98,6 +98,38 @@ async def test_a_search_ignores_case_and_takes_words_literally(site: Site) -> No
     assert (await listed(site, keyword="nothing"))["totalPages"] == 0
 
 
+@pytest.mark.parametrize(
+    ("keyword", "found"),
+    [
+        ("world HELLO", ["by ann"]),
+        ("ann hello", ["by ann"]),
+        ("ann@home", ["by ann"]),
+        ("192.0.2.7", ["by ann"]),
+        ("192.0.2.0/24", ["by ann"]),
+        ("192.0.2.", ["by ann"]),
+        ("2001:db8::/32", ["by eve"]),
+        ("deal.example", ["by eve"]),
+        ("/far/away", ["by eve"]),
+        ("bob@example.com", ["by bob"]),
+        ("bob.example", ["by bob"]),
+        ("ann eve", []),
+        ("nobody", []),
+        ("192.0.2.70", []),
+    ],
+)
+async def test_a_search_finds_text_author_address_link_and_page(
+    make_site: Sites, keyword: str, found: list[str]
+) -> None:
+    ann, eve, bob = [
+        await make_site(address) for address in ("192.0.2.7", "2001:db8::5", "198.51.100.3")
+    ]
+    await ann.post("Hello big World by ann", nick="Ann", mail="ann@home.example")
+    await eve.post("by eve", nick="Eve", mail="", link="https://deal.example", url="/far/away")
+    await bob.post("by bob", by=BOB)
+    answer = words(await listed(bob, keyword=keyword))
+    assert [text.removeprefix("Hello big World ") for text in answer] == found
+
+
 async def test_an_administrator_can_list_only_their_own(site: Site) -> None:
     await site.post("mine", by=ADMIN)
     await site.post("his", by=BOB)

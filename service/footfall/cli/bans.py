@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from ..accounts.rules.bans import kind_of, until_of
+from ..accounts.rules.ban_list import kind_of
+from ..accounts.rules.bans import until_of
 from ..comments.rules import banning
 from ..comments.rules.banning import MAX_REASON
-from ..model import Ban
+from ..model import Ban, Catch
 from ..site import Accounts, Comments
 from .commands import Group
 from .console import NothingToDo, printable
@@ -26,7 +27,7 @@ _json = click.option("--json", "is_json", is_flag=True, help="Print one JSON obj
 
 @click.group(cls=Group)
 def bans() -> None:
-    """Manage bans of addresses, networks, emails and accounts.
+    """Manage bans: of people, and of hosts and words in comments.
 
     Services may run meanwhile: a ban holds for the next comment, and within a minute for everything
     else.
@@ -38,14 +39,16 @@ def bans() -> None:
 def list_(is_json: bool) -> None:
     """List bans, newest first."""
 
-    async def read(accounts: Accounts) -> list[Ban]:
+    async def read(accounts: Accounts) -> list[tuple[Ban, Catch]]:
         await accounts.bans.refresh()
-        return accounts.bans.newest()
+        listed = accounts.bans.newest()
+        caught = await accounts.bans.store.caught([ban.value for ban in listed])
+        return list(zip(listed, caught, strict=True))
 
-    found = with_site(read)
-    for ban in found:
-        click.echo(json.dumps(_facts(ban)) if is_json else _line(ban))
-    if not found:
+    listed = with_site(read)
+    for ban, catch in listed:
+        click.echo(json.dumps(_facts(ban, catch)) if is_json else _line(ban, catch))
+    if not listed:
         click.echo("nobody is banned", err=True)
 
 
@@ -70,14 +73,19 @@ def _until(context: click.Context, option: click.Parameter, at: datetime | None)
 
 
 @bans.command()
-@click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
+@click.argument("what", metavar="WHAT")
 @click.option("--reason", default="", help="Reason, for moderators only.")
 @click.option("--until", type=click.DateTime(), callback=_until, help="End time, in UTC.")
 @click.option(
     "--for", "lasts", callback=_for, metavar="TIME", help="Duration, such as 30m, 12h, 7d or 4w."
 )
 def add(what: str, reason: str, until: int, lasts: int) -> None:
-    """Ban permanently or until a time; an IPv6 address means its /64.
+    """Ban an address, a network, an email, *@domain, an account, a host or words.
+
+    The ban is permanent, or until a time. An IPv6 address means its /64.
+
+    A host such as casino.example catches comments that link there, "cheap pills" those with these
+    words, and /casino\\d+/ those that match a regular expression: they become spam.
 
     Banning the same again changes its reason and end. A ban of an account ends its logins.
     """
@@ -98,7 +106,7 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
 
 
 @bans.command()
-@click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
+@click.argument("what", metavar="WHAT")
 def remove(what: str) -> None:
     """Remove a ban."""
     if not with_site(lambda site: banning.lift(site.comments, what, CONSOLE)):
@@ -106,7 +114,7 @@ def remove(what: str) -> None:
     click.echo(f"{printable(what)} is not banned any more")
 
 
-def _facts(ban: Ban) -> dict[str, Any]:
+def _facts(ban: Ban, catch: Catch) -> dict[str, Any]:
     return {
         "value": ban.value,
         "kind": kind_of(ban.value),
@@ -114,9 +122,13 @@ def _facts(ban: Ban) -> dict[str, Any]:
         "reason": ban.reason,
         "at": until_of(Ban("", ban.at_ms)),
         "by": ban.by,
+        "caught": catch.number,
+        "caught_at": until_of(Ban("", catch.at_ms)) or None,
     }
 
 
-def _line(ban: Ban) -> str:
+def _line(ban: Ban, catch: Catch | None = None) -> str:
     columns = [ban.value, kind_of(ban.value), until_of(ban) or "for ever"]
+    if catch and catch.number:
+        columns.append(f"caught {catch.number:,}, last {until_of(Ban('', catch.at_ms))}")
     return printable("  ".join([*columns, *([ban.reason] if ban.reason else [])]))

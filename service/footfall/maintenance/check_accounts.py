@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..accounts.rules.bans import kind_of
+from ..accounts.rules.ban_list import kind_of
 from ..accounts.rules.mails import canonical, is_canonically
 from ..accounts.store.bans import VERSION
 from ..comments.store import codec

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import cast
 
+from ..accounts.rules.ban_list import value_of
 from ..comments.rules import bulk_actions
 from ..comments.rules.bulk_actions import BulkAction, Deed, Matching, Targets
 from ..comments.rules.groups import MAX_GROUPED_COMMENTS
 from ..comments.rules.queue import Wanted
 from ..errors import BadRequest
-from ..http.params import MAX_ID, RawRequest
+from ..http.params import MAX_ID, MAX_MAIL, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..site import Comments
 from ..table.answers import JsonObject
@@ -36,9 +37,10 @@ class Bulk:
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Bulk":
         status = values["status"]
-        targets: Targets = values.get("ids") or Matching(
-            Wanted(statuses_of(status), values.get("keyword", "")), values.get("newest", "")
+        wanted = Wanted(
+            statuses_of(status), values.get("keyword", ""), banned=value_of(values.get("ban", ""))
         )
+        targets: Targets = values.get("ids") or Matching(wanted, values.get("newest", ""))
         return cls(cast(Deed, values["do"]), targets, cast(Status, status) if status else None)
 
 
@@ -64,6 +66,7 @@ BULK = Shapes(
                 _DO,
                 STATUS,
                 KEYWORD,
+                Text("ban", "What a ban of this would catch, as the ban says it", MAX_MAIL),
                 Text("newest", _NEWEST, MAX_ID, required="newest can not be blank"),
             ),
             who=MODERATOR,

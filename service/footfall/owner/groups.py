@@ -52,14 +52,14 @@ def _group(group: AlikeComments) -> dict[str, object]:
         "ids": group.ids,
         "authors": group.authors,
         "addresses": group.addresses,
-        "samples": [_sample(*sample) for sample in group.samples],
+        "samples": list(map(_sample, group.samples)),
     }
 
 
-def _sample(comment: Comment, nick: str) -> dict[str, object]:
+def _sample(comment: Comment) -> dict[str, object]:
     return {
         "objectId": comment.id,
-        "nick": nick,
+        "nick": comment.nick or "",
         "orig": comment.source[:MAX_SAMPLE_CHARACTERS],
         "url": comment.path,
         "time": comment.at,

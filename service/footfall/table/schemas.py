@@ -154,11 +154,13 @@ SCHEMAS: Mapping[str, Schema] = {
     ),
     "Ban": object_of(
         value=TEXT,
-        kind={"enum": ["address", "network", "mail", "account"]},
+        kind={"enum": ["address", "network", "mail", "domain", "account", "host", "words"]},
         until=or_null(DATE),
         reason=TEXT,
         createdAt=DATE,
         by=TEXT,
+        caught=NUMBER,
+        caughtAt=or_null(DATE),
     ),
     "Outcome": object_of(
         results=map_of({"enum": ["done", "unchanged", "missing", "changed", "failed"]}),

@@ -1,4 +1,4 @@
-"""Bans, for administrators: who may not comment, like, register or log in."""
+"""Bans, for administrators: of people, and of what may not be written."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from ...comments.rules import banning
 from ...comments.rules.banning import MAX_REASON
 from ...errors import BadRequest
 from ...http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, RawRequest
-from ...model import Ban, Caller, iso
+from ...model import Ban, Caller, Catch, iso
 from ...site import Accounts, Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
@@ -15,7 +15,7 @@ from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Given, Integer, Text
 from ...table.schemas import FLAG, AnswerSchema, object_of, page_of, ref
 from ...table.who import ADMINISTRATOR
-from ..rules.bans import kind_of
+from ..rules.ban_list import kind_of
 
 MAX_UNTIL = 32
 
@@ -51,7 +51,7 @@ def _judge_until(until: str, context: ParseContext) -> str:
 NEW_BAN = Fields(
     NewBan.of,
     (
-        Text("value", "Who is banned", MAX_MAIL, required="value can not be blank"),
+        Text("value", "Who or what is banned", MAX_MAIL, required="value can not be blank"),
         Text("until", "Its end; without, it has none", MAX_UNTIL, check=_judge_until),
         Text("reason", "Why, for administrators", MAX_REASON),
     ),
@@ -63,10 +63,11 @@ async def add(comments: Comments, parsed: NewBan, caller: Caller) -> JsonObject:
     ban, _ = await banning.ban(
         comments, parsed.value, caller, until_ms=parsed.until_ms, reason=parsed.reason
     )
-    return described(ban)
+    (catch,) = await comments.accounts.bans.store.caught([ban.value])
+    return described(ban, catch)
 
 
-def described(ban: Ban) -> dict[str, object]:
+def described(ban: Ban, catch: Catch) -> dict[str, object]:
     return {
         "value": ban.value,
         "kind": kind_of(ban.value),
@@ -74,6 +75,8 @@ def described(ban: Ban) -> dict[str, object]:
         "reason": ban.reason,
         "createdAt": iso(ban.at_ms),
         "by": ban.by,
+        "caught": catch.number,
+        "caughtAt": iso(catch.at_ms) if catch.at_ms else None,
     }
 
 
@@ -100,11 +103,13 @@ LIST = Fields(
 async def list_(accounts: Accounts, parsed: List, caller: Caller) -> JsonObject:
     await accounts.bans.refresh()
     every, first = accounts.bans.newest(), (parsed.page - 1) * parsed.size
+    shown = every[first : first + parsed.size]
+    catches = await accounts.bans.store.caught([ban.value for ban in shown])
     return {
         "page": parsed.page,
         "totalPages": -(-len(every) // parsed.size),
         "pageSize": parsed.size,
-        "data": [described(ban) for ban in every[first : first + parsed.size]],
+        "data": list(map(described, shown, catches)),
     }
 
 

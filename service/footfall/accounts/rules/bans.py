@@ -8,44 +8,22 @@ Administrators are exempt: otherwise a ban could lock out who would lift it.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 
 from ...driver.background import Background
 from ...driver.replies import ErrorReply
-from ...errors import Banned, Refused, StoreUnavailable, Unavailable
+from ...errors import Banned, StoreUnavailable, TooManyBans, Unavailable
 from ...model import Ban, Caller
-from ...netaddr import NetworkMap, Networks, network_text
+from ...netaddr import Networks
 from ..store.bans import Bans, Changed
-from .mails import canonical, is_mail
+from .ban_list import MAX_WORD_BANS, BanList
 
 # How old the list may be before it is looked at again behind a request.
 FRESH_SECONDS = 1.0
 # How often to read again what somebody else has changed meanwhile.
 MAX_READINGS = 5
-NOT_BANNABLE = "This is not an address, network, email or account"
-
-
-def value_of(text: str) -> str:
-    """What is banned by this text, in its canonical form: an address, a network, an email, or else
-    the id of an account. An IPv6 address stands for its /64. Raises Refused for no such text."""
-    text = text.strip()
-    if network := network_text(text):
-        return network
-    if is_mail(text):
-        return canonical(text)
-    if "@" in text or "/" in text:
-        raise Refused(NOT_BANNABLE)
-    return text
-
-
-def kind_of(value: str) -> str:
-    """Of a value in its canonical form."""
-    if "@" in value:
-        return "mail"
-    if "/" in value:
-        return "network"
-    return "address" if network_text(value) else "account"
 
 
 def until_of(ban: Ban) -> str:
@@ -63,32 +41,6 @@ def _said(ban: Ban | None) -> str:
     return f"banned until {until}" if until else "banned"
 
 
-class BanList:
-    """All bans, to be searched."""
-
-    def __init__(self) -> None:
-        self.every: dict[str, Ban] = {}
-        self._networks = NetworkMap[Ban]()
-        self._has_mails = False
-
-    def add(self, ban: Ban) -> None:
-        self.every[ban.value] = ban
-        kind = kind_of(ban.value)
-        if kind in ("address", "network"):
-            self._networks[ban.value] = ban
-        self._has_mails |= kind == "mail"
-
-    def of(self, caller: Caller, mail: str = "") -> Iterator[Ban]:
-        """The bans, ended ones too, of somebody who gives this email, which an account's own
-        replaces."""
-        account = caller.viewer.account
-        yield from self._networks.of(caller.address)
-        names = [account.id if account else caller.viewer.former]
-        if self._has_mails:
-            names.append(canonical(account.mail if account else mail))
-        yield from (self.every[name] for name in names if name in self.every)
-
-
 class KnownBans:
     """The bans of a data set, and which networks may not be banned: those of trusted proxies."""
 
@@ -103,6 +55,9 @@ class KnownBans:
         self._looked_at = float("-inf")
         self._reading = asyncio.Lock()
         self._background = background
+        # Banned value -> how often it has caught somebody, and is not noted yet.
+        self._caught = Counter[str]()
+        self._is_noting = False
 
     async def require_none(self, caller: Caller, mail: str = "") -> int:
         """Raises Banned with the end of the ban that ends last; administrators are exempt. The
@@ -116,18 +71,56 @@ class KnownBans:
             await self.refresh()
             ban = self._longest(caller, mail)
         if ban:
+            self.note_caught([ban.value])
             raise Banned(until_of(ban))
         return self._version
 
     def _longest(self, caller: Caller, mail: str) -> Ban | None:
-        if caller.viewer.is_administrator:
+        """`mail` is the one given, which an account's own replaces."""
+        viewer = caller.viewer
+        if viewer.is_administrator:
             return None
-        matching = list(self._list.of(caller, mail))
+        account = viewer.account
+        id, mail = (account.id, account.mail) if account else (viewer.former, mail)
+        matching = list(self._list.of(caller.address, id, mail))
         if not matching:
             return None
         now_ms = self._clock()
         holding = (ban for ban in matching if ban.holds(now_ms))
         return max(holding, key=lambda ban: ban.until_ms or float("inf"), default=None)
+
+    def in_text(self, text: str, html: str, link: str) -> list[str]:
+        """What is banned of a text, and of where it or its author links to. It may take 2 ms."""
+        now_ms = self._clock()
+        return [ban.value for ban in self._list.in_text(text, html, link) if ban.holds(now_ms)]
+
+    @property
+    def reads_texts(self) -> bool:
+        return self._list.reads_texts
+
+    def require_room_for_words(self, value: str) -> None:
+        """Raises TooManyBans if a ban of these would be one too many to search for."""
+        if value not in self._list.words and len(self._list.words) >= MAX_WORD_BANS:
+            raise TooManyBans(MAX_WORD_BANS)
+
+    def note_caught(self, values: Collection[str]) -> None:
+        """Count what bans have caught, behind the request: all that comes while Redis answers goes
+        there together."""
+        self._caught.update(values)
+        if values and not self._is_noting:
+            self._is_noting = True
+            self._background.start(self._note())
+
+    async def _note(self) -> None:
+        try:
+            while self._caught:
+                caught, self._caught = self._caught, Counter()
+                await self.store.note_caught(caught, self._clock())
+        except (StoreUnavailable, ErrorReply):
+            # A number for people, which nothing depends on.
+            pass
+        finally:
+            self._is_noting = False
 
     def ended(self) -> list[str]:
         now_ms = self._clock()

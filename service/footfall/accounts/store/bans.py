@@ -1,17 +1,17 @@
-"""Who may not write: bans by address, network, email and account, in one hash of the site's slot.
+"""Who and what may not be written: bans, in one hash of the site's slot.
 
 A version stands beside them, which every change raises: who keeps a copy in memory asks for that
 alone.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 from ...comments.store import codec
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from ...driver.scripts import Scripts
 from ...errors import TooManyBans
-from ...model import Ban
+from ...model import Ban, Catch
 
 MAX_BANS = 10_000
 # The field that is no ban: no address, email or id is written like that.
@@ -31,6 +31,7 @@ class Bans:
         self._redis = redis
         self._keys = keys
         self._ban = scripts["site/ban"]
+        self._catch = scripts["site/catch"]
 
     async def version(self) -> int:
         """0: nothing was ever banned."""
@@ -64,6 +65,21 @@ class Bans:
             if cursor == b"0":
                 return
 
+    async def note_caught(self, caught: Mapping[str, int], now_ms: int) -> None:
+        """So often each of these bans has caught somebody, up to now."""
+        pairs = [word for value, number in caught.items() for word in (value, number)]
+        bans, key = self._keys.site("bans"), self._keys.site("caught")
+        await self._catch(bans=bans, caught=key, now=now_ms, numbers=pairs)
+
+    async def caught(self, values: Sequence[str]) -> list[Catch]:
+        """How often each of these has caught somebody, and when last."""
+        if not values:
+            return []
+        fields = [field for value in values for field in (f"n {value}", f"at {value}")]
+        (reply,) = await self._redis.ask(("HMGET", self._keys.site("caught"), *fields))
+        numbers = [int(word or 0) for word in reply]
+        return list(map(Catch, numbers[::2], numbers[1::2]))
+
     async def change(
         self,
         value: str,
@@ -79,6 +95,7 @@ class Bans:
         match await self._ban(
             bans=self._keys.site("bans"),
             log=self._keys.site("log"),
+            caught=self._keys.site("caught"),
             value=value,
             before=codec.ban_body(before) if before else b"",
             ban=codec.ban_body(after) if after else b"",

@@ -95,7 +95,7 @@ def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int =
     sent, also if it is held as spam: Waline does not say so either."""
     if caller.viewer.is_administrator:
         return "approved"
-    if made.has_forbidden_words:
+    if made.has_forbidden_words or made.banned:
         return "spam"
     is_trusted = rules.asks_for_trust and approved >= rules.trust_after
     must_wait = rules.is_judged or rules.holds(made.html)

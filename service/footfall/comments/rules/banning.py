@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from ...accounts.rules import accounts
 from ...accounts.rules.accounts import Changes
-from ...accounts.rules.bans import NOT_BANNABLE, KnownBans, kind_of, value_of
+from ...accounts.rules.ban_list import NOT_BANNABLE, kind_of, value_of
+from ...accounts.rules.bans import KnownBans
 from ...errors import Refused
 from ...model import Account, Ban, Caller, Credentials, Role
 from ...site import Comments
@@ -36,6 +37,10 @@ async def ban(
     kind = kind_of(value)
     if kind in ("address", "network") and comments.accounts.bans.trusted.overlaps(value):
         raise Refused("This is a trusted proxy's address. Ban the visitors' addresses instead.")
+    if kind == "host" and value in comments.counting.own_hosts:
+        raise Refused("This is the site's own host")
+    if kind == "words":
+        comments.accounts.bans.require_room_for_words(value)
     if kind == "mail":
         stored = await comments.accounts.store.by_mail(value)
         if stored and stored.account.role == "administrator":

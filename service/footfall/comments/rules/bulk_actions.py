@@ -202,9 +202,8 @@ async def _named(ids: Sequence[str]) -> AsyncGenerator[Sequence[str]]:
 
 
 async def _matching(comments: Comments, targets: Matching) -> AsyncGenerator[Sequence[str]]:
-    matches = queue.matcher(targets.wanted)
     newest = await comments.store.by_ids([targets.newest])
-    yield [comment.id for comment in newest if matches(comment)]
+    yield [comment.id for comment in await queue.matching(comments, targets.wanted, newest)]
     looked_at = queue.steps(comments, targets.wanted, targets.newest, most=MAX_BULK_SEARCHED)
     async with aclosing(looked_at):
         async for step in looked_at:

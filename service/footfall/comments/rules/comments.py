@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from ...accounts.rules.captcha import Proof
 from ...driver.keys import digest
@@ -105,18 +106,12 @@ async def _publish(
     await comments.accounts.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text
-    is_exempt = caller.viewer.is_administrator
     fingerprint = "" if has_twins else _fingerprint(draft, caller, text)
     before = await _before(comments, draft, caller, fingerprint, searched)
     id = comments.process.new_id(draft.path)
     try:
         async with cooldown(comments.cooldown, rules, caller, id):
-            # The search for forbidden words is the dearest check, so it is the last one, and runs
-            # in the renderer's thread.
-            forbidden = None if is_exempt else rules.forbidden
-            made = await comments.process.renderer.make(
-                text, draft.ua or "", comments.pictures, forbidden, queued_client_of(caller)
-            )
+            made = await made_of(comments, text, draft.ua or "", draft.link or "", caller)
             status = verdict(caller, rules, made, approved=before.approved)
             comment = _written(comments, id, draft, before.root or "", made, caller)
             comment = await _store(comments, comment, status, fingerprint)
@@ -127,6 +122,25 @@ async def _publish(
         raise
     stored = StoredComment(comment.id, comment.path, parse_body(body(comment)), status=status)
     return stored, Lookups(_accounts(caller), secrets={stored.id: secrets(comment)})
+
+
+async def made_of(
+    comments: Comments, text: str, ua: str, link: str, caller: Caller
+) -> RenderedText:
+    """An author's text, with what is forbidden or banned of it, unless they are exempt. `link` is
+    what they give, which an account's own replaces. Raises TooManyAtOnce, Busy."""
+    forbidden, banned, bans = comments.rules.forbidden, None, comments.accounts.bans
+    if caller.viewer.is_administrator:
+        forbidden = None
+    elif bans.reads_texts:
+        account = caller.viewer.account
+        banned = partial(bans.in_text, link=account.link if account else link)
+    # To search is the dearest check, so it is the last one, and runs in the renderer's thread.
+    made = await comments.process.renderer.make(
+        text, ua, comments.pictures, forbidden, queued_client_of(caller), banned
+    )
+    bans.note_caught(made.banned)
+    return made
 
 
 async def _before(

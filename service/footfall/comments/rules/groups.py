@@ -1,6 +1,6 @@
 """Groups of comments that are alike, of the newest ones of a list, for one decision on each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -8,7 +8,7 @@ from functools import partial
 from ...model import Caller, Comment
 from ...process.shares import queued_client_of
 from ...site import Comments
-from ..store import codec
+from . import search
 from .likeness import Group, Kind, groups_of
 from .queue import Wanted, steps
 
@@ -17,15 +17,15 @@ MAX_GROUPED_COMMENTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class AlikeComments:
-    """`value` is what they have in common, "" for their words; a sample is a comment and its
-    author's name as it is now. `authors` and `addresses` are how many there are."""
+    """`value` is what they have in common, "" for their words; `authors` and `addresses` are how
+    many there are."""
 
     kind: Kind
     value: str
     ids: Sequence[str]
     authors: int
     addresses: int
-    samples: Sequence[tuple[Comment, str]]
+    samples: Sequence[Comment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,7 @@ async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGro
         # In the renderer's thread, where the event loop does not wait for it.
         work = partial(groups_of, held, comments.counting.own_hosts)
         done = await comments.process.renderer.run(work, client)
-    shown = [held[place] for group in done for place in group.samples]
-    accounts = await comments.accounts.store.by_ids({comment.account for comment in shown} - {""})
-
-    def nick(comment: Comment) -> str:
-        account = accounts.get(comment.account)
-        return (account.nick if account else comment.nick) or ""
-
-    alike = [_alike(group, held, nick) for group in done]
+    alike = [_alike(group, held) for group in done]
     grouped = {id for group in alike for id in group.ids}
     others += [comment.id for comment in held if comment.id not in grouped]
     numbers = await comments.index.held()
@@ -67,28 +60,24 @@ async def _held(comments: Comments, wanted: Wanted) -> tuple[list[Comment], list
     held, damaged, after = list[Comment](), list[str](), ""
     async with aclosing(steps(comments, wanted, "", most=MAX_GROUPED_COMMENTS)) as looked_at:
         async for step in looked_at:
-            secrets = await comments.store.secrets([comment.id for comment in step.matching])
-            for comment in step.matching:
-                try:
-                    private = secrets.get(comment.id, b"")
-                    held.append(codec.comment(comment._replace(private=private)))
-                except (TypeError, ValueError):
-                    damaged.append(comment.id)
+            read = await search.whole(comments, step.matching)
+            held += read.values()
+            damaged += [comment.id for comment in step.matching if comment.id not in read]
             after = step.after
     return held, damaged, bool(after)
 
 
-def _alike(group: Group, held: Sequence[Comment], nick: Callable[[Comment], str]) -> AlikeComments:
+def _alike(group: Group, held: Sequence[Comment]) -> AlikeComments:
     members = [held[place] for place in group.members]
     samples = [held[place] for place in group.samples]
     kind, value = group.trait
     if kind == "account":
-        value = nick(samples[0])
+        value = samples[0].nick or ""
     return AlikeComments(
         kind,
         value if kind != "text" else "",
         [member.id for member in members],
         len({member.author or member.nick for member in members}),
         len({member.address for member in members}),
-        [(sample, nick(sample)) for sample in samples],
+        samples,
     )

@@ -22,7 +22,7 @@ from ..store.moderation import Actor, Moderation, Overtaken
 from ..store.outcomes import AlreadyPublished
 from ..store.site_index import SiteIndex
 from .admission import Rules, require_allowed, verdict
-from .comments import cooldown, lookups
+from .comments import cooldown, lookups, made_of
 
 T = TypeVar("T")
 
@@ -140,9 +140,7 @@ async def _store_words(
 ) -> None:
     """Raises TooManyAtOnce, Duplicate, Unavailable."""
     approved = await _approved(comments.rules, comments.index, caller)
-    made = await comments.process.renderer.make(
-        text, "", comments.pictures, comments.rules.forbidden, queued_client_of(caller)
-    )
+    made = await made_of(comments, text, "", codec.comment(stored).link or "", caller)
     judged = verdict(caller, comments.rules, made, approved=approved)
 
     async def attempt(stored: StoredComment) -> None:

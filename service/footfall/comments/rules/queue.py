@@ -3,16 +3,16 @@
 Everybody with an account may look for their own.
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from ...errors import BadRequest
 from ...model import Lookups, Status, StoredComment, Viewer
 from ...site import Comments
-from ..store.codec import source_of
 from ..store.ids import is_id
 from .comments import lookups
+from .search import has_words, is_caught_by, whole
 
 # Of a search, in one request, and in one step of it.
 MAX_SEARCHED_COMMENTS = 1000
@@ -85,17 +85,18 @@ async def search(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Comments of these statuses that have these words, in any case, and are by this account; ""
-    for any."""
+    """Comments of these statuses that have these words (search.py), are by this account, and would
+    be caught by a ban of this; "" for any."""
 
     statuses: Sequence[Status]
     words: str = ""
     account: str = ""
+    banned: str = ""
 
     @property
     def is_search(self) -> bool:
         """Have comments to be read to know which of them match?"""
-        return bool(self.words or self.account)
+        return bool(self.words or self.account or self.banned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,27 +189,34 @@ async def steps(
         raise BadRequest({"after": "after need the objectId of a comment"})
     if wanted.is_search or not size:
         size = QUEUE_STEP_COMMENTS
-    matches, searched, bytes_left = matcher(wanted), 0, most * SEARCHED_COMMENT_BYTES
+    searched, bytes_left = 0, most * SEARCHED_COMMENT_BYTES
     while searched < most and bytes_left >= 0:
         total, ids = await comments.index.listed(wanted.statuses, size=size, behind=after)
         shown = await comments.store.by_ids(ids) if ids else []
         searched += len(ids)
         bytes_left -= sum(len(comment.body.content) for comment in shown)
         after = ids[-1] if len(ids) == size else ""
-        yield Step([comment for comment in shown if matches(comment)], len(ids), total, after)
+        yield Step(await matching(comments, wanted, shown), len(ids), total, after)
         if not after:
             return
 
 
-def matcher(wanted: Wanted) -> Callable[[StoredComment], bool]:
-    account, sought = wanted.account, wanted.words.casefold()
-
-    def matches(shown: StoredComment) -> bool:
-        # The site's indexes follow a comment's page: one that was decided just now may be in them.
-        if shown.status not in wanted.statuses:
-            return False
-        if account and shown.body.account != account:
-            return False
-        return not sought or sought in source_of(shown.body).casefold()
-
-    return matches
+async def matching(
+    comments: Comments, wanted: Wanted, stored: Sequence[StoredComment]
+) -> list[StoredComment]:
+    """Those of these comments that are wanted."""
+    # The site's indexes follow a comment's page: one that was decided just now may be in them.
+    stored = [comment for comment in stored if comment.status in wanted.statuses]
+    if wanted.account:
+        stored = [comment for comment in stored if comment.body.account == wanted.account]
+    tests = [has_words(wanted.words)] if wanted.words else []
+    if wanted.banned:
+        tests.append(is_caught_by(wanted.banned))
+    if not (tests and stored):
+        return stored
+    read = await whole(comments, stored)
+    return [
+        comment
+        for comment in stored
+        if comment.id in read and all(test(read[comment.id]) for test in tests)
+    ]

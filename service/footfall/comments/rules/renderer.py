@@ -30,16 +30,19 @@ EACH_CHARACTERS = 100
 PIECE_CHARACTERS = 4_096
 
 T = TypeVar("T")
+# Of a text and its HTML.
+Search = Callable[[str, str], Sequence[str]]
 
 
 class RenderedText(NamedTuple):
-    """A rendered text: safe HTML, browser and system by the user agent, and whether it has
-    FORBIDDEN_WORDS."""
+    """A rendered text: safe HTML, browser and system by the user agent, whether it has
+    FORBIDDEN_WORDS, and what is banned of it."""
 
     html: str
     browser: str
     os: str
     has_forbidden_words: bool
+    banned: Sequence[str] = ()
 
 
 class Renderer:
@@ -60,14 +63,17 @@ class Renderer:
         pictures: Pictures,
         forbidden: Patterns | None,
         client: QueuedClient,
+        banned: Search | None = None,
     ) -> RenderedText:
-        """Raises TooManyAtOnce for a client that has too much waiting already, and Busy."""
+        """`banned` finds what is banned of a text and its HTML.
+
+        Raises TooManyAtOnce for a client that has too much waiting already, and Busy."""
         is_first = self._loaded_at == -inf
         with self.shares.room(client, len(text) + EACH_CHARACTERS):
             if is_first:
                 self._loaded_at = inf
             try:
-                work = partial(_make, text, ua, forbidden, pictures)
+                work = partial(_make, text, ua, forbidden, pictures, banned)
                 return await self.run(work, client, len(text) + EACH_CHARACTERS)
             finally:
                 if is_first:
@@ -120,11 +126,14 @@ def _make_each(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[Ren
     return [_make(text, ua, None, pictures) for text, ua in texts]
 
 
-def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> RenderedText:
+def _make(
+    text: str, ua: str, forbidden: Patterns | None, pictures: Pictures, banned: Search | None = None
+) -> RenderedText:
     # Imported here, because they take 25 MB, which a process that never renders can save.
     from ...render.agent import describe
     from ...render.markdown import render
 
     browser, os = describe(ua)
     is_forbidden = forbidden is not None and forbidden.search(text)
-    return RenderedText(render(text, pictures), browser, os, is_forbidden)
+    html = render(text, pictures)
+    return RenderedText(html, browser, os, is_forbidden, banned(text, html) if banned else ())

@@ -1,5 +1,6 @@
-/* The page of bans: who may not comment, register or log in, since when, why, and until when. */
+/* The page of bans: who and what is banned, since when, why, until when, and what each has caught. */
 
+import { carryOut } from './bulk.js';
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
 import { ask, query } from './server.js';
@@ -8,6 +9,8 @@ import { date, say } from './words.js';
 const DAY_MS = 86_400_000;
 const PAGE_SIZE = 50;
 const PERIODS = [0, 1, 7, 30, 365]; // days; 0 is for ever
+// What becomes of comments that the ban would have caught: the action, and of which status they are.
+const THEIRS = { none: null, spam: ['spam', 'waiting'], delete: ['delete', ''] };
 
 let list, pager;
 
@@ -16,31 +19,41 @@ export async function open(main) {
   pager = make('nav', { class: 'pager', 'aria-label': say('pages') });
   const form = make('form', { class: 'stack', onsubmit: async (event) => {
     event.preventDefault();
-    const { value, days, reason } = Object.fromEntries(new FormData(form));
+    const { value, days, reason, theirs } = Object.fromEntries(new FormData(form));
     const until = Number(days) ? new Date(Date.now() + days * DAY_MS).toISOString() : '';
     try {
       const ban = await ask('POST', 'ban', { value, until, reason });
       tell(say('isBanned', { value: ban.value }));
       form.reset();
+      if (THEIRS[theirs]) await remove(ban.value, ...THEIRS[theirs]);
       await load(1);
     } catch (refusal) {
       complain(refusal);
     }
   } },
   field(say('whom'), 'value', { required: true, maxlength: 254, value: new URLSearchParams(location.search).get('value') ?? '' }, say('whomHint')),
-  make('p', { class: 'field' }, make('label', { for: 'f-days' }, say('howLong')),
-    make('select', { id: 'f-days', name: 'days' }, PERIODS.map((days) => make('option', { value: days }, days ? say('days', { count: days }) : say('forEver'))))),
+  choice('howLong', 'days', PERIODS.map((days) => [days, days ? say('days', { count: days }) : say('forEver')])),
+  choice('theirs', 'theirs', Object.keys(THEIRS).map((name) => [name, say(`theirs.${name}`)])),
   field(say('reason'), 'reason', { maxlength: 200 }, say('reasonHint')),
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('ban'))));
   main.append(make('h1', {}, say('page.bans')), form, list, pager);
   await load(1);
 }
 
+const choice = (label, name, options) => make('p', { class: 'field' }, make('label', { for: `f-${name}` }, say(label)),
+  make('select', { id: `f-${name}`, name }, options.map(([value, text]) => make('option', { value }, text))));
+
+/** Those of the newest comments; what comes from now on is caught. */
+async function remove(ban, what, status) {
+  const { data: [newest] } = await ask('GET', `queue?${query({ status, pageSize: 1 })}`);
+  if (newest) await carryOut(what, { status, ban, newest: newest.objectId }, () => {});
+}
+
 async function load(page) {
   try {
     const { data, totalPages } = await ask('GET', `ban?${query({ page, pageSize: PAGE_SIZE })}`);
     list.replaceChildren(...data.map((ban) => row(ban, () => load(page))));
-    if (!data.length) list.append(make('li', { class: 'quiet' }, say('nobody')));
+    if (!data.length) list.append(make('li', { class: 'quiet' }, say('noBans')));
     pager.replaceChildren(...[
       page > 1 && button(say('newer'), () => load(page - 1), { class: 'button' }),
       page < totalPages && button(say('older'), () => load(page + 1), { class: 'button' }),
@@ -50,10 +63,11 @@ async function load(page) {
   }
 }
 
-function row({ value, until, reason, createdAt }, again) {
+function row({ value, until, reason, createdAt, caught, caughtAt }, again) {
+  const catches = caught ? say('caught', { count: caught, date: date(Date.parse(caughtAt)) }) : say('caughtNothing');
   const when = say('since', { date: date(Date.parse(createdAt)) }) + (until ? ` ${say('until', { date: date(Date.parse(until)) })}` : '');
   return make('li', {},
-    make('span', { class: 'who' }, make('strong', {}, value), make('span', { class: 'quiet' }, [when, reason].filter(Boolean).join(' · '))),
+    make('span', { class: 'who' }, make('strong', {}, value), make('span', { class: 'quiet' }, [when, reason, catches].filter(Boolean).join(' · '))),
     button(say('lift'), async () => {
       try {
         await ask('DELETE', 'ban', { value });

@@ -1,0 +1,73 @@
+"""By what a comment is found: its words, its author, and where they wrote it and are from."""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from ipaddress import ip_network
+
+from ...accounts.rules.ban_list import BanList
+from ...model import Ban, Comment, StoredComment
+from ...netaddr import Networks, network_text
+from ...site import Comments
+from ..store import codec
+
+# Does it match?
+Test = Callable[[Comment], bool]
+
+
+async def whole(comments: Comments, stored: Sequence[StoredComment]) -> dict[str, Comment]:
+    """Id -> the comment, with its author as their account is now. Those are left out of which the
+    half that only administrators see is damaged."""
+    secrets, accounts = await asyncio.gather(
+        comments.store.secrets([comment.id for comment in stored]),
+        comments.accounts.store.by_ids({comment.body.account for comment in stored} - {""}),
+    )
+    read = dict[str, Comment]()
+    for each in stored:
+        with suppress(TypeError, ValueError):
+            comment = codec.comment(each._replace(private=secrets.get(each.id, b"")))
+            if account := accounts.get(comment.account):
+                nick, mail, link = account.nick, account.mail, account.link
+                comment = replace(comment, nick=nick, mail=mail, link=link)
+            read[each.id] = comment
+    return read
+
+
+def has_words(words: str) -> Test:
+    """Each of them somewhere, in any order and in any case; an address or a network is the one
+    that the comment was sent from, or in which that is."""
+    tests = [_has(word) for word in words.casefold().split()]
+    return lambda comment: all(test(comment) for test in tests)
+
+
+# A part of an address; else any number would be in most of them.
+_ADDRESS = re.compile(r"[0-9a-f]*[.:][0-9a-f.:]*")
+
+
+def _has(word: str) -> Test:
+    network, is_address = network_text(word), bool(_ADDRESS.fullmatch(word))
+    networks = Networks([ip_network(network)] if network else ())
+
+    def test(comment: Comment) -> bool:
+        if network and comment.address in networks:
+            return True
+        if is_address and not network and word in comment.address:
+            return True
+        texts = comment.source, comment.nick, comment.mail, comment.link, comment.path
+        return any(text and word in text.casefold() for text in texts)
+
+    return test
+
+
+def is_caught_by(value: str) -> Test:
+    """Would a ban of this catch it, if it were written now?"""
+    bans = BanList([Ban(value)])
+
+    def test(comment: Comment) -> bool:
+        author = bans.of(comment.address, comment.account, comment.mail or "")
+        text = bans.in_text(comment.source, comment.html, comment.link or "")
+        return any(True for each in (author, text) for _ in each)
+
+    return test

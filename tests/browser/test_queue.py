@@ -226,6 +226,30 @@ def test_the_spam_is_emptied_in_one_tap_and_comes_back_by_an_undo(desk: Desk) ->
 
 
 @pytest.mark.rare
+def test_a_ban_takes_what_it_would_have_caught_along_and_an_undo_brings_it_back(desk: Desk) -> None:
+    for n in range(3):
+        desk.write(f"win {n}", f"192.0.2.{n}", nick=f"N{n}", link="https://www.casino.example/a")
+    desk.write("good")
+    page = desk.page
+    desk.open("bans")
+    page.get_by_label("What to ban").fill("https://casino.example/now")
+    page.get_by_label("Existing comments").select_option("Delete them with their replies")
+    page.get_by_role("button", name="Ban", exact=True).click()
+    expect(page.get_by_role("listitem")).to_contain_text(["casino.example"])
+    expect(page.get_by_text("3 deleted.")).to_be_visible()
+    assert desk.statuses() == {"good": "waiting"}
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Undone")).to_be_visible()
+    assert len(desk.statuses()) == 4
+    desk.write("https://casino.example")
+    page.reload()
+    expect(page.get_by_role("listitem")).to_contain_text(["1 caught, last on"])
+    page.get_by_label("What to ban").fill("*@*")
+    page.get_by_role("button", name="Ban", exact=True).click()
+    expect(page.get_by_text("Not bannable")).to_be_visible()
+
+
+@pytest.mark.rare
 def test_keys_act_on_what_is_chosen_if_something_is(desk: Desk) -> None:
     for n in range(5):
         desk.write(f"words {n}")

@@ -17,6 +17,8 @@ let list, pager;
 export async function open(main) {
   list = make('ol', { class: 'rows', 'aria-label': say('page.bans') });
   pager = make('nav', { class: 'pager', 'aria-label': say('pages') });
+  // Who comes from the queue has just seen what waits there.
+  const value = new URLSearchParams(location.search).get('value') ?? '';
   const form = make('form', { class: 'stack', onsubmit: async (event) => {
     event.preventDefault();
     const { value, days, reason, theirs } = Object.fromEntries(new FormData(form));
@@ -31,17 +33,17 @@ export async function open(main) {
       complain(refusal);
     }
   } },
-  field(say('whom'), 'value', { required: true, maxlength: 254, value: new URLSearchParams(location.search).get('value') ?? '' }, say('whomHint')),
+  field(say('whom'), 'value', { required: true, maxlength: 254, value }, say('whomHint')),
   choice('howLong', 'days', PERIODS.map((days) => [days, days ? say('days', { count: days }) : say('forEver')])),
-  choice('theirs', 'theirs', Object.keys(THEIRS).map((name) => [name, say(`theirs.${name}`)])),
+  choice('theirs', 'theirs', Object.keys(THEIRS).map((name) => [name, say(`theirs.${name}`)]), value ? 'spam' : 'none'),
   field(say('reason'), 'reason', { maxlength: 200 }, say('reasonHint')),
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('ban'))));
   main.append(make('h1', {}, say('page.bans')), form, list, pager);
   await load(1);
 }
 
-const choice = (label, name, options) => make('p', { class: 'field' }, make('label', { for: `f-${name}` }, say(label)),
-  make('select', { id: `f-${name}`, name }, options.map(([value, text]) => make('option', { value }, text))));
+const choice = (label, name, options, chosen) => make('p', { class: 'field' }, make('label', { for: `f-${name}` }, say(label)),
+  make('select', { id: `f-${name}`, name }, options.map(([value, text]) => make('option', { value, selected: value === chosen }, text))));
 
 /** Those of the newest comments; what comes from now on is caught. */
 async function remove(ban, what, status) {

@@ -512,6 +512,13 @@ def _outbox() -> dict[str, Callable[[int], Values]]:
             "follow": [],
         },
         "outbox/mark_unnotified": lambda n: {"id": f"{n:016d}"},
+        "outbox/gather": lambda n: {
+            "id": f"{n:032d}",
+            "now": NOW_MS + n,
+            "every": 600_000,
+            "most": 10_000,
+        },
+        "outbox/digest": lambda n: {"now": NOW_MS + n * 600_000, "every": 600_000, "task": task},
         "outbox/wake, 1 task": lambda n: {"now": NOW_MS, "most": 1},
         "outbox/again": lambda n: {"entry": f"{n + 1}-0", "task": task},
     }

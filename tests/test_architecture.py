@@ -36,7 +36,7 @@ ALLOWED = {
     "pages": set[str](),
     "config": {"environment", "model", "netaddr", "outbox_settings", "pages", "patterns", "values"},
     "outbox_settings": {"environment", "notify", "values"},
-    "notify": {"model", "outbox_settings", "render"},
+    "notify": {"model", "outbox_settings", "plurals", "render"},
     "advice": {"config", "environment", "patterns", "unsupported_settings"},
     "render": {"markup", "model"},
     "driver": {"callbacks", "errors", "model", "plurals", "telemetry"},

@@ -28,6 +28,7 @@ from .netaddr import Networks
 from .notifications.rules import notification_test
 from .notifications.rules.delivery import Delivery
 from .notifications.rules.recipients import Recipients
+from .notifications.store.digest import Digest
 from .notify.channels import channels_of, smtp_of, spam_checkers_of
 from .outside.captcha import Verifier
 from .outside.oauth import OAuthServices
@@ -53,7 +54,7 @@ from .store.store import Store
 from .stores import data_set
 from .telemetry.metrics import Metrics
 
-DAY_MS = 86_400_000
+DAY_MS, MINUTE_MS = 86_400_000, 60_000
 
 
 def create_site(
@@ -143,9 +144,9 @@ def _notifications_of(
         store.unsubscribed,
         store.cooldown,
         store.accounts,
+        Digest(store.redis, store.scripts, store.keys, settings.notify_every * MINUTE_MS),
         clock,
         an_hour=settings.mail_rate,
-        owner_an_hour=settings.owner_mail_rate,
         address=settings.server_url,
     )
     return Notifications(store.outbox, recipients, partial(_try_out, settings))

@@ -84,12 +84,12 @@ class OutboxSettings(FromEnvironment):
         number(0, 1000),
         "Reply emails per address and hour; further ones are dropped. 0: no limit",
     )
-    owner_mail_rate: int = env(
-        "OWNER_MAIL_RATE",
-        "60",
-        number(0, 1000),
-        "Emails per hour to AUTHOR_EMAIL about new comments; the number of further ones is logged. "
-        "0: no limit",
+    notify_every: int = env(
+        "NOTIFY_EVERY",
+        "10",
+        number(0, 1440),
+        "Minutes between emails to AUTHOR_EMAIL: further comments come in one digest. 0: an email"
+        " for each",
     )
     verify_email: bool | None = env(
         "VERIFY_EMAIL",

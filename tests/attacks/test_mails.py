@@ -1,6 +1,5 @@
 """Mails to people who asked for none: how many, under which of their names, and how to end them."""
 
-import logging
 import re
 from typing import Any
 
@@ -10,7 +9,7 @@ from footfall.accounts.rules.mails import canonical
 from footfall.driver.keys import digest
 from tests.conftest import ADMIN, EVE, Site, Sites
 from tests.support.receivers import MailServer
-from tests.web.test_outbox import OWNER, addresses, mailing, settle, told
+from tests.web.test_outbox import OWNER, addresses, mailing, settle, texts_of, told
 
 ON = ("valkey",)
 
@@ -109,48 +108,20 @@ async def queued(site: Site) -> list[Any]:
     return found
 
 
-async def test_the_owners_mailbox_is_filled(
-    make_site: Sites, mails: MailServer, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_the_owners_mailbox_is_filled(make_site: Sites, mails: MailServer) -> None:
     """Who: anybody with many addresses. What: comments without end, so that the owner gets an email
-    of each, and their provider blocks the site's. Instead: OWNER_MAIL_RATE emails an hour; the
-    further comments are on the administrators' pages, and the log says how many they are, once an
-    hour."""
-    site, delivery = await told(make_site, mailing(mails, OWNER_MAIL_RATE="2"))
-    for number in range(5):
+    of each, and their provider blocks the site's. Instead: the first at once, and then one digest
+    for each NOTIFY_EVERY, which names all the others."""
+    site, delivery = await told(make_site, mailing(mails, NOTIFY_EVERY="10", COMMENT_AUDIT="true"))
+    for number in range(155):
         await site.post(f"flood {number}", mail=f"{number}@example.com")
-    await settle(site, delivery)
-    assert addresses(mails) == [OWNER] * 2
-    assert len(await queued(site)) == 5
-    assert site.service.process.metrics.deliveries.totals()["dropped"] == 3
-    for hours, said in ((0, 0), (1, 1), (2, 1)):
-        site.clock.now += 3_600_000 if hours else 0
+    for minutes in (0, 9, 10, 11, 30):
+        site.clock.now = site.clock.now + minutes * 60_000
         await delivery._resume()
-        lines = [record.message for record in caplog.records if record.levelno == logging.WARNING]
-        assert len(lines) == said
-    assert "no mail of 3 new comments" in lines[0]
-    assert "OWNER_MAIL_RATE" in lines[0]
-
-
-async def test_what_the_owner_was_not_mailed_is_said_at_the_end(
-    make_site: Sites, mails: MailServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Who: the same. What: floods just before the service is stopped, or a mail server is away, so
-    that each email is tried again. Instead: the last line says what was not said yet, and an email
-    counts once, however often it is tried."""
-    site, delivery = await told(make_site, mailing(mails, OWNER_MAIL_RATE="1"))
-    mails.answer = "450 later"
-    await site.post("one")
-    for _ in range(3):
         await settle(site, delivery)
-        await site.store.outbox.wake(site.clock() + 3_600_000)
-    mails.answer = "250 taken"
-    await settle(site, delivery)
-    await site.post("two")
-    await settle(site, delivery)
-    assert addresses(mails) == [OWNER]
-    caplog.clear()
-    for _ in range(2):
-        await delivery.stop()
-    (line,) = caplog.messages
-    assert "no mail of 1 new comment" in line
+    assert addresses(mails) == [OWNER] * 2
+    first, text = texts_of(mails)
+    assert "flood 0" in first
+    assert "154 new comments since the last email. 155 comments wait for your approval." in text
+    assert "Ann on /p\nflood 154" in text
+    assert "… and 149 more." in text

@@ -30,6 +30,7 @@ def settings(mails: MailServer, hook: Receiver, data_set: dict[str, str]) -> dic
         "SMTP_PORT": str(mails.port),
         "SENDER_EMAIL": "from@blog.example",
         "AUTHOR_EMAIL": "owner@blog.example",
+        "NOTIFY_EVERY": "0",
         "SITE_URL": "https://blog.example",
         "WEBHOOK": hook.url,
     }

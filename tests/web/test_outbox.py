@@ -407,6 +407,7 @@ def mailing(mails: MailServer, **more: str) -> dict[str, str]:
         "SITE_NAME": "Demo",
         "SITE_URL": "https://blog.example",
         "SERVER_URL": "https://talk.example",
+        "NOTIFY_EVERY": "0",
         **more,
     }
 
@@ -773,3 +774,86 @@ async def test_a_trial_ends_and_says_so_whatever_a_channel_does(
         "broken": "it failed; the log says how",
         "test": "",
     }
+
+
+DIGESTS = {"NOTIFY_EVERY": "10", "COMMENT_AUDIT": "true"}
+
+
+async def pass_on(site: Site, delivery: Delivery, minutes: int = 0) -> None:
+    """Let time pass, and do what is due then."""
+    site.clock.now += minutes * 60_000
+    await delivery._resume()
+    await settle(site, delivery)
+
+
+def texts_of(mails: MailServer) -> list[str]:
+    bodies = [mail.get_body(("plain",)) for _, mail in mails.came]
+    return [body.get_content().replace("\r\n", "\n") for body in bodies if body is not None]
+
+
+async def test_a_digest_leaves_out_what_was_decided_meanwhile(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, **DIGESTS))
+    ids = [(await site.post(f"words {n}"))["objectId"] for n in range(4)]
+    await pass_on(site, delivery)
+    await site.send("PUT", f"/comment/{ids[1]}", {"status": "spam"}, by=ADMIN)
+    await site.send("DELETE", f"/comment/{ids[2]}", by=ADMIN)
+    await pass_on(site, delivery, 11)
+    _, digest = texts_of(mails)
+    assert digest.startswith("1 new comment since the last email. 2 comments wait")
+    assert "https://talk.example/ui/queue" in digest
+    # Where nothing is left, nothing is sent, and the next one comes at once.
+    id = (await site.post("more"))["objectId"]
+    await pass_on(site, delivery)
+    await site.send("PUT", f"/comment/{id}", {"status": "spam"}, by=ADMIN)
+    await pass_on(site, delivery, 11)
+    await pass_on(site, delivery, 11)
+    assert len(mails.came) == 2
+    await site.post("at last")
+    await pass_on(site, delivery)
+    assert "at last" in texts_of(mails)[2]
+
+
+async def test_a_digest_that_could_not_be_sent_is_sent_later_with_what_came_meanwhile(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, **DIGESTS))
+    for n in range(3):
+        await site.post(f"words {n}")
+    await pass_on(site, delivery)
+    mails.answer = "450 later"
+    await pass_on(site, delivery, 11)
+    await site.post("words 3")
+    await pass_on(site, delivery, 11)
+    mails.answer = "250 taken"
+    await pass_on(site, delivery, 61)
+    assert len(mails.came) == 2
+    assert "3 new comments since" in texts_of(mails)[1]
+
+
+async def test_a_digest_is_begun_once_by_many_workers(make_site: Sites, mails: MailServer) -> None:
+    site, delivery = await told(make_site, mailing(mails, **DIGESTS))
+    _, other = await told(make_site, mailing(mails, **DIGESTS))
+    for n in range(3):
+        await site.post(f"words {n}")
+    await pass_on(site, delivery)
+    site.clock.now += 11 * 60_000
+    await asyncio.gather(delivery._resume(), other._resume())
+    await asyncio.gather(settle(site, delivery), settle(site, other))
+    assert len(mails.came) == 2
+
+
+async def test_a_digest_of_a_channel_that_was_turned_off_is_dropped(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, **DIGESTS))
+    for n in range(3):
+        await site.post(f"words {n}")
+    await pass_on(site, delivery)
+    site.clock.now += 11 * 60_000
+    await delivery._resume()
+    _, without = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
+    await settle(site, without)
+    assert len(mails.came) == 1
+    assert await site.store.outbox.depth() == (0, 0, 0, 0)

@@ -13,7 +13,7 @@ from email.utils import formatdate
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
-from .notification import READER_MAIL, Dropped, Failed, Notification
+from .notification import OWNER_MAIL, READER_MAIL, Dropped, Failed, Gathered, Notification
 from .templates import Fill, text_of
 
 if TYPE_CHECKING:
@@ -195,11 +195,11 @@ class Unsubscribing(NamedTuple):
 
 class Recipients(Protocol):
     """Who may be sent an email (notifications/rules/recipients.py). `is_counted`: by an earlier
-    attempt."""
+    attempt. Where the owner may not be mailed of a comment now, it is for the next digest."""
 
     async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing: ...
 
-    async def may_mail_owner(self, mail: str, is_counted: bool) -> bool: ...
+    async def may_mail_owner(self, id: str) -> bool: ...
 
     def is_same(self, one: str, other: str) -> bool: ...
 
@@ -207,7 +207,7 @@ class Recipients(Protocol):
 class OwnerMail:
     """An email to the site's owner about each comment that is not their own."""
 
-    name = "mail-owner"
+    name = OWNER_MAIL
 
     def __init__(self, smtp: Smtp, texts: MailWords, to: str, recipients: Recipients) -> None:
         self._smtp = smtp
@@ -221,9 +221,15 @@ class OwnerMail:
         )
 
     async def send(self, notification: Notification) -> None:
-        if not await self._recipients.may_mail_owner(self._to, notification.attempts > 0):
-            raise Dropped("AUTHOR_EMAIL had as many mails as OWNER_MAIL_RATE allows")
+        is_first = notification.attempts == 0
+        if is_first and not await self._recipients.may_mail_owner(notification.about.id):
+            raise Gathered("it is for the next digest")
         await self._smtp.send(await self._words.message(self._to, notification), notification.key)
+
+    async def send_message(self, message: EmailMessage, key: str) -> None:
+        """Any other message. Raises Failed."""
+        message["To"] = self._to
+        await self._smtp.send(message, key)
 
 
 class ReaderMail:

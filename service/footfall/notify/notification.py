@@ -6,8 +6,8 @@ from typing import Protocol
 from ..model import Comment, Status
 from ..render.page_address import page_address
 
-# The channel for readers, whose tasks have this name.
-READER_MAIL = "mail-reader"
+# The channels for readers and for the owner, whose tasks have these names.
+READER_MAIL, OWNER_MAIL = "mail-reader", "mail-owner"
 
 
 class Failed(Exception):
@@ -19,6 +19,10 @@ class Failed(Exception):
     def __init__(self, text: str, *, is_final: bool = False) -> None:
         super().__init__(text)
         self.is_final = is_final
+
+
+class Gathered(Failed):
+    """Nothing was sent: it is told later, together with others."""
 
 
 class Dropped(Failed):

@@ -17,7 +17,7 @@ from ..errors import ServiceError
 # The route of requests that are for nothing that there is, and of those that cannot be read.
 OTHER = "other"
 # What became of attempts to tell somebody something.
-DELIVERIES = ("delivered", "dropped", "failed", "given up")
+DELIVERIES = ("delivered", "gathered", "dropped", "failed", "given up")
 # What may be wrong with Redis, by the codes of driver/safety.py.
 FINDINGS = (
     "unseen",

@@ -68,12 +68,16 @@ class Renderer:
         """`banned` finds what is banned of a text and its HTML.
 
         Raises TooManyAtOnce for a client that has too much waiting already, and Busy."""
+
+        def work() -> RenderedText:
+            made = _make(text, ua, forbidden, pictures)
+            return made._replace(banned=banned(text, made.html)) if banned else made
+
         is_first = self._loaded_at == -inf
         with self.shares.room(client, len(text) + EACH_CHARACTERS):
             if is_first:
                 self._loaded_at = inf
             try:
-                work = partial(_make, text, ua, forbidden, pictures, banned)
                 return await self.run(work, client, len(text) + EACH_CHARACTERS)
             finally:
                 if is_first:
@@ -126,14 +130,11 @@ def _make_each(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[Ren
     return [_make(text, ua, None, pictures) for text, ua in texts]
 
 
-def _make(
-    text: str, ua: str, forbidden: Patterns | None, pictures: Pictures, banned: Search | None = None
-) -> RenderedText:
+def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> RenderedText:
     # Imported here, because they take 25 MB, which a process that never renders can save.
     from ...render.agent import describe
     from ...render.markdown import render
 
     browser, os = describe(ua)
     is_forbidden = forbidden is not None and forbidden.search(text)
-    html = render(text, pictures)
-    return RenderedText(html, browser, os, is_forbidden, banned(text, html) if banned else ())
+    return RenderedText(render(text, pictures), browser, os, is_forbidden)

@@ -13,16 +13,28 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from ...comments.rules import spam_check
+from ...comments.rules.search import whole
 from ...comments.rules.spam_check import Undecided
 from ...comments.store import codec
 from ...comments.store.projections import UNDO_MS
 from ...driver.replies import ErrorReply
 from ...errors import StoreUnavailable
 from ...model import Comment, Status, StoredComment
-from ...notify.notification import READER_MAIL, Channel, Dropped, Failed, Notification
+from ...notify.digest import MAX_SAMPLES, News, message_of
+from ...notify.mail import OwnerMail
+from ...notify.notification import (
+    OWNER_MAIL,
+    READER_MAIL,
+    Channel,
+    Dropped,
+    Failed,
+    Gathered,
+    Notification,
+)
 from ...notify.spam_checkers import SpamChecker
 from ...plurals import number_of
 from ...site import Site
+from ..store.digest import DIGEST
 from ..store.outbox import Outbox, OutboxEntry, Task
 
 T = TypeVar("T")
@@ -42,6 +54,8 @@ MAX_WAIT_SECONDS = 3600
 MAX_ATTEMPTS = 45
 # What is kept of a reason, and shown.
 MAX_REASON_CHARACTERS = 300
+# Comments of a digest that are read: of the older ones only their number is told.
+MAX_READ = 1000
 
 
 class Delivery:
@@ -60,6 +74,7 @@ class Delivery:
     ) -> None:
         self._site = site
         self._outbox: Outbox = site.notifications.outbox
+        self._digest = site.notifications.recipients.digest
         self.channels: Mapping[str, Channel] = {channel.name: channel for channel in channels}
         self.spam_checkers = spam_checkers
         self.site_url = site_url
@@ -80,8 +95,10 @@ class Delivery:
                 await self._rest()
 
     async def _resume(self) -> None:
-        await self._outbox.wake(self._site.process.clock())
-        self._site.notifications.recipients.unmailed.report(self._site.process.clock())
+        now_ms = self._site.process.clock()
+        await self._outbox.wake(now_ms)
+        if OWNER_MAIL in self.channels:
+            await self._digest.begin(now_ms)
         if self._room():
             self._begin(await self._outbox.take_over(self._room()))
 
@@ -100,9 +117,6 @@ class Delivery:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-        self._site.notifications.recipients.unmailed.report(
-            self._site.process.clock(), is_last=True
-        )
 
     def _room(self) -> int:
         return MAX_TASKS - len(self._running)
@@ -152,6 +166,9 @@ class Delivery:
 
     async def _attempt(self, task: Task) -> Sequence[Task]:
         """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
+        if task.kind == DIGEST:
+            await self._tell_digest(task)
+            return ()
         is_known = task.kind in ("event", spam_check.KIND, *self.channels)
         comment = await self._found(task) if is_known else None
         if comment is None:
@@ -178,11 +195,35 @@ class Delivery:
             return
         try:
             await channel.send(notification)
+        except Gathered:
+            self._site.process.metrics.deliveries.add("gathered")
         except Dropped:
             self._site.process.metrics.deliveries.add("dropped")
         else:
-            self._site.process.metrics.deliveries.add("delivered")
-            log.info("%s was delivered", task.name)
+            self._delivered(task)
+
+    def _delivered(self, task: Task) -> None:
+        self._site.process.metrics.deliveries.add("delivered")
+        log.info("%s was delivered", task.name)
+
+    async def _tell_digest(self, task: Task) -> None:
+        """Tell the owner of what was gathered, unless all of it is spam or gone by now. Raises
+        Failed."""
+        channel, comments = self.channels.get(OWNER_MAIL), self._site.comments
+        ids = await self._digest.ids(task.version)
+        stored = await comments.store.by_ids(ids[:MAX_READ])
+        news = [comment for comment in stored if comment.status != "spam"]
+        if news and isinstance(channel, OwnerMail):
+            samples = await whole(comments, news[:MAX_SAMPLES])
+            waiting, _ = await comments.index.held()
+            number = len(ids) - min(len(ids), MAX_READ) + len(news)
+            settings, address = self._site.settings, self._site.notifications.recipients.address
+            queue_url = f"{address}/ui/queue" if address else ""
+            texts = settings.title, self.site_url, queue_url
+            message = message_of(News(number, waiting, [*samples.values()], *texts))
+            await channel.send_message(message, task.name)
+            self._delivered(task)
+        await self._digest.told(ids)
 
     def _wanting(self, notification: Notification) -> list[str]:
         """The channels that want this. What a moderator has done meanwhile can be undone: then only

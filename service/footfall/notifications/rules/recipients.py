@@ -5,7 +5,6 @@ They are signed and hold a digest of the recipient, so that nobody can unsubscri
 who they are. Limits and unsubscribing are a person's, who gets emails under many spellings.
 """
 
-import logging
 import re
 import secrets
 from collections.abc import Callable
@@ -18,11 +17,9 @@ from ...driver.keys import digest
 from ...driver.script_calls import Rate
 from ...notify.mail import Unsubscribing, address_of
 from ...notify.notification import Failed
-from ...plurals import number_of
 from ...store.cooldown import Cooldown
+from ..store.digest import Digest
 from ..store.unsubscribed import Unsubscribed
-
-log = logging.getLogger(__name__)
 
 HOUR_SECONDS = 3600
 GMAIL = ("gmail.com", "googlemail.com")
@@ -43,53 +40,28 @@ def recipient_of(mail: str) -> str:
     return f"{local}@{domain}"
 
 
-class Unmailed:
-    """Comments that the owner got no email of, since there were too many: how many these were is
-    logged once an hour. Times are in ms."""
-
-    def __init__(self) -> None:
-        self._number = 0
-        self._due_ms = 0
-
-    def add(self, now_ms: int) -> None:
-        if not self._number:
-            self._due_ms = now_ms + HOUR_SECONDS * 1000
-        self._number += 1
-
-    def report(self, now_ms: int, *, is_last: bool = False) -> None:
-        """Log them, if an hour is over since the first one, or if there will be no later report."""
-        if self._number and (is_last or now_ms >= self._due_ms):
-            log.warning(
-                "AUTHOR_EMAIL was sent no mail of %s in the last hour, as "
-                "OWNER_MAIL_RATE says; the administrators' pages at /ui have them",
-                number_of(self._number, "new comment"),
-            )
-            self._number = 0
-
-
 class Recipients:
-    """`an_hour` is how many mails an address may get, `owner_an_hour` how many the owner may, 0 for
-    no limit; `address` is where browsers reach this service, "" if it does not know."""
+    """`an_hour` is how many mails an address may get, 0 for no limit; `address` is where browsers
+    reach this service, "" if it does not know."""
 
     def __init__(
         self,
         unsubscribed: Unsubscribed,
         cooldown: Cooldown,
         accounts: AccountStore,
+        digest: Digest,
         clock: Callable[[], int],
         *,
         an_hour: int,
-        owner_an_hour: int,
         address: str,
     ) -> None:
-        self.unmailed = Unmailed()
         self._unsubscribed = unsubscribed
         self._cooldown = cooldown
         self._accounts = accounts
+        self.digest = digest
         self._clock = clock
-        self._rate = _rate(an_hour)
-        self._owner_rate = _rate(owner_an_hour)
-        self._address = address
+        self._rate = Rate(an_hour / HOUR_SECONDS, an_hour) if an_hour else None
+        self.address = address
 
     async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing:
         """What an earlier attempt has counted is not counted again. Raises Failed for what is no
@@ -105,18 +77,14 @@ class Recipients:
         rate = None if is_counted else self._rate
         if rate and not await self._cooldown.may_mail(recipient, rate):
             return Unsubscribing(may_get=False)
-        if not self._address:
+        if not self.address:
             return Unsubscribing(may_get=True)
         return Unsubscribing(True, await self._link(who, thread), await self._link(who, ""))
 
-    async def may_mail_owner(self, mail: str, is_counted: bool) -> bool:
-        """May the owner get another email? If not, that is noted. Raises StoreUnavailable."""
-        if is_counted or not self._owner_rate:
-            return True
-        may = await self._cooldown.may_mail(f"owner {canonical(mail)}", self._owner_rate)
-        if not may:
-            self.unmailed.add(self._clock())
-        return may
+    async def may_mail_owner(self, id: str) -> bool:
+        """May the owner be mailed of this comment now? Else it is for the next digest. Raises
+        StoreUnavailable."""
+        return await self.digest.may_mail_now(id, self._clock())
 
     def is_same(self, one: str, other: str) -> bool:
         """Do emails to these two come to one person? Not where there is no email."""
@@ -133,15 +101,11 @@ class Recipients:
     async def _link(self, who: str, thread: str) -> str:
         claims = {"who": who, "thread": thread}
         token = tokens.sign(claims, await self._key())
-        return f"{self._address}/unsubscribe?token={token}"
+        return f"{self.address}/unsubscribe?token={token}"
 
     async def _key(self) -> bytes:
         secret = await self._accounts.signing_key(secrets.token_hex(32))
         return tokens.key_of("mail", secret)
-
-
-def _rate(an_hour: int) -> Rate | None:
-    return Rate(an_hour / HOUR_SECONDS, an_hour) if an_hour else None
 
 
 def _compared(mail: str) -> str:

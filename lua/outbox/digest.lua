@@ -1,0 +1,25 @@
+-- Begin the digest of what was gathered, if it is time for one.
+--
+-- KEYS    outbox    stream  {site}:outbox    tasks to be done
+--         gathered  zset    {site}:gathered  comments for the next digest, by when they came, ms
+--         mailed    string  {site}:mailed    until when the owner gets no further email, ms
+-- ARGV    now       int     ms since the epoch
+--         every     int     ms between two emails
+--         task      json    what is put into the outbox
+-- RETURNS BEGUN
+--         IDLE              nothing was gathered, or it is not time yet
+-- FLAGS   no-promise
+-- COST    O(1)
+
+local outbox, gathered, mailed = KEYS[1], KEYS[2], KEYS[3]
+local now, every, task = ARGV[1], ARGV[2], ARGV[3]
+
+if redis.call('ZCARD', gathered) == 0 then
+  return {'IDLE'}
+end
+if tonumber(redis.call('GET', mailed) or 0) > tonumber(now) then
+  return {'IDLE'}
+end
+redis.call('SET', mailed, string.format('%.0f', now + every))
+redis.call('XADD', outbox, '*', 'task', task)
+return {'BEGUN'}

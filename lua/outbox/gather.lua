@@ -1,0 +1,25 @@
+-- May the owner be mailed of a comment now? Else it is for the next digest.
+--
+-- KEYS    gathered  zset    {site}:gathered  comments for the next digest, by when they came, ms
+--         mailed    string  {site}:mailed    until when the owner gets no further email, ms
+-- ARGV    id        text    the comment
+--         now       int     ms since the epoch
+--         every     int     ms between two emails
+--         most      int     comments of a digest: further ones are not noted
+-- RETURNS NOW               and no further one until `every` is over
+--         GATHERED
+-- FLAGS   no-promise
+-- COST    O(log n)
+
+local gathered, mailed = KEYS[1], KEYS[2]
+local id, now, every, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+local is_free = tonumber(redis.call('GET', mailed) or 0) <= tonumber(now)
+if is_free and redis.call('ZCARD', gathered) == 0 then
+  redis.call('SET', mailed, string.format('%.0f', now + every))
+  return {'NOW'}
+end
+if redis.call('ZCARD', gathered) < tonumber(most) then
+  redis.call('ZADD', gathered, 'NX', now, id)
+end
+return {'GATHERED'}

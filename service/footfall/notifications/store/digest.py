@@ -1,0 +1,58 @@
+"""Comments that the owner is told of together: one wave is one email.
+
+The first is told at once, and what comes within `every_ms` of an email is gathered for the next.
+Any worker begins that one, as a task of the outbox, so it is retried like all others.
+"""
+
+from collections.abc import Sequence
+
+from ...driver.client import RedisClient
+from ...driver.keys import Keys
+from ...driver.scripts import Scripts
+from .outbox import Task
+
+# The kind of the task. Its `version` is when it was begun, in ms since the epoch.
+DIGEST = "mail-digest"
+MAX_GATHERED = 10_000
+
+
+class Digest:
+    """With an `every_ms` of 0 each comment is told at once. All coroutines raise
+    StoreUnavailable."""
+
+    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, every_ms: int) -> None:
+        self._redis = redis
+        self._every_ms = every_ms
+        self._outbox = keys.site("outbox")
+        self._names = {name: keys.site(name) for name in ("gathered", "mailed")}
+        self._gather = scripts["outbox/gather"]
+        self._digest = scripts["outbox/digest"]
+
+    async def may_mail_now(self, id: str, now_ms: int) -> bool:
+        """Of this comment? Else it is gathered."""
+        if not self._every_ms:
+            return True
+        status, *_ = await self._gather(
+            **self._names, id=id, now=now_ms, every=self._every_ms, most=MAX_GATHERED
+        )
+        return bool(status == b"NOW")
+
+    async def begin(self, now_ms: int) -> None:
+        """Put the next digest into the outbox, if it is time for one."""
+        task = Task(DIGEST, "", "", "", "", now_ms).dump()
+        await self._digest(
+            **self._names, outbox=self._outbox, now=now_ms, every=self._every_ms, task=task
+        )
+
+    async def ids(self, begun_ms: int) -> list[str]:
+        """Of all comments that are gathered, newest first; none for a digest behind which another
+        one was begun, as while the mail server is away: that one tells of them."""
+        until, ids = await self._redis.ask_masters(
+            ("GET", self._names["mailed"]), ("ZREVRANGE", self._names["gathered"], 0, -1)
+        )
+        is_newest = int(until or 0) == begun_ms + self._every_ms
+        return [id.decode() for id in ids] if is_newest else []
+
+    async def told(self, ids: Sequence[str]) -> None:
+        if ids:
+            await self._redis.change(("ZREM", self._names["gathered"], *ids))

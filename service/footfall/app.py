@@ -26,6 +26,7 @@ from .http.client import forwarded_address
 from .model import Viewer
 from .netaddr import Networks
 from .notifications.rules import notification_test
+from .notifications.rules.decisions import Decisions
 from .notifications.rules.delivery import Delivery
 from .notifications.rules.recipients import Recipients
 from .notifications.store.digest import Digest
@@ -246,6 +247,7 @@ def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
             settings,
             site.settings.title,
             site.notifications.recipients,
+            Decisions(site.comments, settings.server_url, settings.author_email).links,
             site.process.renderer.run_behind,
         )
         spam_checkers = spam_checkers_of(settings)

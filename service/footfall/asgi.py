@@ -12,7 +12,8 @@ from .http.policy import Policy
 from .monitoring.health import Health, health_routes
 from .monitoring.metrics import metrics_route
 from .netaddr import Networks
-from .notifications.api.unsubscribe import unsubscribe_routes
+from .notifications.api.link_pages import link_routes
+from .notifications.rules.decisions import Decisions
 from .owner.account_pages import account_routes
 from .owner.files import page_routes
 from .owner.pages import NoPage
@@ -82,7 +83,10 @@ def create_app(
             *health_routes(health),
             metrics_route(site, __version__),
             description_route(site, __version__),
-            *unsubscribe_routes(site.notifications.recipients),
+            *link_routes(
+                site.notifications.recipients,
+                Decisions(site.comments, settings.server_url, settings.author_email),
+            ),
         ],
         redirect_slashes=False,
         default=NoPage(site, values, not_found),

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 import orjson
 import pytest
 
+from footfall.accounts.rules import tokens
 from footfall.app import create_delivery
 from footfall.config import Settings
 from footfall.driver.keys import digest
@@ -574,7 +575,7 @@ async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
 async def test_an_invalid_link_unsubscribes_nobody(site: Site, token: str) -> None:
     answer = await site.http.post(f"/unsubscribe?token={token}")
     assert answer.status_code == 400
-    assert "not whole" in answer.text
+    assert "incomplete" in answer.text
     assert (await site.http.put("/unsubscribe")).status_code == 405
 
 
@@ -857,3 +858,86 @@ async def test_a_digest_of_a_channel_that_was_turned_off_is_dropped(
     await settle(site, without)
     assert len(mails.came) == 1
     assert await site.store.outbox.depth() == (0, 0, 0, 0)
+
+
+def links_of(mail: Any) -> dict[str, str]:
+    """The paths of an email's links, by their texts."""
+    html = mail.get_body(("html",)).get_content()
+    return {
+        text: address.removeprefix("https://talk.example")
+        for address, text in re.findall(r'<a href="([^"]*)">([^<]*)</a>', html)
+    }
+
+
+async def statuses(site: Site) -> dict[str, str]:
+    queue = await site.get("/comment", by=ADMIN, type="list")
+    return {each["orig"]: each["status"] for each in queue["data"]}
+
+
+async def test_the_owner_decides_by_links_that_ask_for_one_tap(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, COMMENT_AUDIT="true"))
+    await site.post("good <words>")
+    await site.post("bad", nick="Eve")
+    await settle(site, delivery)
+    good, bad = (links_of(mail) for _, mail in mails.came)
+    if "bad" in texts_of(mails)[0]:
+        good, bad = bad, good
+    assert good["Review in the queue"] == "/ui/queue"
+    # Scanners of emails open links.
+    for link in (good["Approve"], bad["Mark as spam"]):
+        for method in ("GET", "HEAD"):
+            assert (await site.http.request(method, link)).status_code == 200
+    assert await statuses(site) == {"good <words>": "waiting", "bad": "waiting"}
+    asked = await site.http.get(good["Approve"], headers={"accept-language": "de-AT"})
+    assert "freigeben?" in asked.text
+    assert "Ann: good &lt;words&gt;" in asked.text
+    assert "approved" in (await site.http.post(good["Approve"])).text
+    assert "spam" in (await site.http.post(bad["Mark as spam"])).text
+    assert await statuses(site) == {"good <words>": "approved", "bad": "spam"}
+    assert [each.fields["by"] for each in await site.store.log.newest(2)] == ["email", "email"]
+    # Once it is done, nothing is asked, and to press again changes nothing.
+    assert "<button" in asked.text
+    assert 'hidden><p><button type="submit">' in (await site.http.get(good["Approve"])).text
+    assert (await site.http.post(good["Approve"])).status_code == 200
+    assert len(await site.store.log.newest(9)) == 2
+
+
+async def test_a_link_of_an_email_is_for_one_comment_and_a_week(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, COMMENT_AUDIT="true"))
+    id = (await site.post("words"))["objectId"]
+    await settle(site, delivery)
+    approve = links_of(mails.came[0][1])["Approve"]
+    unsubscribing = tokens.sign({"id": id, "do": "approved", "until": 9e15}, b"x" * 32)
+    for link in (f"{approve}x", "/decide", "/decide?token=x", f"/decide?token={unsubscribing}"):
+        assert (await site.http.post(link)).status_code == 400, link
+    assert (await site.http.put(approve)).status_code == 405
+    await site.send("DELETE", f"/comment/{id}", by=ADMIN)
+    assert (await site.http.post(approve)).status_code == 404
+    site.clock.now += 8 * 86_400_000
+    assert (await site.http.post(approve)).status_code == 400
+
+
+async def test_the_log_names_an_owner_who_has_an_account(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(
+        make_site, mailing(mails, COMMENT_AUDIT="true", AUTHOR_EMAIL=ADMIN.mail)
+    )
+    await site.post("words")
+    await settle(site, delivery)
+    await site.http.post(links_of(mails.came[0][1])["Mark as spam"])
+    (entry,) = await site.store.log.newest(9)
+    assert (entry.fields["by"], entry.fields["now"]) == (ADMIN.id, "spam")
+
+
+async def test_a_service_that_does_not_know_its_address_sends_no_links(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, COMMENT_AUDIT="true", SERVER_URL=""))
+    await site.post("words")
+    await settle(site, delivery)
+    assert "token=" not in str(mails.came[0][1])

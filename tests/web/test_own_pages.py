@@ -11,6 +11,7 @@ import jwt
 import pytest
 from babel import Locale
 
+from footfall.notifications.api import link_pages
 from footfall.owner import day_table, overview_page, statistics_page
 from footfall.owner.account_pages import PAGE_NAMES, PAGES
 from tests.conftest import Site, Sites
@@ -243,7 +244,8 @@ def test_the_pages_write_numbers_as_their_language_does_and_choose_by_them() -> 
 def test_every_text_that_the_pages_use_is_in_the_tables() -> None:
     pages: list[Path] = [each for each in PAGES.iterdir() if each.suffix in (".js", ".html")]
     # Some are made by the server, in Python's spelling.
-    made = [Path(each.__file__ or "") for each in (day_table, overview_page, statistics_page)]
+    modules = (day_table, link_pages, overview_page, statistics_page)
+    made = [Path(each.__file__ or "") for each in modules]
     text = "".join(each.read_text() for each in pages)
     text += "".join(each.read_text().replace('"', "'") for each in made)
     said = set(re.findall(r"say\('([\w.]+)'", text) + re.findall(r'data-word="([^"]+)"', text))

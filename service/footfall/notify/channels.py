@@ -7,6 +7,7 @@ from . import templates
 from .mail import (
     SERVICES,
     Behind,
+    LinksOf,
     MailProvider,
     MailWords,
     OwnerMail,
@@ -27,11 +28,15 @@ SUBMISSION_PORT = 587
 
 
 def channels_of(
-    settings: OutboxSettings, site_name: str, recipients: Recipients, behind: Behind
+    settings: OutboxSettings,
+    site_name: str,
+    recipients: Recipients,
+    links_of: LinksOf,
+    behind: Behind,
 ) -> list[Channel]:
-    """Mails are made `behind` the requests. Raises ValueError, which names the setting that is
-    wrong."""
-    return [*_mails(settings, site_name, recipients, behind), *_others(settings)]
+    """Mails are made `behind` the requests, and the owner's have links. Raises ValueError, which
+    names the setting that is wrong."""
+    return [*_mails(settings, site_name, recipients, links_of, behind), *_others(settings)]
 
 
 def spam_checkers_of(settings: OutboxSettings) -> list[SpamChecker]:
@@ -72,7 +77,11 @@ def _place(settings: OutboxSettings) -> MailProvider:
 
 
 def _mails(
-    settings: OutboxSettings, site_name: str, recipients: Recipients, behind: Behind
+    settings: OutboxSettings,
+    site_name: str,
+    recipients: Recipients,
+    links_of: LinksOf,
+    behind: Behind,
 ) -> Iterator[Channel]:
     if not settings.has_mail:
         return
@@ -88,6 +97,7 @@ def _mails(
             ),
             owner,
             recipients,
+            links_of,
         )
     yield ReaderMail(
         smtp,

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from email.errors import MessageError
@@ -204,16 +204,31 @@ class Recipients(Protocol):
     def is_same(self, one: str, other: str) -> bool: ...
 
 
+class OwnerLinks(NamedTuple):
+    """Addresses: of the queue, and of pages that approve one comment or mark it as spam."""
+
+    queue: str
+    approve: str
+    spam: str
+
+
+# Of the comment with this id; None if this service does not know its own address.
+LinksOf = Callable[[str], Awaitable[OwnerLinks | None]]
+
+
 class OwnerMail:
     """An email to the site's owner about each comment that is not their own."""
 
     name = OWNER_MAIL
 
-    def __init__(self, smtp: Smtp, texts: MailWords, to: str, recipients: Recipients) -> None:
+    def __init__(
+        self, smtp: Smtp, texts: MailWords, to: str, recipients: Recipients, links_of: LinksOf
+    ) -> None:
         self._smtp = smtp
         self._words = texts
         self._to = to
         self._recipients = recipients
+        self._links_of = links_of
 
     def wants(self, notification: Notification) -> bool:
         return notification.is_for_owner and not self._recipients.is_same(
@@ -224,7 +239,13 @@ class OwnerMail:
         is_first = notification.attempts == 0
         if is_first and not await self._recipients.may_mail_owner(notification.about.id):
             raise Gathered("it is for the next digest")
-        await self._smtp.send(await self._words.message(self._to, notification), notification.key)
+        message = await self._words.message(self._to, notification)
+        if links := await self._links_of(notification.about.id):
+            lines = [("Review in the queue", links.queue), ("Mark as spam", links.spam)]
+            if notification.status == "waiting":
+                lines.insert(1, ("Approve", links.approve))
+            _sign(message, lines)
+        await self._smtp.send(message, notification.key)
 
     async def send_message(self, message: EmailMessage, key: str) -> None:
         """Any other message. Raises Failed."""
@@ -262,19 +283,19 @@ class ReaderMail:
             # RFC 8058: email programs post to this address when somebody presses their button.
             message["List-Unsubscribe"] = f"<{replies.of_thread}>"
             message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-            _sign(message, replies)
+            _sign(
+                message,
+                [("No more of this thread", replies.of_thread), ("No more mails", replies.of_all)],
+            )
         await self._smtp.send(message, notification.key)
 
 
-def _sign(message: EmailMessage, links: Unsubscribing) -> None:
-    """Add to both forms of an email how to get no more of them."""
+def _sign(message: EmailMessage, links: Sequence[tuple[str, str]]) -> None:
+    """Add links to both forms of an email, by their texts."""
     for part in message.iter_parts():
         if part.get_content_subtype() == "html":
-            foot = (
-                f'<p><small><a href="{links.of_thread}">No more of this thread</a> · '
-                f'<a href="{links.of_all}">no more mails</a></small></p>'
-            )
-            part.set_content(part.get_content() + foot, subtype="html")
+            anchors = " · ".join(f'<a href="{address}">{text}</a>' for text, address in links)
+            part.set_content(f"{part.get_content()}<p><small>{anchors}</small></p>", subtype="html")
         else:
-            foot = f"No more of this thread: {links.of_thread}\nNo more mails: {links.of_all}\n"
+            foot = "".join(f"{text}: {address}\n" for text, address in links)
             part.set_content(part.get_content() + "\n-- \n" + foot)

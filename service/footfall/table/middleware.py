@@ -19,7 +19,7 @@ from .sending import send_failure
 
 PREFLIGHT = "preflight"
 # The routes of what is no operation.
-ROUTES = ("page", "static", "unsubscribe", "health", "metrics", PREFLIGHT)
+ROUTES = ("page", "static", "unsubscribe", "decide", "health", "metrics", PREFLIGHT)
 # By these somebody looks at the service. They wait for a Redis that is away, as nobody else does.
 LOOKS = ("health", "metrics")
 

@@ -43,6 +43,7 @@ def leave_traces(url: str) -> None:
 
 def traces(url: str) -> tuple[int, list[str]]:
     page = httpx.get(f"{url}/comment?path=/a").json()
+    assert "data" in page, page
     return httpx.get(f"{url}/article?path=/a").json(), [root["orig"] for root in page["data"]]
 
 

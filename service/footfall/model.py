@@ -14,9 +14,8 @@ Status = Literal["approved", "waiting", "spam"]
 # Where a comment stands: one that is deleted is shown to nobody.
 Standing = Status | Literal["deleted"]
 Order = Literal["insertedAt_desc", "insertedAt_asc", "like_desc"]
-Role = Literal["administrator", "guest", "unverified", "banned"]
-# `invited` and `closed` let nobody make an account but administrators, who hand out links; with
-# `closed` not even the first, which is made by command.
+Role = Literal["administrator", "moderator", "guest", "unverified", "banned"]
+# Only administrators make accounts with `invited`, and with `closed` the first is made by command.
 Registration = Literal["open", "invited", "closed"]
 # How much of the statistics is for everybody: each has what is before it, too.
 StatisticsPublic = Literal["none", "totals", "top", "all"]
@@ -27,13 +26,14 @@ NO_VIEWS = "count"
 # Other counters' protocols that a site may speak (compat/).
 PROTOCOLS = ("leancloud", "open-kounter", "busuanzi", "goatcounter", "abacus", "badges")
 Level = Literal["memory", "everysec", "fsync", "replica"]
-# Called with what is being done, and the share of it that is done, 0 to 1.
+# Called with what is being done, and the share of it that is done, 0 to 1; or with that alone.
 OnProgress = Callable[[str, float], None]
-# The same of what is told to be done elsewhere.
 OnShare = Callable[[float], None]
 
 STATUSES: tuple[Status, ...] = ("approved", "waiting", "spam")
-MAY_LOG_IN: tuple[Role, ...] = ("administrator", "guest")
+# Who may moderate: an administrator may everything, a moderator decides on comments and bans.
+MODERATORS: tuple[Role, ...] = ("administrator", "moderator")
+MAY_LOG_IN: tuple[Role, ...] = (*MODERATORS, "guest")
 ROLES: tuple[Role, ...] = (*MAY_LOG_IN, "unverified", "banned")
 ORDERS: tuple[Order, ...] = ("insertedAt_desc", "insertedAt_asc", "like_desc")
 
@@ -106,8 +106,7 @@ class Ban:
 
 
 class Catch(NamedTuple):
-    """How often a ban has caught somebody or something, and when last: ms since the epoch, 0 for
-    never."""
+    """How often a ban has caught something, and when last, in ms since the epoch; 0 for never."""
 
     number: int = 0
     at_ms: int = 0
@@ -144,11 +143,13 @@ class Viewer:
         return self.account is not None and self.account.role == "administrator"
 
     @property
+    def is_moderator(self) -> bool:
+        return self.account is not None and self.account.role in MODERATORS
+
+    @property
     def sees(self) -> Literal["public", "own", "all"]:
         """Which held comments the viewer sees: none, their own, or all."""
-        if self.is_administrator:
-            return "all"
-        return "own" if self.account else "public"
+        return "all" if self.is_moderator else "own" if self.account else "public"
 
 
 PUBLIC = Viewer()
@@ -316,8 +317,7 @@ class Lookups:
 class Page:
     """One page of an article's comments, at a version of the article.
 
-    `count` is the number of all the article's comments that the viewer may see, replies included;
-    `roots_total` that of its roots.
+    `count` is of all comments that the viewer may see, replies included; `roots_total` of roots.
     """
 
     version: int = 0

@@ -250,6 +250,33 @@ def test_a_ban_takes_what_it_would_have_caught_along_and_an_undo_brings_it_back(
 
 
 @pytest.mark.rare
+def test_a_moderator_has_the_queue_bans_and_the_log(desk: Desk) -> None:
+    desk.write("held")
+    moderator = {**OWNER, "email": "mo@example.com", "display_name": "Mo"}
+    answer = httpx.post(f"{desk.url}/api/user", json=moderator)
+    answer.raise_for_status()
+    (account,) = [each for each in desk.ask("GET", "user")["data"] if each["type"] == "guest"]
+    proof = {"current_password": OWNER["password"]}
+    desk.ask("PUT", f"user/{account['objectId']}", {"type": "moderator", **proof})
+    desk.http.post("/ui/api/token", json=moderator).raise_for_status()
+    value = desk.http.cookies["footfall"]
+    desk.visitor.context.add_cookies(
+        [{"name": "footfall", "value": value, "url": f"{desk.url}/ui/"}]
+    )
+    desk.open("")
+    page = desk.page
+    links = page.get_by_role("navigation").first.get_by_role("link")
+    expect(links).to_have_text(["Comments", "Bans", "Log", "Profile"])
+    desk.rows().first.get_by_role("button", name="Approve").click()
+    expect(desk.rows()).to_have_count(0)
+    links.filter(has_text="Log").click()
+    expect(page.get_by_role("cell", name="Mo", exact=True)).to_have_count(1)
+    # What is not theirs is not shown, whatever address they open.
+    desk.open("accounts")
+    expect(page.get_by_role("heading", name="Comments")).to_be_visible()
+
+
+@pytest.mark.rare
 def test_keys_act_on_what_is_chosen_if_something_is(desk: Desk) -> None:
     for n in range(5):
         desk.write(f"words {n}")

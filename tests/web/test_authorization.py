@@ -36,6 +36,7 @@ CALLERS = (
     "guest",
     "unverified",
     "banned",
+    "moderator",
     "administrator",
     "bad token",
     "ended token",
@@ -70,7 +71,12 @@ async def token_of(site: Site, account: Account, lasts_ms: int = 10_000_000) -> 
 
 async def scene_of(site: Site, caller: str, number: int) -> Scene:
     """Make a scene; the author, and everybody else, is a new person each time."""
-    roles: dict[str, Role] = {"author": "guest", "guest": "guest", "boss": "administrator"}
+    roles: dict[str, Role] = {
+        "author": "guest",
+        "guest": "guest",
+        "moderator": "moderator",
+        "boss": "administrator",
+    }
     people = {
         name: Account(f"{name}{number}", role, name.title(), f"{name}{number}@example.com")
         for name, role in roles.items()
@@ -88,8 +94,8 @@ async def scene_of(site: Site, caller: str, number: int) -> Scene:
     ids = {name: account.id for name, account in people.items()}
     tokens = {"anybody": "", "author": author, "administrator": boss, "bad token": ""}
     match caller:
-        case "guest":
-            tokens[caller] = await token_of(site, people["guest"])
+        case "guest" | "moderator":
+            tokens[caller] = await token_of(site, people[caller])
         case "unverified":
             tokens[caller] = author
             await accounts.edit(site.service.comments, ids["author"], Changes(role="unverified"))
@@ -355,6 +361,7 @@ def refusals(who: Who) -> dict[str, str]:
     known = {
         "author": Viewer(Account("author", "guest", "", "")),
         "guest": Viewer(Account("guest", "guest", "", "")),
+        "moderator": Viewer(Account("moderator", "moderator", "", "")),
         "administrator": CONSOLE.viewer,
     }
     found = {}

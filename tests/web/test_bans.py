@@ -10,9 +10,10 @@ from footfall.accounts.rules import bans
 from footfall.accounts.store import bans as store_module
 from footfall.comments.rules import banning
 from footfall.comments.store.codec import ban_body
-from footfall.errors import StoreUnavailable
-from footfall.model import Ban, Caller, Viewer
+from footfall.errors import Forbidden, Refused, StoreUnavailable
+from footfall.model import Account, Ban, Caller, Viewer
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+from tests.support.accounts import save_account
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
@@ -92,6 +93,25 @@ async def test_administrators_are_exempt(make_site: Sites) -> None:
     assert (await post(site, by=ADMIN))["errno"] == 0
     assert await lift(site, "192.0.2.7")
     assert (await post(site))["errno"] == 0
+
+
+async def test_a_moderator_bans_guests_and_nobody_who_moderates(site: Site) -> None:
+    mod, other = (Account(name, "moderator", name, f"{name}@example.com") for name in ("mo", "di"))
+    for account in (mod, other):
+        await save_account(site.store, account)
+
+    async def ban_by(by: Account, value: str) -> None:
+        await banning.ban(site.service.comments, value, Caller(Viewer(by)))
+
+    for value in (BOB.id, "192.0.2.1"):
+        await ban_by(mod, value)
+    for value in (other.id, mod.id, ADMIN.id):
+        with pytest.raises(Forbidden):
+            await ban_by(mod, value)
+    for by in (mod, ADMIN):
+        with pytest.raises(Refused, match="a moderator's email"):
+            await ban_by(by, other.mail)
+    await ban_by(ADMIN, other.id)
 
 
 async def test_a_banned_person_can_neither_register_nor_log_in(make_site: Sites) -> None:
@@ -398,7 +418,7 @@ async def test_a_like_checks_for_bans_in_the_background(make_site: Sites) -> Non
         ("::1", "trusted proxy"),
         ("::/0", "trusted proxy"),
         ("203.0.113.9", "trusted proxy"),
-        ("admin@EXAMPLE.com", "administrator's email"),
+        ("admin@EXAMPLE.com", "moderator's email"),
         ("admin", "the last administrator"),
         ("nobody", "Not bannable"),
         ("version", "Not bannable"),

@@ -14,7 +14,7 @@ from ..config import Settings
 from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
-from ..model import Account, Credentials, Role
+from ..model import MODERATORS, Account, Credentials, Role
 from ..site import Accounts, Comments
 from .commands import Group
 from .console import NothingToDo, aside, printable, settings_of_environment
@@ -102,17 +102,25 @@ def password(who: str) -> None:
 
 @accounts.command()
 @_who
-def promote(who: str) -> None:
-    """Make an account administrator, unless it is banned."""
-    outcomes = "is an administrator now", "is an administrator already"
-    _change(who, "administrator", *outcomes, of=("guest", "unverified"))
+@click.option("--moderator", "is_moderator", is_flag=True, help="Make it a moderator instead.")
+def promote(who: str, is_moderator: bool) -> None:
+    """Make an account administrator, unless it is banned.
+
+    A moderator decides on comments and bans, and sees no accounts, settings, imports or exports.
+    """
+    if is_moderator:
+        outcomes = "is a moderator now", "is a moderator already, or an administrator"
+        _change(who, "moderator", *outcomes, of=("guest", "unverified"))
+    else:
+        outcomes = "is an administrator now", "is an administrator already"
+        _change(who, "administrator", *outcomes, of=("guest", "unverified", "moderator"))
 
 
 @accounts.command()
 @_who
 def demote(who: str) -> None:
-    """Make an administrator a guest."""
-    _change(who, "guest", "is a guest now", "is no administrator", of=("administrator",))
+    """Make an administrator or a moderator a guest."""
+    _change(who, "guest", "is a guest now", "is neither of them", of=MODERATORS)
 
 
 @accounts.command()
@@ -180,7 +188,7 @@ def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ..
         was = await banning.change_role(comments, account.id, role, CONSOLE, of=of)
         if was is None:
             raise _nobody(who)
-        if was.role == "banned" and role == "administrator":
+        if was.role == "banned" and role in MODERATORS:
             raise click.ClickException(f"{mail} is banned: `footfall accounts unban` ends that")
         if was.role not in of:
             raise NothingToDo(f"{mail} {already}")

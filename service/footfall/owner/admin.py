@@ -32,7 +32,7 @@ from ..table.fields import (
 from ..table.middleware import LOOKS
 from ..table.prefixes import UI
 from ..table.schemas import NUMBER, REAL, TEXT, AnswerSchema, list_of, map_of, object_of, ref
-from ..table.who import ADMINISTRATOR
+from ..table.who import ADMINISTRATOR, MODERATOR
 from ..telemetry.metrics import Histogram, Metrics, Route
 
 MAX_REASON = 200
@@ -325,7 +325,7 @@ ROWS = (
         correct,
         prefixes=(UI,),
     ),
-    Row("log_read", "GET", "/log", LOG, ADMINISTRATOR, LOG_ANSWER, log, prefixes=(UI,)),
+    Row("log_read", "GET", "/log", LOG, MODERATOR, LOG_ANSWER, log, prefixes=(UI,)),
     Row(
         "settings_read",
         "GET",

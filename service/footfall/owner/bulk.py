@@ -18,7 +18,7 @@ from ..table.endpoint import Row
 from ..table.fields import Choice, Fields, FieldValues, Shapes, Text, Texts
 from ..table.prefixes import UI
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, object_of, or_null
-from ..table.who import ADMINISTRATOR, MODERATOR
+from ..table.who import MODERATOR
 from .queue import KEYWORD, STATUS, statuses_of
 
 # Comments that are named in one request: as many as groups are made of.
@@ -131,7 +131,7 @@ ROWS = (
         "POST",
         "/queue/bulk",
         BULK,
-        ADMINISTRATOR,
+        MODERATOR,
         BULK_ACTION_ANSWER,
         bulk,
         prefixes=(UI,),
@@ -141,7 +141,7 @@ ROWS = (
         "GET",
         "/queue/bulk",
         LOOK,
-        ADMINISTRATOR,
+        MODERATOR,
         BULK_ACTION_ANSWER,
         look,
         prefixes=(UI,),
@@ -151,7 +151,7 @@ ROWS = (
         "PUT",
         "/queue/bulk",
         UNDO,
-        ADMINISTRATOR,
+        MODERATOR,
         BULK_ACTION_ANSWER,
         undo,
         prefixes=(UI,),

@@ -14,7 +14,7 @@ from ..table.endpoint import Row
 from ..table.fields import Fields, FieldValues
 from ..table.prefixes import UI
 from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, list_of, object_of
-from ..table.who import ADMINISTRATOR
+from ..table.who import MODERATOR
 from .queue import KEYWORD, STATUS, statuses_of
 
 # Of a sample's text.
@@ -92,7 +92,7 @@ ROWS = (
         "GET",
         "/queue/groups",
         GROUPS,
-        ADMINISTRATOR,
+        MODERATOR,
         QUEUE_GROUPS_ANSWER,
         groups,
         prefixes=(UI,),

@@ -23,7 +23,7 @@ from ..table.endpoint import Row
 from ..table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
 from ..table.prefixes import UI
 from ..table.schemas import A_COMMENT, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
-from ..table.who import ADMINISTRATOR, MODERATOR, READER
+from ..table.who import MODERATOR, READER
 
 # Comments that are named in one question.
 MAX_NAMED = 100
@@ -104,7 +104,7 @@ async def list_(comments: Comments, parsed: List, caller: Caller) -> JsonObject:
     viewer = caller.viewer
     if parsed.ids:
         return _answer(comments, await domain.by_ids(comments, parsed.ids, viewer), parsed, caller)
-    if not viewer.is_administrator:
+    if not viewer.is_moderator:
         await comments.counting.charge(caller.address, SEARCH_TOKENS)
     account = viewer.account.id if parsed.is_mine and viewer.account else ""
     wanted = replace(parsed.wanted, account=account)
@@ -155,17 +155,8 @@ QUEUE_NEWS_ANSWER = AnswerSchema(
     object_of(ids=list_of(TEXT), total=NUMBER, waiting=NUMBER, spam=NUMBER)
 )
 ROWS = (
+    Row("queue_read", "GET", "/queue", LIST, MODERATOR, QUEUE_PART_ANSWER, list_, prefixes=(UI,)),
     Row(
-        "queue_read", "GET", "/queue", LIST, ADMINISTRATOR, QUEUE_PART_ANSWER, list_, prefixes=(UI,)
-    ),
-    Row(
-        "queue_news",
-        "GET",
-        "/queue/new",
-        NEWS,
-        ADMINISTRATOR,
-        QUEUE_NEWS_ANSWER,
-        news,
-        prefixes=(UI,),
+        "queue_news", "GET", "/queue/new", NEWS, MODERATOR, QUEUE_NEWS_ANSWER, news, prefixes=(UI,)
     ),
 )

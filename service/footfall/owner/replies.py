@@ -17,7 +17,7 @@ from ..table.endpoint import Row
 from ..table.fields import COMMENT_LENGTH, Fields, FieldValues, Text
 from ..table.prefixes import UI
 from ..table.schemas import A_COMMENT, TEXT, AnswerSchema, map_of, object_of
-from ..table.who import ADMINISTRATOR
+from ..table.who import MODERATOR
 
 _TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT)
 
@@ -72,7 +72,7 @@ ROWS = (
         "POST",
         "/queue/reply",
         REPLY,
-        ADMINISTRATOR,
+        MODERATOR,
         REPLIED_ANSWER,
         reply,
         prefixes=(UI,),
@@ -82,7 +82,7 @@ ROWS = (
         "POST",
         "/queue/preview",
         PREVIEW,
-        ADMINISTRATOR,
+        MODERATOR,
         PREVIEW_ANSWER,
         preview,
         prefixes=(UI,),

@@ -35,7 +35,7 @@ def queued_client_of(caller: Caller) -> QueuedClient:
     share, however many addresses it has. Administrators wait for no stranger at their address."""
     account, home = caller.viewer.account, limit_key(caller.address)
     by_account = (f"account {account.id}",) if account else ()
-    if caller.viewer.is_administrator:
+    if caller.viewer.is_moderator:
         return QueuedClient("".join(by_account), by_account)
     network = network_key(home)
     return QueuedClient(f"address {network or home}", (f"address {home}", *by_account), network)

@@ -117,7 +117,7 @@ class View:
         """For each comment, the fields after its content, each with a comma in front."""
         regions = threads.regions if self.display.shows_region else repeat(b"")
         if self.display.shows_agent and not (
-            live.accounts or self.viewer.is_administrator or self.date
+            live.accounts or self.viewer.is_moderator or self.date
         ):
             return [
                 b",%b,%b" % (agent, region) if region else b"," + agent
@@ -178,7 +178,7 @@ class View:
         account = account_of(body.person)
         if account:
             rest += b",%b" % _standing(account, live.accounts.get(account))
-        if self.viewer.is_administrator:
+        if self.viewer.is_moderator:
             rest += b",%b" % _secrets(id, body.region, live.accounts.get(account), live)
         elif body.region and self.display.shows_region:
             rest += b",%b" % body.region

@@ -7,7 +7,12 @@ are made of these names.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..comments.rules.admission import AccountRules, require_administrator, require_log_in
+from ..comments.rules.admission import (
+    AccountRules,
+    require_administrator,
+    require_log_in,
+    require_moderator,
+)
 from ..errors import Denied, LoggedOut, ServiceError, Unauthorized
 from ..model import StatisticsPublic, Viewer
 
@@ -37,6 +42,10 @@ def _administrator(viewer: Viewer, rules: AccountRules) -> None:
     require_administrator(viewer)
 
 
+def _moderator(viewer: Viewer, rules: AccountRules) -> None:
+    require_moderator(viewer)
+
+
 def _quiet_administrator(viewer: Viewer, rules: AccountRules) -> None:
     if not viewer.is_administrator:
         raise Denied()
@@ -58,11 +67,11 @@ PERSON = Who("a person", _logged_in(LoggedOut))
 MEMBER = Who("a person", _logged_in(Denied))
 READER = Who("a person", _logged_in(Unauthorized))
 # Whose comment it is, the operation finds out.
-AUTHOR = Who("the author, or an administrator", _logged_in(Unauthorized))
-EDITOR = Who("the author, or an administrator", _logged_in(Unauthorized), is_first=True)
+AUTHOR = Who("the author, or a moderator", _logged_in(Unauthorized))
+EDITOR = Who("the author, or a moderator", _logged_in(Unauthorized), is_first=True)
 ADMINISTRATOR = Who("an administrator", _administrator)
-# Before the fields: a stranger learns that a login is needed, and nothing else.
-MODERATOR = Who("an administrator", _administrator, is_first=True)
+# Or an administrator. Before the fields: a stranger learns that a login is needed, and no more.
+MODERATOR = Who("a moderator", _moderator, is_first=True)
 # What of the statistics is for everybody, STATISTICS_PUBLIC says.
 _AS_SAID = "an administrator; with `STATISTICS_PUBLIC="
 PUBLIC_TOTALS = Who(f"{_AS_SAID}totals`, `top` or `all`, anybody", _public("totals"))

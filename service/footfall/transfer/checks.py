@@ -12,6 +12,7 @@ from ..accounts.rules.passwords import BCRYPT_HASH
 from ..comments.rules.admission import Rules
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
 from ..markup import is_safe_url, safe_link, safe_nick
+from ..model import MODERATORS
 from .rows import AccountRow, CommentRow, CounterRow
 
 # The hashes that logins can compare passwords with, and that are no slower than those made here: a
@@ -96,8 +97,9 @@ def account(
         raise Unusable("has a date in the future", "createdAt")
     _tell(row.notes, note)
     role = row.role
-    if role == "administrator" and not may_administer:
-        note("was an administrator's: it is a guest's until an administrator gives it that role")
+    if role in MODERATORS and not may_administer:
+        article = "an" if role == "administrator" else "a"
+        note(f"was {article} {role}'s: it is a guest's until an administrator gives it that role")
         role = "guest"
     password, totp = row.password, row.totp
     if password and not _HASHES.fullmatch(password):

@@ -14,7 +14,7 @@ from ...table.context import ParseContext
 from ...table.endpoint import Row
 from ...table.fields import Fields, FieldValues, Given, Integer, Text
 from ...table.schemas import FLAG, AnswerSchema, object_of, page_of, ref
-from ...table.who import ADMINISTRATOR
+from ...table.who import MODERATOR
 from ..rules.ban_list import kind_of
 
 MAX_UNTIL = 32
@@ -142,7 +142,7 @@ BANS_ANSWER = AnswerSchema(page_of(ref("Ban")))
 BAN_ANSWER = AnswerSchema(ref("Ban"))
 LIFTED_ANSWER = AnswerSchema(object_of(lifted=FLAG))
 ROWS = (
-    Row("ban_list", "GET", "/ban", LIST, ADMINISTRATOR, BANS_ANSWER, list_),
-    Row("ban_add", "POST", "/ban", NEW_BAN, ADMINISTRATOR, BAN_ANSWER, add),
-    Row("ban_lift", "DELETE", "/ban", VALUE, ADMINISTRATOR, LIFTED_ANSWER, lift),
+    Row("ban_list", "GET", "/ban", LIST, MODERATOR, BANS_ANSWER, list_),
+    Row("ban_add", "POST", "/ban", NEW_BAN, MODERATOR, BAN_ANSWER, add),
+    Row("ban_lift", "DELETE", "/ban", VALUE, MODERATOR, LIFTED_ANSWER, lift),
 )

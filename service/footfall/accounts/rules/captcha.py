@@ -54,12 +54,12 @@ class Captcha:
 
     async def require_for_comment(self, proof: Proof, caller: Caller) -> None:
         """Raises CaptchaFailed, ProviderUnavailable, Busy."""
-        if self.verifier and not caller.viewer.is_administrator:
+        if self.verifier and not caller.viewer.is_moderator:
             await self._require_token(self.verifier, proof, caller)
 
     async def require_for_registration(self, proof: Proof, caller: Caller) -> None:
         """Raises CaptchaFailed, ProviderUnavailable, Busy, StoreUnavailable."""
-        if caller.viewer.is_administrator:
+        if caller.viewer.is_moderator:
             return
         if self.verifier:
             await self._require_token(self.verifier, proof, caller)

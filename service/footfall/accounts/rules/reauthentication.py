@@ -17,7 +17,7 @@ from ...errors import (
     WrongCode,
     WrongCurrentPassword,
 )
-from ...model import Account, Caller, Credentials, Role, Viewer
+from ...model import MODERATORS, Account, Caller, Credentials, Role, Viewer
 from ...site import Accounts, Comments
 from ...store.cooldown import Cooldown
 from . import accounts, two_factor
@@ -144,5 +144,5 @@ def _is_guarded(
         or changes.mail not in (None, account.mail)
         or (changes.removes_second_factor and credentials.totp)
         or changes.forgotten & credentials.identities.keys()
-        or (role not in (None, account.role) and "administrator" in (role, account.role))
+        or (role not in (None, account.role) and (role in MODERATORS or account.role in MODERATORS))
     )

@@ -27,7 +27,7 @@ from ...table.fields import (
     Texts,
 )
 from ...table.schemas import A_COMMENT, EMPTY, AnswerSchema, ref
-from ...table.who import ADMINISTRATOR, ANYBODY, AUTHOR, EDITOR, MODERATOR
+from ...table.who import ANYBODY, AUTHOR, EDITOR, MODERATOR
 from ..rules import bulk, comments, moderation
 
 # Comments in one request.
@@ -120,7 +120,7 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> JsonObject | Fragmen
         changed = await comments.like(site.comments, parsed.id, 1 if parsed.like else -1, caller)
     else:
         wanted = _wanted(
-            parsed.fields, ParseContext.of(site), is_moderator=caller.viewer.is_administrator
+            parsed.fields, ParseContext.of(site), is_moderator=caller.viewer.is_moderator
         )
         changed = await moderation.edit(site.comments, parsed.id, wanted, caller)
     if changed is None:
@@ -223,7 +223,7 @@ class Delete:
 
 DELETE = Shapes(
     (
-        Fields(Delete.of, (_IDS, _SEEN), who=ADMINISTRATOR, when=_is_of_many),
+        Fields(Delete.of, (_IDS, _SEEN), who=MODERATOR, when=_is_of_many),
         Fields(Delete.of, id=_ID_DOC),
     )
 )

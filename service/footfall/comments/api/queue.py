@@ -18,7 +18,7 @@ from ...table.dialects import Dialect, content
 from ...table.endpoint import Row
 from ...table.fields import Choice, Fields, FieldValues, Integer, Shapes, Text
 from ...table.schemas import A_COMMENT, MORE, NUMBER, AnswerSchema, page_of
-from ...table.who import ADMINISTRATOR, READER
+from ...table.who import MODERATOR, READER
 from ..rules import queue as domain
 
 # Characters of what is searched for.
@@ -76,7 +76,7 @@ QUEUE = Shapes(
 
 
 async def queue(comments: Comments, parsed: Queue, caller: Caller) -> JsonObject:
-    if not caller.viewer.is_administrator:
+    if not caller.viewer.is_moderator:
         await comments.counting.charge(caller.address, SEARCH_TOKENS)
     account = caller.viewer.account.id if parsed.is_mine and caller.viewer.account else ""
     number, size = parsed.page, parsed.size
@@ -115,7 +115,7 @@ ROWS = (
         "GET",
         "/comment",
         QUEUE,
-        ADMINISTRATOR,
+        MODERATOR,
         QUEUE_ANSWER,
         queue,
         envelope=content,

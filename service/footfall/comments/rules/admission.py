@@ -85,15 +85,15 @@ def require_log_in(viewer: Viewer, rules: AccountRules) -> None:
 
 
 def require_allowed(caller: Caller, rules: Rules) -> None:
-    """Raises Forbidden if the caller's address is disallowed; administrators are exempt."""
-    if not caller.viewer.is_administrator and caller.address in rules.disallowed:
+    """Raises Forbidden if the caller's address is disallowed; moderators are exempt."""
+    if not caller.viewer.is_moderator and caller.address in rules.disallowed:
         raise Forbidden()
 
 
 def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int = 0) -> Status:
     """The status of a new comment by an account with so many approved ones. Its author sees it as
     sent, also if it is held as spam: Waline does not say so either."""
-    if caller.viewer.is_administrator:
+    if caller.viewer.is_moderator:
         return "approved"
     if made.has_forbidden_words or made.banned:
         return "spam"
@@ -102,9 +102,18 @@ def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int =
     return "waiting" if must_wait and not is_trusted else "approved"
 
 
-def require_administrator(viewer: Viewer) -> None:
+def require_moderator(viewer: Viewer) -> None:
     """Raises Unauthorized for the public, Forbidden for everybody else."""
+    _require(viewer, is_met=viewer.is_moderator)
+
+
+def require_administrator(viewer: Viewer) -> None:
+    """The same."""
+    _require(viewer, is_met=viewer.is_administrator)
+
+
+def _require(viewer: Viewer, *, is_met: bool) -> None:
     if viewer.account is None:
         raise Unauthorized()
-    if not viewer.is_administrator:
+    if not is_met:
         raise Forbidden()

@@ -13,8 +13,8 @@ from ...accounts.rules import accounts
 from ...accounts.rules.accounts import Changes
 from ...accounts.rules.ban_list import NOT_BANNABLE, kind_of, value_of
 from ...accounts.rules.bans import KnownBans
-from ...errors import Refused
-from ...model import Account, Ban, Caller, Credentials, Role
+from ...errors import Forbidden, Refused
+from ...model import MODERATORS, Account, Ban, Caller, Credentials, Role
 from ...site import Comments
 from ...store.log import ModerationLog
 from .admission import require_administrator
@@ -31,7 +31,8 @@ async def ban(
 ) -> tuple[Ban, bool]:
     """Ban what this text names; the ban, and False if it was the same before.
 
-    Raises TooManyBans, LastAdministrator, and Refused for what may not be banned.
+    Raises TooManyBans, LastAdministrator, Refused for what may not be banned, and Forbidden for a
+    moderator who would ban another.
     """
     value = value_of(text)
     kind = kind_of(value)
@@ -43,8 +44,12 @@ async def ban(
         comments.accounts.bans.require_room_for_words(value)
     if kind == "mail":
         stored = await comments.accounts.store.by_mail(value)
-        if stored and stored.account.role == "administrator":
-            raise Refused("This is an administrator's email")
+        if stored and stored.account.role in MODERATORS:
+            raise Refused("This is a moderator's email")
+    if kind == "account" and not caller.viewer.is_administrator:
+        stored = await comments.accounts.store.by_id(value)
+        if stored and stored.account.role in MODERATORS:
+            raise Forbidden()
     was = await _lock_out(comments, value, NOTHING_ELSE) if kind == "account" else None
     if kind == "account" and was is None:
         raise Refused(NOT_BANNABLE)

@@ -55,7 +55,7 @@ async def publish(
     then. A retry of a comment that is stored returns the stored one; an administrator's does only
     with `is_once`, since they may say the same twice.
     """
-    is_exempt = caller.viewer.is_administrator
+    is_exempt = caller.viewer.is_moderator
     try:
         return await _publish(comments, draft, caller, has_twins=is_exempt and not is_once)
     except AlreadyPublished as stored:
@@ -130,7 +130,7 @@ async def made_of(
     """An author's text, with what is forbidden or banned of it, unless they are exempt. `link` is
     what they give, which an account's own replaces. Raises TooManyAtOnce, Busy."""
     forbidden, banned, bans = comments.rules.forbidden, None, comments.accounts.bans
-    if caller.viewer.is_administrator:
+    if caller.viewer.is_moderator:
         forbidden = None
     elif bans.reads_texts:
         account = caller.viewer.account
@@ -171,7 +171,7 @@ async def cooldown(
     if not window_ms:
         yield
         return
-    key, is_exempt = limit_key(caller.address), caller.viewer.is_administrator
+    key, is_exempt = limit_key(caller.address), caller.viewer.is_moderator
     await cooldowns.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
     try:
         yield
@@ -330,11 +330,11 @@ async def _live(
     """
     accounts = {account_of(person) for person in persons if person.startswith(BY_ACCOUNT)}
     authors = {tally.decode() for tally in tallies} - {""} if comments.display.levels else set()
-    if not (accounts or authors or viewer.is_administrator):
+    if not (accounts or authors or viewer.is_moderator):
         return Lookups()
     stored, counts, secrets = await asyncio.gather(
         comments.accounts.store.by_ids(accounts),
         comments.index.tallies(sorted(authors)),
-        comments.store.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
+        comments.store.secrets([id.decode() for id in ids] if viewer.is_moderator else []),
     )
     return Lookups(dict.fromkeys(accounts) | stored, counts, secrets)

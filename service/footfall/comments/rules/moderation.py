@@ -59,7 +59,7 @@ async def edit(
     """
     comments.accounts.bans.look()
     stored = await _allowed(comments.moderation, id, caller)
-    is_moderator = caller.viewer.is_administrator
+    is_moderator = caller.viewer.is_moderator
     if stored is None or wanted.is_blank(codec.comment(stored).account):
         return None
     if not is_moderator and not wanted.text:
@@ -83,7 +83,7 @@ async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredCom
         raise Unauthorized()
     stored = await moderation.whole([id]) if is_id(id) else []
     is_author = bool(stored) and stored[0].body.account == account.id
-    if not (is_author or caller.viewer.is_administrator):
+    if not (is_author or caller.viewer.is_moderator):
         raise Forbidden()
     return stored[0] if stored else None
 
@@ -181,14 +181,14 @@ async def _put(
         actor_of(caller),
         is_pinned=is_pinned,
         after=after if has_other_words else None,
-        is_own=not caller.viewer.is_administrator,
+        is_own=not caller.viewer.is_moderator,
     )
 
 
 def actor_of(caller: Caller) -> Actor:
     """Whose action it is: what administrators do is logged."""
     account = caller.viewer.account
-    if account and caller.viewer.is_administrator:
+    if account and caller.viewer.is_moderator:
         return Actor("moderator", account.id)
     return Actor("author")
 

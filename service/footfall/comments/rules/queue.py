@@ -77,7 +77,7 @@ async def search(
             after = step.after
     shown = matching[(number - 1) * size : number * size]
     waiting, spam = (0, 0)
-    if viewer.is_administrator:
+    if viewer.is_moderator:
         waiting, spam = await comments.index.held()
     live = await lookups(comments, shown, viewer)
     return QueuePage(shown, live, len(matching), waiting, spam, after, searched)
@@ -139,7 +139,7 @@ async def part(
         matching = matching[:size]
         after = matching[-1].id
     waiting, spam = (0, 0)
-    if viewer.is_administrator:
+    if viewer.is_moderator:
         waiting, spam = await comments.index.held()
     live = await lookups(comments, matching, viewer)
     return QueuePart(matching, live, waiting, spam, total, after, searched)

@@ -8,7 +8,7 @@ import { ask, query } from './server.js';
 import { say } from './words.js';
 
 const PAGE_SIZE = 50;
-const ROLES = ['administrator', 'guest', 'banned', 'unverified'];
+const ROLES = ['administrator', 'moderator', 'guest', 'banned', 'unverified'];
 
 let list, pager, me;
 
@@ -70,7 +70,7 @@ function row(account, again) {
 }
 
 /** Does the new role say more of somebody than that they are banned or not? */
-const letsIn = (before, after) => [before, after].includes('administrator');
+const letsIn = (before, after) => [before, after].some((role) => ['administrator', 'moderator'].includes(role));
 
 function relabel({ display_name: nick, label }, change) {
   const wanted = prompt(say('labelFor', { nick }), label ?? '');

@@ -11,8 +11,8 @@ export function card(comment, acts) {
   const place = make('div', {}); // for the form, or for the thread
   const article = make('article', { class: 'comment', tabindex: -1, 'aria-label': say('by', { nick: nickOf(comment) }) },
     avatar(comment), header(comment), origin(comment), body(comment), footer(comment, acts, place), place);
-  return make('li', { 'data-id': id, class: acts.isAdministrator && 'choosable' },
-    acts.isAdministrator && make('label', { class: 'pick' },
+  return make('li', { 'data-id': id, class: acts.isModerator && 'choosable' },
+    acts.isModerator && make('label', { class: 'pick' },
       make('input', { type: 'checkbox', class: 'choose', checked: acts.isChosen, 'aria-label': say('choose'), 'aria-keyshortcuts': 'x',
         onchange: (event) => { if (!acts.choose(id, event.target.checked)) event.target.checked = false; } })),
     article);
@@ -28,7 +28,7 @@ export function avatar(comment) {
 export function header(comment) {
   const nick = make('a', { class: 'nick' }, nickOf(comment));
   linkTo(nick, comment.link);
-  const badge = comment.label || (comment.type === 'administrator' ? say('administrator') : '');
+  const badge = comment.label || (['administrator', 'moderator'].includes(comment.type) ? say(comment.type) : '');
   return make('header', {}, nick,
     badge && make('span', { class: 'badge' }, badge),
     comment.sticky && make('span', { class: 'mark pinned' }, say('pinned')),
@@ -68,7 +68,7 @@ function footer(comment, acts, place) {
     button(say(what), () => acts.decide(what, [id]), { 'aria-keyshortcuts': key, title: key, ...attributes });
   const opens = (what, key, create) => button(say(what), () => toggle(place, what, create), { 'aria-keyshortcuts': key, title: key });
   const whom = comment.mail || comment.ip;
-  const others = acts.isAdministrator ? [
+  const others = acts.isModerator ? [
     opens('reply', 'r', () => replyForm(comment, acts)),
     comment.status !== 'approved' && act('approve', 'a'),
     comment.status !== 'waiting' && act('hold', 'h'),

@@ -25,7 +25,7 @@ export async function toggle(place, name, create) {
 
 export function editForm(comment, acts) {
   // If the author has an account, name and addresses are the account's.
-  const isNamed = acts.isAdministrator && !comment.user_id;
+  const isNamed = acts.isModerator && !comment.user_id;
   return form('e', say('save'), (fields) => acts.save(comment.objectId, fields), { value: comment.orig, acts },
     isNamed && make('div', { class: 'fields' },
       field(say('name'), 'nick', { value: comment.nick ?? '', maxlength: 128 }),
@@ -51,7 +51,7 @@ function form(key, word, send, { acts, value = '' }, ...more) {
   } },
     field(say('comment'), 'comment', { tag: 'textarea', rows: 4, required: true, value }), more, shown,
     make('div', { class: 'actions' }, submit,
-      acts.isAdministrator && button(say('preview'), preview, { class: 'button' }),
+      acts.isModerator && button(say('preview'), preview, { class: 'button' }),
       button(say('cancel'), close, { class: 'button' })));
 
   async function save(event) {

@@ -5,8 +5,10 @@ import { complain } from './notice.js';
 import { ask } from './server.js';
 import { chosenLanguage, loadWords, say } from './words.js';
 
-// Name in the address -> for administrators alone? The first shows everybody else their own comments.
-const PAGES = { '': false, queue: true, statistics: true, accounts: true, bans: true, authors: true, counters: true, moving: true, log: true, outbox: true, settings: true, state: true, profile: false };
+// Name in the address -> who may open it. The first shows who may not moderate their own comments.
+const MODERATORS = ['administrator', 'moderator'];
+const OWNERS = ['administrator'];
+const PAGES = { '': null, queue: MODERATORS, statistics: OWNERS, accounts: OWNERS, bans: MODERATORS, authors: OWNERS, counters: OWNERS, moving: OWNERS, log: MODERATORS, outbox: OWNERS, settings: OWNERS, state: OWNERS, profile: null };
 
 // To administrators the server shows these whole, without this script.
 const WHOLE = ['', 'statistics'];
@@ -24,7 +26,7 @@ async function begin() {
   const isAdministrator = account.type === 'administrator';
   document.body.classList.toggle('is-administrator', isAdministrator);
   showTop(account, isAdministrator);
-  const name = asked in PAGES && (isAdministrator || !PAGES[asked]) ? asked : '';
+  const name = asked in PAGES && isFor(account, asked) ? asked : '';
   if (isAdministrator && WHOLE.includes(name)) {
     showWay(name);
     return;
@@ -41,10 +43,13 @@ function showWay(name) {
     make('p', {}, say('openAgain')), make('a', { href: location.pathname + location.search, class: 'button' }, say('goOn'))));
 }
 
+const isFor = (account, name) => !PAGES[name] || PAGES[name].includes(account.type);
+
 function showTop(account, isAdministrator) {
-  const links = Object.entries(PAGES).filter(([, isTheirs]) => isAdministrator || !isTheirs).map(([name]) =>
-    make('a', { href: `./${name}${WHOLE.includes(name) ? chosenLanguage() : ''}`, 'aria-current': name === asked && 'page' },
-      name || isAdministrator ? say(`page.${name || 'overview'}`) : say('page.own')));
+  // To moderators the first is their queue, which has a link already.
+  const names = Object.keys(PAGES).filter((name) => isFor(account, name) && (name || account.type !== 'moderator'));
+  const links = names.map((name) => make('a', { href: `./${name}${WHOLE.includes(name) ? chosenLanguage() : ''}`, 'aria-current': name === asked && 'page' },
+    name || isAdministrator ? say(`page.${name || 'overview'}`) : say('page.own')));
   document.querySelector('.top nav').append(
     ...links, button(say('logOut'), logOut, { class: 'plain', title: account.email }));
 }

@@ -18,7 +18,7 @@ import { number, say } from './words.js';
 const MAX_CHOSEN = 200;
 const DONE = ['done', 'unchanged'];
 
-let account, isAdministrator, part, list, groups;
+let account, isModerator, part, list, groups;
 let known = {};
 const wanted = { status: '', owner: '', keyword: '' };
 const chosen = new Set(); // ids of comments that are shown
@@ -30,11 +30,11 @@ let loads = 0;
 
 export async function open(main, person) {
   account = person;
-  isAdministrator = account.type === 'administrator';
-  wanted.owner = isAdministrator ? '' : 'mine';
-  wanted.status = isAdministrator ? 'waiting' : '';
-  for (const [name, value] of new URLSearchParams(location.search)) if (name in wanted && isAdministrator) wanted[name] = value;
-  part = build(main, wanted, isAdministrator, {
+  isModerator = ['administrator', 'moderator'].includes(account.type);
+  wanted.owner = isModerator ? '' : 'mine';
+  wanted.status = isModerator ? 'waiting' : '';
+  for (const [name, value] of new URLSearchParams(location.search)) if (name in wanted && isModerator) wanted[name] = value;
+  part = build(main, wanted, isModerator, {
     look, chooseAll, decideAll, decideChosen,
     chooseEverything: () => { isAll = true; showChosen(); },
     group: () => { isGrouped = !isGrouped; look({}); },
@@ -44,10 +44,10 @@ export async function open(main, person) {
   groups = new GroupList(part.groups, { decide: decideGroups, choose: () => { isAll = false; showChosen(); }, leave });
   document.addEventListener('keydown', pressed);
   await list.load(wanted);
-  if (isAdministrator) recall({ comment: (name) => undo(name, [], ''), bulk: (name) => undoAll(name, load) });
+  if (isModerator) recall({ comment: (name) => undo(name, [], ''), bulk: (name) => undoAll(name, load) });
 }
 
-const row = (comment) => card(comment, { account, isAdministrator, isChosen: chosen.has(comment.objectId), decide, choose, save, reply });
+const row = (comment) => card(comment, { account, isModerator, isChosen: chosen.has(comment.objectId), decide, choose, save, reply });
 
 function look(changes) {
   Object.assign(wanted, changes);
@@ -195,7 +195,7 @@ async function leave(id) {
 /** Send one request for all of them; comments that no longer match leave the list. */
 async function decide(what, ids) {
   if (!ids.length || ids.some((id) => busy.has(id))) return;
-  if (!isAdministrator) { await deleteOwn(ids[0]); return; }
+  if (!isModerator) { await deleteOwn(ids[0]); return; }
   ids.forEach((id) => busy.add(id));
   try {
     // Whoever decided meanwhile, in another tab or elsewhere, is not overruled by what is shown here.
@@ -291,7 +291,7 @@ async function undo(name, before, id) {
 async function save(id, fields) {
   const before = list.rows.get(id).comment;
   try {
-    if (isAdministrator) {
+    if (isModerator) {
       const answer = await ask('PUT', 'comment', { ids: [id], ...fields });
       const isDone = DONE.includes(answer.results[id]);
       tell(say(isDone ? 'saved' : 'notDone', { count: 1 }), way(answer.undo, [before], id));

@@ -5,7 +5,7 @@ import { help } from './queue_keys.js';
 import { say } from './words.js';
 
 /** The page's parts by name; `acts` are the functions that they call. */
-export function build(main, wanted, isAdministrator, acts) {
+export function build(main, wanted, isModerator, acts) {
   const part = {
     statuses: make('fieldset', { class: 'segments', onchange: (event) => acts.look({ status: event.target.value }) },
       make('legend', { class: 'unseen' }, say('status'))),
@@ -41,9 +41,9 @@ export function build(main, wanted, isAdministrator, acts) {
     ...['approve', 'hold', 'spam', 'delete'].map((what) =>
       button(say(what), () => acts.decideChosen(what), { 'data-do': what, 'aria-keyshortcuts': what[0], title: what[0] })));
   main.append(
-    make('div', { class: 'list-head' }, make('h1', {}, say(isAdministrator ? 'page.queue' : 'page.own')), part.statuses),
-    isAdministrator ? make('div', { class: 'list-head' }, form, part.grouped, mine, button('?', () => part.help.showModal(), { class: 'plain keys-button', 'aria-label': say('help') })) : '',
-    isAdministrator ? part.bar : '', part.news, part.note, part.groups, part.list, part.empty, part.end, part.help);
-  if (!isAdministrator) part.statuses.hidden = true;
+    make('div', { class: 'list-head' }, make('h1', {}, say(isModerator ? 'page.queue' : 'page.own')), part.statuses),
+    isModerator ? make('div', { class: 'list-head' }, form, part.grouped, mine, button('?', () => part.help.showModal(), { class: 'plain keys-button', 'aria-label': say('help') })) : '',
+    isModerator ? part.bar : '', part.news, part.note, part.groups, part.list, part.empty, part.end, part.help);
+  if (!isModerator) part.statuses.hidden = true;
   return part;
 }

@@ -18,6 +18,7 @@ from tests.web.test_outbox import mailing, settle, told
 ON = ("valkey",)
 
 SITE = ("https", "blog.example")
+SERVICE = ("https", "talk.example")
 NAMES = (
     ".evil.example/x",
     "@evil.example/x",
@@ -49,8 +50,8 @@ def origins(text: str) -> set[tuple[str, str]]:
 async def test_a_page_named_like_a_host_in_mails(make_site: Sites, mails: MailServer) -> None:
     """Who: anybody who comments. What: names a page `.evil.example/x`, `@evil.example/x` or
     `https://evil.example/x`, which glued to the site's address leads the owner to a host of theirs.
-    Instead: each link in emails is a path of the site, also where a template writes the site's
-    address and the page's name one behind the other."""
+    Instead: each link in emails is a path of the site or of this service, also where a template
+    writes the site's address and the page's name one behind the other."""
     template = '<a href="{{site.url}}{{self.url}}">{{site.postUrl}}</a>'
     environ = mailing(mails, MAIL_TEMPLATE_ADMIN=template)
     site, delivery = await told(make_site, environ)
@@ -59,7 +60,7 @@ async def test_a_page_named_like_a_host_in_mails(make_site: Sites, mails: MailSe
     assert len(mails.came) == len(NAMES)
     for _, mail in mails.came:
         for part in mail.iter_parts():
-            assert origins(part.get_content()) == {SITE}
+            assert origins(part.get_content()) == {SITE, SERVICE}
     sent = "".join(str(mail.get_body(("html",)).get_content()) for _, mail in mails.came)  # type: ignore[union-attr]
     assert all(f"#{comment['objectId']}" in sent for comment in comments)
 

@@ -245,6 +245,7 @@ def test_a_log_out_without_a_script_ends_the_log_in(owner: Owner, new_visitor: N
     visitor.context.add_cookies([{"name": SESSION, "value": value, "url": url}])
     page = visitor.page
     page.goto(f"{owner.url}/ui/")
+    page.get_by_text("More", exact=True).click()
     page.get_by_role("button", name="Log out").click()
     expect(page).to_have_url(f"{owner.url}/ui/login")
     # The login has ended, whatever the browser has kept.

@@ -36,15 +36,15 @@ RULES = (
 OURS = "/ui/"
 # What a link may have before its query.
 MAX_LINK_CHARACTERS = MAX_URL - 1024
-# As in the menu of the other pages.
+# As in the menu of the other pages: five links, and the others under one; on a phone three.
 MENU = (
     "",
     "queue",
     "statistics",
+    "counters",
     "accounts",
     "bans",
     "authors",
-    "counters",
     "moving",
     "log",
     "outbox",

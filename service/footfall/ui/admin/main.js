@@ -8,7 +8,11 @@ import { chosenLanguage, loadWords, say } from './words.js';
 // Name in the address -> who may open it. The first shows who may not moderate their own comments.
 const MODERATORS = ['administrator', 'moderator'];
 const OWNERS = ['administrator'];
-const PAGES = { '': null, queue: MODERATORS, statistics: OWNERS, accounts: OWNERS, bans: MODERATORS, authors: OWNERS, counters: OWNERS, moving: OWNERS, log: MODERATORS, outbox: OWNERS, settings: OWNERS, state: OWNERS, profile: null };
+const PAGES = { '': null, queue: MODERATORS, statistics: OWNERS, counters: OWNERS, accounts: OWNERS, bans: MODERATORS, authors: OWNERS, moving: OWNERS, log: MODERATORS, outbox: OWNERS, settings: OWNERS, state: OWNERS, profile: null };
+
+// Links beside each other; the others are under one.
+const SHOWN = 5;
+const SHOWN_ON_PHONES = 3;
 
 // To administrators the server shows these whole, without this script.
 const WHOLE = ['', 'statistics'];
@@ -48,10 +52,17 @@ const isFor = (account, name) => !PAGES[name] || PAGES[name].includes(account.ty
 function showTop(account, isAdministrator) {
   // To moderators the first is their queue, which has a link already.
   const names = Object.keys(PAGES).filter((name) => isFor(account, name) && (name || account.type !== 'moderator'));
-  const links = names.map((name) => make('a', { href: `./${name}${WHOLE.includes(name) ? chosenLanguage() : ''}`, 'aria-current': name === asked && 'page' },
-    name || isAdministrator ? say(`page.${name || 'overview'}`) : say('page.own')));
-  document.querySelector('.top nav').append(
-    ...links, button(say('logOut'), logOut, { class: 'plain', title: account.email }));
+  const link = (name, width) => make('a', { href: `./${name}${WHOLE.includes(name) ? chosenLanguage() : ''}`, class: width, 'aria-current': name === asked && 'page' },
+    name || isAdministrator ? say(`page.${name || 'overview'}`) : say('page.own'));
+  const out = button(say('logOut'), logOut, { class: 'plain', title: account.email });
+  const nav = document.querySelector('.top nav');
+  if (names.length <= SHOWN) {
+    nav.append(...names.map((name) => link(name)), out);
+    return;
+  }
+  nav.append(...names.slice(0, SHOWN).map((name, place) => link(name, place >= SHOWN_ON_PHONES && 'wide')),
+    make('details', { class: 'others' }, make('summary', {}, say('nav.more')),
+      make('div', {}, names.slice(SHOWN_ON_PHONES).map((name, place) => link(name, place < SHOWN - SHOWN_ON_PHONES && 'narrow')), out)));
 }
 
 async function logOut() {

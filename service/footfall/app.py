@@ -321,6 +321,7 @@ def _rules_of(settings: SiteSettings) -> Rules:
         is_judged=bool(settings.spam_checkers),
         max_links=settings.max_links,
         trust_after=settings.trust_after,
+        spam_days=settings.spam_days,
         forbidden=settings.forbidden_words,
         disallowed=Networks(settings.disallow_ip_list),
     )

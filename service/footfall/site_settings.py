@@ -207,6 +207,13 @@ class SiteSettings(OutboxSettings):
         flag,
         "New comments are pending until an administrator approves them",
     )
+    spam_days: int = env(
+        "SPAM_DAYS",
+        "30",
+        number(0, 3650),
+        "Delete spam so many days after it was written, a day after it was marked at the earliest;"
+        " 0: keep it",
+    )
     trust_after: int = env(
         "TRUST_AFTER",
         "0",

@@ -55,7 +55,8 @@ class Rules:
     `window_ms` is the least time between two comments from one address, 0 for none;
     `comment_length` is in characters. With `is_audited` comments wait for approval, with
     `is_judged` for what judges say, and those with more than `max_links` links, if that is not 0;
-    but not those of accounts with `trust_after` approved ones, if that is not 0.
+    but not those of accounts with `trust_after` approved ones, if that is not 0. Spam is kept for
+    `spam_days`, 0 for ever.
     """
 
     window_ms: int = 0
@@ -64,6 +65,7 @@ class Rules:
     is_judged: bool = False
     max_links: int = 0
     trust_after: int = 0
+    spam_days: int = 0
     forbidden: Patterns | None = None
     disallowed: Networks = Networks()
 

@@ -14,6 +14,7 @@ from ...driver.replies import ErrorReply
 from ...errors import StoreUnavailable
 from ...site import Site
 from .page_moves import carry_on
+from .spam_sweep import SpamSweep
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ LOOK_SECONDS = 2.0
 
 async def keep_up(site: Site) -> None:
     """Until it is cancelled. First it walks over all pages, for what nobody has noted."""
-    has_walked = False
+    has_walked, spam_sweep = False, SpamSweep(site.comments)
     while True:
         try:
             site.statistics.keeper.forget_salts()
@@ -39,6 +40,7 @@ async def keep_up(site: Site) -> None:
             await site.statistics.keeper.keep_hours()
             await site.statistics.views_ever.keep_up()
             await carry_on(site.comments)
+            await spam_sweep.step()
         except (StoreUnavailable, ErrorReply):
             # Connections log outages, and /readyz reports them.
             pass

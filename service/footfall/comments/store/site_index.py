@@ -68,6 +68,27 @@ class SiteIndex:
         (number,) = await self._redis.ask(question)
         return int(number)
 
+    async def note_spam(
+        self, before_ms: int, now_ms: int, first: int, count: int
+    ) -> dict[str, int]:
+        """Some of the spam that was written before that time, oldest first, and since when each was
+        noted to be spam."""
+        spam, noted = self._keys.site("spam"), self._keys.site("spamseen")
+        old = ("ZRANGE", spam, "-inf", f"({before_ms}", "BYSCORE", "LIMIT", first, count)
+        (ids,) = await self._redis.ask_masters(old)
+        if not ids:
+            return {}
+        scores = [word for id in ids for word in (now_ms, id)]
+        *_, since = await self._redis.change(
+            ("ZADD", noted, "NX", *scores), ("ZMSCORE", noted, *ids)
+        )
+        return {id.decode(): int(at or now_ms) for id, at in zip(ids, since, strict=True)}
+
+    async def forget_noted_spam(self, before_ms: int) -> None:
+        """That was noted before that time: it is gone, or no spam any more, or is noted again."""
+        noted = self._keys.site("spamseen")
+        await self._redis.change(("ZREMRANGEBYSCORE", noted, "-inf", before_ms))
+
     async def total(self, viewer: Viewer) -> int:
         """How many approved comments the site has, and held ones of the viewer's own."""
         questions = [("GET", self._keys.site("total"))]

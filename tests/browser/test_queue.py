@@ -277,6 +277,24 @@ def test_a_moderator_has_the_queue_bans_and_the_log(desk: Desk) -> None:
 
 
 @pytest.mark.rare
+def test_a_search_that_finds_nothing_says_so_and_the_log_leads_to_its_comment(desk: Desk) -> None:
+    for text in ("first words", "second words"):
+        desk.write(text)
+    page = desk.page
+    desk.open()
+    page.get_by_role("searchbox").fill("teapots")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.get_by_text("No comments match “teapots”.")).to_be_visible()
+    page.get_by_role("button", name="Clear search").click()
+    expect(desk.rows()).to_have_count(2)
+    desk.rows().first.get_by_role("button", name="Approve").click()
+    expect(desk.rows()).to_have_count(1)
+    desk.open("log")
+    page.get_by_role("link", name="second words").click()
+    expect(page.locator("#queue .comment-body")).to_have_text(["second words"])
+
+
+@pytest.mark.rare
 def test_keys_act_on_what_is_chosen_if_something_is(desk: Desk) -> None:
     for n in range(5):
         desk.write(f"words {n}")

@@ -144,6 +144,7 @@ async def test_the_log_is_read_page_by_page(site: Site) -> None:
         await site.send("PUT", f"/api/comment/{posted['objectId']}", {"status": status}, by=ADMIN)
     first = (await asked(site, "GET", "log?pageSize=2"))["data"]
     assert [each["now"] for each in first] == ["waiting", "approved"]
+    assert {(each["url"], each["orig"]) for each in first} == {("/p", "hello")}
     second = (await asked(site, "GET", f"log?pageSize=2&before={first[-1]['entry']}"))["data"]
     assert [each["now"] for each in second] == ["spam"]
     for wrong in ("x", "1-x", "-", "٣-٣"):

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..comments.rules.search import beginnings
 from ..counting import search as counter_search
 from ..counting.names import VIEWS
 from ..errors import StoreUnavailable
@@ -161,7 +162,9 @@ LOG = Fields(
 
 
 async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObject]:
+    """With where a comment is that is still there, and how it begins."""
     entries = await comments.log.newest(parsed.size, parsed.before)
+    of = await beginnings(comments, [entry.fields.get("id", "") for entry in entries])
     people = await comments.accounts.store.by_ids(
         {entry.fields.get("by", "") for entry in entries} - {""}
     )
@@ -171,6 +174,7 @@ async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObjec
             "entry": entry.id,
             "time": entry.at,
             "nick": people[by].nick if (by := entry.fields.get("by", "")) in people else "",
+            **dict(zip(("url", "orig"), of.get(entry.fields.get("id", ""), ("", "")), strict=True)),
         }
         for entry in entries
     ]
@@ -281,6 +285,8 @@ LOG_ANSWER = AnswerSchema(
             entry=TEXT,
             time=NUMBER,
             nick=TEXT,
+            url=TEXT,
+            orig=TEXT,
             _optional=dict.fromkeys(("by", "did", "id", "was", "now"), TEXT),
         )
     )

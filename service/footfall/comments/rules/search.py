@@ -12,7 +12,9 @@ from ...model import Ban, Comment, StoredComment
 from ...netaddr import Networks, network_text
 from ...site import Comments
 from ..store import codec
+from ..store.ids import is_id
 
+MAX_BEGINNING_CHARACTERS = 100
 # Does it match?
 Test = Callable[[Comment], bool]
 
@@ -51,7 +53,7 @@ def _has(word: str) -> Test:
     networks = Networks([ip_network(network)] if network else ())
 
     def test(comment: Comment) -> bool:
-        if network and comment.address in networks:
+        if word == comment.id or (network and comment.address in networks):
             return True
         if is_address and not network and word in comment.address:
             return True
@@ -71,3 +73,13 @@ def is_caught_by(value: str) -> Test:
         return any(True for each in (author, text) for _ in each)
 
     return test
+
+
+async def beginnings(comments: Comments, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Id -> the page and the first words, of those comments that are still there."""
+    known = [id for id in dict.fromkeys(ids) if is_id(id)]
+    stored = await comments.store.by_ids(known) if known else []
+    return {
+        each.id: (each.path, codec.source_of(each.body)[:MAX_BEGINNING_CHARACTERS])
+        for each in stored
+    }

@@ -30,8 +30,10 @@ async function load(before) {
   }
 }
 
-function row({ time, nick, by, did, id, was, now }) {
+function row({ time, nick, by, did, id, was, now, url, orig }) {
+  const comment = url && make('a', { href: `queue?status=&${query({ keyword: id })}` }, orig || id);
   return make('tr', {},
     make('td', {}, date(time)), make('td', {}, nick || by || say('byCommand')),
-    make('td', {}, KNOWN.includes(did) ? say(`did.${did}`) : did, ' ', make('code', {}, id)), make('td', {}, was), make('td', {}, '→ ', now));
+    make('td', {}, KNOWN.includes(did) ? say(`did.${did}`) : did, ' ', comment || make('code', {}, id), comment && make('span', { class: 'quiet' }, ` ${url}`)),
+    make('td', {}, was), make('td', {}, '→ ', now));
 }

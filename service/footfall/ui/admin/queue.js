@@ -91,12 +91,21 @@ function showKnown({ waiting, spam, total, news, searched, hasMore, isHalted, sh
   known = { hasMore, total, isSpam: wanted.status === 'spam' && spam > 0 && !wanted.keyword && !wanted.owner };
   showChosen();
   part.empty.hidden = shown > 0 || hasMore || groups.rows.length > 0;
+  const { keyword } = wanted;
+  part.empty.replaceChildren(...(keyword
+    ? [make('p', {}, say('noMatch', { keyword })), button(say('clearSearch'), clearSearch, { class: 'button' })]
+    : [make('p', {}, say('nothing'))]));
   part.news.replaceChildren(...(news ? [button(say('newOnes', { count: news }), showNew, { class: 'button' })] : []));
   part.end.replaceChildren(...[
     // A search reads so many comments at a time.
     isHalted && make('span', { class: 'quiet' }, say('searched', { count: searched })),
     hasMore && button(say(isHalted ? 'searchOn' : 'showMore'), () => list.more(), { class: 'button' }),
   ].filter(Boolean));
+}
+
+async function clearSearch() {
+  part.search.value = '';
+  await look({ keyword: '' });
 }
 
 async function showNew() {

@@ -20,7 +20,7 @@ export function build(main, wanted, isModerator, acts) {
     note: make('p', { class: 'quiet', hidden: true }),
     groups: make('ol', { class: 'threads', id: 'groups', 'aria-label': say('groups') }),
     list: make('ol', { class: 'threads', id: 'queue', 'aria-label': say('page.queue') }),
-    empty: make('div', { class: 'state', hidden: true }, make('p', {}, say('nothing'))),
+    empty: make('div', { class: 'state', hidden: true }),
     end: make('div', { class: 'pager' }),
     help: help(),
   };

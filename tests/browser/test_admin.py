@@ -287,6 +287,25 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     assert visitor.alerts
 
 
+@pytest.mark.rare
+def test_the_navigation_marks_what_needs_attention(owner: Owner, visitor: Visitor) -> None:
+    page = visitor.page
+    fine: dict[str, Any] = {"status": "ready", "reasons": [], "warnings": []}
+    failed = {**fine, "warnings": ["2 could not be told"], "outbox": {"undelivered": 2}}
+    told = [fine]
+    page.route("**/readyz", lambda route: route.fulfill(json=told[-1]))
+    more = page.locator("summary", has_text="More")
+    for state, marked in ((fine, []), (failed, ["Notifications"])):
+        told.append(state)
+        page.goto(f"{owner.url}/ui/queue")
+        more.click()
+        links = page.get_by_role("navigation").first.get_by_role("link")
+        expect(links.filter(has_text="Profile")).to_be_visible()
+        expect(links.filter(has_text="needs attention")).to_have_count(len(marked))
+    expect(links.filter(has_text="needs attention")).to_contain_text(marked)
+    expect(more).to_contain_text("needs attention")
+
+
 def test_that_no_counter_is_found_is_said_at_the_end_alone(owner: Owner, visitor: Visitor) -> None:
     page = visitor.page
     # As if there were thirty million of them.

@@ -196,8 +196,16 @@ def _frame(asked: Asked, here: str, menu: Sequence[str], *, up: str = "") -> dic
         "number": asked.words.number,
         "link": asked.link,
         "menu": menu,
+        "marked": _marked(asked.site) if menu else (),
         "here": here,
     }
+
+
+def _marked(site: Site) -> list[str]:
+    """The pages that say what is wrong, as far as this process knows."""
+    reading = site.notifications.outbox.reading
+    failed = ["outbox"] if reading and reading.undelivered else []
+    return failed + (["state"] if site.process.safety.problems else [])
 
 
 def query_of(scope: Scope) -> dict[str, str]:

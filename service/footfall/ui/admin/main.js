@@ -30,6 +30,7 @@ async function begin() {
   const isAdministrator = account.type === 'administrator';
   document.body.classList.toggle('is-administrator', isAdministrator);
   showTop(account, isAdministrator);
+  if (isAdministrator) showAlarms().catch(() => {});
   const name = asked in PAGES && isFor(account, asked) ? asked : '';
   if (isAdministrator && WHOLE.includes(name)) {
     showWay(name);
@@ -64,6 +65,19 @@ function showTop(account, isAdministrator) {
     make('details', { class: 'others' }, make('summary', {}, say('nav.more')),
       make('div', {}, names.slice(SHOWN_ON_PHONES).map((name, place) => link(name, place < SHOWN - SHOWN_ON_PHONES && 'narrow')), out)));
 }
+
+/** Where something has failed for good, or Redis complains: as far as anybody may ask, which a proxy may not let through. */
+async function showAlarms() {
+  const answer = await fetch('../readyz');
+  const { outbox, reasons = [], warnings = [] } = await answer.json();
+  // One of the warnings is of failed notifications.
+  const failed = outbox?.undelivered ? 1 : 0;
+  const marked = [failed && 'outbox', reasons.length + warnings.length > failed && 'state'].filter(Boolean);
+  for (const name of marked) document.querySelector(`.top nav a[href^="./${name}"]`)?.append(' ', alarm());
+  if (marked.length) document.querySelector('.others summary')?.append(' ', alarm());
+}
+
+const alarm = () => make('span', { class: 'alarm' }, say('alarm'));
 
 async function logOut() {
   try {

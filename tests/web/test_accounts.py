@@ -116,6 +116,8 @@ async def test_a_taken_mail_is_refused_in_the_readers_language(people: People) -
         ({"display_name": ""}, "display_name"),
         ({"display_name": "x" * 129}, "display_name"),
         ({"url": "x" * 2049}, "url"),
+        ({"url": "javascript:alert(1)"}, "url"),
+        ({"url": "java script:foo"}, "url"),
     ],
     ids=str,
 )

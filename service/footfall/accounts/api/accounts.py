@@ -43,6 +43,7 @@ from .session import PROOF, described, proof_of
 
 # The reference's words where an email is none.
 NO_MAIL = "email need an email under your options"
+NO_LINK = "url and avatar need an address of the web, with http:// or https://"
 MAX_LABEL = 32
 DEFAULT_SIZE = 10
 # Authors in the public ranking.
@@ -57,6 +58,10 @@ def _judge_password(password: str, context: ParseContext) -> str:
     return TOO_SHORT if len(password) < MIN_PASSWORD_CHARACTERS else ""
 
 
+def _judge_link(link: str, context: ParseContext) -> str:
+    return "" if safe_link(link) or not link.strip() else NO_LINK
+
+
 _NICK = Text("display_name", "The name", MAX_NICK)
 _MAIL = Text("email", "The mail", MAX_MAIL, check=_judge_mail)
 _PASSWORD = Text(
@@ -66,7 +71,7 @@ _PASSWORD = Text(
     check=_judge_password,
     least=MIN_PASSWORD_CHARACTERS,
 )
-_LINK = Text("url", "The website", MAX_LINK)
+_LINK = Text("url", "The website", MAX_LINK, check=_judge_link)
 NEEDED_MAIL = replace(_MAIL, required=NO_MAIL)
 NEEDED_PASSWORD = replace(_PASSWORD, required="password can not be blank")
 
@@ -140,7 +145,7 @@ EDIT = Fields(
     (
         _NICK,
         _LINK,
-        Text("avatar", "The address of a picture", MAX_LINK),
+        Text("avatar", "The address of a picture", MAX_LINK, check=_judge_link),
         _MAIL,
         _PASSWORD,
         Given("2fa", "Blank: without a second factor from now on", {"const": ""}),

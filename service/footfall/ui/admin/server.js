@@ -75,6 +75,8 @@ const KNOWN = {
   USER_EXIST: 'mailTaken',
   TOKEN_EXPIRED: 'linkExpired',
   TWO_FACTOR_AUTH_ERROR_DETAIL: 'wrongCode',
+  'email need an email under your options': 'noMail',
+  'url and avatar need an address of the web, with http:// or https://': 'noLink',
   'password should be at least 8 characters long': 'passwordTooShort',
   'password should not be your mail address, nor its first part': 'passwordIsMail',
   'password is one of those that most people use, and is guessed first: choose another': 'passwordIsCommon',

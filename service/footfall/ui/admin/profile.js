@@ -137,7 +137,20 @@ function secondFactor() {
       show(
         make('p', { role: 'status' }, say('recovery')),
         make('ul', { class: 'codes', tabindex: 0 }, recovery.map((each) => make('li', {}, each))),
-        make('div', { class: 'actions' }, button(say('keptThem'), on, { class: 'button primary' })));
+        make('div', { class: 'actions' },
+          // Browsers have no clipboard for a page without HTTPS.
+          navigator.clipboard && button(say('copyCodes'), () => copy(recovery.join('\n')), { class: 'button' }),
+          button(say('printCodes'), () => print(), { class: 'button' }),
+          button(say('keptThem'), on, { class: 'button primary' })));
+    } catch (refusal) {
+      complain(refusal);
+    }
+  }
+
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      tell(say('codesCopied'));
     } catch (refusal) {
       complain(refusal);
     }

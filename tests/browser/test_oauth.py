@@ -103,6 +103,7 @@ def test_a_service_is_added_to_an_account_and_taken_away(
     page.get_by_label("Current password").fill(MARA["password"])
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("button", name="Remove GitHub")).to_be_visible()
+    page.get_by_text("More", exact=True).click()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
     visitor.open(f"{joined.url}/ui/login?next=profile")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from footfall import patterns
 from footfall.accounts.rules import bans
 from footfall.accounts.store import bans as store_module
 from footfall.comments.rules import banning
@@ -566,6 +567,17 @@ async def test_a_ban_of_words_that_was_written_by_hand_catches_nothing(site: Sit
         ("HSET", site.store.keys.site("bans"), "/(/", ban_body(Ban("/(/")), "version", 9)
     )
     assert (await post(site))["errno"] == 0
+
+
+async def test_patterns_that_are_too_much_together_are_searched_one_by_one(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = ["/casino" + "(a|b|c{0,9}){0,9}" * 9 + f"{n}x/" for n in range(3)]
+    for value in values:
+        assert (await ban(site, value))["errno"] == 0
+    monkeypatch.setattr(patterns, "MAX_PATTERN_BYTES", 1 << 14)
+    assert site.service.accounts.bans._list._any_words is None
+    assert site.service.accounts.bans.in_text("casino1x", "", "") == [values[1]]
 
 
 async def test_the_number_of_bans_of_words_is_bounded(

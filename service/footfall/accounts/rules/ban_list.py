@@ -13,6 +13,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 
 from ...errors import Refused
 from ...model import Ban
@@ -30,7 +31,7 @@ OF_EVERYBODY = "This would catch every comment"
 _DOMAIN = re.compile(r"[^\s@/*]+\.(?!\d+$)[^\s@/*.]+")
 _QUOTED = re.compile(r"[\"“„«](?P<words>[^\"”“»]*)[\"”“»]")
 _ADDRESS = re.compile(r"(?:https?://)?(?:\*\.)?(?P<host>[^/\s@*:]+)(?::\d+)?(?:/\S*)?")
-# To search for all of them in the longest comment takes 2 ms.
+# To search for all of them in the longest comment takes 0.1 ms, and to tell which it has, 3 ms.
 MAX_WORD_BANS = 200
 MIN_WORD_CHARACTERS = 2
 
@@ -153,9 +154,19 @@ class BanList:
         if "host" in self._kinds:
             names = {name for address in (link, *linked(html)) for name in _above(address)}
             yield from (self.every[name] for name in sorted(names) if name in self.every)
-        for value, words in self.words.items():
-            if words.search(text):
-                yield self.every[value]
+        if self.words and (self._any_words is None or self._any_words.search(text)):
+            for value, words in self.words.items():
+                if words.search(text):
+                    yield self.every[value]
+
+    @cached_property
+    def _any_words(self) -> Patterns | None:
+        """All of them together, which takes a search as long as one; None if that is too much for
+        RE2. It is made when the list is whole."""
+        try:
+            return Patterns(tuple(map(_source_of, self.words)))
+        except ValueError:
+            return None
 
 
 def _above(address: str) -> Iterator[str]:

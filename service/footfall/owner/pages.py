@@ -19,7 +19,8 @@ from ..http.params import MAX_PATH, MAX_URL, parse_query
 from ..http.policy import Policy
 from ..http.response import PRIVATE, Response
 from ..model import PUBLIC, Viewer
-from ..site import Accounts, Site
+from ..process.process import Process
+from ..site import Accounts, Notifications, Site
 from ..table.sending import send_answer
 
 HTML = b"text/html; charset=utf-8"
@@ -196,16 +197,16 @@ def _frame(asked: Asked, here: str, menu: Sequence[str], *, up: str = "") -> dic
         "number": asked.words.number,
         "link": asked.link,
         "menu": menu,
-        "marked": _marked(asked.site) if menu else (),
+        "marked": _marked(asked.site.notifications, asked.site.process) if menu else (),
         "here": here,
     }
 
 
-def _marked(site: Site) -> list[str]:
+def _marked(notifications: Notifications, process: Process) -> list[str]:
     """The pages that say what is wrong, as far as this process knows."""
-    reading = site.notifications.outbox.reading
+    reading = notifications.outbox.reading
     failed = ["outbox"] if reading and reading.undelivered else []
-    return failed + (["state"] if site.process.safety.problems else [])
+    return failed + (["state"] if process.safety.problems else [])
 
 
 def query_of(scope: Scope) -> dict[str, str]:

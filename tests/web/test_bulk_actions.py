@@ -222,3 +222,14 @@ async def test_the_log_names_who_did_it(site: Site) -> None:
     entries = await site.service.comments.log.newest(5)
     assert {entry.fields["by"] for entry in entries} == {ADMIN.id}
     assert {entry.fields["id"] for entry in entries} == set(ids)
+
+
+async def test_what_a_ban_would_catch_is_removed_and_nothing_else(site: Site) -> None:
+    texts = ("https://a.casino.example", "hello", "casino.example")
+    ids = [(await site.post(text))["objectId"] for text in texts]
+    await begin(site, do="deleted", status="", ban="casino.example", newest=ids[-1])
+    assert words(await part(site)) == ["casino.example", "hello"]
+    for ban in ("", "  ", "*@*", 7):
+        fields = {"do": "deleted", "status": "", "ban": ban, "newest": ids[-1]}
+        assert (await asked(site, "POST", "queue/bulk", fields))["errno"] in (1000, 1001), ban
+    assert len((await part(site))["data"]) == 2

@@ -787,6 +787,15 @@ async def pass_on(site: Site, delivery: Delivery, minutes: int = 0) -> None:
     await settle(site, delivery)
 
 
+async def wave(make_site: Sites, mails: MailServer) -> tuple[Site, Delivery]:
+    """Three comments, of which the owner was told of the first."""
+    site, delivery = await told(make_site, mailing(mails, **DIGESTS))
+    for n in range(3):
+        await site.post(f"words {n}")
+    await pass_on(site, delivery)
+    return site, delivery
+
+
 def texts_of(mails: MailServer) -> list[str]:
     bodies = [mail.get_body(("plain",)) for _, mail in mails.came]
     return [body.get_content().replace("\r\n", "\n") for body in bodies if body is not None]
@@ -819,10 +828,7 @@ async def test_a_digest_leaves_out_what_was_decided_meanwhile(
 async def test_a_digest_that_could_not_be_sent_is_sent_later_with_what_came_meanwhile(
     make_site: Sites, mails: MailServer
 ) -> None:
-    site, delivery = await told(make_site, mailing(mails, **DIGESTS))
-    for n in range(3):
-        await site.post(f"words {n}")
-    await pass_on(site, delivery)
+    site, delivery = await wave(make_site, mails)
     mails.answer = "450 later"
     await pass_on(site, delivery, 11)
     await site.post("words 3")
@@ -834,11 +840,8 @@ async def test_a_digest_that_could_not_be_sent_is_sent_later_with_what_came_mean
 
 
 async def test_a_digest_is_begun_once_by_many_workers(make_site: Sites, mails: MailServer) -> None:
-    site, delivery = await told(make_site, mailing(mails, **DIGESTS))
+    site, delivery = await wave(make_site, mails)
     _, other = await told(make_site, mailing(mails, **DIGESTS))
-    for n in range(3):
-        await site.post(f"words {n}")
-    await pass_on(site, delivery)
     site.clock.now += 11 * 60_000
     await asyncio.gather(delivery._resume(), other._resume())
     await asyncio.gather(settle(site, delivery), settle(site, other))
@@ -848,10 +851,7 @@ async def test_a_digest_is_begun_once_by_many_workers(make_site: Sites, mails: M
 async def test_a_digest_of_a_channel_that_was_turned_off_is_dropped(
     make_site: Sites, mails: MailServer
 ) -> None:
-    site, delivery = await told(make_site, mailing(mails, **DIGESTS))
-    for n in range(3):
-        await site.post(f"words {n}")
-    await pass_on(site, delivery)
+    site, delivery = await wave(make_site, mails)
     site.clock.now += 11 * 60_000
     await delivery._resume()
     _, without = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))

@@ -51,7 +51,20 @@ def _judge_ids(ids: object) -> None:
 
 
 _DO = Choice("do", "The status that they get; or `deleted`, with their replies", "", DEEDS, True)
-_NEWEST = "The comment that was the newest in the list: later ones are left alone"
+_NEWEST = Text(
+    "newest",
+    "The comment that was the newest in the list: later ones are left alone",
+    MAX_ID,
+    required="newest can not be blank",
+)
+NO_BAN = "ban can not be blank"
+_BAN = Text(
+    "ban",
+    "All that a ban of this would catch, as the ban says it",
+    MAX_MAIL,
+    required=NO_BAN,
+    check=lambda ban, context: "" if ban.strip() else NO_BAN,
+)
 BULK = Shapes(
     (
         Fields(
@@ -60,17 +73,14 @@ BULK = Shapes(
             who=MODERATOR,
             when=lambda request: request.fields.get("ids") is not None,
         ),
+        # A blank ban is none, and must not pass for all that the list has.
         Fields(
             Bulk.of,
-            (
-                _DO,
-                STATUS,
-                KEYWORD,
-                Text("ban", "What a ban of this would catch, as the ban says it", MAX_MAIL),
-                Text("newest", _NEWEST, MAX_ID, required="newest can not be blank"),
-            ),
+            (_DO, STATUS, _BAN, _NEWEST),
             who=MODERATOR,
+            when=lambda request: "ban" in request.fields,
         ),
+        Fields(Bulk.of, (_DO, STATUS, KEYWORD, _NEWEST), who=MODERATOR),
     )
 )
 

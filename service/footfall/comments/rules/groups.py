@@ -60,7 +60,7 @@ async def _held(comments: Comments, wanted: Wanted) -> tuple[list[Comment], list
     held, damaged, after = list[Comment](), list[str](), ""
     async with aclosing(steps(comments, wanted, "", most=MAX_GROUPED_COMMENTS)) as looked_at:
         async for step in looked_at:
-            read = await search.whole(comments, step.matching)
+            read = await search.with_authors(comments, step.matching)
             held += read.values()
             damaged += [comment.id for comment in step.matching if comment.id not in read]
             after = step.after

@@ -12,7 +12,7 @@ from ...model import Lookups, Status, StoredComment, Viewer
 from ...site import Comments
 from ..store.ids import is_id
 from .comments import lookups
-from .search import has_words, is_caught_by, whole
+from .search import has_words, is_caught_by, with_authors
 
 # Of a search, in one request, and in one step of it.
 MAX_SEARCHED_COMMENTS = 1000
@@ -214,9 +214,11 @@ async def matching(
         tests.append(is_caught_by(wanted.banned))
     if not (tests and stored):
         return stored
-    read = await whole(comments, stored)
-    return [
-        comment
-        for comment in stored
-        if comment.id in read and all(test(read[comment.id]) for test in tests)
-    ]
+    read = await with_authors(comments, stored)
+
+    def found() -> list[StoredComment]:
+        whole = ((comment, read.get(comment.id)) for comment in stored)
+        return [comment for comment, it in whole if it and all(test(it) for test in tests)]
+
+    # What a ban catches takes as long to find as for a new comment.
+    return await comments.process.renderer.run_behind(found) if wanted.banned else found()

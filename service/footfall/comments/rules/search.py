@@ -19,7 +19,7 @@ MAX_BEGINNING_CHARACTERS = 100
 Test = Callable[[Comment], bool]
 
 
-async def whole(comments: Comments, stored: Sequence[StoredComment]) -> dict[str, Comment]:
+async def with_authors(comments: Comments, stored: Sequence[StoredComment]) -> dict[str, Comment]:
     """Id -> the comment, with its author as their account is now. Those are left out of which the
     half that only administrators see is damaged."""
     secrets, accounts = await asyncio.gather(
@@ -37,30 +37,34 @@ async def whole(comments: Comments, stored: Sequence[StoredComment]) -> dict[str
     return read
 
 
-def has_words(words: str) -> Test:
-    """Each of them somewhere, in any order and in any case; an address or a network is the one
-    that the comment was sent from, or in which that is."""
-    tests = [_has(word) for word in words.casefold().split()]
-    return lambda comment: all(test(comment) for test in tests)
-
-
 # A part of an address; else any number would be in most of them.
 _ADDRESS = re.compile(r"[0-9a-f]*[.:][0-9a-f.:]*")
 
 
-def _has(word: str) -> Test:
-    network, is_address = network_text(word), bool(_ADDRESS.fullmatch(word))
-    networks = Networks([ip_network(network)] if network else ())
+def has_words(words: str) -> Test:
+    """Each of them somewhere, in any order and in any case; an address or a network is the one
+    that the comment was sent from, or in which that is."""
+    sought = [(word, _senders(word)) for word in words.casefold().split()]
 
     def test(comment: Comment) -> bool:
-        if word == comment.id or (network and comment.address in networks):
-            return True
-        if is_address and not network and word in comment.address:
-            return True
+        # Once for all words, which may be a hundred.
         texts = comment.source, comment.nick, comment.mail, comment.link, comment.path
-        return any(text and word in text.casefold() for text in texts)
+        text = "\n".join(filter(None, texts)).casefold()
+        return all(
+            word in text or word == comment.id or is_sender(comment.address)
+            for word, is_sender in sought
+        )
 
     return test
+
+
+def _senders(word: str) -> Callable[[str], bool]:
+    """Does this word name an address, a network around it, or a part of it?"""
+    if network := network_text(word):
+        return Networks([ip_network(network)]).__contains__
+    if _ADDRESS.fullmatch(word):
+        return lambda address: word in address
+    return lambda address: False
 
 
 def is_caught_by(value: str) -> Test:

@@ -26,17 +26,18 @@ class SpamSweep:
         if not days or abs(now_ms - self._due_ms) < HOUR_MS:
             return
         self._due_ms = now_ms
+        noted = dict[str, int]()
         for first in range(0, MAX_SWEPT, STEP_COMMENTS):
-            if not await self._some(first, now_ms - days * DAY_MS, now_ms):
+            before_ms = now_ms - days * DAY_MS
+            some = await comments.index.note_spam(before_ms, now_ms, first, STEP_COMMENTS)
+            noted |= some
+            if len(some) < STEP_COMMENTS:
+                # What was spam and is none any more begins anew if it is marked again.
+                await comments.index.forget_noted_spam_but(noted)
                 break
-        await comments.index.forget_noted_spam(now_ms - 2 * DAY_MS)
-
-    async def _some(self, first: int, before_ms: int, now_ms: int) -> bool:
-        """False at the end."""
-        comments = self._comments
-        noted = await comments.index.note_spam(before_ms, now_ms, first, STEP_COMMENTS)
+        # Behind the walk, whose places a deletion would shift.
         due = [id for id, since_ms in noted.items() if since_ms <= now_ms - DAY_MS]
-        for stored in await comments.store.by_ids(due) if due else ():
-            if stored.status == "spam":
-                await comments.deletions.delete(stored, now_ms, SWEEPER)
-        return len(noted) == STEP_COMMENTS
+        for first in range(0, len(due), STEP_COMMENTS):
+            for stored in await comments.store.by_ids(due[first : first + STEP_COMMENTS]):
+                if stored.status == "spam":
+                    await comments.deletions.delete(stored, now_ms, SWEEPER)

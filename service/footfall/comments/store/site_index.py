@@ -3,7 +3,7 @@
 They are in another slot than the pages, and follow them by the pages' journals (journal.py).
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Container, Sequence
 
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
@@ -84,10 +84,12 @@ class SiteIndex:
         )
         return {id.decode(): int(at or now_ms) for id, at in zip(ids, since, strict=True)}
 
-    async def forget_noted_spam(self, before_ms: int) -> None:
-        """That was noted before that time: it is gone, or no spam any more, or is noted again."""
+    async def forget_noted_spam_but(self, ids: Container[str]) -> None:
+        """Of all that is noted, what is not among these."""
         noted = self._keys.site("spamseen")
-        await self._redis.change(("ZREMRANGEBYSCORE", noted, "-inf", before_ms))
+        (known,) = await self._redis.ask_masters(("ZRANGE", noted, 0, -1))
+        if gone := [id for id in known if id.decode() not in ids]:
+            await self._redis.change(("ZREM", noted, *gone))
 
     async def total(self, viewer: Viewer) -> int:
         """How many approved comments the site has, and held ones of the viewer's own."""

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, cast
 from ...accounts.rules import tokens
 from ...accounts.rules.mails import canonical
 from ...comments.rules import bulk
-from ...comments.rules.search import whole
+from ...comments.rules.search import with_authors
 from ...comments.store.ids import is_id
 from ...model import Account, Caller, Comment, Viewer
 from ...notify.mail import OwnerLinks
@@ -57,7 +57,7 @@ class Decisions:
             return None
         id, deed = str(claims["id"]), cast(Deed, claims["do"])
         stored = await self._comments.store.by_ids([id]) if is_id(id) else []
-        comment = (await whole(self._comments, stored)).get(id)
+        comment = (await with_authors(self._comments, stored)).get(id)
         return Decided(deed, comment, bool(stored) and stored[0].status == deed)
 
     async def decide(self, token: str) -> Decided | None:

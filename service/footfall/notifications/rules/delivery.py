@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from ...comments.rules import spam_check
-from ...comments.rules.search import whole
+from ...comments.rules.search import with_authors
 from ...comments.rules.spam_check import Undecided
 from ...comments.store import codec
 from ...comments.store.projections import UNDO_MS
@@ -214,7 +214,7 @@ class Delivery:
         stored = await comments.store.by_ids(ids[:MAX_READ])
         news = [comment for comment in stored if comment.status != "spam"]
         if news and isinstance(channel, OwnerMail):
-            samples = await whole(comments, news[:MAX_SAMPLES])
+            samples = await with_authors(comments, news[:MAX_SAMPLES])
             waiting, _ = await comments.index.held()
             number = len(ids) - min(len(ids), MAX_READ) + len(news)
             settings, address = self._site.settings, self._site.notifications.recipients.address

@@ -241,6 +241,14 @@ class Banned(Refused):
         self.values = {"until": until}
 
 
+class CommentsClosed(Refused):
+    text = "Comments on this page are closed"
+
+
+class TooManyClosings(Refused):
+    text = "Too many pages have a rule of their own. Close all pages after some days instead."
+
+
 class TooManyBans(Refused):
     text = "The limit of {number} bans is reached. Remove some, or ban a network."
 

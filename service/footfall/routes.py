@@ -7,7 +7,17 @@ from starlette.routing import BaseRoute, Route
 
 from . import compat as compat_rows
 from .accounts.api import accounts, bans, links, oauth, session
-from .comments.api import authors, comments, feeds, live, moderation, page_moves, queue, recent
+from .comments.api import (
+    authors,
+    closings,
+    comments,
+    feeds,
+    live,
+    moderation,
+    page_moves,
+    queue,
+    recent,
+)
 from .compat import leancloud
 from .counting import api as counters
 from .http.policy import Policy
@@ -44,6 +54,7 @@ TABLE = (
     *owner_replies.ROWS,
     *admin.ROWS,
     *page_moves.ROWS,
+    *closings.ROWS,
     *outbox.ROWS,
     *importing.ROWS,
 )

@@ -235,7 +235,8 @@ def test_a_ban_takes_what_it_would_have_caught_along_and_an_undo_brings_it_back(
     page.get_by_label("What to ban").fill("https://casino.example/now")
     page.get_by_label("Existing comments").select_option("Delete them with their replies")
     page.get_by_role("button", name="Ban", exact=True).click()
-    expect(page.get_by_role("listitem")).to_contain_text(["casino.example"])
+    bans = page.get_by_role("list", name="Bans").get_by_role("listitem")
+    expect(bans).to_contain_text(["casino.example"])
     expect(page.get_by_text("3 deleted.")).to_be_visible()
     assert desk.statuses() == {"good": "waiting"}
     page.get_by_role("button", name="Undo").click()
@@ -243,10 +244,27 @@ def test_a_ban_takes_what_it_would_have_caught_along_and_an_undo_brings_it_back(
     assert len(desk.statuses()) == 4
     desk.write("https://casino.example")
     page.reload()
-    expect(page.get_by_role("listitem")).to_contain_text(["1 caught, last on"])
+    expect(bans).to_contain_text(["1 caught, last on"])
     page.get_by_label("What to ban").fill("*@*")
     page.get_by_role("button", name="Ban", exact=True).click()
     expect(page.get_by_text("Not bannable")).to_be_visible()
+
+
+def test_pages_are_closed_and_opened_again(desk: Desk) -> None:
+    page = desk.page
+    desk.open("bans")
+    rules = page.get_by_role("list", name="Closed pages").get_by_role("listitem")
+    expect(rules).to_have_text(["No page is closed."])
+    for path, days in (("", "Closed 14 days after the first comment"), ("/a", "Closed")):
+        page.get_by_label("Page", exact=True).fill(path)
+        page.get_by_label("New comments").select_option(days)
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text(f"{path or 'All other pages'}: {days}")).to_be_visible()
+    refused = httpx.post(f"{desk.url}/api/comment", json={"comment": "x", "url": "/a"}).json()
+    assert refused["errmsg"] == "Comments on this page are closed"
+    expect(rules).to_contain_text(["All other pages", "/a"])
+    rules.nth(1).get_by_role("button", name="Remove").click()
+    expect(rules).to_contain_text(["All other pages"])
 
 
 @pytest.mark.rare

@@ -734,12 +734,13 @@ async def test_damaged_entries_are_left_out_and_named(make_site: Sites, target: 
         ("HSET", store.keys.accounts, "stranger", "{}"),
         ("HSET", store.keys.account("credentials"), "stranger", "no JSON"),
         ("HSET", store.keys.site("bans"), "192.0.2.1", b"\xff"),
+        ("HSET", store.keys.site("closed"), "/a", "later"),
         ("SADD", store.keys.site("unsubscribed"), "ann@example.com"),
     )
     file, left_out = BytesIO(), list[str]()
     await back_up(store, file, complain=left_out.append, has_secrets=True)
-    assert len(left_out) == 8
-    site_keys = map(store.keys.site, ("bans", "unsubscribed"))
+    assert len(left_out) == 9
+    site_keys = map(store.keys.site, ("bans", "closed", "unsubscribed"))
     keys = (store.keys.accounts, store.keys.account("credentials"), *site_keys)
     named = ("counters ", "page ", *(f"{key}: " for key in keys))
     assert all(text.startswith(named) for text in left_out), left_out
@@ -807,9 +808,9 @@ async def test_a_file_of_a_later_format_is_refused_by_name(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(backup, "FORMAT", 7)
+        patched.setattr(backup, "FORMAT", 8)
         file = await taken(store)
-    with pytest.raises(Damaged, match="it has format 7 and was made by Footfall test"):
+    with pytest.raises(Damaged, match="it has format 8 and was made by Footfall test"):
         verify(file, on_progress=silent)
 
 

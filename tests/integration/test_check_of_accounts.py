@@ -96,6 +96,7 @@ async def test_every_damage_is_named_and_repaired(site: Site) -> None:
             ("HSET", keys.site("bans"), "192.0.2.8", "{"),
             "bans 192.0.2.8 cannot be read, and holds nobody",
         ),
+        (("HSET", keys.site("closed"), "/a", "x"), "closed /a cannot be read, and holds nobody"),
     ]
     for command, expected in damages:
         await site.store.redis.change(command)

@@ -149,3 +149,24 @@ async def test_a_page_takes_part_in_one_move_at_a_time(served: Serving) -> None:
         (line,) = ask(served, "paths", "move", "/a", "/c", "--yes")
         assert views(served, "/a", "/b", "/c") == [0, 1, 2]
         assert await store.moves.under_way() == []
+
+
+def test_a_page_is_closed_opened_and_listed(served: Serving) -> None:
+    assert ask(served, "paths", "closed") == ["no page is closed"]
+    assert ask(served, "paths", "close", "/a/") == ["/a: closed"]
+    assert ask(served, "paths", "close", "/a", code=3) == ["nothing to do: /a: closed, as before"]
+    assert refusal(served, "/a") == "Comments on this page are closed"
+    ask(served, "paths", "close", "--all", "--after", "30")
+    # Opened again, it does not close with all others.
+    assert ask(served, "paths", "open", "/a") == ["/a: open"]
+    assert refusal(served, "/a") == ""
+    assert ask(served, "paths", "closed") == ["closed after 30 days  all other pages", "open  /a"]
+    assert ask(served, "paths", "open", "--all") == ["all pages: open"]
+    for wrong in ([], ["/a", "--all"], ["/a", "--after", "-1"]):
+        ask(served, "paths", "close", *wrong, code=2)
+
+
+def refusal(served: Serving, path: str) -> str:
+    draft = {"comment": "Hello", "url": path}
+    message: str = httpx.post(f"{served.url}/api/comment", json=draft).json()["errmsg"]
+    return message

@@ -112,7 +112,7 @@ async def everything(store: Store) -> dict[str, Any]:
                 continue
             if ":counts:" in name or ":long:" in name:
                 counters |= await _hash(store, key)
-            elif what in (*HASHES, "totals", "mails", "credentials", "bans"):
+            elif what in (*HASHES, "totals", "mails", "credentials", "bans", "closed"):
                 values = await _hash(store, key)
                 if what == "totals":
                     # Without the versions: likes raise them, and the site does not follow likes.
@@ -164,6 +164,7 @@ async def busy(make_site: Sites) -> Site:
         await site.count(url)
         await site.count(f"/many/{n}", type="reaction1")
         await site.send("POST", "/api/ban", {"value": f"192.0.2.{n}", "reason": "x"}, by=ADMIN)
+        await site.store.comments.closings.set(f"/closed/{n}", n - 1)
         # Of every other reply to the reply readers were not told that it was approved.
         below = await site.reply(reply, f"reply to reply {n}", url=url, by=BOB)
         if n % 3:

@@ -329,6 +329,10 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("page_move", "what would be moved"): admin_page(
         "POST", "pages/move", {"path": "/new", "to": "/newer"}
     ),
+    ("closing_list", "closed pages"): admin_page("GET", "pages/closed"),
+    ("closing_change", "a closed page"): admin_page(
+        "PUT", "pages/closed", {"path": "/new", "days": 0}
+    ),
     ("import", "a file"): admin_page("POST", "import", []),
     ("outbox_read", "what waits to be told"): admin_page("GET", "outbox"),
     ("outbox_retry", "sending again"): admin_page("PUT", "outbox", {"ids": ["1-1"]}),

@@ -1,4 +1,4 @@
-"""`footfall paths …`: pages that get another path, or join one that is there."""
+"""`footfall paths …`: pages that get another path, join one that is there, or are closed."""
 
 import click
 import uvloop
@@ -14,6 +14,7 @@ from ..pages import PageNames
 from ..plurals import number_of
 from ..site import Comments
 from ..stores import data_set
+from . import closing
 from .commands import Group
 from .console import NothingToDo, printable, progress, settings_of_environment
 from .dataset import CONSOLE, existing_site, with_site
@@ -38,6 +39,10 @@ def _path(context: click.Context, parameter: click.Parameter, path: str) -> str:
     if not path or len(path) > MAX_PATH:
         raise click.BadParameter(f"a path has 1 to {MAX_PATH:,} characters")
     return path
+
+
+for command in (closing.close, closing.open_, closing.closed):
+    paths.add_command(command)
 
 
 @paths.command("move")

@@ -12,7 +12,7 @@ reply is refused.
 Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
 fingerprints have the name "said". Up to format 3 there are neither a log nor bans, nor who wants
 no emails. Up to format 4 a held comment does not say whether people know of it. Up to format 5
-nothing tells when pages were viewed.
+nothing tells when pages were viewed, up to format 6 which are closed to comments.
 """
 
 import gzip
@@ -34,6 +34,7 @@ from .entries import (
     MAX_COUNT,
     is_account,
     is_ban,
+    is_closing,
     is_count,
     is_credentials,
     is_logged,
@@ -46,8 +47,8 @@ from .threads import Above, Threads
 
 Line = dict[str, Any]
 
-FORMAT = 6
-READABLE = (1, 2, 3, 4, 5, 6)
+FORMAT = 7
+READABLE = (1, 2, 3, 4, 5, 6, 7)
 # The first whose backups leave out replies that hang in the air.
 FORMAT_OF_WHOLE_THREADS = 5
 DIGEST_BYTES = 32
@@ -67,6 +68,7 @@ _NAMED: Mapping[str, Callable[[object], bool]] = {
     "accounts": is_account,
     "credentials": is_credentials,
     "bans": is_ban,
+    "closed": is_closing,
 }
 _LISTED = {"log": is_logged, "unsubscribed": is_unsubscribed}
 

@@ -27,7 +27,7 @@ from . import view_lines
 from .archive import FORMAT, LINE_BYTES, Line, Totals, count_of
 from .archive_writer import Writer
 from .dataset import DataSet
-from .entries import is_account, is_ban, is_credentials, is_logged, is_unsubscribed
+from .entries import is_account, is_ban, is_closing, is_credentials, is_logged, is_unsubscribed
 from .page_walk import WALK_STEP_COMMENTS, Complain, Walk
 
 T = TypeVar("T")
@@ -102,6 +102,9 @@ async def _around(data: DataSet, complain: Complain) -> AsyncIterator[Line]:
         texts = (text for text in _texts(bans) if text[0] != VERSION)
         if whole := _restorable(keys.site("bans"), texts, is_ban, complain):
             yield {"bans": whole}
+    async for rules in walked_hash(data.redis, keys.site("closed")):
+        if whole := _restorable(keys.site("closed"), _texts(rules), is_closing, complain):
+            yield {"closed": whole}
     async for entries in _log(data.redis, keys):
         by_id = ((entry[0], entry) for entry in entries)
         logged = _restorable(keys.site("log"), by_id, is_logged, complain)

@@ -12,6 +12,7 @@ from ..accounts.rules.ban_list import kind_of
 from ..accounts.rules.mails import canonical, is_canonically
 from ..accounts.store.bans import VERSION
 from ..comments.store import codec
+from ..comments.store.closings import is_rule
 from ..comments.store.ids import SHORT
 from ..model import Account, Ban, Credentials
 from .backup import walked_hash
@@ -63,7 +64,7 @@ class AccountCheck:
             if len(self._doubts) > MAX_DOUBTS:
                 async for text in self._settled():
                     yield text
-        async for text in self._unreadable_bans():
+        async for text in self._unreadable_rules():
             yield text
         async for text in self._settled():
             yield text
@@ -167,15 +168,19 @@ class AccountCheck:
         else:
             await change(("HDEL", keys.account(entry.name), entry.member))
 
-    async def _unreadable_bans(self) -> AsyncIterator[str]:
-        key = self._data.keys.site("bans")
-        async for pairs in walked_hash(self._data.redis, key):
-            for value, body in pairs:
-                if value != VERSION.encode() and not codec.is_ban(body):
+    async def _unreadable_rules(self) -> AsyncIterator[str]:
+        """Bans, and which pages are closed."""
+        for name, is_whole in (("bans", codec.is_ban), ("closed", is_rule)):
+            key = self._data.keys.site(name)
+            async for pairs in walked_hash(self._data.redis, key):
+                for value, body in pairs:
+                    is_version = name == "bans" and value == VERSION.encode()
+                    if is_version or is_whole(body):
+                        continue
                     if self._repair:
                         await self._data.redis.change(("HDEL", key, value))
                     repaired = " (repaired)" if self._repair else ""
-                    yield f"bans {_text(value)} cannot be read, and holds nobody{repaired}"
+                    yield f"{name} {_text(value)} cannot be read, and holds nobody{repaired}"
 
 
 def _entries(id: str, body: bytes, secret: bytes) -> Iterable[AccountEntry]:

@@ -22,7 +22,12 @@ from .restore import verify, without
 # Of a comment that is in the file twice, the second one counts: so many differences are held back.
 MAX_HELD_BACK = 1000
 # Lines of one hash each, and what an entry of it is called.
-NAMES = {"accounts": "account", "credentials": "credentials of account", "bans": "ban of"}
+NAMES = {
+    "accounts": "account",
+    "credentials": "credentials of account",
+    "bans": "ban of",
+    "closed": "rule of",
+}
 
 
 async def compare(data: DataSet, file: BinaryIO, *, on_progress: OnProgress) -> AsyncIterator[str]:
@@ -89,6 +94,7 @@ async def _compared_entries(
         "accounts": keys.accounts,
         "credentials": keys.account("credentials"),
         "bans": keys.site("bans"),
+        "closed": keys.site("closed"),
     }[kind]
     (reply,) = await data.redis.ask(("HMGET", key, *wanted))
     for (id, body), there in zip(wanted.items(), reply, strict=True):

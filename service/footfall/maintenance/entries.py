@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from ..comments.store.closings import is_rule
 from ..model import Credentials
 
 # Lua's numbers are exact up to here.
@@ -94,6 +95,10 @@ def is_ban(text: object) -> bool:
         case {"until": until, "reason": str(), "at": at, "by": str(), **rest}:
             return not rest and is_count(until) and is_count(at)
     return False
+
+
+def is_closing(text: object) -> bool:
+    return isinstance(text, str) and is_rule(text)
 
 
 def is_logged(entry: Any) -> bool:

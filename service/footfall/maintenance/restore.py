@@ -199,8 +199,9 @@ class _Batch:
             credentials = keys.account("credentials")
             self._others.append(("HSET", credentials, *chain(*secrets.items())))
             self._others += _known_by(keys, secrets)
-        elif bans := line.get("bans"):
-            self._others.append(("HSET", keys.site("bans"), *chain(*bans.items()), VERSION, 1))
+        elif name := next((name for name in ("bans", "closed") if line.get(name)), ""):
+            version = (VERSION, 1) if name == "bans" else ()
+            self._others.append(("HSET", keys.site(name), *chain(*line[name].items()), *version))
         elif entries := line.get("log"):
             for id, fields in entries:
                 self._others.append(("XADD", keys.site("log"), id, *chain(*fields.items())))

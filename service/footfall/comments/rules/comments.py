@@ -38,6 +38,7 @@ from ..store.comments import CommentStore, Preconditions
 from ..store.ids import created_ms, is_id
 from ..store.outcomes import AlreadyPublished, IdTaken
 from .admission import Rules, require_allowed, verdict
+from .closing import require_open
 from .renderer import RenderedText
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
@@ -51,9 +52,9 @@ async def publish(
 ) -> tuple[StoredComment, Lookups]:
     """Store a comment and return it as its author sees it.
 
-    Raises Banned, Forbidden, Duplicate, NoSuchParent and TooFast, in that order; nothing is stored
-    then. A retry of a comment that is stored returns the stored one; an administrator's does only
-    with `is_once`, since they may say the same twice.
+    Raises Banned, Forbidden, Duplicate, CommentsClosed, NoSuchParent and TooFast, in that order;
+    then nothing is stored. A retry of a comment that is stored returns the stored one; an
+    administrator's does only with `is_once`, since they may say the same twice.
     """
     is_exempt = caller.viewer.is_moderator
     try:
@@ -147,13 +148,14 @@ async def _before(
     comments: Comments, draft: Draft, caller: Caller, fingerprint: str, searched: int
 ) -> Preconditions:
     """`searched` is the version of the bans that the caller was looked for in. Raises Banned,
-    NoSuchParent, AlreadyPublished."""
+    CommentsClosed, NoSuchParent, AlreadyPublished."""
     account = caller.viewer.account
     author = account.id if account and comments.rules.asks_for_trust else ""
     before = await comments.store.before(draft.path, draft.parent, fingerprint, author)
     await comments.accounts.bans.follow(before.bans)
     if before.bans != searched:
         await comments.accounts.bans.require_none(caller, draft.mail or "")
+    await require_open(comments, draft.path, before.closes, caller)
     if draft.parent and not before.root:
         raise NoSuchParent()
     return before

@@ -19,6 +19,7 @@ from ...driver.script_calls import CountsCallback
 from ...driver.scripts import Scripts
 from ...model import PUBLIC, Comment, Order, Page, Status, StoredComment, Viewer
 from . import codec
+from .closings import Closings, rule_of
 from .ids import SHORT, split
 from .journal import Journal
 from .outcomes import AlreadyPublished, require_stored
@@ -58,12 +59,13 @@ PUBLISHED = (*CHANGED, "path", "nested")
 class Preconditions(NamedTuple):
     """`root` is the root above a new comment: its parent if that is one, None if the parent is not
     on this page, or deleted. `bans` is the version of the bans, `approved` how many comments the
-    author has.
+    author has, `closes` the page's rule (closings.py).
     """
 
     root: str | None
     bans: int
     approved: int
+    closes: int | None = None
 
 
 class Step(NamedTuple):
@@ -93,6 +95,7 @@ class CommentStore:
         self._journal = journal
         self._redis = redis
         self._batch = batch
+        self.closings = Closings(redis, keys)
         self._keys = keys
         self.pipeline = Pipeline(redis)
         self._digests = Memo(digest)
@@ -110,11 +113,12 @@ class CommentStore:
         one trip; of the author's comments only if there is one. Raises AlreadyPublished."""
         page = digest(path)
         short, home = split(parent)
-        body, held, same, bans, *approved = await self._redis.ask_masters(
+        body, held, same, bans, rules, *approved = await self._redis.ask_masters(
             ("HGET", self._keys.page(page, "bodies"), short),
             ("HGET", self._keys.page(page, "held"), short),
             ("HGET", self._keys.page(page, "fingerprints"), fingerprint),
             ("HGET", self._keys.site("bans"), VERSION),
+            self.closings.question(path),
             *([("ZSCORE", self._keys.site("authors"), author)] if author else ()),
         )
         if same and not await self._is_deleted(page, same):
@@ -122,7 +126,8 @@ class CommentStore:
         root = None
         if body and home == page and status_of(held) != "deleted":
             root = codec.root_of(codec.parse_body(body)) or parent
-        return Preconditions(root, int(bans or 0), int(approved[0] or 0) if author else 0)
+        number = int(approved[0] or 0) if author else 0
+        return Preconditions(root, int(bans or 0), number, rule_of(rules))
 
     async def _is_deleted(self, page: str, short: bytes) -> bool:
         (held,) = await self._redis.ask_masters(("HGET", self._keys.page(page, "held"), short))

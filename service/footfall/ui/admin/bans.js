@@ -1,7 +1,8 @@
 /* The page of bans: who and what is banned, since when, why, until when, and what each has caught. */
 
 import { carryOut } from './bulk.js';
-import { make, button, field } from './dom.js';
+import { closings } from './closings.js';
+import { make, button, choice, field } from './dom.js';
 import { complain, tell } from './notice.js';
 import { ask, query } from './server.js';
 import { date, say } from './words.js';
@@ -34,16 +35,13 @@ export async function open(main) {
     }
   } },
   field(say('whom'), 'value', { required: true, maxlength: 254, value }, say('whomHint')),
-  choice('howLong', 'days', PERIODS.map((days) => [days, days ? say('days', { count: days }) : say('forEver')])),
-  choice('theirs', 'theirs', Object.keys(THEIRS).map((name) => [name, say(`theirs.${name}`)]), value ? 'spam' : 'none'),
+  choice(say('howLong'), 'days', PERIODS.map((days) => [days, days ? say('days', { count: days }) : say('forEver')])),
+  choice(say('theirs'), 'theirs', Object.keys(THEIRS).map((name) => [name, say(`theirs.${name}`)]), value ? 'spam' : 'none'),
   field(say('reason'), 'reason', { maxlength: 200 }, say('reasonHint')),
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('ban'))));
-  main.append(make('h1', {}, say('page.bans')), form, list, pager);
+  main.append(make('h1', {}, say('page.bans')), form, list, pager, await closings());
   await load(1);
 }
-
-const choice = (label, name, options, chosen) => make('p', { class: 'field' }, make('label', { for: `f-${name}` }, say(label)),
-  make('select', { id: `f-${name}`, name }, options.map(([value, text]) => make('option', { value, selected: value === chosen }, text))));
 
 /** Those of the newest comments; what comes from now on is caught. */
 async function remove(ban, what, status) {

@@ -26,6 +26,10 @@ export function field(label, name, more = {}, hint = '') {
     hint && make('span', { class: 'hint', id: `${name}-hint` }, hint));
 }
 
+/** A label and its list of choices, each a value and its text. */
+export const choice = (label, name, options, chosen) => make('p', { class: 'field' }, make('label', { for: `f-${name}` }, label),
+  make('select', { id: `f-${name}`, name }, options.map(([value, text]) => make('option', { value, selected: value === chosen }, text))));
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 export function drawing(tag, attributes, ...children) {

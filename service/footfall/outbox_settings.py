@@ -9,7 +9,7 @@ from typing import Any
 
 from .environment import FromEnvironment
 from .notify.mail import SERVICES
-from .values import env, flag, mail_address, number, optional, web_address, words
+from .values import env, flag, mail_address, number, one_of, optional, web_address, words
 
 _TEMPLATE = "in Nunjucks' language, with self, parent and site. Empty: ours"
 
@@ -97,6 +97,9 @@ class OutboxSettings(FromEnvironment):
         flag_or_nothing,
         "Confirm email addresses before accounts use them. Empty: if email and SERVER_URL are"
         " configured",
+    )
+    mail_language: str = env(
+        "MAIL_LANGUAGE", "en", one_of("en", "de", "zh"), "Language of emails about comments"
     )
     mail_subject: str = env(
         "MAIL_SUBJECT",

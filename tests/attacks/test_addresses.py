@@ -10,7 +10,7 @@ from footfall.accounts.rules.registration import new_account
 from footfall.driver.script_calls import Rate
 from footfall.model import Account, Credentials, Role
 from footfall.notify import account_mail
-from footfall.notify.account_mail import Letter
+from footfall.notify.account_mail import AccountMail
 from footfall.notify.notification import Failed
 from tests.conftest import Site, Sites
 from tests.support.backups import report
@@ -262,7 +262,7 @@ async def test_whether_a_mail_has_an_account_by_how_busy_the_service_is(
     monkeypatch.setattr(stats, "answered", lambda _, command: asked.append(stats.name(command)))
     message_of = account_mail.message_of
 
-    def noted(letter: Letter, **values: Any) -> Any:
+    def noted(letter: AccountMail, **values: Any) -> Any:
         made.append(letter.kind)
         return message_of(letter, **values)
 

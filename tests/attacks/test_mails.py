@@ -81,7 +81,7 @@ async def test_whoever_has_unsubscribed_is_mailed_under_another_spelling(
     ((_, mail),) = mails.came
     plain = mail.get_body(("plain",))
     assert plain is not None
-    (link,) = re.findall(r"No more mails: https://talk\.example(\S+)", plain.get_content())
+    (link,) = re.findall(r"No more emails: https://talk\.example(\S+)", plain.get_content())
     assert (await site.http.post(link)).status_code == 200
     for name in SPELLINGS:
         await answered(site, name)
@@ -122,6 +122,9 @@ async def test_the_owners_mailbox_is_filled(make_site: Sites, mails: MailServer)
     assert addresses(mails) == [OWNER] * 2
     first, text = texts_of(mails)
     assert "flood 0" in first
-    assert "154 new comments since the last email. 155 comments wait for your approval." in text
-    assert "Ann on /p\nflood 154" in text
+    assert (
+        "154 new comments since the last email. 155 comments are pending until you approve them."
+        in text
+    )
+    assert "Ann on /p:\n\n> flood 154" in text
     assert "… and 149 more." in text

@@ -13,9 +13,9 @@ from footfall.comments.rules.page_cache import MAX_PAGES_AT_ONCE
 from footfall.comments.rules.renderer import PIECE_CHARACTERS
 from footfall.config import Settings
 from footfall.model import Account
+from footfall.notify import comment_letters
 from footfall.notify import mail as mail_module
-from footfall.notify import templates
-from footfall.notify.notification import Notification
+from footfall.notify.letter import Letter
 from footfall.render.pictures import ALL_PICTURES
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.receivers import mail_server
@@ -145,14 +145,14 @@ async def test_mails_are_made_where_comments_are_rendered(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who: an author. What: has an email made of the longest HTML, while which nothing else is
-    answered. Instead: templates are filled in by the thread that renders, when it is their turn."""
-    threads, text_of = list[str](), templates.text_of
+    answered. Instead: letters are written by the thread that renders, when it is their turn."""
+    threads, owner_letter = list[str](), comment_letters.owner_letter
 
-    def noted(news: Notification) -> str:
+    def noted(*about: Any) -> Letter:
         threads.append(threading.current_thread().name)
-        return text_of(news)
+        return owner_letter(*about)
 
-    monkeypatch.setattr(mail_module, "text_of", noted)
+    monkeypatch.setattr(mail_module, "owner_letter", noted)
     make_site.store.outbox.is_on = True
     with mail_server() as server:
         environ = {

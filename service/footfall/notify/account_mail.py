@@ -4,22 +4,16 @@ Strangers can have them sent to anybody, so of a stranger's words there is only 
 email program finds an address to make a link of.
 """
 
-import html
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from email.message import EmailMessage
-from functools import cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import orjson
-
+from .letter import Letter, Link
 from .mail import address_of
+from .mail_words import Words, language_of
 from .notification import Failed
 
-WORDS = Path(__file__).parent / "words"
-LANGUAGES = ("en", "de", "zh")
 # More of a name would be room for a message.
 MAX_NAME_CHARACTERS = 40
 
@@ -27,7 +21,7 @@ Kind = Literal["register", "reset", "mail", "moved"]
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class AccountMail:
     """A mail to one address. `language` is one, or a list, as browsers name them; `link` is behind
     the address of this service. If it is not `is_sent`, it is only made."""
 
@@ -39,35 +33,32 @@ class Letter:
     is_sent: bool = True
 
 
-def message_of(letter: Letter, *, server_url: str, site_name: str, site_url: str) -> EmailMessage:
+def message_of(
+    mail: AccountMail, *, server_url: str, site_name: str, site_url: str
+) -> EmailMessage:
     """Raises Failed for a malformed address."""
-    language = language_of(letter.language)
-    link = letter.link and with_language(f"{server_url}{letter.link}", language)
-    values = {
-        "site": site_name,
-        "url": site_url or server_url,
-        "link": link,
-        "nick": plain(letter.nick),
-    }
-    texts = _words(language)[letter.kind]
-    lines = [line.format_map(values) for line in texts["lines"]]
-    message = EmailMessage()
+    words = Words(language_of(mail.language))
+    values = {"site": site_name, "nick": plain(mail.nick)}
+    message, home = EmailMessage(), site_url or server_url
     try:
-        message["To"] = address_of(letter.to)
+        message["To"] = address_of(mail.to)
     except ValueError as error:
         raise Failed(str(error), is_final=True) from None
-    message["Subject"] = " ".join(texts["subject"].format_map(values).split())
-    message["Auto-Submitted"] = "auto-generated"
-    message.set_content("\n\n".join(lines) + "\n")
-    links = (link, values["url"])
-    message.add_alternative("\n".join(_paragraph(line, line in links) for line in lines), "html")
+    link = mail.link and with_language(f"{server_url}{mail.link}", words.language)
+    foot = words.say("account.foot", **values)
+    Letter(
+        words.language,
+        words.say(f"{mail.kind}.subject", **values),
+        site_name,
+        [
+            words.say(f"{mail.kind}.{number}", **values)
+            for number in (1, 2, 3)
+            if number < 3 or link
+        ],
+        Link(words.say(f"{mail.kind}.button"), link) if link else None,
+        foot=[foot, Link(site_name, home)] if home else [foot],
+    ).fill(message)
     return message
-
-
-def language_of(asked: str) -> str:
-    """The first of these languages that there are words in; browsers name what they like first."""
-    names = (language.strip().lower().partition("-")[0] for language in re.split("[,;]", asked))
-    return next((name for name in names if name in LANGUAGES), LANGUAGES[0])
 
 
 def with_language(address: str, language: str) -> str:
@@ -79,14 +70,3 @@ def with_language(address: str, language: str) -> str:
 def plain(nick: str) -> str:
     """A name without what addresses have: dots, slashes, colons, signs."""
     return " ".join(re.sub(r"[^\w' -]|_", " ", nick).split())[:MAX_NAME_CHARACTERS]
-
-
-def _paragraph(line: str, is_link: bool) -> str:
-    text = html.escape(line)
-    return f'<p><a href="{text}">{text}</a></p>' if is_link else f"<p>{text}</p>"
-
-
-@cache
-def _words(language: str) -> Mapping[str, Any]:
-    texts: Mapping[str, Any] = orjson.loads((WORDS / f"{language}.json").read_bytes())
-    return texts

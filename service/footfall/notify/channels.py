@@ -7,9 +7,9 @@ from . import templates
 from .mail import (
     SERVICES,
     Behind,
+    Composer,
     LinksOf,
     MailProvider,
-    MailWords,
     OwnerMail,
     ReaderMail,
     Recipients,
@@ -17,6 +17,7 @@ from .mail import (
     Smtp,
     address_of,
 )
+from .mail_words import Words
 from .notification import Channel
 from .push import Push
 from .qmsg import Qmsg
@@ -86,28 +87,26 @@ def _mails(
     if not settings.has_mail:
         return
     smtp = smtp_of(settings, site_name)
+
+    def composer(subject: str, body: str) -> Composer:
+        return Composer(
+            Words(settings.mail_language),
+            templates.subject_of(subject) if subject else None,
+            templates.body_of(body) if body else None,
+            behind,
+        )
+
     owner = "" if settings.disable_author_notify else settings.author_email
     if owner:
         yield OwnerMail(
             smtp,
-            MailWords(
-                templates.subject_of(settings.mail_subject_admin or templates.OWNER_SUBJECT),
-                templates.body_of(settings.mail_template_admin or templates.OWNER_BODY),
-                behind,
-            ),
+            composer(settings.mail_subject_admin, settings.mail_template_admin),
             owner,
             recipients,
             links_of,
         )
     yield ReaderMail(
-        smtp,
-        MailWords(
-            templates.subject_of(settings.mail_subject or templates.READER_SUBJECT),
-            templates.body_of(settings.mail_template or templates.READER_BODY),
-            behind,
-        ),
-        owner,
-        recipients,
+        smtp, composer(settings.mail_subject, settings.mail_template), owner, recipients
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from email.errors import MessageError
@@ -13,8 +13,18 @@ from email.utils import formatdate
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
+from .comment_letters import (
+    News,
+    OwnerLinks,
+    Unsubscribing,
+    digest_letter,
+    owner_letter,
+    reader_letter,
+)
+from .letter import Letter
+from .mail_words import Words
 from .notification import OWNER_MAIL, READER_MAIL, Dropped, Failed, Gathered, Notification
-from .templates import Fill, text_of
+from .templates import Fill
 
 if TYPE_CHECKING:
     import aiosmtplib
@@ -159,38 +169,33 @@ def address_of(text: str, name: str = "") -> Address:
 
 
 @dataclass(frozen=True, slots=True)
-class MailWords:
-    """An email's subject and HTML, made of news. The longest comment takes several milliseconds."""
+class Composer:
+    """Writes emails about comments. An owner's templates, `subject` and `body`, take the place of
+    a letter's own. The longest comment takes several milliseconds, so it is done `behind`."""
 
-    subject: Fill
-    body: Fill
+    words: Words
+    subject: Fill | None
+    body: Fill | None
     behind: Behind
 
-    async def message(self, to: str, notification: Notification) -> EmailMessage:
+    async def message(
+        self, to: str, notification: Notification, letter: Callable[[], Letter]
+    ) -> EmailMessage:
         """Raises Failed for a malformed address, or for a template that cannot be filled in."""
-        return await self.behind(partial(self._message, to, notification))
+        return await self.behind(partial(self._message, to, notification, letter))
 
-    def _message(self, to: str, notification: Notification) -> EmailMessage:
+    def _message(
+        self, to: str, notification: Notification, letter: Callable[[], Letter]
+    ) -> EmailMessage:
         message = EmailMessage(MAIL)
         try:
             message["To"] = address_of(to)
-            message["Subject"] = self.subject(notification)
-            body = self.body(notification)
+            subject = self.subject(notification) if self.subject else ""
+            body = self.body(notification) if self.body else ""
         except ValueError as error:
             raise Failed(str(error), is_final=True) from None
-        message["Auto-Submitted"] = "auto-generated"
-        message.set_content(text_of(notification))
-        message.add_alternative(body, subtype="html")
+        letter().fill(message, subject=subject, body=body)
         return message
-
-
-class Unsubscribing(NamedTuple):
-    """May somebody get a mail about a thread now? And the links by which they stop mails about it,
-    or all: "" if this service does not know its own address."""
-
-    may_get: bool
-    of_thread: str = ""
-    of_all: str = ""
 
 
 class Recipients(Protocol):
@@ -204,14 +209,6 @@ class Recipients(Protocol):
     def is_same(self, one: str, other: str) -> bool: ...
 
 
-class OwnerLinks(NamedTuple):
-    """Addresses: of the queue, and of pages that approve one comment or mark it as spam."""
-
-    queue: str
-    approve: str
-    spam: str
-
-
 # Of the comment with this id; None if this service does not know its own address.
 LinksOf = Callable[[str], Awaitable[OwnerLinks | None]]
 
@@ -222,10 +219,10 @@ class OwnerMail:
     name = OWNER_MAIL
 
     def __init__(
-        self, smtp: Smtp, texts: MailWords, to: str, recipients: Recipients, links_of: LinksOf
+        self, smtp: Smtp, composer: Composer, to: str, recipients: Recipients, links_of: LinksOf
     ) -> None:
         self._smtp = smtp
-        self._words = texts
+        self._composer = composer
         self._to = to
         self._recipients = recipients
         self._links_of = links_of
@@ -239,17 +236,16 @@ class OwnerMail:
         is_first = notification.attempts == 0
         if is_first and not await self._recipients.may_mail_owner(notification.about.id):
             raise Gathered("it is for the next digest")
-        message = await self._words.message(self._to, notification)
-        if links := await self._links_of(notification.about.id):
-            lines = [("Review in the queue", links.queue), ("Mark as spam", links.spam)]
-            if notification.status == "waiting":
-                lines.insert(1, ("Approve", links.approve))
-            _sign(message, lines)
+        links = await self._links_of(notification.about.id)
+        letter = partial(owner_letter, self._composer.words, notification, links)
+        message = await self._composer.message(self._to, notification, letter)
         await self._smtp.send(message, notification.key)
 
-    async def send_message(self, message: EmailMessage, key: str) -> None:
-        """Any other message. Raises Failed."""
+    async def send_digest(self, news: News, key: str) -> None:
+        """Raises Failed."""
+        message = EmailMessage(MAIL)
         message["To"] = self._to
+        digest_letter(self._composer.words, news).fill(message)
         await self._smtp.send(message, key)
 
 
@@ -258,9 +254,9 @@ class ReaderMail:
 
     name = READER_MAIL
 
-    def __init__(self, smtp: Smtp, texts: MailWords, owner: str, recipients: Recipients) -> None:
+    def __init__(self, smtp: Smtp, composer: Composer, owner: str, recipients: Recipients) -> None:
         self._smtp = smtp
-        self._words = texts
+        self._composer = composer
         self._owner = owner
         self._recipients = recipients
 
@@ -278,24 +274,10 @@ class ReaderMail:
         replies = await self._recipients.ask(to, thread, notification.attempts > 0)
         if not replies.may_get:
             raise Dropped("the recipient wants no mails, or had as many as MAIL_RATE allows")
-        message = await self._words.message(to, notification)
+        letter = partial(reader_letter, self._composer.words, notification, replies)
+        message = await self._composer.message(to, notification, letter)
         if replies.of_thread:
             # RFC 8058: email programs post to this address when somebody presses their button.
             message["List-Unsubscribe"] = f"<{replies.of_thread}>"
             message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-            _sign(
-                message,
-                [("No more of this thread", replies.of_thread), ("No more mails", replies.of_all)],
-            )
         await self._smtp.send(message, notification.key)
-
-
-def _sign(message: EmailMessage, links: Sequence[tuple[str, str]]) -> None:
-    """Add links to both forms of an email, by their texts."""
-    for part in message.iter_parts():
-        if part.get_content_subtype() == "html":
-            anchors = " · ".join(f'<a href="{address}">{text}</a>' for text, address in links)
-            part.set_content(f"{part.get_content()}<p><small>{anchors}</small></p>", subtype="html")
-        else:
-            foot = "".join(f"{text}: {address}\n" for text, address in links)
-            part.set_content(part.get_content() + "\n-- \n" + foot)

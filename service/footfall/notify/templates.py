@@ -13,51 +13,19 @@ from ..render.links import pictures_as_links
 from ..render.page_address import page_path
 from .notification import Notification
 
-# The length of a subject; email programs cut off longer ones anyhow.
-MAX_SUBJECT_CHARACTERS = 200
-
 Fill = Callable[[Notification], str]
-
-OWNER_SUBJECT = "{{ site.name }}: {{ self.nick }} commented"
-OWNER_BODY = """
-<p><b>{{ self.nick }}</b> wrote on <a href="{{ site.postUrl }}">{{ self.url }}</a>:</p>
-<blockquote>{{ self.comment | safe }}</blockquote>
-{% if self.status == "waiting" %}<p>It waits for your approval.</p>{% endif %}
-"""
-READER_SUBJECT = "{{ site.name }}: {{ self.nick }} replied to you"
-READER_BODY = """
-<p>{{ parent.nick }}, you wrote on <a href="{{ site.url }}">{{ site.name }}</a>:</p>
-<blockquote>{{ parent.comment | safe }}</blockquote>
-<p><b>{{ self.nick }}</b> replied:</p>
-<blockquote>{{ self.comment | safe }}</blockquote>
-<p><a href="{{ site.postUrl }}">Read it there</a></p>
-"""
 
 
 def subject_of(template: str) -> Fill:
-    """One line of plain text. Raises ValueError for a template that cannot be used."""
+    """Plain text. Raises ValueError for a template that cannot be used."""
     fill = _compiled(template, is_html=False)
-    return lambda notification: " ".join(fill(_plain(notification)).split())[
-        :MAX_SUBJECT_CHARACTERS
-    ]
+    return lambda notification: fill(_plain(notification))
 
 
 def body_of(template: str) -> Fill:
     """HTML. Raises ValueError for a template that cannot be used."""
     fill = _compiled(template, is_html=True)
     return lambda notification: fill(_escaped(notification)).strip()
-
-
-def text_of(notification: Notification) -> str:
-    """The same as plain text, for email programs that show no HTML."""
-    about, parent = notification.about, notification.parent
-    where = notification.site_name or "the site"
-    lines = [f"{about.nick or ''} wrote on {where}:", "", about.source]
-    if parent:
-        lines += ["", f"in reply to {parent.nick or ''}:", "", parent.source]
-    if notification.now == "waiting":
-        lines += ["", "It waits for approval."]
-    return "\n".join([*lines, "", notification.post_url])
 
 
 def _compiled(template: str, *, is_html: bool) -> Callable[[Mapping[str, Any]], str]:

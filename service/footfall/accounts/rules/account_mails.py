@@ -16,7 +16,7 @@ from ...driver.replies import ErrorReply
 from ...driver.script_calls import Rate
 from ...errors import Busy, StoreUnavailable, TooManyAttempts
 from ...notifications.rules.recipients import recipient_of
-from ...notify.account_mail import Kind, Letter, message_of
+from ...notify.account_mail import AccountMail, Kind, message_of
 from ...notify.mail import Smtp
 from ...notify.notification import Failed
 from ...store.cooldown import Cooldown
@@ -37,7 +37,7 @@ FIRST_WAIT_SECONDS = 5.0
 NUMBERED_HOSTS = "numbered hosts"
 
 # An email, or None if there is nothing to send after all.
-Prepare = Callable[[], Awaitable[Letter | None]]
+Prepare = Callable[[], Awaitable[AccountMail | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,10 @@ class AccountMails:
         self._under_way += 1
         self._background.start(self._carry_out(prepare))
 
-    def send(self, letter: Letter) -> None:
+    def send(self, letter: AccountMail) -> None:
         """Raises Busy."""
 
-        async def prepared() -> Letter:
+        async def prepared() -> AccountMail:
             return letter
 
         self.start(prepared)
@@ -123,7 +123,7 @@ class AccountMails:
         finally:
             self._under_way -= 1
 
-    async def _try(self, sender: Sender, letter: Letter) -> None:
+    async def _try(self, sender: Sender, letter: AccountMail) -> None:
         key = f"account {secrets.token_hex(8)}"
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
@@ -145,14 +145,14 @@ class AccountMails:
                 return
 
 
-def _made(sender: Sender, letter: Letter) -> EmailMessage:
+def _made(sender: Sender, letter: AccountMail) -> EmailMessage:
     """Raises Failed."""
     return message_of(
         letter, server_url=sender.server_url, site_name=sender.site_name, site_url=sender.site_url
     )
 
 
-async def _send(sender: Sender, letter: Letter, key: str) -> None:
+async def _send(sender: Sender, letter: AccountMail, key: str) -> None:
     """Raises Failed."""
     message = _made(sender, letter)
     try:

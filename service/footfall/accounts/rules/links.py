@@ -14,7 +14,7 @@ from hashlib import sha256
 
 from ...errors import Banned, LinkExpired
 from ...model import Account, Caller, Credentials
-from ...notify.account_mail import Letter
+from ...notify.account_mail import AccountMail
 from ...site import Accounts, Comments
 from ..store.accounts import AccountStore, Held, Purpose
 from . import attempts
@@ -102,7 +102,7 @@ async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
     accounts.mails.start(partial(_reset, accounts, canonical(mail), caller.language))
 
 
-async def _reset(accounts: Accounts, mail: str, language: str) -> Letter | None:
+async def _reset(accounts: Accounts, mail: str, language: str) -> AccountMail | None:
     """The same is done where nothing is sent: else how busy the service is would tell."""
     stored = await accounts.store.by_mail(mail)
     is_sent = stored is not None and stored.account.role != "banned"
@@ -113,7 +113,7 @@ async def _reset(accounts: Accounts, mail: str, language: str) -> Letter | None:
         await accounts.bans.require_none(Caller(), mail)
         if not await accounts.mails.wait_ms("reset", mail):
             token = await new_link(accounts.store, id, "reset", lasts_seconds=MAILED_SECONDS)
-            return Letter("reset", to, language, f"/ui/forgot#{token}", is_sent=is_sent)
+            return AccountMail("reset", to, language, f"/ui/forgot#{token}", is_sent=is_sent)
     return None
 
 

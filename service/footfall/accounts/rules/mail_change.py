@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ...errors import Busy, LinkExpired, UserExists, WrongPassword
 from ...model import MAY_LOG_IN, Account, Caller, Credentials
-from ...notify.account_mail import Letter
+from ...notify.account_mail import AccountMail
 from ...site import Accounts, Comments
 from . import attempts
 from .account_mails import AccountMails
@@ -41,7 +41,7 @@ async def require_turn(accounts: Accounts, mail: str, caller: Caller) -> None:
 async def begin(accounts: Accounts, account: Account, mail: str, caller: Caller) -> None:
     """Mail a link to the address. Raises Busy."""
     token = await new_link(accounts.store, account.id, "mail", more=mail)
-    letter = Letter("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)
+    letter = AccountMail("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)
     accounts.mails.send(letter)
 
 
@@ -95,4 +95,4 @@ async def _tell(mails: AccountMails, was: Account, mail: str, caller: Caller) ->
     # The change is made in any case.
     with suppress(Busy):
         if not await mails.wait_ms("moved", compared):
-            mails.send(Letter("moved", was.mail, caller.language))
+            mails.send(AccountMail("moved", was.mail, caller.language))

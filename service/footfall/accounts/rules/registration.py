@@ -15,7 +15,7 @@ from ...comments.rules.admission import AccountRules
 from ...comments.store.ids import SHORT
 from ...errors import LinkExpired, RegistrationClosed, UserExists, WrongPassword, WrongSetupCode
 from ...model import Account, Caller, Credentials, Role
-from ...notify.account_mail import Letter
+from ...notify.account_mail import AccountMail
 from ...process.process import Process
 from ...site import Accounts
 from ..store.accounts import AccountStore, Held, Link
@@ -122,7 +122,9 @@ async def _ask(accounts: Accounts, account: Account, password: str, caller: Call
     asked = {"nick": account.nick, "mail": account.mail, "link": account.link, "password": password}
     what = orjson.dumps(asked).decode()
     await accounts.store.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
-    letter = Letter("register", account.mail, caller.language, f"/ui/confirm#{token}", account.nick)
+    letter = AccountMail(
+        "register", account.mail, caller.language, f"/ui/confirm#{token}", account.nick
+    )
     accounts.mails.send(letter)
 
 

@@ -13,7 +13,7 @@ from ...comments.rules import bulk
 from ...comments.rules.search import with_authors
 from ...comments.store.ids import is_id
 from ...model import Account, Caller, Comment, Viewer
-from ...notify.mail import OwnerLinks
+from ...notify.comment_letters import OwnerLinks
 from ...site import Comments
 
 Deed = Literal["approved", "spam"]

@@ -20,7 +20,7 @@ from ...comments.store.projections import UNDO_MS
 from ...driver.replies import ErrorReply
 from ...errors import StoreUnavailable
 from ...model import Comment, Status, StoredComment
-from ...notify.digest import MAX_SAMPLES, News, message_of
+from ...notify.comment_letters import MAX_SAMPLES, News
 from ...notify.mail import OwnerMail
 from ...notify.notification import (
     OWNER_MAIL,
@@ -220,8 +220,8 @@ class Delivery:
             settings, address = self._site.settings, self._site.notifications.recipients.address
             queue_url = f"{address}/ui/queue" if address else ""
             texts = settings.title, self.site_url, queue_url
-            message = message_of(News(number, waiting, [*samples.values()], *texts))
-            await channel.send_message(message, task.name)
+            news_of_all = News(number, waiting, [*samples.values()], *texts)
+            await channel.send_digest(news_of_all, task.name)
             self._delivered(task)
         await self._digest.told(ids)
 

@@ -15,7 +15,8 @@ from ...accounts.rules.mails import canonical
 from ...accounts.store.accounts import AccountStore
 from ...driver.keys import digest
 from ...driver.script_calls import Rate
-from ...notify.mail import Unsubscribing, address_of
+from ...notify.comment_letters import Unsubscribing
+from ...notify.mail import address_of
 from ...notify.notification import Failed
 from ...store.cooldown import Cooldown
 from ..store.digest import Digest

@@ -1,0 +1,146 @@
+"""The letters about comments: to the owner, of one comment or of all in a digest, and to readers.
+
+A comment that not everybody sees is quoted as plain text, without HTML and without a link to it.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..model import Comment, Status
+from ..render.links import pictures_as_links
+from ..render.page_address import page_address, page_path
+from .letter import Letter, Link, Quote
+from .mail_words import Words
+from .notification import Notification
+
+MAX_SAMPLES = 5
+MAX_SAMPLE_CHARACTERS = 200
+
+
+class OwnerLinks(NamedTuple):
+    """Addresses: of the queue, and of pages that approve one comment or mark it as spam."""
+
+    queue: str
+    approve: str
+    spam: str
+
+
+class Unsubscribing(NamedTuple):
+    """May somebody get a mail about a thread now? And the links by which they stop mails about it,
+    or all: "" if this service does not know its own address."""
+
+    may_get: bool
+    of_thread: str = ""
+    of_all: str = ""
+
+
+class News(NamedTuple):
+    """`number` of comments have come, `samples` are the newest of them; `waiting` is how many wait
+    for approval on the whole site. `queue_url` is "" if the service does not know its address."""
+
+    number: int
+    waiting: int
+    samples: Sequence[Comment]
+    site_name: str
+    site_url: str
+    queue_url: str
+
+
+def owner_letter(words: Words, notification: Notification, links: OwnerLinks | None) -> Letter:
+    about, parent, say = notification.about, notification.parent, words.say
+    nick, site = _nick(words, about), _site(words, notification.site_name)
+    is_waiting = notification.status == "waiting"
+    opening = "owner.waiting" if is_waiting else "owner.new"
+    lines: list[str | Quote] = [
+        say(opening, nick=nick, page=page_path(about.path, notification.site_url)),
+        _quote(about, notification.status),
+    ]
+    if parent:
+        lines += [
+            say("owner.parent", nick=_nick(words, parent)),
+            _quote(parent, notification.parent_status),
+        ]
+    actions = list[Link]()
+    if links:
+        actions.append(Link(say("owner.review"), links.queue))
+        if is_waiting:
+            actions.append(Link(say("owner.approve"), links.approve))
+        actions.append(Link(say("owner.spam"), links.spam))
+    if notification.site_url:
+        page = page_address(about.path, notification.site_url)
+        address = page if is_waiting else notification.post_url
+        actions.append(Link(say("owner.open"), address))
+    return Letter(
+        words.language,
+        say("owner.subject.waiting" if is_waiting else "owner.subject", site=site, nick=nick),
+        site,
+        lines,
+        actions[0] if actions else None,
+        actions[1:],
+        _foot(words, "owner", site, notification.site_url),
+    )
+
+
+def reader_letter(words: Words, notification: Notification, stop: Unsubscribing) -> Letter:
+    """Of a reply that everybody sees, to the author of what it replies to."""
+    about, parent, say = notification.about, notification.parent, words.say
+    assert parent is not None
+    nick, site = _nick(words, about), _site(words, notification.site_name)
+    page = page_path(about.path, notification.site_url)
+    foot = _foot(words, "reply", site, notification.site_url)
+    if stop.of_thread:
+        foot += [Link(say("reply.thread"), stop.of_thread), Link(say("reply.all"), stop.of_all)]
+    return Letter(
+        words.language,
+        say("reply.subject", site=site, nick=nick),
+        site,
+        [
+            say("reply.you", nick=_nick(words, parent), page=page),
+            _quote(parent, notification.parent_status),
+            say("reply.they", nick=nick),
+            _quote(about, notification.status),
+        ],
+        Link(say("reply.read"), notification.post_url) if notification.site_url else None,
+        foot=foot,
+    )
+
+
+def digest_letter(words: Words, news: News) -> Letter:
+    say, site = words.say, _site(words, news.site_name)
+    counted = [say("digest.new", news.number)]
+    if news.waiting:
+        counted.append(say("digest.waiting", news.waiting))
+    lines: list[str | Quote] = [" ".join(counted)]
+    for comment in news.samples:
+        page, text = page_path(comment.path, news.site_url), " ".join(comment.source.split())
+        if len(text) > MAX_SAMPLE_CHARACTERS:
+            text = f"{text[:MAX_SAMPLE_CHARACTERS]}…"
+        lines += [say("digest.by", nick=_nick(words, comment), page=page), Quote(text)]
+    if rest := news.number - len(news.samples):
+        lines.append(say("digest.more", rest))
+    return Letter(
+        words.language,
+        say("digest.subject", news.number, site=site),
+        site,
+        lines,
+        Link(say("owner.review"), news.queue_url) if news.queue_url else None,
+        foot=_foot(words, "owner", site, news.site_url),
+    )
+
+
+def _nick(words: Words, comment: Comment) -> str:
+    return comment.nick or words.say("nobody")
+
+
+def _site(words: Words, name: str) -> str:
+    return " ".join(name.split()) or words.say("yourSite")
+
+
+def _quote(comment: Comment, status: Status) -> Quote:
+    markup = pictures_as_links(comment.html) if status == "approved" else ""
+    return Quote(comment.source, markup)
+
+
+def _foot(words: Words, kind: str, site: str, site_url: str) -> list[str | Link]:
+    foot: list[str | Link] = [words.say(f"{kind}.foot", site=site)]
+    return [*foot, Link(site, site_url)] if site_url else foot

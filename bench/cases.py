@@ -517,6 +517,7 @@ def _outbox() -> dict[str, Callable[[int], Values]]:
             "now": NOW_MS + n,
             "every": 600_000,
             "most": 10_000,
+            "waits": False,
         },
         "outbox/digest": lambda n: {"now": NOW_MS + n * 600_000, "every": 600_000, "task": task},
         "outbox/wake, 1 task": lambda n: {"now": NOW_MS, "most": 1},

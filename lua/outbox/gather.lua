@@ -6,18 +6,21 @@
 --         now       int     ms since the epoch
 --         every     int     ms between two emails
 --         most      int     comments of a digest: further ones are not noted
+--         waits     flag    it is for a digest in any case, `every` from now at the latest
 -- RETURNS NOW               and no further one until `every` is over
 --         GATHERED
 -- FLAGS   no-promise
 -- COST    O(log n)
 
 local gathered, mailed = KEYS[1], KEYS[2]
-local id, now, every, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local id, now, every, most, waits = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 local is_free = tonumber(redis.call('GET', mailed) or 0) <= tonumber(now)
 if is_free and redis.call('ZCARD', gathered) == 0 then
   redis.call('SET', mailed, string.format('%.0f', now + every))
-  return {'NOW'}
+  if waits == '0' then
+    return {'NOW'}
+  end
 end
 if redis.call('ZCARD', gathered) < tonumber(most) then
   redis.call('ZADD', gathered, 'NX', now, id)

@@ -85,7 +85,7 @@ def create_app(
             description_route(site, __version__),
             *link_routes(
                 site.notifications.recipients,
-                Decisions(site.comments, settings.server_url, settings.author_email),
+                Decisions(site.comments, settings.server_url, settings.owner_email),
             ),
         ],
         redirect_slashes=False,

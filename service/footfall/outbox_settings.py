@@ -3,13 +3,23 @@
 A setting that Waline has is called the same here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, cast, get_args
 
 from .environment import FromEnvironment
-from .notify.mail import SERVICES
-from .values import env, flag, mail_address, number, one_of, optional, web_address, words
+from .notify.mail import SERVICES, Kind, Way
+from .values import (
+    env,
+    flag,
+    mail_address,
+    mail_addresses,
+    number,
+    one_of,
+    optional,
+    web_address,
+    words,
+)
 
 _TEMPLATE = "in Nunjucks' language, with self, parent and site. Empty: ours"
 
@@ -19,6 +29,17 @@ def _site(text: str) -> str:
     if name and name not in SERVICES:
         raise ValueError(f"say one of {', '.join(sorted(SERVICES))}, or SMTP_HOST and SMTP_PORT")
     return name
+
+
+def _ways(text: str) -> Mapping[Kind, Way]:
+    """What is not named is told now."""
+    ways: dict[Kind, Way] = dict.fromkeys(get_args(Kind), "now")
+    for word in words(text):
+        kind, _, way = word.partition("=")
+        if kind not in ways or way not in get_args(Way):
+            raise ValueError("needs pending= and approved=, each now, digest or never")
+        ways[kind] = cast(Way, way)
+    return ways
 
 
 def flag_or_nothing(text: str) -> bool | None:
@@ -72,8 +93,17 @@ class OutboxSettings(FromEnvironment):
     sender_email: str = env(
         "SENDER_EMAIL", "", mail_address, "Sender address of emails; empty: SMTP_USER"
     )
-    author_email: str = env(
-        "AUTHOR_EMAIL", "", mail_address, "Site owner's address for emails about new comments"
+    author_email: tuple[str, ...] = env(
+        "AUTHOR_EMAIL",
+        "",
+        mail_addresses,
+        "Site owner's address for emails about new comments; several separated by commas",
+    )
+    notify: Mapping[Kind, Way] = env(
+        "NOTIFY",
+        "pending=now,approved=now",
+        _ways,
+        "When AUTHOR_EMAIL is told of pending and of approved comments: now, in a digest, or never",
     )
     disable_author_notify: bool = env(
         "DISABLE_AUTHOR_NOTIFY", "false", flag, "Do not email AUTHOR_EMAIL about new comments"
@@ -187,6 +217,11 @@ class OutboxSettings(FromEnvironment):
         "Python function module:function that receives each comment as a dictionary and "
         "returns spam or ham",
     )
+
+    @property
+    def owner_email(self) -> str:
+        """ "" if there is none."""
+        return next(iter(self.author_email), "")
 
     @property
     def has_mail(self) -> bool:

@@ -334,6 +334,10 @@ def time_zone(text: str) -> ZoneInfo:
         raise ValueError(f"{name!r} is no time zone, such as UTC or Europe/Berlin") from None
 
 
+def mail_addresses(text: str) -> tuple[str, ...]:
+    return tuple(map(mail_address, words(optional(text))))
+
+
 def mail_address(text: str) -> str:
     text = optional(text).strip()
     if text and (text.count("@") != 1 or not text.isprintable() or " " in text):

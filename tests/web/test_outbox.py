@@ -11,7 +11,7 @@ import pytest
 
 from footfall.accounts.rules import tokens
 from footfall.app import create_delivery
-from footfall.config import Settings
+from footfall.config import BadSettings, Settings
 from footfall.driver.keys import digest
 from footfall.monitoring import health, metrics
 from footfall.notifications.rules import delivery as delivery_module
@@ -858,6 +858,41 @@ async def test_a_digest_of_a_channel_that_was_turned_off_is_dropped(
     await settle(site, without)
     assert len(mails.came) == 1
     assert await site.store.outbox.depth() == (0, 0, 0, 0)
+
+
+async def test_an_owner_chooses_when_to_hear_of_which_comments(
+    make_site: Sites, mails: MailServer
+) -> None:
+    ways = {**DIGESTS, "NOTIFY": "pending=digest,approved=never"}
+    site, delivery = await told(make_site, mailing(mails, **ways))
+    await site.post("seen", by=ADMIN)
+    await site.post("held")
+    await pass_on(site, delivery)
+    assert mails.came == []
+    await pass_on(site, delivery, 9)
+    assert mails.came == []
+    await pass_on(site, delivery, 2)
+    (digest,) = texts_of(mails)
+    assert ("held" in digest, "seen" in digest) == (True, False)
+
+
+async def test_several_owners_are_told_but_for_the_one_who_wrote(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, AUTHOR_EMAIL=f"{OWNER}, {BOB.mail}"))
+    await site.post("by a stranger")
+    await settle(site, delivery)
+    assert mails.came[0][1]["To"] == f"{OWNER}, {BOB.mail}"
+    mails.came.clear()
+    await site.post("by Bob", by=BOB)
+    await settle(site, delivery)
+    assert addresses(mails) == [OWNER]
+
+
+@pytest.mark.parametrize("ways", ["pending", "pending=later", "spam=now", "now"])
+def test_other_kinds_and_ways_are_refused(ways: str) -> None:
+    with pytest.raises(BadSettings, match="NOTIFY="):
+        Settings.from_env({"NOTIFY": ways})
 
 
 def links_of(mail: Any) -> dict[str, str]:

@@ -96,17 +96,18 @@ def _mails(
             behind,
         )
 
-    owner = "" if settings.disable_author_notify else settings.author_email
-    if owner:
+    owners = () if settings.disable_author_notify else settings.author_email
+    if owners:
         yield OwnerMail(
             smtp,
             composer(settings.mail_subject_admin, settings.mail_template_admin),
-            owner,
+            owners,
+            settings.notify,
             recipients,
             links_of,
         )
     yield ReaderMail(
-        smtp, composer(settings.mail_subject, settings.mail_template), owner, recipients
+        smtp, composer(settings.mail_subject, settings.mail_template), owners, recipients
     )
 
 

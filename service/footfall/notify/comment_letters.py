@@ -52,7 +52,7 @@ def owner_letter(words: Words, notification: Notification, links: OwnerLinks | N
     is_waiting = notification.status == "waiting"
     opening = "owner.waiting" if is_waiting else "owner.new"
     lines: list[str | Quote] = [
-        say(opening, nick=nick, page=page_path(about.path, notification.site_url)),
+        say(opening, nick=nick, page=_page(about, notification.site_url)),
         _quote(about, notification.status),
     ]
     if parent:
@@ -86,7 +86,7 @@ def reader_letter(words: Words, notification: Notification, stop: Unsubscribing)
     about, parent, say = notification.about, notification.parent, words.say
     assert parent is not None
     nick, site = _nick(words, about), _site(words, notification.site_name)
-    page = page_path(about.path, notification.site_url)
+    page = _page(about, notification.site_url)
     foot = _foot(words, "reply", site, notification.site_url)
     if stop.of_thread:
         foot += [Link(say("reply.thread"), stop.of_thread), Link(say("reply.all"), stop.of_all)]
@@ -112,7 +112,7 @@ def digest_letter(words: Words, news: News) -> Letter:
         counted.append(say("digest.waiting", news.waiting))
     lines: list[str | Quote] = [" ".join(counted)]
     for comment in news.samples:
-        page, text = page_path(comment.path, news.site_url), " ".join(comment.source.split())
+        page, text = _page(comment, news.site_url), " ".join(comment.source.split())
         if len(text) > MAX_SAMPLE_CHARACTERS:
             text = f"{text[:MAX_SAMPLE_CHARACTERS]}…"
         lines += [say("digest.by", nick=_nick(words, comment), page=page), Quote(text)]
@@ -130,6 +130,11 @@ def digest_letter(words: Words, news: News) -> Letter:
 
 def _nick(words: Words, comment: Comment) -> str:
     return comment.nick or words.say("nobody")
+
+
+def _page(comment: Comment, site_url: str) -> str:
+    """In which no email program finds the address of another host."""
+    return page_path(comment.path, site_url).replace("://", ":/")
 
 
 def _site(words: Words, name: str) -> str:

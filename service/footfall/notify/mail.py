@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from email.errors import MessageError
@@ -39,6 +39,8 @@ MAX_SHOWN_CHARACTERS = 100
 TEMPORARY = range(400, 500)
 
 Security = Literal["tls", "starttls", "none"]
+Kind = Literal["pending", "approved"]
+Way = Literal["now", "digest", "never"]
 T = TypeVar("T")
 
 
@@ -179,17 +181,17 @@ class Composer:
     behind: Behind
 
     async def message(
-        self, to: str, notification: Notification, letter: Callable[[], Letter]
+        self, to: Sequence[str], notification: Notification, letter: Callable[[], Letter]
     ) -> EmailMessage:
         """Raises Failed for a malformed address, or for a template that cannot be filled in."""
         return await self.behind(partial(self._message, to, notification, letter))
 
     def _message(
-        self, to: str, notification: Notification, letter: Callable[[], Letter]
+        self, to: Sequence[str], notification: Notification, letter: Callable[[], Letter]
     ) -> EmailMessage:
         message = EmailMessage(MAIL)
         try:
-            message["To"] = address_of(to)
+            message["To"] = [address_of(text) for text in to]
             subject = self.subject(notification) if self.subject else ""
             body = self.body(notification) if self.body else ""
         except ValueError as error:
@@ -204,7 +206,7 @@ class Recipients(Protocol):
 
     async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing: ...
 
-    async def may_mail_owner(self, id: str) -> bool: ...
+    async def may_mail_owner(self, id: str, *, waits: bool) -> bool: ...
 
     def is_same(self, one: str, other: str) -> bool: ...
 
@@ -214,50 +216,67 @@ LinksOf = Callable[[str], Awaitable[OwnerLinks | None]]
 
 
 class OwnerMail:
-    """An email to the site's owner about each comment that is not their own."""
+    """An email to the site's owners about each comment that is not their own; `ways` says when
+    they are told of those that are pending, and of those that are approved."""
 
     name = OWNER_MAIL
 
     def __init__(
-        self, smtp: Smtp, composer: Composer, to: str, recipients: Recipients, links_of: LinksOf
+        self,
+        smtp: Smtp,
+        composer: Composer,
+        to: Sequence[str],
+        ways: Mapping[Kind, Way],
+        recipients: Recipients,
+        links_of: LinksOf,
     ) -> None:
         self._smtp = smtp
         self._composer = composer
         self._to = to
+        self._ways = ways
         self._recipients = recipients
         self._links_of = links_of
 
     def wants(self, notification: Notification) -> bool:
-        return notification.is_for_owner and not self._recipients.is_same(
-            notification.about.mail or "", self._to
-        )
+        is_wanted = notification.is_for_owner and self._way(notification) != "never"
+        return is_wanted and bool(self._recipients_of(notification))
+
+    def _way(self, notification: Notification) -> Way:
+        return self._ways["pending" if notification.status == "waiting" else "approved"]
+
+    def _recipients_of(self, notification: Notification) -> Sequence[str]:
+        author, is_same = notification.about.mail or "", self._recipients.is_same
+        return [to for to in self._to if not is_same(author, to)]
 
     async def send(self, notification: Notification) -> None:
-        is_first = notification.attempts == 0
-        if is_first and not await self._recipients.may_mail_owner(notification.about.id):
+        waits, may_mail = self._way(notification) == "digest", self._recipients.may_mail_owner
+        if notification.attempts == 0 and not await may_mail(notification.about.id, waits=waits):
             raise Gathered("it is for the next digest")
         links = await self._links_of(notification.about.id)
         letter = partial(owner_letter, self._composer.words, notification, links)
-        message = await self._composer.message(self._to, notification, letter)
+        to = self._recipients_of(notification)
+        message = await self._composer.message(to, notification, letter)
         await self._smtp.send(message, notification.key)
 
     async def send_digest(self, news: News, key: str) -> None:
         """Raises Failed."""
         message = EmailMessage(MAIL)
-        message["To"] = self._to
+        message["To"] = [address_of(text) for text in self._to]
         digest_letter(self._composer.words, news).fill(message)
         await self._smtp.send(message, key)
 
 
 class ReaderMail:
-    """A mail to the author of a comment that was replied to. `owner` gets another mail already."""
+    """A mail to the author of a comment that was replied to. `owners` get another mail already."""
 
     name = READER_MAIL
 
-    def __init__(self, smtp: Smtp, composer: Composer, owner: str, recipients: Recipients) -> None:
+    def __init__(
+        self, smtp: Smtp, composer: Composer, owners: Sequence[str], recipients: Recipients
+    ) -> None:
         self._smtp = smtp
         self._composer = composer
-        self._owner = owner
+        self._owners = owners
         self._recipients = recipients
 
     def wants(self, notification: Notification) -> bool:
@@ -266,7 +285,7 @@ class ReaderMail:
         to, about, is_same = notification.parent, notification.about, self._recipients.is_same
         mail = to.mail or ""
         is_own = is_same(mail, about.mail or "") or bool(to.account and to.account == about.account)
-        return bool(mail) and not is_own and not is_same(mail, self._owner)
+        return bool(mail) and not is_own and not any(is_same(mail, owner) for owner in self._owners)
 
     async def send(self, notification: Notification) -> None:
         assert notification.parent is not None
@@ -275,7 +294,7 @@ class ReaderMail:
         if not replies.may_get:
             raise Dropped("the recipient wants no mails, or had as many as MAIL_RATE allows")
         letter = partial(reader_letter, self._composer.words, notification, replies)
-        message = await self._composer.message(to, notification, letter)
+        message = await self._composer.message([to], notification, letter)
         if replies.of_thread:
             # RFC 8058: email programs post to this address when somebody presses their button.
             message["List-Unsubscribe"] = f"<{replies.of_thread}>"

@@ -82,10 +82,10 @@ class Recipients:
             return Unsubscribing(may_get=True)
         return Unsubscribing(True, await self._link(who, thread), await self._link(who, ""))
 
-    async def may_mail_owner(self, id: str) -> bool:
-        """May the owner be mailed of this comment now? Else it is for the next digest. Raises
-        StoreUnavailable."""
-        return await self.digest.may_mail_now(id, self._clock())
+    async def may_mail_owner(self, id: str, *, waits: bool) -> bool:
+        """May the owner be mailed of this comment now? Else it is for the next digest, as all that
+        `waits` is. Raises StoreUnavailable."""
+        return await self.digest.may_mail_now(id, self._clock(), waits=waits)
 
     def is_same(self, one: str, other: str) -> bool:
         """Do emails to these two come to one person? Not where there is no email."""

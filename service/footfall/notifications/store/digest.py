@@ -28,12 +28,12 @@ class Digest:
         self._gather = scripts["outbox/gather"]
         self._digest = scripts["outbox/digest"]
 
-    async def may_mail_now(self, id: str, now_ms: int) -> bool:
-        """Of this comment? Else it is gathered."""
+    async def may_mail_now(self, id: str, now_ms: int, *, waits: bool) -> bool:
+        """Of this comment? Else it is gathered, as all that `waits` is."""
         if not self._every_ms:
             return True
         status, *_ = await self._gather(
-            **self._names, id=id, now=now_ms, every=self._every_ms, most=MAX_GATHERED
+            **self._names, id=id, now=now_ms, every=self._every_ms, most=MAX_GATHERED, waits=waits
         )
         return bool(status == b"NOW")
 

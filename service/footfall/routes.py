@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from starlette.routing import BaseRoute, Route
 
 from . import compat as compat_rows
-from .accounts.api import accounts, bans, links, oauth, session
+from .accounts.api import accounts, bans, invitations, links, oauth, session
 from .comments.api import (
     authors,
     closings,
@@ -47,6 +47,7 @@ TABLE = (
     *oauth.ROWS,
     *authors.ROWS,
     *bans.ROWS,
+    *invitations.ROWS,
     *statistics.ROWS,
     *owner_queue.ROWS,
     *owner_groups.ROWS,

@@ -539,6 +539,7 @@ def test_on_a_phone_everything_is_large_enough_for_a_finger(
     desk.open()
     page = desk.page
     expect(desk.rows()).to_have_count(9)
+    desk.rows().first.locator(".comment-body").tap()
     desk.rows().first.get_by_role("button", name="Reply").tap()
     assert too_small(page) == []
     page.get_by_role("button", name="Groups").tap()
@@ -566,3 +567,26 @@ def too_small(page: Page) -> list[str]:
         """
     )
     return found
+
+
+def test_on_a_phone_a_comment_is_short_until_it_is_tapped(
+    start: Start, new_visitor: NewVisitor
+) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    desk = Desk(start(**HELD).url, new_visitor(**phone))
+    for n in range(3):
+        desk.write(f"Words {n}. " * 100)
+    desk.open()
+    heights = "[...document.querySelectorAll('#queue > li')].map((each) => each.offsetHeight)"
+    expect(desk.rows()).to_have_count(3)
+    assert max(desk.page.evaluate(heights)) <= 120
+    desk.rows().nth(1).locator(".comment-body").tap()
+    approve = desk.rows().nth(1).get_by_role("button", name="Approve")
+    expect(approve).to_be_visible()
+    expect(desk.rows().first.get_by_role("button", name="Approve")).to_be_hidden()
+    approve.tap()
+    expect(desk.rows()).to_have_count(2)
+    # The next one is open now.
+    expect(desk.rows().nth(1).get_by_role("button", name="Approve")).to_be_visible()
+    assert sorted(desk.statuses().values()) == ["approved", "waiting", "waiting"]
+    desk.http.close()

@@ -17,6 +17,7 @@ from tests.web.test_outbox import Recorder, deliver
 BODIES = {
     "import": [],
     "counter_correct": {"path": "/a", "from": 0, "to": 1, "reason": "x"},
+    "user_invite": {"email": "new@example.com"},
     "closing_change": {"path": "/a", "days": 0},
     "page_move": {"path": "/a", "to": "/b"},
     "outbox_retry": {"ids": ["1-1"]},

@@ -329,6 +329,9 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("page_move", "what would be moved"): admin_page(
         "POST", "pages/move", {"path": "/new", "to": "/newer"}
     ),
+    ("user_invite", "an invitation"): admin_page(
+        "POST", "invitation", {"email": "new@example.com"}
+    ),
     ("closing_list", "closed pages"): admin_page("GET", "pages/closed"),
     ("closing_change", "a closed page"): admin_page(
         "PUT", "pages/closed", {"path": "/new", "days": 0}

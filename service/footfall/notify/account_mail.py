@@ -17,7 +17,7 @@ from .notification import Failed
 # More of a name would be room for a message.
 MAX_NAME_CHARACTERS = 40
 
-Kind = Literal["register", "reset", "mail", "moved"]
+Kind = Literal["register", "reset", "mail", "moved", "invite"]
 
 
 @dataclass(frozen=True, slots=True)

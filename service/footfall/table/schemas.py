@@ -73,6 +73,7 @@ NUMBER: Schema = {"type": "integer"}
 REAL: Schema = {"type": "number"}
 FLAG: Schema = {"type": "boolean"}
 EMPTY: Schema = {"const": ""}
+_SECOND_FACTOR: Schema = {"enum": ["on", None]}
 MAYBE: Schema = {"type": ["string", "null"]}
 DATE: Schema = {"type": "string", "format": "date-time"}
 _ROLE: Schema = {"enum": [*ROLES]}
@@ -128,13 +129,13 @@ SCHEMAS: Mapping[str, Schema] = {
     "Comment": object_of(**_OF_COMMENT, _optional=_MAYBE_OF_COMMENT),
     "Reply": object_of(**_OF_COMMENT, _optional={**_SHOWN_ON_PAGE, "reply_user": _REPLIED}),
     "Root": object_of(**_OF_COMMENT, children=list_of(ref("Reply")), _optional=_SHOWN_ON_PAGE),
-    "Account": object_of(**_ACCOUNT, _optional={"createdAt": DATE}),
+    "Account": object_of(**_ACCOUNT, _optional={"createdAt": DATE, "2fa": _SECOND_FACTOR}),
     # With the id at each service by which one may log in, under the name of the service.
     "Profile": {
         "type": "object",
         "properties": {
             **_ACCOUNT,
-            "2fa": {"enum": ["on", None]},
+            "2fa": _SECOND_FACTOR,
             "password": {"type": "null"},
             "token": MAYBE,
             "device": TEXT,

@@ -23,7 +23,7 @@ from ...http.params import (
     RawRequest,
 )
 from ...markup import safe_link, safe_nick
-from ...model import PUBLIC, ROLES, Account, Caller, Role
+from ...model import PUBLIC, ROLES, Account, Caller, Credentials, Role
 from ...render.view import DisplayOptions, View
 from ...site import Accounts, Comments
 from ...table import schemas
@@ -131,6 +131,7 @@ class Edit:
             mail=values["email"] or None,
             password=values["password"] or None,
             removes_second_factor=values["2fa"] == "",
+            ends_sessions=values["sessions"] == "",
             # Which services there are, the settings say.
             forgotten=frozenset(
                 name for name in context.providers.known() if request.fields.get(name) == ""
@@ -149,6 +150,7 @@ EDIT = Fields(
         _MAIL,
         _PASSWORD,
         Given("2fa", "Blank: without a second factor from now on", {"const": ""}),
+        Given("sessions", "Blank: all its other sessions end", {"const": ""}),
         Text("label", "The badge beside the name, by administrators alone", MAX_LABEL, None),
         Choice("type", "The role, by administrators for others", "", ROLES),
         *PROOF,
@@ -247,20 +249,25 @@ async def list_(comments: Comments, parsed: List, caller: Caller) -> Data:
         return await _ranking(comments, parsed)
     if parsed.mail:
         stored = await comments.accounts.store.by_mail(canonical(parsed.mail))
-        return _row(comments.display, stored.account) if stored else ""
+        return _row(comments.display, stored.account, stored.credentials) if stored else ""
     size = parsed.size or DEFAULT_SIZE
     first = (parsed.page - 1) * size
     total, found = await comments.accounts.store.listed(first, size, is_newest_first=True)
+    ids = [account.id for account in found]
+    secrets = await comments.accounts.store.credentials(ids) if ids else []
     return {
         "page": parsed.page,
         "totalPages": -(-total // size),
         "pageSize": size,
-        "data": [_row(comments.display, account) for account in found],
+        "data": [
+            _row(comments.display, account, credentials)
+            for account, credentials in zip(found, secrets, strict=True)
+        ],
     }
 
 
-def _row(display: DisplayOptions, account: Account) -> dict[str, object]:
-    shown = described(display, account)
+def _row(display: DisplayOptions, account: Account, credentials: Credentials) -> dict[str, object]:
+    shown = described(display, account) | {"2fa": "on" if credentials.totp else None}
     if created := accounts.created_at(account):
         shown["createdAt"] = created
     return shown

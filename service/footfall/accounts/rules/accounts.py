@@ -34,6 +34,7 @@ class Changes:
     mail: str | None = None
     password: str | None = None
     removes_second_factor: bool = False
+    ends_sessions: bool = False
     # Other services that shall know the account no more.
     forgotten: frozenset[str] = frozenset()
 
@@ -97,7 +98,8 @@ async def add_second_factor(
 
 async def edit(comments: Comments, id: str, changes: Changes, session: str = "") -> Account | None:
     """Change all of this, or nothing; what the account was, None if there is none. Another role
-    ends its sessions; a new password all but the one of this account that asks.
+    ends its sessions; a new password, or `ends_sessions`, all but the one of this account that
+    asks.
 
     Raises LoggedOut, BadRequest, UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
     """
@@ -108,7 +110,7 @@ async def edit(comments: Comments, id: str, changes: Changes, session: str = "")
             credentials, changes, password or credentials.password
         )
 
-    return await changed(comments, id, change, session=session)
+    return await changed(comments, id, change, session=session, revokes=changes.ends_sessions)
 
 
 async def _hashed(accounts: Accounts, id: str, changes: Changes) -> str:
@@ -163,7 +165,7 @@ async def changed(
 ) -> Account | None:
     """Put in an account's place what this makes of it; what it was, None if there is none. A link
     is used up with that, and not without. `session` is the one of this account that asks: a new
-    password or second factor ends all others. `revokes` ends its sessions in any case.
+    password or second factor, or `revokes`, ends all others.
 
     Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
@@ -203,12 +205,12 @@ class Ended(TypedDict):
 
 
 def _ended(before: StoredAccount, after: After | None, session: str, *, revokes: bool) -> Ended:
-    """All of them, or all but the one that asks for a new password or second factor."""
-    is_over, credentials = revokes or after is None, before.credentials
-    is_renewed = False
+    """All of them, or all but the one that asks for a new password or second factor, or for just
+    that."""
+    is_over, credentials, is_renewed = after is None, before.credentials, revokes
     if after is not None:
         is_over |= after[0].role not in MAY_LOG_IN or after[0].role != before.account.role
-        is_renewed = after[1].password != credentials.password or after[1].totp not in (
+        is_renewed |= after[1].password != credentials.password or after[1].totp not in (
             "",
             credentials.totp,
         )

@@ -74,7 +74,7 @@ class StoredAccount:
         return codec.credentials(self.secret)
 
 
-# The keys that a change of an account may change.
+# What a change of an account may change.
 _CHANGED = ("bodies", "credentials", "mails", "ids", "administrators", "unseen", "identities")
 
 
@@ -100,6 +100,11 @@ class AccountStore:
         return {
             id: codec.account(id, body) for id, body in zip(wanted, bodies, strict=True) if body
         }
+
+    async def credentials(self, ids: Sequence[str]) -> list[Credentials]:
+        """Of these accounts, in order; there is at least one."""
+        (secrets,) = await self._redis.ask(("HMGET", self._keys.account("credentials"), *ids))
+        return [codec.credentials(secret or b"") for secret in secrets]
 
     async def by_id(self, id: str) -> StoredAccount | None:
         body, secret = await self._redis.ask_masters(
@@ -266,7 +271,8 @@ class AccountStore:
     async def of_session(self, id: str, session: str, now_ms: int) -> Account | None:
         """The account that has this session, if it goes on."""
         body, ends_ms = await self._redis.ask_masters(
-            ("HGET", self._keys.accounts, id), ("ZSCORE", self._sessions(id), session)
+            ("HGET", self._keys.accounts, id),
+            ("ZSCORE", self._sessions_of(id)["sessions"], session),
         )
         is_going_on = body is not None and ends_ms is not None and float(ends_ms) > now_ms
         return codec.account(id, body) if is_going_on else None
@@ -294,8 +300,6 @@ class AccountStore:
         """End all sessions of an account but this one. Raises LoggedOut if this one is over."""
         _require(await self._end_sessions(**self._sessions_of(id), session=session, others=True))
 
-    # Links that work once.
-
     async def keep_link(self, link: Link, what: str, *, lasts_ms: int) -> None:
         """In the place of an older one, if there is one."""
         await self._redis.change(("SET", self._link(link), what, "PX", lasts_ms))
@@ -319,12 +323,8 @@ class AccountStore:
     def _keys_of(self, *names: str) -> dict[str, str]:
         return {name: self._keys.account(name) for name in names}
 
-    def _sessions(self, id: str) -> str:
-        return self._keys.account(f"sessions:{id[:SHORT]}")
-
     def _sessions_of(self, id: str) -> dict[str, str]:
-        logins = self._keys.account(f"logins:{id[:SHORT]}")
-        return {"sessions": self._sessions(id), "logins": logins}
+        return {name: self._keys.account(f"{name}:{id[:SHORT]}") for name in ("sessions", "logins")}
 
     def _link(self, link: Link | None) -> str:
         # Not the token itself: who reads Redis must not be able to use it.

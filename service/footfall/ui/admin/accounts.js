@@ -1,7 +1,7 @@
 /* The page of accounts: who there is, and what they may. */
 
 import { linkTo, tone } from './comment_view.js';
-import { make, button } from './dom.js';
+import { make, button, choice, field } from './dom.js';
 import { complain, tell } from './notice.js';
 import { prove } from './prove.js';
 import { ask, query } from './server.js';
@@ -20,9 +20,35 @@ export async function open(main, account) {
   main.append(
     make('div', { class: 'list-head' }, make('h1', {}, say('page.accounts')),
       make('form', { class: 'search', role: 'search', onsubmit: (event) => { event.preventDefault(); load(1, mail.value.trim()); } }, mail)),
-    list, pager);
+    list, pager, invitation());
   await load(1);
 }
+
+/** Who is invited gets an account, and a link to set its password. */
+function invitation() {
+  const given = make('p', { role: 'status' });
+  const form = make('form', { class: 'stack', onsubmit: async (event) => {
+    event.preventDefault();
+    const { address, as } = Object.fromEntries(new FormData(form));
+    try {
+      const answer = await (letsIn('guest', as) ? prove : send)('POST', 'invitation', { email: address.trim(), type: as });
+      if (!answer) return;
+      const { link, isMailed } = answer.data;
+      given.replaceChildren(say(isMailed ? 'invitedByMail' : 'invitedByLink', { email: address }), ' ',
+        make('code', {}, new URL(`..${link}`, location.href).href));
+      form.reset();
+      await load(1);
+    } catch (refusal) {
+      complain(refusal);
+    }
+  } },
+  field(say('mail'), 'address', { type: 'email', required: true, maxlength: 254 }),
+  choice(say('role'), 'as', ['guest', 'moderator', 'administrator'].map((each) => [each, say(each)]), 'moderator'),
+  make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('invite'))), given);
+  return make('section', {}, make('h2', {}, say('invite')), form);
+}
+
+const send = async (...request) => ({ data: await ask(...request) });
 
 async function load(page, email = '') {
   try {
@@ -65,7 +91,8 @@ function row(account, again) {
     role,
     make('a', { class: 'plain', href: `authors?who=${id}` }, say('allOfTheirs')),
     button(say('label'), () => relabel(account, change)),
-    !isMe && button(say('freeSecondFactor'), () => confirm(say('reallyFree', { nick })) && change({ '2fa': '' }, say('freed', { nick }), prove)),
+    !isMe && button(say('endSessions'), () => change({ sessions: '' }, say('sessionsEnded', { nick }))),
+    !isMe && account['2fa'] && button(say('freeSecondFactor'), () => confirm(say('reallyFree', { nick })) && change({ '2fa': '' }, say('freed', { nick }), prove)),
     !isMe && type === 'unverified' && button(say('delete'), () => remove(account, again), { class: 'plain danger' }));
 }
 

@@ -6,7 +6,7 @@ import { ask, query } from './server.js';
 import { date, say } from './words.js';
 
 const PAGE_SIZE = 50;
-const KNOWN = ['moderate', 'edit', 'delete', 'restore', 'correct', 'move', 'ban', 'unban', 'close', 'role', 'anonymize author', 'delete author'];
+const KNOWN = ['moderate', 'edit', 'delete', 'restore', 'correct', 'move', 'ban', 'unban', 'close', 'invite', 'role', 'anonymize author', 'delete author'];
 
 let body, more;
 

@@ -1,0 +1,76 @@
+"""Inviting people from the owner's pages."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from ...http.params import MAX_NICK, RawRequest
+from ...markup import safe_nick
+from ...model import Caller, Role
+from ...site import Comments
+from ...table.answers import JsonObject
+from ...table.context import ParseContext
+from ...table.endpoint import Row
+from ...table.fields import Choice, Fields, FieldValues, Text
+from ...table.prefixes import UI
+from ...table.schemas import FLAG, TEXT, AnswerSchema, object_of
+from ...table.who import ADMINISTRATOR
+from ..rules import invitations, reauthentication
+from ..rules.reauthentication import OwnerProof
+from .accounts import NEEDED_MAIL
+from .session import PROOF, proof_of
+
+# Moderators and administrators are made by who proves again who they are.
+_ROLES = ("guest", "moderator", "administrator")
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    mail: str
+    nick: str
+    role: Role
+    proof: OwnerProof
+
+    @classmethod
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Invitation":
+        mail = values["email"]
+        nick = safe_nick(values["display_name"] or mail.partition("@")[0])[:MAX_NICK]
+        return cls(mail, nick, cast(Role, values["type"]), proof_of(values))
+
+
+INVITATION = Fields(
+    Invitation.of,
+    (
+        NEEDED_MAIL,
+        Text("display_name", "The name; without, the first part of the email", MAX_NICK),
+        Choice("type", "The role", "guest", _ROLES),
+        *PROOF,
+    ),
+)
+
+
+async def invite(comments: Comments, parsed: Invitation, caller: Caller) -> JsonObject:
+    """Raises UserExists, TooManyAttempts, Busy, and what a proof raises."""
+    accounts = comments.accounts
+    if parsed.role != "guest":
+        await reauthentication.require(comments, parsed.proof, caller)
+    account, link = await invitations.invite(
+        accounts, parsed.mail, parsed.nick, parsed.role, caller
+    )
+    assert caller.viewer.account is not None
+    inviter = caller.viewer.account.id
+    await comments.log.add(by=inviter, did="invite", id=account.id, was="", now=account.role)
+    return {"link": link, "type": account.role, "isMailed": accounts.mails.are_sent}
+
+
+ROWS = (
+    Row(
+        "user_invite",
+        "POST",
+        "/invitation",
+        INVITATION,
+        ADMINISTRATOR,
+        AnswerSchema(object_of(link=TEXT, type=TEXT, isMailed=FLAG)),
+        invite,
+        prefixes=(UI,),
+    ),
+)

@@ -40,6 +40,10 @@ HOSTILE = '/<img src=x onerror="window.ran=1">\u202e/' + "long" * 100
 # The picture of the days that can be enlarged.
 DRAWN = "document.querySelector('#zoom canvas').toDataURL()"
 PLACES = ("", "statistics", "statistics?path=/read&days=90")
+SCRIPTED = (
+    *("queue?status=", "counters", "accounts", "bans", "authors", "moving", "log", "outbox"),
+    *("settings", "state", "profile", "login", "register", "forgot"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +98,29 @@ def test_everybody_can_use_the_page_on_any_screen(
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("screen", ["phone", "desk in the dark"])
+def test_everybody_can_use_the_pages_that_scripts_make(
+    owner: Owner, new_visitor: NewVisitor, screen: str
+) -> None:
+    page = logged_in(owner, new_visitor(**SCREENS[screen])).page
+    found = dict[str, list[str]]()
+    for place in SCRIPTED:
+        page.goto(f"{owner.url}/ui/{place}")
+        page.wait_for_load_state("networkidle")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        found[place] = violations(page)
+    assert {place: wrong for place, wrong in found.items() if wrong} == {}
+
+
+def test_the_counters_begin_with_what_is_read_most_and_lead_to_its_days(
+    owner: Owner, phone: Visitor
+) -> None:
+    page = phone.page
+    page.goto(f"{owner.url}/ui/counters")
+    page.get_by_role("link", name="/read").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("/read")
 
 
 def test_an_owner_reads_the_morning_and_the_queue_is_one_tap_away(

@@ -590,3 +590,18 @@ def test_on_a_phone_a_comment_is_short_until_it_is_tapped(
     expect(desk.rows().nth(1).get_by_role("button", name="Approve")).to_be_visible()
     assert sorted(desk.statuses().values()) == ["approved", "waiting", "waiting"]
     desk.http.close()
+
+
+def test_a_bulk_action_is_one_row_of_the_log_that_opens(desk: Desk) -> None:
+    for n in range(3):
+        desk.write(f"spam {n}")
+    desk.open()
+    page = desk.page
+    page.get_by_label("Select all").check()
+    many(page).get_by_role("button", name="Spam").click()
+    expect(page.get_by_text("3 marked as spam")).to_be_visible()
+    desk.open("log")
+    expect(page.get_by_role("row")).to_have_count(2)
+    page.get_by_text("moderated 3 comments").click()
+    page.get_by_role("link", name="spam 1").click()
+    expect(desk.rows()).to_have_count(1)

@@ -30,7 +30,15 @@ export async function open(main) {
     make('p', { class: 'quiet' }, say('countersHint')),
     make('div', { class: 'actions' }, progress, stop),
     make('div', { class: 'scroll' }, make('table', { class: 'data' },
-      make('thead', {}, make('tr', {}, make('th', {}, say('page')), make('th', {}, say('type')), make('th', { class: 'count' }, say('count')), make('th', {}))), body)));
+      make('thead', {}, make('tr', {}, make('th', {}, say('page')), make('th', {}, say('type')), make('th', { class: 'count' }, say('count')), make('td', {}))), body)));
+  showMostRead().catch(complain);
+}
+
+/** Which pages are read most is known where there are statistics; anything else has to be searched for. */
+async function showMostRead() {
+  const mine = walk;
+  const { pages } = await ask('GET', `statistics/top?${query({ days: 0, count: SHOWN })}`);
+  if (mine === walk && pages.length) show(pages.map(({ path, views }) => ({ path, type: 'time', count: views })));
 }
 
 const nameOf = (type) => (type === 'time' ? say('views') : type ? type.replace('reaction', `${say('reaction')} `) : say('status.all'));
@@ -81,7 +89,7 @@ function show(found) {
 function row(counter) {
   const count = make('td', { class: 'count' }, number(counter.count));
   return make('tr', {},
-    make('td', {}, counter.path), make('td', {}, nameOf(counter.type)), count,
+    make('td', {}, make('a', { href: `statistics?${query({ path: counter.path })}` }, counter.path)), make('td', {}, nameOf(counter.type)), count,
     make('td', { class: 'actions' }, button(say('correct'), () => correct(counter, count)), button(say('move'), () => move(counter.path))));
 }
 

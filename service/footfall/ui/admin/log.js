@@ -22,12 +22,33 @@ export async function open(main) {
 async function load(before) {
   try {
     const entries = await ask('GET', `log?${query({ before, pageSize: PAGE_SIZE })}`);
-    body.append(...entries.map(row));
+    body.append(...together(entries).map((some) => (some.length > 1 ? bulk(some) : row(some[0]))));
     if (!body.children.length) body.append(make('tr', {}, make('td', { colspan: 5, class: 'quiet' }, say('noLog'))));
     more.replaceChildren(entries.length === PAGE_SIZE ? button(say('older'), () => load(entries.at(-1).entry), { class: 'button' }) : '');
   } catch (refusal) {
     complain(refusal);
   }
+}
+
+/** Entries beside each other by which one person did the same to several comments within a minute. */
+function together(entries) {
+  const groups = [];
+  for (const entry of entries) {
+    const last = groups.at(-1)?.[0];
+    const isSame = last && entry.url && last.url && ['by', 'did', 'was', 'now'].every((name) => entry[name] === last[name]);
+    if (isSame && Math.abs(last.time - entry.time) < 60_000) groups.at(-1).push(entry);
+    else groups.push([entry]);
+  }
+  return groups;
+}
+
+/** One row for all of them, which opens. */
+function bulk(some) {
+  const whole = row({ ...some[0], url: '', id: '' });
+  const what = whole.children[2];
+  what.replaceChildren(make('details', {}, make('summary', {}, say('didMany', { did: what.firstChild.textContent, count: some.length })),
+    make('ul', {}, some.map((entry) => make('li', {}, ...row(entry).children[2].childNodes)))));
+  return whole;
 }
 
 function row({ time, nick, by, did, id, was, now, url, orig }) {

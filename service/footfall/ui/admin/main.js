@@ -48,6 +48,12 @@ function showWay(name) {
     make('p', {}, say('openAgain')), make('a', { href: location.pathname + location.search, class: 'button' }, say('goOn'))));
 }
 
+// A click or a tap elsewhere closes what is under "More".
+document.addEventListener('click', ({ target }) => {
+  const others = document.querySelector('.others');
+  if (others && !others.contains(target)) others.open = false;
+});
+
 const isFor = (account, name) => !PAGES[name] || PAGES[name].includes(account.type);
 
 function showTop(account, isAdministrator) {

@@ -9,7 +9,7 @@ let list, depth, answers;
 
 export async function open(main) {
   depth = make('p', { class: 'quiet' });
-  answers = make('ul', { class: 'rows', role: 'status' });
+  answers = make('ul', { class: 'rows', 'aria-live': 'polite' });
   list = make('ol', { class: 'rows', 'aria-label': say('givenUp') });
   const form = make('form', { class: 'stack', onsubmit: async (event) => {
     event.preventDefault();

@@ -1,6 +1,7 @@
 """The pages that the server makes for a site's owner: /ui/ and /ui/statistics, and their forms."""
 
 import re
+from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
@@ -9,9 +10,11 @@ from urllib.parse import urljoin
 import httpx
 import pytest
 
+from footfall.callbacks import awaited
 from footfall.errors import StoreUnavailable
 from footfall.http.params import MAX_URL
 from footfall.markup import visible
+from footfall.model import Origin
 from footfall.owner.account_pages import PAGES
 from footfall.owner.pages import MENU
 from footfall.process.process import now_ms
@@ -433,3 +436,20 @@ async def test_a_program_is_told_in_json_that_nothing_is_there(site: Site, path:
     of_person = {} if path == "/ui/nowhere" else {"accept": "text/html"}
     answer = await site.http.get(path, headers=of_person)
     assert answer.json() == {"errno": 404, "errmsg": f"url `{path}` not found."}
+
+
+async def test_a_new_site_is_told_how_to_count_until_something_is_counted(site: Site) -> None:
+    waits = "Waiting for the first view"
+    first = await opened(site)
+    assert waits in words_in(first)
+    assert '<script async src="http://site.test/count.js"></script>' in unescape(first.text)
+    await site.count("/a")
+    # Sums of the site are kept for a minute.
+    site.clock.now += 61_000
+    assert waits not in words_in(await opened(site))
+
+
+async def test_the_overview_names_the_hosts_from_which_readers_come(site: Site) -> None:
+    change = site.store.counters.change([("/a", "time", 1)], Origin("news.example"))
+    await awaited(partial(site.store.counters.send, change))
+    assert "Sources news.example 1" in words_in(await opened(site))

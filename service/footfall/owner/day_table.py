@@ -1,6 +1,7 @@
 """The days of a report as the owner's pages show them: bars, a table behind them, and sums."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, time
 from typing import NamedTuple
 
@@ -124,3 +125,8 @@ def _compared(now: int, before: int, days: int, words: PageWords) -> str:
 def shown(name: str) -> str:
     """What a stranger has named, in a list: short, and each character of it to be seen."""
     return visible(shortened(name, MAX_SHOWN_CHARACTERS))
+
+
+def sources_of(sources: Mapping[str, int] | None, most: int) -> list[tuple[str, int]]:
+    """Hosts, the most frequent first; "" is what is not known, or one of too many."""
+    return [(shown(host), views) for host, views in Counter(sources or {}).most_common(most)]

@@ -65,12 +65,14 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A part is None if its keys are damaged; so are the first three without statistics."""
+    """A part is None if its keys are damaged; so are the first four without statistics."""
 
     # Of twice PERIOD_DAYS.
     report: Report | None
     most_read: Sequence[RankedPage] | None
     rising: Sequence[RankedPage] | None
+    # Referring hosts -> views of RANKED_DAYS.
+    sources: Counter[str] | None
     held: Held | None
     newest: NewestComments | None
     failed: Failed | None
@@ -96,16 +98,20 @@ async def overview(site: Site) -> Overview:
     last = statistics.today()
     first = statistics.days_before(last, 2 * PERIOD_DAYS - 1)
     is_kept = statistics.is_on
-    return Overview(
-        *await asyncio.gather(
+    traffic, others = await asyncio.gather(
+        asyncio.gather(
             _readable(statistics.report(None, first, last) if is_kept else _none()),
             _readable(_ranked(statistics, "views", RANKED_DAYS) if is_kept else _none()),
             _readable(_ranked(statistics, "rising", RISING_DAYS) if is_kept else _none()),
+            _readable(_sources(statistics, RANKED_DAYS) if is_kept else _none()),
+        ),
+        asyncio.gather(
             _readable(_held(site)),
             _readable(_newest(site.comments)),
             _readable(_failed(site.notifications)),
-        )
+        ),
     )
+    return Overview(*traffic, *others)
 
 
 async def history(site: Site, path: str | None, days: int) -> History:

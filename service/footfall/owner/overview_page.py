@@ -14,7 +14,7 @@ from ..render.page_address import page_address
 from ..render.view import View
 from ..statistics.agents import CLASSES
 from ..statistics.reports import Report
-from .day_table import chart_of, kept_of, last_days, period_of, rows_of, shown
+from .day_table import chart_of, kept_of, last_days, period_of, rows_of, shown, sources_of
 from .overview import (
     LINE_DAYS,
     PERIOD_DAYS,
@@ -28,6 +28,7 @@ from .pages import Asked
 
 PERIODS = (1, RANKED_DAYS, PERIOD_DAYS)
 MAX_EXCERPT_CHARACTERS = 200
+SHOWN_SOURCES = 5
 MAX_REASON_CHARACTERS = 300
 
 
@@ -74,10 +75,21 @@ def _values(facts: Overview, asked: Asked) -> dict[str, object]:
         "most_read": _ranked(facts.most_read, asked),
         "rising": _ranked(facts.rising, asked),
         "ranked_days": RANKED_DAYS,
+        "sources": sources_of(facts.sources, SHOWN_SOURCES),
+        "snippet": _snippet(facts, asked),
         "held": facts.held,
         "newest": _comments(facts.newest, asked),
         "failed": _failed(facts, asked.words),
     }
+
+
+def _snippet(facts: Overview, asked: Asked) -> str:
+    """The line that counts views, for a site that has not had any; else ""."""
+    report, held = facts.report, facts.held
+    is_new = report is not None and not report.views
+    if not is_new or (held and held.waiting) or (facts.newest and facts.newest.comments):
+        return ""
+    return f'<script async src="{asked.server_url}/count.js"></script>'
 
 
 def _traffic(facts: Overview, asked: Asked) -> dict[str, object]:

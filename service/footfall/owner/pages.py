@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import StoreUnavailable
-from ..http.client import Headers, headers_of
+from ..http.client import Headers, headers_of, service_url
 from ..http.csrf import session_cookie
 from ..http.page_words import PageWords, language_of
 from ..http.params import MAX_PATH, MAX_URL, parse_query
@@ -68,6 +68,8 @@ class Asked:
     site_name: str
     # Where the site's pages are; "" if no setting says it.
     site_url: str
+    # Where this service is, as the browser sees it.
+    server_url: str = ""
 
     def link(self, name: str, **fields: str) -> str:
         """The address of a page of ours; "" for one that is longer than this service reads."""
@@ -121,7 +123,9 @@ class OwnerPage:
             # A token in the address is taken out of it there.
             if not viewer.is_administrator or "token" in asked.query:
                 return await self._leave(scope, receive, send, asked)
-            template, values = await self._make(replace(asked, viewer=viewer))
+            template, values = await self._make(
+                replace(asked, viewer=viewer, server_url=service_url(scope, self._policy))
+            )
             answer = await page(template, {**_frame(asked, self._name, MENU), **values})
         except StoreUnavailable as error:
             scope["refused"] = type(error).__name__

@@ -10,7 +10,7 @@ from ..render.charts import Bar, bars
 from ..render.page_address import page_address
 from ..statistics.calendar import date_of, day_number
 from ..statistics.moments import KEPT_HOURS
-from .day_table import chart_of, kept_of, period_of, rows_of, shown
+from .day_table import chart_of, kept_of, period_of, rows_of, sources_of
 from .overview import History, history
 from .pages import Asked
 
@@ -38,7 +38,7 @@ def _values(shown: History | None, asked: Asked, path: str | None, days: int) ->
         "is_on": statistics.is_on,
         "kept": kept_of(shown.report if shown else None, statistics),
         "count": shown.count if shown else None,
-        "sources": _sources(shown),
+        "sources": sources_of(shown.sources if shown else None, SHOWN_SOURCES),
         **_days_of(shown, asked, days),
         **_hours_of(shown, asked),
     }
@@ -82,10 +82,3 @@ def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:
     now = datetime.combine(date_of(hour.day), time(hour.hour))
     begins = [now - timedelta(hours=hours) for hours in range(KEPT_HOURS - 1, -1, -1)]
     return [(100 * day_number(begin) + begin.hour, begin) for begin in begins]
-
-
-def _sources(past: History | None) -> list[tuple[str, int]]:
-    """Hosts, the most frequent first; "" is what is not known, or one of too many."""
-    if past is None or not past.sources:
-        return []
-    return [(shown(host), views) for host, views in past.sources.most_common(SHOWN_SOURCES)]

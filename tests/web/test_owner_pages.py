@@ -1,6 +1,7 @@
 """The pages that the server makes for a site's owner: /ui/ and /ui/statistics, and their forms."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from html import unescape
 from html.parser import HTMLParser
@@ -453,3 +454,44 @@ async def test_the_overview_names_the_hosts_from_which_readers_come(site: Site) 
     change = site.store.counters.change([("/a", "time", 1)], Origin("news.example"))
     await awaited(partial(site.store.counters.send, change))
     assert "Sources news.example 1" in words_in(await opened(site))
+
+
+async def test_days_are_shown_from_one_date_to_another(site: Site) -> None:
+    await site.count("/a")
+    day = now_ms() // 86_400_000 * 86_400
+    today = datetime.fromtimestamp(day, UTC).date()
+    for first, last, title in (
+        (today - timedelta(days=9), today, 10),
+        (today, today, 1),
+        (today - timedelta(days=2), today + timedelta(days=300), 3),
+    ):
+        query = f"path=/a&from={first}&to={last}"
+        answer = await opened(site, f"/ui/statistics?{query}")
+        assert answer.text.count("<g><title>") == title + 72, query
+        assert "Views 1 none in the previous period" in words_in(answer)
+        assert f'value="{first}"' in answer.text
+    answer = await opened(site, "/ui/statistics?days=7")
+    assert answer.text.count("<g><title>") == 7 + 72
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ("2026-01-01", ""),
+        ("", "2026-01-01"),
+        ("2026-02-01", "2026-01-01"),
+        ("0001-01-01", "0001-01-02"),
+        ("1999-12-31", "2000-01-02"),
+        ("2000-01-01", "2026-01-01"),
+        ("9999-12-31", "9999-12-31"),
+        ("x", "2026-02-30"),
+    ],
+)
+async def test_dates_that_are_no_period_are_the_last_days(
+    site: Site, dates: tuple[str, str]
+) -> None:
+    answer = await opened(site, f"/ui/statistics?from={dates[0]}&to={dates[1]}")
+    assert answer.status_code == 200
+    assert answer.text.count("<g><title>") == 30 + 72
+    oldest = await opened(site, "/ui/statistics?from=2000-01-01&to=2000-01-05")
+    assert oldest.status_code == 200

@@ -95,15 +95,20 @@ class Period(NamedTuple):
     before: str
 
 
-def period_of(report: Report, days: int, words: PageWords, *, has_visitors: bool) -> Period:
-    """The last so many days, against as many before them; `visitors` is "" without visitors."""
+def period_of(
+    report: Report, days: int, words: PageWords, *, has_visitors: bool, is_over: bool = False
+) -> Period:
+    """The last so many days, against as many before them; `visitors` is "" without visitors. The
+    last day is today, unless it `is_over`."""
     now, before = last_days(report, days), last_days(report, days, skip=days)
     visitors = words.say("visitorsOf", now.visitors)
     return Period(
         words.say("lastDays", days) if days > 1 else words.say("today"),
         words.number(now.people),
         (visitors if now.is_exact else f"≈ {visitors}") if has_visitors else "",
-        _compared(now.people, before.people, days, words) if before.days else "",
+        _compared(now.people, before.people, words, is_today=days == 1 and not is_over)
+        if before.days
+        else "",
     )
 
 
@@ -113,8 +118,8 @@ def last_days(report: Report, days: int, *, skip: int = 0) -> Report:
     return report._replace(days=dict([*report.days.items()][max(0, end - days) : end]))
 
 
-def _compared(now: int, before: int, days: int, words: PageWords) -> str:
-    if days == 1:
+def _compared(now: int, before: int, words: PageWords, *, is_today: bool) -> str:
+    if is_today:
         # The day is not over: what it lacks still is no loss.
         return words.say("yesterdayWere", before)
     if before <= 0:

@@ -103,7 +103,7 @@ async def overview(site: Site) -> Overview:
             _readable(statistics.report(None, first, last) if is_kept else _none()),
             _readable(_ranked(statistics, "views", RANKED_DAYS) if is_kept else _none()),
             _readable(_ranked(statistics, "rising", RISING_DAYS) if is_kept else _none()),
-            _readable(_sources(statistics, RANKED_DAYS) if is_kept else _none()),
+            _readable(_sources(statistics, RANKED_DAYS, last) if is_kept else _none()),
         ),
         asyncio.gather(
             _readable(_held(site)),
@@ -114,18 +114,17 @@ async def overview(site: Site) -> Overview:
     return Overview(*traffic, *others)
 
 
-async def history(site: Site, path: str | None, days: int) -> History:
-    """Of a page, or with None of the site, with as many days before unless these are too many.
-    Raises StoreUnavailable."""
-    statistics = site.statistics.reports
-    last = statistics.today()
+async def history(site: Site, path: str | None, days: int, last: int) -> History:
+    """So many days up to this one, of a page, or with None of the site; with as many before unless
+    these are too many. Raises StoreUnavailable."""
+    statistics, today = site.statistics.reports, site.statistics.reports.today()
     read = 2 * days if 2 * days <= MAX_COMPARED_DAYS else days
-    hours_from = statistics.days_before(last, KEPT_HOURS // 24)
+    hours_from = statistics.days_before(today, KEPT_HOURS // 24)
     return History(
         *await asyncio.gather(
             _readable(statistics.report(path, statistics.days_before(last, read - 1), last)),
-            _readable(statistics.hours(path, hours_from, last)),
-            _readable(_sources(statistics, days) if path is None else _none()),
+            _readable(statistics.hours(path, hours_from, today)),
+            _readable(_sources(statistics, days, last) if path is None else _none()),
             _readable(_count(site.counting, path) if path is not None else _none()),
         )
     )
@@ -172,8 +171,7 @@ async def _failed(notifications: Notifications) -> Failed:
     return Failed(depth.undelivered, newest)
 
 
-async def _sources(statistics: Reports, days: int) -> Counter[str]:
-    last = statistics.today()
+async def _sources(statistics: Reports, days: int, last: int) -> Counter[str]:
     return await statistics.sources(statistics.days_before(last, days - 1), last)
 
 

@@ -138,6 +138,22 @@ async def test_an_administrator_can_list_only_their_own(site: Site) -> None:
     assert words(await listed(site, owner="mine", keyword="i", status="approved")) == ["mine"]
 
 
+async def test_a_search_finds_days_and_accounts(site: Site) -> None:
+    for text, days in (("first", 0), ("second", 1), ("third", 30)):
+        site.clock.now = 1_700_000_000_000 + days * 86_400_000
+        await site.post(text, by=BOB if days else None)
+    for keyword, expected in (
+        ("2023-11-14", ["first"]),
+        ("2023-11", ["second", "first"]),
+        ("2023-11-15..2023-12", ["third", "second"]),
+        ("2023-12..2024", ["third"]),
+        ("2023-11 second", ["second"]),
+        (BOB.id, ["third", "second"]),
+        ("2023-13-99", []),
+    ):
+        assert words(await listed(site, keyword=keyword)) == expected, keyword
+
+
 async def test_a_search_says_how_far_it_came_and_continues_there(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

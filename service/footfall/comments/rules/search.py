@@ -8,7 +8,7 @@ from dataclasses import replace
 from ipaddress import ip_network
 
 from ...accounts.rules.ban_list import BanList
-from ...model import Ban, Comment, StoredComment
+from ...model import Ban, Comment, StoredComment, iso
 from ...netaddr import Networks, network_text
 from ...site import Comments
 from ..store import codec
@@ -39,20 +39,26 @@ async def with_authors(comments: Comments, stored: Sequence[StoredComment]) -> d
 
 # A part of an address; else any number would be in most of them.
 _ADDRESS = re.compile(r"[0-9a-f]*[.:][0-9a-f.:]*")
+# A day, a month or a year, or from one to another.
+_PERIOD = re.compile(r"[0-9]{4}(-[0-9]{2}){1,2}(\.\.[0-9]{4}(-[0-9]{2}){0,2})?")
 
 
 def has_words(words: str) -> Test:
     """Each of them somewhere, in any order and in any case; an address or a network is the one
-    that the comment was sent from, or in which that is."""
-    sought = [(word, _senders(word)) for word in words.casefold().split()]
+    that the comment was sent from, or in which that is, an id the comment's or its author's, and a
+    date when it was written."""
+    sought = [(word, _senders(word), _days(word)) for word in words.casefold().split()]
 
     def test(comment: Comment) -> bool:
         # Once for all words, which may be a hundred.
         texts = comment.source, comment.nick, comment.mail, comment.link, comment.path
         text = "\n".join(filter(None, texts)).casefold()
         return all(
-            word in text or word == comment.id or is_sender(comment.address)
-            for word, is_sender in sought
+            word in text
+            or word in (comment.id, comment.account)
+            or is_sender(comment.address)
+            or is_day(comment.at)
+            for word, is_sender, is_day in sought
         )
 
     return test
@@ -65,6 +71,20 @@ def _senders(word: str) -> Callable[[str], bool]:
     if _ADDRESS.fullmatch(word):
         return lambda address: word in address
     return lambda address: False
+
+
+def _days(word: str) -> Callable[[int], bool]:
+    """Does this word name the day of a time in ms, as 2026-11-23, 2026-11 or 2026-11..2027 do?"""
+    if not _PERIOD.fullmatch(word):
+        return lambda at: False
+    first, _, last = word.partition("..")
+    last = last or first
+
+    def is_day(at: int) -> bool:
+        day = iso(at)[: len("2026-11-23")]
+        return first <= day and day[: len(last)] <= last
+
+    return is_day
 
 
 def is_caught_by(value: str) -> Test:

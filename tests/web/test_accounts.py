@@ -178,6 +178,18 @@ async def test_a_blank_name_or_address_leaves_the_old_one(people: People) -> Non
     assert await people.who(people.tom) == before
 
 
+async def test_null_takes_a_link_or_a_picture_away(people: People) -> None:
+    ours = (await people.who(people.tom))["avatar"]
+    links = {"url": "https://t.example", "avatar": "https://t.example/a.png"}
+    await people.site.send("PUT", "/api/user", links, by=people.tom)
+    changed = await people.who(people.tom)
+    assert (changed["url"], changed["avatar"] == ours) == (links["url"], False)
+    nothing = {"url": None, "avatar": None}
+    assert (await people.site.send("PUT", "/api/user", nothing, by=people.tom))["errno"] == 0
+    changed = await people.who(people.tom)
+    assert (changed["url"], changed["avatar"]) == ("", ours)
+
+
 async def test_a_token_cannot_be_forged(people: People) -> None:
     claims = jwt.decode(people.tom, options={"verify_signature": False})
     for key in ("0" * 32, "secret" * 6):

@@ -111,6 +111,11 @@ async def challenge(accounts: Accounts, _: None, caller: Caller) -> JsonObject |
     return await accounts.captcha.challenge()
 
 
+def _changed_link(link: str, request: RawRequest, name: str) -> str | None:
+    is_null = name in request.fields and request.fields[name] is None
+    return "" if is_null else safe_link(link) or None
+
+
 @dataclass(frozen=True, slots=True)
 class Edit:
     """Of the account with this id; of one's own without."""
@@ -123,11 +128,11 @@ class Edit:
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Edit":
-        # A blank name or address leaves what there is, as in the reference.
+        # A blank name or address leaves what there is, as in the reference; null takes it away.
         changes = Changes(
             nick=safe_nick(values["display_name"]) or None,
-            link=safe_link(values["url"]) or None,
-            avatar=safe_link(values["avatar"]) or None,
+            link=_changed_link(values["url"], request, "url"),
+            avatar=_changed_link(values["avatar"], request, "avatar"),
             mail=values["email"] or None,
             password=values["password"] or None,
             removes_second_factor=values["2fa"] == "",

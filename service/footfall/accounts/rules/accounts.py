@@ -24,7 +24,8 @@ MAX_READINGS = 5
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is to be changed of an account; None for what stays. A label of "" takes one away."""
+    """What is to be changed of an account; None for what stays. A link, a picture and a label of ""
+    are taken away."""
 
     nick: str | None = None
     link: str | None = None
@@ -129,8 +130,8 @@ def _edited(account: Account, changes: Changes) -> Account:
         changes.role or account.role,
         changes.nick or account.nick,
         changes.mail or account.mail,
-        changes.link or account.link,
-        changes.avatar or account.avatar,
+        account.link if changes.link is None else changes.link,
+        account.avatar if changes.avatar is None else changes.avatar,
         account.label if changes.label is None else changes.label,
     )
 

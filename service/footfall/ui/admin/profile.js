@@ -21,6 +21,7 @@ export async function open(main, person) {
       field(say('name'), 'display_name', { value: account.display_name, required: true, maxlength: 128, autocomplete: 'nickname' }),
       field(say('website'), 'url', { value: account.url ?? '', type: 'url', maxlength: 2048, placeholder: 'https://' }),
       field(say('avatar'), 'avatar', { type: 'url', maxlength: 2048, placeholder: account.avatar }, say('avatarHint')),
+      make('label', { class: 'check' }, make('input', { type: 'checkbox', name: 'without' }), say('avatarRemove')),
     ])),
     section('mail', form('mail', [
       field(say('mail'), 'email', { value: account.email, type: 'email', required: true, maxlength: 254, autocomplete: 'email' }),
@@ -44,7 +45,8 @@ function form(name, fields) {
   const element = make('form', { class: 'stack', 'data-form': name, onsubmit: async (event) => {
     event.preventDefault();
     try {
-      const fields = Object.fromEntries(new FormData(element));
+      const { without, ...fields } = Object.fromEntries(new FormData(element));
+      if (name === 'about') Object.assign(fields, { url: fields.url || null }, without && { avatar: null });
       const done = name === 'about' ? { data: await ask('PUT', 'user', fields) } : await prove('PUT', 'user', fields);
       if (!done) return;
       if (name === 'password') element.reset();

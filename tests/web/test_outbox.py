@@ -536,6 +536,20 @@ async def test_a_trial_that_nobody_would_get_says_so(make_site: Sites, mails: Ma
     }
 
 
+@pytest.mark.parametrize(
+    "ways", ["pending=now", "pending=digest,approved=digest", "approved=never"]
+)
+async def test_a_trial_is_mailed_at_once_and_puts_no_news_off(
+    make_site: Sites, mails: MailServer, ways: str
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, NOTIFY_EVERY="10", NOTIFY=ways))
+    for _ in range(2):
+        assert await notification_test.tell(site.service, delivery) == {"mail-owner": ""}
+    assert addresses(mails) == [OWNER] * 2
+    keys = [site.store.keys.site(name) for name in ("gathered", "mailed")]
+    assert await site.store.redis.ask(("ZCARD", keys[0]), ("GET", keys[1])) == [0, None]
+
+
 async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
     make_site: Sites, mails: MailServer
 ) -> None:

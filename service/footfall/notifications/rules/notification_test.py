@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...errors import StoreUnavailable
 from ...model import Comment
-from ...notify.notification import Failed, Notification
+from ...notify.notification import OWNER_MAIL, Failed, Notification
 from ...site import Site
 from .delivery import Delivery
 
@@ -26,11 +26,15 @@ async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
     By the name of each, why it failed; "" where it did not. Raises StoreUnavailable.
     """
     notification = _news(site, delivery, to)
-    answers = {
-        name: await _failure(channel.send(replace(notification, key=f"{name} {notification.key}")))
-        for name, channel in delivery.channels.items()
-        if channel.wants(notification)
-    }
+    # An owner may want to be told of one of both alone.
+    forms = notification, replace(notification, status="waiting", now="waiting")
+    answers = dict[str, str]()
+    for name, channel in delivery.channels.items():
+        if form := next(filter(channel.wants, forms), None):
+            # As if tried before, since an owner's first attempt may be for the next digest.
+            attempts = int(name == OWNER_MAIL)
+            news = replace(form, key=f"{name} {form.key}", attempts=attempts)
+            answers[name] = await _failure(channel.send(news))
     for spam_checker in delivery.spam_checkers:
         answers[f"judge {spam_checker.name}"] = await _failure(spam_checker.is_spam(notification))
     return answers or {"nobody": NO_RECIPIENT}

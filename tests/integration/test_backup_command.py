@@ -139,10 +139,13 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert httpx.post(f"{after.url}/article", json={"path": "/a"}).json() == 2
         code, output = after.output_of("restore", "--compare", str(file))
         assert code == 1
-        site, read, *others = output.splitlines()
+        site, read, *ever, counter, days = output.splitlines()
         assert site == "the site's views, visitors and bots differ"
         assert read.startswith("most read pages of 20")
-        assert others == ["counter 'time /a' is 2 instead of 1", "views of '/a' have other days"]
+        # The service may have come to keep up this list, or not yet.
+        assert ever in ([], ["most read pages of ever differ"])
+        assert counter == "counter 'time /a' is 2 instead of 1"
+        assert days == "views of '/a' have other days"
         assert after.ask("counters", "delete", "/a", "--yes")[0] == 0
         output = after.output_of("restore", "--compare", str(file))[1]
         assert "counter 'time /a' is not there; it should be 1\n" in output

@@ -356,6 +356,8 @@ def test_a_counter_is_corrected_and_the_other_pages_fit_a_phone(
     page.goto(f"{owner.url}/ui/queue?lng=de")
     expect(page.get_by_role("heading", name="Kommentare")).to_be_visible()
     assert is_as_wide_as_the_phone(page)
+    page.goto(f"{owner.url}/ui/settings?lng=zh")
+    expect(page.get_by_role("row").filter(has_text="SPAM_DAYS")).to_contain_text("垃圾评论")
     page.goto(f"{owner.url}/ui/queue?lng=en")
     for name, words in (("settings", "COMMENT_AUDIT"), ("state", "Durability"), ("accounts", MAIL)):
         page.goto(f"{owner.url}/ui/{name}")

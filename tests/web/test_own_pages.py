@@ -11,6 +11,7 @@ import jwt
 import pytest
 from babel import Locale
 
+from footfall.config import Settings
 from footfall.notifications.api import link_pages
 from footfall.owner import day_table, overview_page, statistics_page
 from footfall.owner.account_pages import PAGE_NAMES, PAGES
@@ -191,7 +192,7 @@ async def test_the_first_page_says_who_becomes_the_administrator(make_site: Site
 
 
 async def test_every_file_that_the_pages_name_is_served(site: Site) -> None:
-    named = {"static/en.json"}
+    named = {f"static/{path.name}" for path in PAGES.glob("*.json")}
     for path in PAGES.iterdir():
         text = path.read_text()
         named |= set(re.findall(r'(?:href|src)="(static/[^"]+)"', text))
@@ -206,7 +207,7 @@ async def test_every_file_that_the_pages_name_is_served(site: Site) -> None:
 def languages() -> dict[str, dict[str, dict[str, str]]]:
     """Language -> name -> plural category -> words; words without plural have the category
     "other"."""
-    tables = {path.stem: json.loads(path.read_text()) for path in PAGES.glob("*.json")}
+    tables = {path.stem: json.loads(path.read_text()) for path in PAGES.glob("??.json")}
     return {
         language: {
             name: {"other": words} if isinstance(words, str) else words
@@ -230,6 +231,18 @@ def test_every_language_has_every_text() -> None:
             assert forms.keys() == {"other"} or "{count}" in expected, (name, key)
             categories = {"other", *Locale.parse(name).plural_form.tags}
             assert forms.keys() in ({"other"}, categories), (name, key)
+
+
+@pytest.mark.parametrize("language", ["de", "zh"])
+def test_every_setting_is_described_in_every_language(language: str) -> None:
+    described = json.loads((PAGES / f"settings.{language}.json").read_text())
+    english = {name: meaning for name, _, _, meaning in Settings().table({})}
+    assert list(described) == list(english)
+    # What has a name in the program has it in every language, and numbers are the same.
+    for name, meaning in english.items():
+        assert described[name] != meaning
+        for word in re.findall(r"[A-Z0-9]+_[A-Z0-9_]+|[a-z+]+://|\b\d{2,}\b", meaning):
+            assert word in described[name], (name, word)
 
 
 def test_the_pages_write_numbers_as_their_language_does_and_choose_by_them() -> None:

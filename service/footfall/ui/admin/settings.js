@@ -2,13 +2,13 @@
 
 import { make } from './dom.js';
 import { ask } from './server.js';
-import { say } from './words.js';
+import { meanings, say } from './words.js';
 
 export async function open(main) {
-  const settings = await ask('GET', 'settings');
+  const [settings, translated] = await Promise.all([ask('GET', 'settings'), meanings()]);
   const body = make('tbody', {}, settings.map(({ name, value, default: usual, meaning }) =>
     make('tr', { class: value !== usual && 'is-set' },
-      make('td', {}, make('code', {}, name), make('span', { class: 'hint' }, meaning)),
+      make('td', {}, make('code', {}, name), make('span', { class: 'hint' }, translated[name] ?? meaning)),
       make('td', {}, value === '' ? make('span', { class: 'quiet' }, '–') : make('code', {}, value)))));
   const only = make('input', { type: 'checkbox', onchange: () => body.classList.toggle('only-set', only.checked) });
   main.append(make('h1', {}, say('page.settings')),

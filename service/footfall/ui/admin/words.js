@@ -3,6 +3,8 @@
 const TABLES = { en: 'en', de: 'de', zh: 'zh' };
 const REMEMBERED = 'footfall-lng';
 
+const tableOf = async (name) => (await fetch(new URL(`${name}.json`, import.meta.url))).json();
+
 let table = {};
 export let language = 'en';
 
@@ -12,10 +14,13 @@ export async function loadWords() {
   if (asked) sessionStorage.setItem(REMEMBERED, asked);
   const wanted = [asked, sessionStorage.getItem(REMEMBERED), ...navigator.languages];
   language = wanted.map((name) => TABLES[name?.toLowerCase().split('-')[0]]).find(Boolean) ?? 'en';
-  table = await (await fetch(new URL(`${language}.json`, import.meta.url))).json();
+  table = await tableOf(language);
   document.documentElement.lang = language === 'zh' ? 'zh-Hans' : language;
   for (const each of document.querySelectorAll('[data-word]')) each.textContent = say(each.dataset.word);
 }
+
+/** What settings mean, by their name; {} in English, which the server says itself. */
+export const meanings = async () => (language === 'en' ? {} : tableOf(`settings.${language}`));
 
 /** The query with which a page that the server makes has the language that somebody has chosen; '' for their browser's. */
 export const chosenLanguage = () => (sessionStorage.getItem(REMEMBERED) ? `?lng=${language}` : '');

@@ -37,8 +37,6 @@ CHROME = (
 )
 # A page that a stranger has named.
 HOSTILE = '/<img src=x onerror="window.ran=1">\u202e/' + "long" * 100
-# The picture of the days that can be enlarged.
-DRAWN = "document.querySelector('#zoom canvas').toDataURL()"
 PLACES = ("", "statistics", "statistics?path=/read&days=90")
 SCRIPTED = (
     *("queue?status=", "counters", "accounts", "bans", "authors", "moving", "log", "outbox"),
@@ -150,29 +148,6 @@ def test_the_table_behind_the_bars_is_opened_by_keyboard(owner: Owner, phone: Vi
     expect(page.get_by_role("row").nth(1)).to_contain_text("4")
 
 
-def test_days_are_enlarged_by_buttons_and_all_of_them_come_back(
-    owner: Owner, phone: Visitor
-) -> None:
-    page = phone.page
-    phone.open(f"{owner.url}/ui/statistics?path=/read&days=90")
-    expect(page.locator("#zoom canvas")).to_be_visible()
-    whole = drawn(page)
-    for name in ("Zoom in", "Zoom in", "Earlier"):
-        page.get_by_role("button", name=name, exact=True).press("Enter")
-    page.wait_for_function(f"was => {DRAWN} !== was", arg=whole)
-    page.get_by_role("button", name="All days").press("Enter")
-    page.wait_for_function(f"was => {DRAWN} === was", arg=whole)
-
-
-def drawn(page: Page) -> str:
-    """The picture of the days, once it has been there for a while."""
-    before, now = "", str(page.evaluate(DRAWN))
-    while before != now:
-        page.evaluate("new Promise(done => requestAnimationFrame(done))")
-        before, now = now, str(page.evaluate(DRAWN))
-    return now
-
-
 @pytest.mark.rare
 def test_a_strangers_name_for_a_page_runs_nothing_and_fits_a_phone(
     owner: Owner, phone: Visitor
@@ -193,7 +168,7 @@ def test_a_strangers_name_for_a_page_runs_nothing_and_fits_a_phone(
 
 
 @pytest.mark.rare
-def test_without_a_script_all_is_there_but_the_zoom(owner: Owner, new_visitor: NewVisitor) -> None:
+def test_without_a_script_all_is_there(owner: Owner, new_visitor: NewVisitor) -> None:
     page = logged_in(owner, new_visitor(**PHONE, java_script_enabled=False)).page
     page.goto(f"{owner.url}/ui/")
     page.get_by_role("link", name="More days").click()
@@ -202,7 +177,6 @@ def test_without_a_script_all_is_there_but_the_zoom(owner: Owner, new_visitor: N
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_text("3 views in total")).to_be_visible()
     expect(page.get_by_role("img", name="2 views,")).to_be_visible()
-    expect(page.locator("#zoom")).to_be_hidden()
     page.get_by_role("link", name="90 days").click()
     expect(page.get_by_role("heading", name="Last 90 days")).to_be_visible()
 

@@ -77,6 +77,13 @@ class PageWords:
         clock = format_time(at, "short", locale=LOCALES[self.language])
         return f"{_day(at.date(), self.language)}, {clock}"
 
+    def hour(self, at: datetime) -> str:
+        """Such as "Thu 5:00 PM"."""
+        from babel.dates import format_skeleton
+
+        skeleton = "Ehm" if self.language == "en" else "EHm"
+        return format_skeleton(skeleton, at, locale=LOCALES[self.language])
+
     def _shown(self, value: object) -> object:
         return self.number(value) if isinstance(value, int) else value
 

@@ -42,7 +42,6 @@ PAGES = UI / "admin"
 SHARED = ("comment_view.js", "demo.css", "favicon.svg")
 # How long the first reader of such a page may wait for the names of other services.
 LIST_SECONDS = 0.5
-VENDOR = UI / "vendor"
 # The page's module of the same name decides who may enter.
 PAGE_NAMES = (
     "accounts",
@@ -158,6 +157,5 @@ def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Ite
     # Of this path alone: what is below it are the operations of these pages.
     yield Route("/ui/api", Page(Static("admin/api.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
-    vendored = [f"vendor/{path.name}" for path in VENDOR.iterdir()]
-    for file in (*SHARED, *files, *vendored):
+    for file in (*SHARED, *files):
         yield Route(f"/ui/static/{Path(file).name}", Page(Static(file), "static"))

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, time
 from typing import NamedTuple
 
 from ..http.page_words import PageWords
@@ -16,11 +15,10 @@ MAX_SHOWN_CHARACTERS = 100
 
 
 class DayRow(NamedTuple):
-    """`day` is in words, `at` in Unix seconds at midnight UTC; `before` are the views by people on
-    the day in the same place of the period before."""
+    """`day` is in words; `before` are the views by people on the day in the same place of the
+    period before."""
 
     day: str
-    at: int
     people: int
     visitors: int
     bots: int
@@ -35,7 +33,6 @@ def rows_of(report: Report, days: int, words: PageWords) -> list[DayRow]:
     return [
         DayRow(
             words.day(date_of(number)),
-            int(datetime.combine(date_of(number), time(), UTC).timestamp()),
             report.people_of(day),
             day.visitors,
             day.views - report.people_of(day),
@@ -57,23 +54,22 @@ def kept_of(report: Report | None, statistics: Reports) -> Kept:
     return Kept(statistics.keeps_visitors, has_bots)
 
 
-class DayChart(NamedTuple):
-    """The picture as SVG, what its ends are called, and the number at its top."""
+class Chart(NamedTuple):
+    """The picture as SVG, what is below it at equal distances, and the number at its top."""
 
     svg: str
-    first: str
-    last: str
+    marks: Sequence[str]
     top: str
 
 
-def chart_of(rows: Sequence[DayRow], words: PageWords, *, has_visitors: bool) -> DayChart:
+def chart_of(rows: Sequence[DayRow], words: PageWords, *, has_visitors: bool) -> Chart:
     """Bars of views by people, those by bots on top of them, and the period before as a line."""
     heights = [Bar(_title(row, words, has_visitors), (row.people, row.bots)) for row in rows]
     first, last = rows[0].day, rows[-1].day
     name = words.say("chartOf", sum(row.people for row in rows), first=first, last=last)
     top = max(max(row.people + row.bots, row.before) for row in rows)
     svg = bars(heights, name, [row.before for row in rows])
-    return DayChart(svg, first, last, words.number(top))
+    return Chart(svg, (first, last), words.number(top))
 
 
 def _title(row: DayRow, words: PageWords, has_visitors: bool) -> str:

@@ -38,7 +38,6 @@ TYPES = {
     ".js": b"text/javascript; charset=utf-8",
     ".json": b"application/json; charset=utf-8",
     ".svg": b"image/svg+xml",
-    ".txt": b"text/plain; charset=utf-8",
 }
 # Sites include these scripts in every page: browsers keep them for an hour, then ask with the ETag.
 SNIPPET_CACHE = b"public, max-age=3600"

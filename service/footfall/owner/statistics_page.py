@@ -11,13 +11,15 @@ from ..render.charts import Bar, bars
 from ..render.page_address import page_address
 from ..statistics.calendar import date_of, day_number
 from ..statistics.moments import KEPT_HOURS
-from .day_table import chart_of, kept_of, period_of, rows_of, sources_of
+from .day_table import Chart, chart_of, kept_of, period_of, rows_of, sources_of
 from .overview import History, history
 from .pages import Asked
 
 DAYS = (7, 30, 90, 365, 730)
 DEFAULT_DAYS = 30
 FIRST_YEAR = 2000
+# Between two marks below the hours.
+MARKED_HOURS = 24
 # Of the hosts from which readers come.
 SHOWN_SOURCES = 20
 
@@ -103,12 +105,15 @@ def _days_of(shown: History | None, asked: Asked, span: Span) -> dict[str, objec
 def _hours_of(shown: History | None, asked: Asked) -> dict[str, object]:
     """The last hours as bars, and each with its views for the table, newest first."""
     if shown is None or shown.hours is None:
-        return {"hour_chart": "", "hour_rows": []}
+        return {"hour_chart": None, "hour_rows": []}
     words = asked.words
-    rows = [(words.moment(at), shown.hours.get(number, 0)) for number, at in _last_hours(asked)]
-    chart = [Bar(f"{hour}: {words.say('viewsOf', views)}", (views,)) for hour, views in rows]
+    hours = _last_hours(asked)
+    rows = [(words.moment(at), shown.hours.get(number, 0)) for number, at in hours]
+    heights = [Bar(f"{hour}: {words.say('viewsOf', views)}", (views,)) for hour, views in rows]
     name = words.say("hoursOf", sum(views for _, views in rows), hours=KEPT_HOURS)
-    return {"hour_chart": bars(chart, name), "hour_rows": rows[::-1]}
+    marks = [words.hour(at) for _, at in (*hours[::MARKED_HOURS], hours[-1])]
+    top = words.number(max(views for _, views in rows))
+    return {"hour_chart": Chart(bars(heights, name), marks, top), "hour_rows": rows[::-1]}
 
 
 def _last_hours(asked: Asked) -> list[tuple[int, datetime]]:

@@ -42,10 +42,16 @@ def bars(rows: Sequence[Bar], name: str, before: Sequence[int] = ()) -> str:
     top = max([1, *before, *(sum(bar.drawn) for bar in rows)])
     width = max(1, len(rows)) * BAR_WIDTH
     drawn = "".join(_bar(number, bar, top) for number, bar in enumerate(rows))
+    picture = _scale(width) + drawn + _line_over(before, top)
     return (
         f'<svg class="bars" viewBox="0 0 {width} {BARS_HEIGHT}" preserveAspectRatio="none" '
-        f'role="img" aria-label="{escape(name)}">{drawn}{_line_over(before, top)}</svg>'
+        f'role="img" aria-label="{escape(name)}">{picture}</svg>'
     )
+
+
+def _scale(width: int) -> str:
+    """Lines at the highest number and at half of it."""
+    return f'<path class="scale" d="M0 0H{width}M0 {BARS_HEIGHT / 2:g}H{width}"></path>'
 
 
 def _line_over(numbers: Sequence[int], top: int) -> str:

@@ -54,12 +54,17 @@ class Owner:
             proof = {"secret": self.secret, "code": code, "current_password": self.password}
             self.recovery = http.post("token/2fa", json=proof).json()["data"]["recovery"]
 
-    def log_in(self, page: Page, code: str = "") -> None:
-        """Log in on the login page, from whichever page it was opened."""
+    def begin(self, page: Page) -> None:
+        """Email and password, after which the page asks for nothing but the code."""
         page.get_by_label("Email").fill(MAIL)
         page.get_by_label("Password").fill(self.password)
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_text("Enter your two-factor code")).to_be_visible()
+        expect(page.get_by_label("Email")).to_be_hidden()
+
+    def log_in(self, page: Page, code: str = "") -> None:
+        """Log in on the login page, from whichever page it was opened."""
+        self.begin(page)
         page.get_by_label("Code", exact=True).fill(code or self.recovery.pop())
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_role("heading", name="Comments")).to_be_visible()
@@ -267,7 +272,11 @@ def test_a_lost_password(owner: Owner, phone: Visitor) -> None:
     for label in ("New password", "Repeat password"):
         page.get_by_label(label).fill(owner.password)
     page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("You can log in now")).to_be_visible()
     page.get_by_role("link", name="Log in").click()
+    owner.begin(page)
+    page.get_by_role("link", name="Log in as someone else").click()
+    expect(page.get_by_label("Code", exact=True)).to_be_hidden()
     owner.log_in(page)
 
 

@@ -185,10 +185,23 @@ async def test_all_addresses_of_administrators_pages_serve_one_file(site: Site) 
 async def test_the_first_page_says_who_becomes_the_administrator(make_site: Sites) -> None:
     for registration, vacant in (("open", "true"), ("invited", "true"), ("closed", "")):
         site = make_site.without_accounts(REGISTRATION=registration)
-        assert f'data-vacant="{vacant}"' in (await site.http.get("/ui/register")).text
-    site = make_site.without_accounts()
-    await site.send("POST", "/api/user", MARA)
-    assert 'data-vacant=""' in (await site.http.get("/ui/register")).text
+        facts = f'data-vacant="{vacant}" data-setup="" data-open="{vacant}"'
+        assert facts in (await site.http.get("/ui/register")).text
+    site = make_site.without_accounts(SETUP_CODE="1234")
+    assert 'data-vacant="true" data-setup="true"' in (await site.http.get("/ui/register")).text
+    await site.send("POST", "/api/user", MARA | {"setup_code": "1234"})
+    for registration, is_open in (("open", "true"), ("invited", ""), ("closed", "")):
+        site = make_site.without_accounts(REGISTRATION=registration, SETUP_CODE="1234")
+        facts = f'data-vacant="" data-setup="" data-open="{is_open}"'
+        assert facts in (await site.http.get("/ui/register")).text
+
+
+@pytest.mark.parametrize("page", ["login", "forgot", "confirm"])
+async def test_who_logs_in_sees_at_which_site(make_site: Sites, page: str) -> None:
+    site = await make_site(SITE_NAME="Tea & <notes>")
+    answer = (await site.http.get(f"/ui/{page}")).text
+    assert '<p class="site">Tea &amp; &lt;notes&gt;</p>' in answer
+    assert " · Tea &amp; &lt;notes&gt;</title>" in answer
 
 
 async def test_every_file_that_the_pages_name_is_served(site: Site) -> None:

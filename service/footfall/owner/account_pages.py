@@ -88,19 +88,28 @@ class Template:
             "captcha": captcha_page.described(self._site.accounts.captcha),
             **opener.values,
             "return": back if opener.origin and origin_of(back) == opener.origin else "",
-            "vacant": "true" if await self._is_vacant() else "",
+            **await self._registration(),
             "mails": "true" if self._site.accounts.mails.are_sent else "",
             "services": await self._services(opener.origin or opener.refused),
         }
         body = filled(self._template, values)
         await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)
 
-    async def _is_vacant(self) -> bool:
-        """Would somebody who registers here now be the administrator?"""
+    async def _registration(self) -> dict[str, str]:
+        """Would somebody who registers here now be the administrator, needs that a code, and may
+        anybody register at all? "" is no."""
         if "{{vacant}}" not in self._template:
-            return False
-        is_open = self._site.accounts.rules.registration != "closed"
-        return is_open and await self._site.accounts.store.lacks_administrator()
+            return {}
+        rules = self._site.accounts.rules
+        is_vacant = (
+            rules.registration != "closed" and await self._site.accounts.store.lacks_administrator()
+        )
+        facts = {
+            "vacant": is_vacant,
+            "setup": is_vacant and bool(rules.setup_code),
+            "open": is_vacant or rules.registration == "open",
+        }
+        return {name: "true" if is_true else "" for name, is_true in facts.items()}
 
     async def _services(self, opener: str) -> str:
         """By whom one may log in here, and what they are called, in JSON.
@@ -153,7 +162,7 @@ def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Ite
     yield Route("/ui/login", Page(log_in))
     yield Route("/ui/register", Page(log_in))
     yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, site)))
-    yield Route("/ui/confirm", Page(Static("admin/confirm.html", extra=PRIVATE)))
+    yield Route("/ui/confirm", Page(Template("confirm.html", policy, values, site)))
     # Of this path alone: what is below it are the operations of these pages.
     yield Route("/ui/api", Page(Static("admin/api.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]

@@ -40,7 +40,6 @@ byId('form').addEventListener('submit', async (event) => {
     return;
   }
   if (!(await send(byId('form'), { token, password: byId('password').value }))) return;
-  byId('login').hidden = false;
   status.textContent = say('passwordSet');
 });
 

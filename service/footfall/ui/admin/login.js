@@ -11,38 +11,45 @@ import { done } from './work.js';
 const byId = (id) => document.getElementById(id);
 const form = byId('form');
 const status = byId('status');
-const { opener, return: back, asks, refused } = document.documentElement.dataset;
+const page = document.documentElement.dataset;
+const { opener, return: back, asks, refused } = page;
 const asked = new URLSearchParams(location.search);
 // Who comes from a page of ours returns to it, and nothing is handed over. A site may have this very origin.
 const isOurs = asked.has('next') || back.startsWith(new URL('./', location).href);
 const isAsked = Boolean(opener && !isOurs && (window.opener || back));
 const isRefused = Boolean(refused && (window.opener || asked.has('redirect')));
-const services = Object.entries(JSON.parse(document.documentElement.dataset.services));
+const services = Object.entries(JSON.parse(page.services));
 
 let isRegistering = false;
 // The mail of an account that was made here, and that is to be confirmed.
 let unconfirmed = '';
+// Whether mail and password are those of an account that needs a code as well, and this page asks for it.
+let asksCode = false;
 // The ticket of a log-in by another service, which replaces mail and password.
 let ticket = '';
 
 function show() {
   isRegistering = location.hash === '#register' || location.pathname.endsWith('/register');
   if (location.hash === '#login') isRegistering = false;
-  const title = say(isRegistering ? 'register' : 'logIn');
+  const isCodeStep = asksCode || Boolean(ticket);
+  const title = say(isCodeStep ? 'section.secondFactor' : isRegistering ? 'register' : 'logIn');
   document.title = document.title.replace(/^[^·]*/, `${title} `);
   byId('title').textContent = title;
-  form.querySelector('button').textContent = title;
-  const shown = { register: isRegistering, login: !isRegistering, password: !ticket };
+  form.querySelector('button').textContent = say(isRegistering ? 'register' : 'logIn');
+  const shown = {
+    register: isRegistering, setup: isRegistering && Boolean(page.setup), login: !isRegistering, password: !isCodeStep,
+  };
   for (const each of document.querySelectorAll('[data-only]')) each.hidden = !shown[each.dataset.only];
-  byId('mail').required = byId('password').required = !ticket;
+  byId('mail').required = byId('password').required = !isCodeStep;
   byId('nick').required = isRegistering;
   byId('password').minLength = isRegistering ? 8 : 1;
   byId('password').autocomplete = isRegistering ? 'new-password' : 'current-password';
-  byId('code-row').hidden = !ticket;
-  byId('other').hidden = byId('services').hidden = Boolean(ticket);
-  byId('forgot').hidden = isRegistering || Boolean(ticket) || !document.documentElement.dataset.mails;
-  byId('other').textContent = say(isRegistering ? 'haveAccount' : 'register');
-  byId('other').href = isRegistering ? '#login' : '#register';
+  byId('code-row').hidden = !isCodeStep;
+  byId('services').hidden = isCodeStep;
+  byId('forgot').hidden = isRegistering || isCodeStep || !page.mails;
+  byId('other').hidden = !isRegistering && !isCodeStep && !page.open;
+  byId('other').textContent = say(isCodeStep ? 'otherAccount' : isRegistering ? 'haveAccount' : 'register');
+  byId('other').href = isRegistering || isCodeStep ? '#login' : '#register';
   status.textContent = '';
 }
 
@@ -132,10 +139,11 @@ async function submit() {
       return say('confirmSent', { mail: unconfirmed });
     }
   }
-  if (!ticket && byId('code-row').hidden) {
+  if (!ticket && !asksCode) {
     const { enable } = await ask('GET', `token/2fa?email=${encodeURIComponent(person.email)}`);
     if (enable) {
-      byId('code-row').hidden = false;
+      asksCode = true;
+      show();
       byId('code').focus();
       return say('needsCode');
     }
@@ -173,7 +181,14 @@ form.addEventListener('submit', (event) => {
 
 await loadWords();
 addEventListener('hashchange', show);
-byId('vacant').hidden = !document.documentElement.dataset.vacant;
+byId('other').addEventListener('click', (event) => {
+  if (byId('code-row').hidden) return;
+  event.preventDefault(); // "Log in as someone else" begins again, on this page
+  asksCode = false;
+  ticket = byId('code').value = '';
+  show();
+});
+byId('vacant').hidden = !page.vacant;
 listServices();
 // The page that this log-in is for stays open in its window.
 if (isAsked) byId('forgot').target = '_blank';

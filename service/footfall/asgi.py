@@ -15,6 +15,8 @@ from .netaddr import Networks
 from .notifications.api.link_pages import link_routes
 from .notifications.rules.decisions import Decisions
 from .owner.account_pages import account_routes
+from .owner.demo import API as COMMENTS
+from .owner.demo import Demo
 from .owner.files import page_routes
 from .owner.pages import NoPage
 from .site import Accounts, Site
@@ -40,7 +42,6 @@ def policy_of(settings: Settings) -> Policy:
         settings.secure_domains,
         settings.max_connections,
         settings.slow_seconds,
-        settings.demo,
         settings.server_url,
         settings.site_url,
         settings.statistics == "visitors",
@@ -52,33 +53,35 @@ def health_of(settings: Settings, site: Site) -> Health:
     return Health(site, __version__, is_strict=settings.guard == "refuse")
 
 
-def _most_read(settings: Settings, accounts: Accounts) -> str:
-    """The attribute by which a list shows what is read most, if there is a site for its links to
-    lead to and everybody may know."""
+def page_values(settings: Settings, accounts: Accounts) -> dict[str, str]:
+    """What our pages show of the settings. `most_read` is the attribute by which a list shows what
+    is read most, if there is a site for its links to lead to and everybody may know."""
     is_known = settings.statistics != "off" and accounts.rules.shows("top")
-    return "data-footfall-top" if settings.site_url and is_known else ""
+    return {
+        "site_name": settings.title,
+        "site_url": settings.site_url,
+        "forum_url": settings.forum_url,
+        "login": settings.login,
+        "most_read": "data-footfall-top" if settings.site_url and is_known else "",
+    }
 
 
 def create_app(
     settings: Settings, site: Site, health: Health | None = None, *, is_traced: bool = False
 ) -> ASGIApp:
     """The ASGI application. It neither opens nor closes the service's store."""
-    policy = policy_of(settings)
-    values = {
-        "site_name": settings.title,
-        "site_url": settings.site_url,
-        "forum_url": settings.forum_url,
-        "login": settings.login,
-        "most_read": _most_read(settings, site.accounts),
-    }
-
+    policy, values = policy_of(settings), page_values(settings, site.accounts)
     health = health or health_of(settings, site)
     # A Router alone: Starlette's application would add two layers of error handling to each
     # request, and table/endpoint.py and table/middleware.py handle all errors.
+    operations = [*routes.api_routes(site, policy)]
+    comments = next(route.app for route in operations if route.path == COMMENTS)
+    zone = site.statistics.reports.calendar.zone
+    demo = Demo(site.accounts, zone, policy, values, comments) if settings.demo else None
     router = Router(
         [
-            *routes.api_routes(site, policy),
-            *page_routes(policy, values, site.settings.compat),
+            *operations,
+            *page_routes(site.settings.compat, demo),
             *account_routes(policy, values, site),
             *health_routes(health),
             metrics_route(site, __version__),

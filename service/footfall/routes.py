@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from . import compat as compat_rows
 from .accounts.api import accounts, bans, invitations, links, oauth, session
@@ -70,8 +70,8 @@ INSTEAD = {
 FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 
-def api_routes(site: Site, policy: Policy) -> Iterator[BaseRoute]:
-    variable, others = list[BaseRoute](), list[BaseRoute]()
+def api_routes(site: Site, policy: Policy) -> Iterator[Route]:
+    variable, others = list[Route](), list[Route]()
     for prefix, paths in operations(site.settings.compat).items():
         for path, rows in paths.items():
             url, instead = f"{prefix.path}{path}", INSTEAD.get(path)

@@ -1,5 +1,6 @@
 """The demonstration page with mouse and keyboard, on a phone, and when things fail."""
 
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -133,6 +134,39 @@ def busy_demo(service: Serving, visitor: Visitor) -> Demo:
 @pytest.fixture
 def write(served: Serving) -> Writer:
     return Writer(served.url, DEMO_PAGE)
+
+
+def test_without_a_script_one_reads_and_writes(
+    served: Serving, new_visitor: NewVisitor, write: Writer
+) -> None:
+    write("from before")
+    page = new_visitor(java_script_enabled=False).page
+    page.goto(f"{served.url}/")
+    # Playwright finds nothing in <noscript> by words or roles.
+    texts = page.locator("noscript .comment-body p")
+    expect(texts).to_be_visible()
+    for part in ("#comment-count", ".skeletons", "#read-count"):
+        expect(page.locator(part)).to_be_hidden()
+    page.locator("#plain-nick").fill("Bea")
+    page.locator("#plain-comment").fill("without a script")
+    page.locator("#plain-form button").click()
+    expect(page.locator("#plain-form .form-notice")).to_contain_text("is published")
+    expect(texts).to_have_text(["without a script", "from before"])
+
+
+def test_a_chinese_browser_gets_a_chinese_page(served: Serving, new_visitor: NewVisitor) -> None:
+    demo = Demo(new_visitor(locale="zh-CN"), served.url)
+    demo.open()
+    expect(demo.page.get_by_role("heading", name="评论", exact=True)).to_be_visible()
+    expect(demo.count).to_have_text("0 条评论")
+    demo.text.fill("你好")
+    demo.form.get_by_role("button", name="发表评论").click()
+    expect(demo.form.locator(".form-notice")).to_have_text("谢谢。您的评论已发表。")
+    left = demo.page.locator("body").inner_text()
+    # Of what there is in Latin letters, all is names and code.
+    assert not re.search(
+        r"[a-z]{3,} [a-z]{3,} [a-z]{3,}", re.sub(r"<[^>]*>|import .*|init.*", "", left)
+    )
 
 
 @pytest.mark.rare
@@ -496,9 +530,9 @@ def test_the_snippets_that_the_page_offers_work_on_a_blog(
 def test_with_forced_log_in_a_reader_logs_in_and_returns(start: Start, visitor: Visitor) -> None:
     demo = Demo(visitor, start(LOGIN="force").url)
     demo.open()
-    expect(demo.page.get_by_text("Only those who are logged in write here")).to_be_visible()
+    expect(demo.page.get_by_text("Comments here need an account")).to_be_visible()
     expect(demo.form).to_have_count(0)
-    demo.page.get_by_role("link", name="make an account").click()
+    demo.page.get_by_role("link", name="Create an account").click()
     for label, text in (("Name", "Bea"), ("Email", "bea@example.com"), ("Password", "bea's own")):
         demo.page.get_by_label(label, exact=True).fill(text)
     demo.page.get_by_role("button", name="Create an account").click()

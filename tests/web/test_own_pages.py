@@ -13,8 +13,9 @@ from babel import Locale
 
 from footfall.config import Settings
 from footfall.notifications.api import link_pages
-from footfall.owner import day_table, overview_page, statistics_page
+from footfall.owner import day_table, demo, overview_page, statistics_page
 from footfall.owner.account_pages import PAGE_NAMES, PAGES
+from footfall.owner.files import UI
 from tests.conftest import Site, Sites
 from tests.support.own_pages import OwnPage
 
@@ -268,9 +269,10 @@ def test_the_pages_write_numbers_as_their_language_does_and_choose_by_them() -> 
 
 
 def test_every_text_that_the_pages_use_is_in_the_tables() -> None:
-    pages: list[Path] = [each for each in PAGES.iterdir() if each.suffix in (".js", ".html")]
+    pages = [each for each in PAGES.iterdir() if each.suffix in (".js", ".html")]
+    pages += [UI / "demo.html", UI / "demo.js"]
     # Some are made by the server, in Python's spelling.
-    modules = (day_table, link_pages, overview_page, statistics_page)
+    modules = (day_table, demo, link_pages, overview_page, statistics_page)
     made = [Path(each.__file__ or "") for each in modules]
     text = "".join(each.read_text() for each in pages)
     text += "".join(each.read_text().replace('"', "'") for each in made)

@@ -17,7 +17,6 @@ class Policy:
     domains: tuple[Domain, ...] = ()
     connections: int = 10_000
     slow_seconds: float = 0.0
-    shows_demo: bool = True
     # This service's address as browsers see it; if empty, it is derived from each request.
     server_url: str = ""
     # The site's own, "" if it is not said.

@@ -17,7 +17,7 @@ from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
 from ..http.response import Headers, Response
 from ..outside.targets import origin_of
-from ..site import Site
+from ..site import Accounts, Site
 from ..table.sending import send_answer
 from . import captcha_page, overview_page, statistics_page
 from . import forms as owner_forms
@@ -96,18 +96,16 @@ class Template:
         await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)
 
     async def _registration(self) -> dict[str, str]:
-        """Would somebody who registers here now be the administrator, needs that a code, and may
-        anybody register at all? "" is no."""
+        """Would somebody who registers here now be the administrator, does that need a code, and
+        may anybody register at all? "" is no."""
         if "{{vacant}}" not in self._template:
             return {}
         rules = self._site.accounts.rules
-        is_vacant = (
-            rules.registration != "closed" and await self._site.accounts.store.lacks_administrator()
-        )
+        vacant = await is_vacant(self._site.accounts)
         facts = {
-            "vacant": is_vacant,
-            "setup": is_vacant and bool(rules.setup_code),
-            "open": is_vacant or rules.registration == "open",
+            "vacant": vacant,
+            "setup": vacant and bool(rules.setup_code),
+            "open": vacant or rules.registration == "open",
         }
         return {name: "true" if is_true else "" for name, is_true in facts.items()}
 
@@ -121,6 +119,11 @@ class Template:
             return "{}"
         names = await self._providers.names(LIST_SECONDS)
         return orjson.dumps({name: self._providers.label(name) for name in names}).decode()
+
+
+async def is_vacant(accounts: Accounts) -> bool:
+    """Would somebody who registers now be the administrator? Raises StoreUnavailable."""
+    return accounts.rules.registration != "closed" and await accounts.store.lacks_administrator()
 
 
 def without_token(query: bytes) -> bytes:

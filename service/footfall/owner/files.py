@@ -15,8 +15,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import WrongMethod
-from ..http.client import headers_of, service_url
-from ..http.policy import Policy
+from ..http.client import headers_of
 from ..http.response import Headers
 from ..table.endpoint import READING
 from ..table.sending import answer_options, send_failure
@@ -67,22 +66,6 @@ class Static:
         await send_file(scope, send, self._body, self._type, self._cache, self._extra)
 
 
-class Demo:
-    """The demonstration page as an ASGI application, with the site's name and addresses."""
-
-    def __init__(self, policy: Policy, values: Mapping[str, str]) -> None:
-        self._template = (UI / "demo.html").read_text()
-        self._policy = policy
-        self._values = values
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        values = dict(self._values)
-        values["server_url"] = service_url(scope, self._policy)
-        values["forum"] = "" if values["forum_url"] else "hidden"
-        body = filled(self._template, values)
-        await send_file(scope, send, body, TYPES[".html"], b"no-cache", SECURITY)
-
-
 def filled(template: str, values: Mapping[str, str]) -> bytes:
     """With the values of the names in {{braces}}, escaped for HTML."""
     return re.sub(r"\{\{(\w+)\}\}", lambda match: html.escape(values[match[1]]), template).encode()
@@ -119,44 +102,48 @@ async def send_file(
 
 
 class Page:
-    """Wraps an application that only reads: answers preflights, refuses other methods.
+    """Wraps an application: answers preflights, refuses methods that it does not have, all but
+    those that read.
 
     `route` is its name in metrics.
     """
 
-    def __init__(self, app: ASGIApp, route: str = "page") -> None:
+    def __init__(
+        self, app: ASGIApp, route: str = "page", methods: Collection[str] = READING
+    ) -> None:
         self._app = app
         self._route = route
+        self._methods = methods
+        self._allowed = ", ".join((*methods, "OPTIONS"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["counted_as"] = self._route
         if scope["method"] == "OPTIONS":
-            await answer_options(headers_of(scope["headers"]), "GET, HEAD, OPTIONS", send)
-        elif scope["method"] in READING:
+            await answer_options(headers_of(scope["headers"]), self._allowed, send)
+        elif scope["method"] in self._methods:
             await self._app(scope, receive, send)
         else:
-            await send_failure(scope, send, WrongMethod("GET, HEAD, OPTIONS"))
+            await send_failure(scope, send, WrongMethod(self._allowed))
 
 
-def page_routes(
-    policy: Policy, values: Mapping[str, str], compat: Collection[str] = ()
-) -> Iterator[BaseRoute]:
+def page_routes(compat: Collection[str] = (), demo: ASGIApp | None = None) -> Iterator[BaseRoute]:
     """The scripts for sites, those in place of other counters' scripts if the site speaks their
-    protocols, and the demonstration page unless DEMO=false."""
+    protocols, and the demonstration page, if there is one."""
     snippets = ("count.js", "top.js")
-    pages: dict[str, ASGIApp] = {f"/{name}": Static(name, SNIPPET_CACHE) for name in snippets}
+    files: dict[str, ASGIApp] = {f"/{name}": Static(name, SNIPPET_CACHE) for name in snippets}
     if "goatcounter" in compat:
         # Pages that have its script count by a script of this name, too.
-        pages["/count.js"] = Static("count.js", SNIPPET_CACHE, before="goatcounter.js")
+        files["/count.js"] = Static("count.js", SNIPPET_CACHE, before="goatcounter.js")
     for protocol, (name, paths) in COMPAT_SCRIPTS.items():
         if protocol in compat:
-            pages |= dict.fromkeys(paths, Static(name, COMPAT_CACHE))
-    if policy.shows_demo:
-        demo = Demo(policy, values)
+            files |= dict.fromkeys(paths, Static(name, COMPAT_CACHE))
+    if demo:
+        page = Page(demo, methods=(*READING, "POST"))
+        yield from (Route(path, page) for path in ("/", "/api"))
         # The page's links are relative, and would lead nowhere from /api/.
         redirect = RedirectResponse("../api", headers={"x-content-type-options": "nosniff"})
-        pages |= {"/": demo, "/api": demo, "/api/": redirect}
-        files = ("comment_view.js", "demo.css", "demo.js", "favicon.svg")
-        pages |= {f"/static/{name}": Static(name) for name in files}
-    for path, app in pages.items():
-        yield Route(path, Page(app, "static" if isinstance(app, Static) else "page"))
+        yield Route("/api/", Page(redirect))
+        names = ("comment_view.js", "demo.css", "demo.js", "favicon.svg")
+        files |= {f"/static/{name}": Static(name) for name in names}
+    for path, file in files.items():
+        yield Route(path, Page(file, "static"))

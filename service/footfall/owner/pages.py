@@ -7,6 +7,7 @@ own comments. owner_forms.py has what their forms change.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from urllib.parse import urlencode
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -85,11 +86,14 @@ class Asked:
 def asked_of(scope: Scope, headers: Headers, site: Site, values: Mapping[str, str]) -> Asked:
     """What is known before anybody has looked who asks."""
     query = query_of(scope)
-    preferred = headers.get(b"accept-language", b"").decode("latin-1")
-    words = PageWords(
-        language_of(query.get("lng") or preferred), site.statistics.reports.calendar.zone
-    )
+    words = words_of(query, headers, site.statistics.reports.calendar.zone)
     return Asked(site, PUBLIC, words, query, values["site_name"], values["site_url"])
+
+
+def words_of(query: Mapping[str, str], headers: Mapping[bytes, bytes], zone: tzinfo) -> PageWords:
+    """Those of the language that `lng` names, or else of the browser's."""
+    preferred = headers.get(b"accept-language", b"").decode("latin-1")
+    return PageWords(language_of(query.get("lng") or preferred), zone)
 
 
 # Returns the template's name, and its values.

@@ -1,4 +1,5 @@
-"""Pages that the server makes whole, for a site's owner: templates of ui/admin, by Jinja.
+"""Pages that the server makes whole: the demonstration's, and those of a site's owner, which are in
+ui/admin, by Jinja.
 
 Whatever is filled in is escaped, but for charts, which charts.py has escaped. Loaded when somebody
 opens such a page: Jinja takes 11 MB, which a service that only counts does not need.
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-FOLDER = Path(__file__).parents[1] / "ui/admin"
+UI = Path(__file__).parents[1] / "ui"
 
 
 def filled(name: str, values: Mapping[str, object]) -> bytes:
@@ -21,7 +22,7 @@ def filled(name: str, values: Mapping[str, object]) -> bytes:
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader([UI / "admin", UI]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -4,6 +4,7 @@
  * from elsewhere is loaded: a page that tells others to keep their readers private should do so itself.
  */
 
+import { loadWords, number, say } from '../ui/static/words.js';
 import { contentOf, linkTo, settle, spaced, tone, webAddress } from './comment_view.js';
 
 // No page of a site has it, and its views are none of the site's.
@@ -16,8 +17,8 @@ const LIKES_KEPT = 50; // as Waline's client, whose storage keys we share
 const mustLogIn = document.documentElement.dataset.login === 'force';
 const API = mustLogIn ? 'ui/api' : 'api';
 
-const lang = document.documentElement.lang;
-const number = new Intl.NumberFormat(lang);
+const { lang } = document.documentElement;
+await loadWords(lang);
 const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto' });
 const fullDate = new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: 'short' });
 
@@ -57,11 +58,11 @@ class Refusal extends Error {
 
 async function ask(path, method = 'GET', body = undefined) {
   const answer = await exchange(path, method, body).catch(() => {
-    throw new Refusal('The server did not answer. Please try again in a moment.');
+    throw new Refusal(say('demo.noAnswer'));
   });
   if (!answer.errno) return answer.data;
   if (answer.errmsg && typeof answer.errmsg === 'object') throw new Refusal('', answer.errmsg);
-  throw new Refusal(answer.errmsg || 'The server rejected this without a reason.');
+  throw new Refusal(answer.errmsg || say('demo.rejected'));
 }
 
 async function exchange(path, method, body) {
@@ -86,10 +87,10 @@ async function countVisit() {
   if (document.prerendering) await new Promise((go) => document.addEventListener('prerenderingchange', go, { once: true }));
   try {
     const [{ time }] = await (isVisitCounted() ? ask(`article?path=${PATH}`) : countOnce());
-    part.readCount.textContent = number.format(time);
-    part.readLabel.textContent = time === 1 ? 'read of this page' : 'reads of this page';
+    part.readCount.textContent = number(time);
+    part.readLabel.textContent = say(time === 1 ? 'demo.read' : 'demo.reads');
   } catch {
-    part.readLabel.textContent = 'reads: not known right now';
+    part.readLabel.textContent = say('demo.readsUnknown');
   }
 }
 
@@ -117,14 +118,14 @@ async function loadFirstPage() {
   part.commentList.replaceChildren();
   showRoots(page.data);
   part.listEmpty.hidden = page.data.length > 0;
-  say(total ? `${countText()}, sorted by ${orderName()}.` : 'No comments yet.');
+  announce(total ? say('demo.sorted', { comments: countText(), order: orderName() }) : say('demo.empty'));
 }
 
 async function loadNextPage() {
   const page = await loadPage();
   if (!page) return;
   const added = showRoots(page.data);
-  say(`${added.length} more loaded.`);
+  announce(say('demo.added', { count: added.length }));
   if (added[0]) focusComment(added[0]);
 }
 
@@ -160,8 +161,8 @@ async function loadPage() {
 function busy(isBusy) {
   part.commentList.setAttribute('aria-busy', isBusy);
   part.loadMore.setAttribute('aria-disabled', isBusy);
-  part.loadMore.textContent = isBusy ? 'Loading…' : 'Load more comments';
-  part.listRetry.textContent = isBusy ? 'Trying…' : 'Try again';
+  part.loadMore.textContent = say(isBusy ? 'demo.loading' : 'demo.more');
+  part.listRetry.textContent = say(isBusy ? 'demo.trying' : 'demo.again');
   if (!isBusy) part.listLoading.hidden = true;
 }
 
@@ -171,11 +172,11 @@ function showListError(refusal) {
     shown.clear();
     part.commentList.replaceChildren();
   }
-  part.listErrorText.textContent = refusal.message || 'The comments could not be loaded.';
+  part.listErrorText.textContent = refusal.message || say('demo.notLoaded');
   part.loadMore.hidden = true;
   part.listError.hidden = false;
   if (hadFocus) part.listRetry.focus();
-  say(part.listErrorText.textContent);
+  announce(part.listErrorText.textContent);
 }
 
 function showRoots(roots) {
@@ -200,13 +201,13 @@ function addReply(rootItem, replyItem) {
 function commentItem(comment, root) {
   const item = part.commentTemplate.content.cloneNode(true).firstElementChild;
   const find = (selector) => item.querySelector(selector);
-  const nick = comment.nick || 'Anonymous';
+  const nick = comment.nick || say('demo.anonymous');
   const id = String(comment.objectId);
   const article = find('.comment');
 
   shown.set(id, item);
   article.id = id; // feeds and mails link to #<objectId>
-  article.setAttribute('aria-label', root === comment ? `Comment by ${nick}` : `Reply by ${nick}`);
+  article.setAttribute('aria-label', say(root === comment ? 'demo.commentBy' : 'demo.replyBy', { nick }));
   find('.avatar').textContent = [...nick.trim()][0]?.toUpperCase() ?? '?';
   find('.avatar').classList.add(`tone-${tone(nick)}`);
   find('.nick').textContent = nick;
@@ -227,19 +228,21 @@ function commentItem(comment, root) {
 }
 
 function showBadge(badge, { type, label }) {
-  badge.textContent = label || (type === 'administrator' ? 'Admin' : '');
+  badge.textContent = label || (type === 'administrator' ? say('demo.admin') : '');
   badge.hidden = !badge.textContent;
 }
 
 function showHeld(mark, status) {
-  mark.textContent = { waiting: 'Waiting for approval', spam: 'Held for review' }[status] ?? '';
-  mark.hidden = !mark.textContent;
+  mark.hidden = !isHeld(status);
+  if (isHeld(status)) mark.textContent = say(status === 'spam' ? 'demo.spam' : 'demo.waiting');
 }
+
+const isHeld = (status) => status === 'waiting' || status === 'spam';
 
 // The indent already says "reply to the root"; only an answer to another answer needs a name.
 function showReplyTo(line, comment, root) {
   if (comment === root || String(comment.pid) === String(root.objectId) || !comment.reply_user) return;
-  line.textContent = `Replying to ${comment.reply_user.nick || 'Anonymous'}`;
+  line.textContent = say('demo.replyingTo', { nick: comment.reply_user.nick || say('demo.anonymous') });
   line.hidden = false;
 }
 
@@ -248,7 +251,7 @@ function showTotal() {
 }
 
 function countText() {
-  return `${number.format(total)} ${total === 1 ? 'comment' : 'comments'}`;
+  return say('demo.count', { count: total });
 }
 
 function orderName() {
@@ -272,7 +275,7 @@ function ago(ms) {
   const seconds = Math.max(0, Date.now() - ms) / 1000;
   const units = [['year', 31_557_600], ['month', 2_629_800], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60]];
   const [unit, length] = units.find(([, size]) => seconds >= size) ?? [];
-  return unit ? relative.format(-Math.floor(seconds / length), unit) : 'just now';
+  return unit ? relative.format(-Math.floor(seconds / length), unit) : say('demo.justNow');
 }
 
 function focusComment(item) {
@@ -300,8 +303,8 @@ function likeButton(button, failure, comment, nick) {
   const show = () => {
     const isLiked = likedIds().includes(id);
     button.setAttribute('aria-pressed', isLiked);
-    button.setAttribute('aria-label', `Like the comment by ${nick}, ${number.format(likes)} ${likes === 1 ? 'like' : 'likes'}`);
-    button.querySelector('.like-count').textContent = number.format(likes);
+    button.setAttribute('aria-label', say('demo.like', { nick, count: likes }));
+    button.querySelector('.like-count').textContent = number(likes);
   };
   const toggle = (isLiked) => {
     rememberLike(id, comment.objectId, isLiked);
@@ -322,7 +325,7 @@ function likeButton(button, failure, comment, nick) {
       show();
     } catch (refusal) {
       toggle(!isLiked);
-      failure.textContent = ['Your like was not stored.', refusal.message, ...Object.values(refusal.fields ?? {})].filter(Boolean).join(' ');
+      failure.textContent = [say('demo.notLiked'), refusal.message, ...Object.values(refusal.fields ?? {})].filter(Boolean).join(' ');
     } finally {
       isSending = false;
     }
@@ -344,7 +347,7 @@ function rememberLike(id, objectId, isLiked) {
 
 function replyButton(button, place, comment, root, nick) {
   button.hidden = !mayWrite;
-  button.setAttribute('aria-label', `Reply to ${nick}`);
+  button.setAttribute('aria-label', say('demo.replyTo', { nick }));
   button.addEventListener('click', () => {
     const wasOpen = openReply?.button === button;
     closeReply();
@@ -379,11 +382,11 @@ function commentForm({ name, reply, onCancel }) {
   for (const field of [nick, mail, link]) field.value = author[field.name] ?? '';
   form.querySelector('.fields').hidden = mustLogIn; // the account has them
   form.id = `${name}-form`;
-  form.setAttribute('aria-label', reply ? `Reply to ${reply.at}` : 'Write a comment');
+  form.setAttribute('aria-label', reply ? say('demo.replyTo', { nick: reply.at }) : say('demo.write'));
   if (/Mac|iPhone|iPad/.test(navigator.platform)) form.querySelector('.keys kbd').textContent = '⌘';
   if (reply) {
-    form.querySelector('.field-comment label').textContent = `Reply to ${reply.at}`;
-    form.querySelector('[type=submit]').textContent = 'Post reply';
+    form.querySelector('.field-comment label').textContent = say('demo.replyTo', { nick: reply.at });
+    form.querySelector('[type=submit]').textContent = say('demo.postReply');
     form.querySelector('.cancel').hidden = false;
     form.querySelector('.cancel').addEventListener('click', onCancel);
   }
@@ -414,7 +417,7 @@ async function submit(form, reply) {
   if (form.getAttribute('aria-busy') === 'true') return;
   clearErrors(form);
   const { comment, nick, mail, link } = form.elements;
-  if (!comment.value.trim()) return showErrors(form, new Refusal('', { comment: 'Please write something first.' }));
+  if (!comment.value.trim()) return showErrors(form, new Refusal('', { comment: say('demo.writeFirst') }));
 
   link.value = withScheme(link.value.trim());
   const author = { nick: nick.value.trim(), mail: mail.value.trim(), link: link.value };
@@ -446,10 +449,9 @@ function introduce(author) {
 
 function sending(form, isSending) {
   const button = form.querySelector('[type=submit]');
-  const idle = form.id === 'new-form' ? 'Post comment' : 'Post reply';
   form.setAttribute('aria-busy', isSending);
   button.setAttribute('aria-disabled', isSending); // not "disabled": that would throw the focus away
-  button.textContent = isSending ? 'Sending…' : idle;
+  button.textContent = say(isSending ? 'demo.sending' : form.id === 'new-form' ? 'demo.post' : 'demo.postReply');
 }
 
 function clearErrors(form) {
@@ -475,15 +477,13 @@ function showErrors(form, refusal) {
 }
 
 function showStored(form, stored, reply) {
-  const isHeld = stored.status === 'waiting' || stored.status === 'spam';
-  const thanks = isHeld ? 'Thank you. Your comment is waiting for approval; until then only you see it, here, until you reload.'
-    : `Thank you. Your ${reply ? 'reply' : 'comment'} is published.`;
+  const thanks = say(isHeld(stored.status) ? 'demo.held' : reply ? 'demo.replyPublished' : 'demo.published');
   const item = reply ? placeReply(stored, reply) : placeRoot(stored);
-  if (!isHeld) { total += 1; showTotal(); }
+  if (!isHeld(stored.status)) { total += 1; showTotal(); }
   part.listEmpty.hidden = true;
   if (!reply) form.querySelector('.form-notice').textContent = thanks;
   if (openReply?.form === form) closeReply();
-  if (reply) say(thanks);
+  if (reply) announce(thanks);
   if (item) focusComment(settle(item));
 }
 
@@ -516,9 +516,9 @@ function fillSettings() {
 async function copySnippet(button) {
   const code = document.getElementById(button.dataset.copy);
   const isCopied = await copy(code);
-  button.textContent = isCopied ? 'Copied' : 'Selected';
-  say(isCopied ? 'Copied to the clipboard.' : 'Copying is not allowed here; the text is selected.');
-  setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+  button.textContent = say(isCopied ? 'demo.copied' : 'demo.selected');
+  announce(say(isCopied ? 'demo.copiedNews' : 'demo.selectedNews'));
+  setTimeout(() => { button.textContent = say('demo.copy'); }, 2000);
 }
 
 // The clipboard API exists on https and localhost only; elsewhere the old command, or at least the selection.
@@ -529,7 +529,7 @@ async function copy(code) {
   return document.execCommand('copy');
 }
 
-function say(text) {
+function announce(text) {
   part.liveStatus.textContent = ''; // the same words twice are news twice
   setTimeout(() => { part.liveStatus.textContent = text; }, 50);
 }

@@ -8,11 +8,11 @@ const tableOf = async (name) => (await fetch(new URL(`${name}.json`, import.meta
 let table = {};
 export let language = 'en';
 
-/** Must have ended before any word is asked for. */
-export async function loadWords() {
+/** Must have ended before any word is asked for. `known` is the language of a page that the server has made. */
+export async function loadWords(known) {
   const asked = new URLSearchParams(location.search).get('lng');
   if (asked) sessionStorage.setItem(REMEMBERED, asked);
-  const wanted = [asked, sessionStorage.getItem(REMEMBERED), ...navigator.languages];
+  const wanted = [known, asked, sessionStorage.getItem(REMEMBERED), ...navigator.languages];
   language = wanted.map((name) => TABLES[name?.toLowerCase().split('-')[0]]).find(Boolean) ?? 'en';
   table = await tableOf(language);
   document.documentElement.lang = language === 'zh' ? 'zh-Hans' : language;

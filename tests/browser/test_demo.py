@@ -532,7 +532,7 @@ def test_with_forced_log_in_a_reader_logs_in_and_returns(start: Start, visitor: 
     demo.open()
     expect(demo.page.get_by_text("Comments here need an account")).to_be_visible()
     expect(demo.form).to_have_count(0)
-    demo.page.get_by_role("link", name="Create an account").click()
+    demo.page.locator("#comment-form-place a", has_text="Create an account").click()
     for label, text in (("Name", "Bea"), ("Email", "bea@example.com"), ("Password", "bea's own")):
         demo.page.get_by_label(label, exact=True).fill(text)
     demo.page.get_by_role("button", name="Create an account").click()

@@ -48,10 +48,13 @@ def log_in(served: Serving, mail: str, password: str) -> Any:
 
 def test_the_first_administrator_is_made_on_the_server(served: Serving) -> None:
     assert ask(served, "list") == [
-        "there are no accounts: `footfall accounts add MAIL --administrator` makes one"
+        "there are no accounts: create one with `footfall accounts add MAIL --administrator`"
     ]
     warnings = httpx.get(f"{served.url}/readyz").json()["warnings"]
-    assert "there is no administrator yet: the first to register becomes it" in warnings
+    assert (
+        "there is no administrator yet: the first account registered at /ui/register becomes one"
+        in warnings
+    )
     said = ask(served, "add", "mara@example.com", "--administrator", "--nick", "Mara")
     assert httpx.get(f"{served.url}/readyz").json()["warnings"] == []
     assert log_in(served, "mara@example.com", "") == {"errno": 1000}

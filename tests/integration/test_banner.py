@@ -32,7 +32,7 @@ def test_the_banner_is_made_of_objects_too(own: Path, workers: str) -> None:
     assert (banner["level"], banner["logger"]) == ("INFO", "footfall.said")
     assert banner["data"].endswith("/data, on disk before a change is acknowledged")
     assert banner["holds"] == "nothing yet"
-    assert banner["log-ins"].endswith("name your site in SITE_URL")
+    assert banner["logins"].endswith("set SITE_URL")
     assert (end["message"], end["level"]) == ("Footfall has stopped", "INFO")
 
 
@@ -103,7 +103,7 @@ def test_the_banner_promises_no_more_than_redis_keeps(own: Path) -> None:
     assert code == 0
     assert "Redis has no append-only file" in output
     assert "on disk" not in output
-    assert "under ff:*, and not certain to be kept: see the errors before this" in output
+    assert "under ff:*, but could be lost: see the errors above" in output
 
 
 def test_the_banner_names_the_redis_without_its_password(own: Path) -> None:

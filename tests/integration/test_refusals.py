@@ -60,7 +60,10 @@ def test_a_service_starts_and_counts_without_a_command_that_it_can_do_without(
         serving(own / "s", REDIS_URL=server.url) as served,
     ):
         ready = httpx.get(f"{served.url}/readyz")
-        vacancy = "there is no administrator yet: the first to register becomes it"
+        vacancy = (
+            "there is no administrator yet: "
+            "the first account registered at /ui/register becomes one"
+        )
         assert (ready.status_code, ready.json()["warnings"]) == (200, [vacancy])
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
         said = served.output + served.stop()[1]

@@ -51,7 +51,7 @@ def list_(is_json: bool) -> None:
 
     if not with_site(show):
         click.echo(
-            "there are no accounts: `footfall accounts add MAIL --administrator` makes one",
+            "there are no accounts: create one with `footfall accounts add MAIL --administrator`",
             err=True,
         )
 

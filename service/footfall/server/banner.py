@@ -25,20 +25,20 @@ def print_banner(
     if size is not None:
         facts["holds"] = str(size)
     if settings.means:
-        facts["tells"] = f"people of comments, by {', '.join(settings.means)}"
+        facts["notify"] = f"by {', '.join(settings.means)}"
     if settings.spam_checkers:
-        facts["judges"] = f"comments wait for {', '.join(settings.spam_checkers)}"
+        facts["check"] = f"each comment by {', '.join(settings.spam_checkers)}"
     if settings.tells and not settings.outbox_worker:
-        facts["worker"] = "none here: OUTBOX_WORKER=false, so `footfall worker` has to run"
+        facts["worker"] = "none: OUTBOX_WORKER=false, so run `footfall worker`"
     if not (settings.site_url or settings.secure_domains):
-        facts["log-ins"] = "handed to no page without a question: name your site in SITE_URL"
+        facts["logins"] = "no site may use them without asking: set SITE_URL"
     if is_traced:
-        facts["traces"] = "to where OTEL_* says, so no request takes the fast path"
+        facts["traces"] = "sent to OTEL_*; the fast path is off"
     announce(f"Footfall {__version__} listens on {name_of(listener)}", **facts)
 
 
 _PROMISES = {
-    "memory": "written when the system likes",
+    "memory": "written to disk at times of the system's choice",
     "everysec": "on disk a second after a change is acknowledged",
     "fsync": "on disk before a change is acknowledged",
 }
@@ -53,7 +53,7 @@ def _where(settings: Settings, safety: Safety) -> str:
     )
     # An outage that has passed, or may, tells nothing of that.
     if any(problem.is_fatal and not problem.is_outage for problem in safety.problems.values()):
-        return f"{place}, and not certain to be kept: see the errors before this"
+        return f"{place}, but could be lost: see the errors above"
     promise = _PROMISES.get(
         durability.level,
         f"at {number_of(durability.replicas, 'replica')} before a change is acknowledged",

@@ -34,9 +34,12 @@ class AccountRules:
     def vacancy(self) -> str:
         """What to say as long as there is no administrator."""
         if self.registration == "closed":
-            return "there is no administrator yet: `footfall accounts add` makes one"
-        knowing = " and knows SETUP_CODE" if self.setup_code else ""
-        return f"there is no administrator yet: the first to register{knowing} becomes it"
+            return "there is no administrator yet: create one with `footfall accounts add`"
+        code = " with SETUP_CODE" if self.setup_code else ""
+        return (
+            f"there is no administrator yet: the first account registered{code} at /ui/register "
+            "becomes one"
+        )
 
     def openings(self, account: Account, setup_code: str) -> tuple[Account | None, Account | None]:
         """What this account may become as the first of all, and as any other; None: nothing."""

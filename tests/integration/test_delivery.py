@@ -62,7 +62,7 @@ def test_people_are_told_of_each_comment_once(
     assert sorted(sent(hook)) == sorted(f"number {n}" for n in range(COMMENTS))
     assert len(mails.came) == COMMENTS
     assert ready["outbox"]["undelivered"] == 0
-    assert "notify  by mail, webhook" in output
+    assert "notify by mail, webhook" in output
 
 
 @pytest.mark.rare

@@ -101,6 +101,7 @@ OUTBOX_ANSWER = AnswerSchema(
         waiting=NUMBER,
         later=NUMBER,
         undelivered=NUMBER,
+        gathered=NUMBER,
         since_ms=NUMBER,
         data=list_of(
             object_of(

@@ -85,12 +85,13 @@ class Undelivered(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """How many tasks wait, are tried again later, and were given up; and since when the oldest
-    waits, in ms since the epoch, 0 if none does."""
+    """How many tasks wait, are tried again later, and were given up; how many comments wait for the
+    next digest; and since when the oldest task waits, in ms since the epoch, 0 if none does."""
 
     waiting: int
     later: int
     undelivered: int
+    gathered: int
     since_ms: int
 
     def age_ms(self, now_ms: int) -> int:
@@ -110,6 +111,7 @@ class Outbox:
         self._keys = keys
         self._names = {name: keys.site(name) for name in ("outbox", "retries", "undelivered")}
         self._stream = self._names["outbox"]
+        self._gathered = keys.site("gathered")
         self._settle = scripts["outbox/settle"]
         self._wake = scripts["outbox/wake"]
         self._again = scripts["outbox/again"]
@@ -182,14 +184,15 @@ class Outbox:
             )
 
     async def depth(self) -> Depth:
-        waiting, later, undelivered, first = await self._redis.ask(
+        waiting, later, undelivered, gathered, first = await self._redis.ask(
             ("XLEN", self._stream),
             ("ZCARD", self._names["retries"]),
             ("XLEN", self._names["undelivered"]),
+            ("ZCARD", self._gathered),
             ("XRANGE", self._stream, "-", "+", "COUNT", 1),
         )
         since_ms = int(first[0][0].partition(b"-")[0]) if first else 0
-        return Depth(waiting, later, undelivered, since_ms)
+        return Depth(waiting, later, undelivered, gathered, since_ms)
 
     async def refresh(self, seconds: float) -> None:
         """Read the depth anew, unless that takes longer."""

@@ -36,8 +36,10 @@ function showAnswers(found) {
 
 async function load() {
   try {
-    const { isOn, waiting, later, data } = await ask('GET', 'outbox');
-    depth.textContent = isOn ? say('outboxDepth', { waiting, later }) : say('toldToNobody');
+    const { isOn, waiting, later, gathered, data } = await ask('GET', 'outbox');
+    depth.textContent = isOn
+      ? [say('outboxDepth', { waiting, later }), gathered && say('outboxGathered', { count: gathered })].filter(Boolean).join(' ')
+      : say('toldToNobody');
     list.replaceChildren(...data.map(row));
     if (!data.length) list.append(make('li', { class: 'quiet' }, say('nothingGivenUp')));
   } catch (refusal) {

@@ -68,6 +68,20 @@ def test_a_password_is_changed_with_the_present_one(served: Serving, visitor: Vi
     assert httpx.get(f"{served.url}/api/token", headers=headers).json()["data"] == {}
 
 
+def test_a_picture_from_elsewhere_is_seen_before_it_is_saved(
+    visitor: Visitor, start: Start
+) -> None:
+    page, shown = visitor.page, visitor.page.get_by_role("img", name="Your picture")
+    address = page.get_by_label("Picture URL")
+    address.fill(f"{start().url}/static/favicon.svg")
+    address.press("Tab")
+    expect(shown).to_be_visible()
+    assert fits(page)
+    address.fill("")
+    address.press("Tab")
+    expect(shown).to_be_hidden()
+
+
 @pytest.mark.rare
 def test_another_log_in_is_ended(served: Serving, visitor: Visitor) -> None:
     page = visitor.page

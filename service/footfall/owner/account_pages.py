@@ -35,6 +35,10 @@ PRIVATE = (
     ),
     (b"referrer-policy", b"same-origin"),
 )
+# Where one chooses a picture of oneself, it is shown from wherever it is.
+PROFILE = tuple(
+    (name, value.replace(b"img-src", b"img-src http: https:")) for name, value in PRIVATE
+)
 # A redirect from an address that nobody should keep.
 NOWHERE_KEPT = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 PAGES = UI / "admin"
@@ -63,9 +67,16 @@ RENAMED = {"user": "accounts", "migration": "moving"}
 class Template:
     """A page of ours as an ASGI application, with what it has to know of this request."""
 
-    def __init__(self, name: str, policy: Policy, values: Mapping[str, str], site: Site) -> None:
+    def __init__(
+        self,
+        name: str,
+        policy: Policy,
+        values: Mapping[str, str],
+        site: Site,
+        rules: Headers = PRIVATE,
+    ) -> None:
         self._template = (PAGES / name).read_text()
-        self._rules: Headers = PRIVATE
+        self._rules = rules
         if "{{captcha}}" in self._template:
             self._rules = captcha_page.permitting(PRIVATE, site.accounts.captcha)
         self._policy = policy
@@ -152,12 +163,13 @@ def leading_to(path: str) -> ASGIApp:
 def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Iterator[BaseRoute]:
     log_in = Template("login.html", policy, values, site)
     pages = Template("admin.html", policy, values, site)
+    profile = Template("admin.html", policy, values, site, PROFILE)
     # The page's links are relative to the folder.
     yield Route("/ui", Page(leading_to("ui/")))
     for old, name in RENAMED.items():
         yield Route(f"/ui/{old}", Page(leading_to(f"./{name}")))
     for name in PAGE_NAMES:
-        yield Route(f"/ui/{name}", Page(pages))
+        yield Route(f"/ui/{name}", Page(profile if name == "profile" else pages))
     for name, make in (("", overview_page.show), ("statistics", statistics_page.show)):
         yield Route(f"/ui/{name}", Page(OwnerPage(name, make, site, policy, values, pages)))
     yield Route("/ui/people", OwnerForm(owner_forms.count_as_people, site, policy, values))

@@ -20,7 +20,8 @@ export async function open(main, person) {
     section('about', form('about', [
       field(say('name'), 'display_name', { value: account.display_name, required: true, maxlength: 128, autocomplete: 'nickname' }),
       field(say('website'), 'url', { value: account.url ?? '', type: 'url', maxlength: 2048, placeholder: 'https://' }),
-      field(say('avatar'), 'avatar', { type: 'url', maxlength: 2048, placeholder: account.avatar }, say('avatarHint')),
+      make('img', { class: 'picture', alt: say('avatarAlt'), width: 64, height: 64, hidden: true, onload: ({ target }) => { target.hidden = false; } }),
+      field(say('avatar'), 'avatar', { type: 'url', maxlength: 2048, placeholder: account.avatar, onchange: preview }, say('avatarHint')),
       make('label', { class: 'check' }, make('input', { type: 'checkbox', name: 'without' }), say('avatarRemove')),
     ])),
     section('mail', form('mail', [
@@ -39,6 +40,13 @@ export async function open(main, person) {
 
 function section(name, ...children) {
   return make('section', { 'aria-labelledby': `h-${name}` }, make('h2', { id: `h-${name}` }, say(`section.${name}`)), ...children);
+}
+
+/** The picture whose address has been typed. Nothing is loaded from elsewhere before, or of what is no picture. */
+function preview({ target }) {
+  const shown = document.querySelector('img.picture');
+  shown.hidden = true;
+  shown.src = (target.checkValidity() && target.value) || 'data:,';
 }
 
 function form(name, fields) {

@@ -75,7 +75,7 @@ def create_app(
     # A Router alone: Starlette's application would add two layers of error handling to each
     # request, and table/endpoint.py and table/middleware.py handle all errors.
     operations = [*routes.api_routes(site, policy)]
-    comments = next(route.app for route in operations if route.path == COMMENTS)
+    comments = next((route.app for route in operations if route.path == COMMENTS), not_found)
     zone = site.statistics.reports.calendar.zone
     demo = Demo(site.accounts, zone, policy, values, comments) if settings.demo else None
     router = Router(

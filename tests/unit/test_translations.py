@@ -139,7 +139,7 @@ def test_a_limit_has_its_plural_in_each_language() -> None:
 def test_the_name_of_a_field_is_translated_too() -> None:
     assert (
         told(errors.FieldTooLong("nick", 50), "de")
-        == "Ihr Name ist zu lang: 50 Zeichen sind erlaubt"
+        == "Dein Name ist zu lang: 50 Zeichen sind erlaubt"
     )
 
 

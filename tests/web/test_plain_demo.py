@@ -66,6 +66,32 @@ async def test_what_was_refused_stays_in_the_form_with_the_reason(site: Site) ->
     assert '<html lang="zh-Hans"' in empty.text
 
 
+@pytest.mark.parametrize(
+    ("type", "body"),
+    [
+        ("application/x-www-form-urlencoded", b"a&" * 450_000),
+        ("application/x-www-form-urlencoded", b"a&" * 2_000),
+        ("application/x-www-form-urlencoded", b"comment=a&comment=b"),
+        ("application/x-www-form-urlencoded", b"url=/a&comment=&nick=%ED%A0%80"),
+        ("application/json", b"[1]"),
+        ("image/png", b"\x89PNG"),
+    ],
+    ids=["large", "many", "twice", "surrogate", "list", "picture"],
+)
+async def test_what_is_no_such_form_is_refused_by_a_page(
+    site: Site, type: str, body: bytes
+) -> None:
+    answer = await site.http.post("/", content=body, headers={"content-type": type})
+    assert 400 <= answer.status_code < 500
+    assert re.search(r'<p class="form-error" role="alert">[^<]+</p>', plain(answer))
+
+
+@pytest.mark.parametrize("language", ["%ED%A0%80", "%ff", "x" * 3000, "a%0d%0aset-cookie:b"])
+async def test_only_a_language_that_there_is_goes_on(site: Site, language: str) -> None:
+    sent = await site.http.post(f"/?lng={language}", data=FORM)
+    assert sent.headers["location"] == "?lng=en&stored=approved#comments-title"
+
+
 async def test_a_comment_that_is_held_is_said_to_wait(make_site: Sites) -> None:
     site = await make_site(COMMENT_AUDIT="true")
     sent = await site.http.post("/", data=FORM)
@@ -77,7 +103,7 @@ async def test_a_comment_that_is_held_is_said_to_wait(make_site: Sites) -> None:
 async def test_another_site_cannot_send_the_form(make_site: Sites) -> None:
     site = await make_site(SECURE_DOMAINS="blog.example")
     answer = await site.http.post("/", data=FORM, headers={"origin": "https://evil.example"})
-    assert answer.status_code == 400
+    assert answer.status_code == 403
     # Who comes by a link from anywhere reads.
     reader = await site.http.get("/", headers={"referer": "https://evil.example/"})
     assert "No comments yet" in plain(reader)

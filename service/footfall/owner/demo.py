@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..errors import StoreUnavailable
+from ..errors import BadRequest, StoreUnavailable
+from ..http.body import MAX_OTHER_FIELDS_BYTES
 from ..http.client import headers_of, service_url
 from ..http.page_words import PageWords
 from ..http.params import parse_query
@@ -26,7 +27,7 @@ from .account_pages import is_vacant
 from .files import SECURITY, send_file
 from .pages import HTML, query_of, words_of
 
-# No page of a site has it, and its views are none of the site's. The script has the same.
+# No page of a site has it, and its views are none of the site's.
 PATH = "/.footfall-demo"
 PAGE_SIZE = 10
 MAX_PAGE = 1000
@@ -47,7 +48,7 @@ class Request(NamedTuple):
 
     def link(self, **fields: object) -> str:
         """To the comments of this page, with these fields and its language."""
-        language = {name: self.query[name] for name in ("lng",) if name in self.query}
+        language = {"lng": self.words.language} if "lng" in self.query else {}
         return f"?{urlencode({**language, **fields})}#comments-title"
 
     @property
@@ -81,13 +82,13 @@ class Demo:
             notice = NOTICES.get(query.get("stored", ""), "")
             said = {"notice": request.words.say(notice) if notice else ""}
             return await self._show(scope, send, request, said)
-        form, answer = await self._write(scope, receive, request.words)
+        status, answer, draft = await self._write(scope, receive, request.words)
         if not answer["errno"]:
             # A page of its own, so that to load it again does not write again.
             location = request.link(stored=answer["data"].get("status", "approved")).encode()
             return await send_answer(send, Response(303, b"", [(b"location", location), NO_STORE]))
-        said = {"refusal": _refusal(answer), **{name: str(form.get(name, "")) for name in FIELDS}}
-        await self._show(scope, send, request, said, status=400)
+        said = {"refusal": _refusal(answer), **draft}
+        await self._show(scope, send, request, said, status=max(status, 400))
 
     async def _show(
         self,
@@ -99,12 +100,13 @@ class Demo:
         status: int = 200,
     ) -> None:
         """`said` is what stands in the form and below it."""
-        answer = await self._read(scope, request.number)
+        _, answer = await self._read(scope, request.number)
         # Without Redis nobody knows, and nobody could register.
         with suppress(StoreUnavailable):
             said = {**said, "vacant": await is_vacant(self._accounts)}
         values = {
             **self._values,
+            "path": PATH,
             "server_url": service_url(scope, self._policy),
             "words": request.words,
             "say": request.words.say,
@@ -114,7 +116,7 @@ class Demo:
         body = await asyncio.to_thread(_filled, values, answer, request)
         await send_file(scope, send, body, HTML, b"no-cache", SECURITY, status=status)
 
-    async def _read(self, scope: Scope, number: int) -> Any:
+    async def _read(self, scope: Scope, number: int) -> tuple[int, Any]:
         query = {"path": PATH, "page": number, "pageSize": PAGE_SIZE, "sortBy": "insertedAt_desc"}
         # SECURE_DOMAINS lets this service's own pages in, and anybody reads them.
         own = (b"referer", service_url(scope, self._policy).encode())
@@ -123,8 +125,8 @@ class Demo:
 
     async def _write(
         self, scope: Scope, receive: Receive, words: PageWords
-    ) -> tuple[Mapping[str, Any], Any]:
-        """What the form holds, unless it was stored, and what the API says of it."""
+    ) -> tuple[int, Any, Mapping[str, str]]:
+        """The status and what the API says; and what was written, for the form to have it again."""
         came = list[bytes]()
 
         async def listen() -> Message:
@@ -132,28 +134,42 @@ class Demo:
             came.append(message.get("body", b""))
             return message
 
-        answer = await self._ask(scope, listen, {"lang": words.tag})
-        return parse_query(b"".join(came)) if answer["errno"] else {}, answer
+        status, answer = await self._ask(scope, listen, {"lang": words.tag})
+        return status, answer, _draft(b"".join(came))
 
-    async def _ask(self, scope: Scope, receive: Receive, query: Mapping[str, object]) -> Any:
-        """What the API answers, in JSON."""
-        sent = list[bytes]()
+    async def _ask(
+        self, scope: Scope, receive: Receive, query: Mapping[str, object]
+    ) -> tuple[int, Any]:
+        """The API's status, and what it answers in JSON."""
+        sent = list[Message]()
 
         async def keep(message: Message) -> None:
-            sent.append(message.get("body", b""))
+            sent.append(message)
 
         path = {"path": API, "raw_path": API.encode(), "query_string": urlencode(query).encode()}
         await self._api({**scope, **path}, receive, keep)
-        return orjson.loads(b"".join(sent))
+        body = b"".join(message.get("body", b"") for message in sent)
+        return sent[0]["status"], orjson.loads(body)
 
 
 async def _nothing() -> Message:
     return {"type": "http.request", "body": b""}
 
 
+def _draft(body: bytes) -> dict[str, str]:
+    """By field; nothing of what is no form, or too large for one."""
+    if len(body) > MAX_OTHER_FIELDS_BYTES:
+        return {}
+    try:
+        form = parse_query(body)
+    except BadRequest:
+        return {}
+    return {name: str(form.get(name, "")) for name in FIELDS}
+
+
 def _refusal(answer: Any) -> str:
     message = answer.get("errmsg", "")
-    return " ".join(message.values()) if isinstance(message, dict) else message
+    return ", ".join(message.values()) if isinstance(message, dict) else message
 
 
 def _filled(values: Mapping[str, object], answer: Any, request: Request) -> bytes:

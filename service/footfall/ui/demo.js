@@ -7,8 +7,6 @@
 import { loadWords, number, say } from '../ui/static/words.js';
 import { contentOf, linkTo, settle, spaced, tone, webAddress } from './comment_view.js';
 
-// No page of a site has it, and its views are none of the site's.
-const PATH = '/.footfall-demo';
 const PAGE_SIZE = 10;
 const PATIENCE_MS = 20_000;
 const LIKES_KEPT = 50; // as Waline's client, whose storage keys we share
@@ -17,7 +15,7 @@ const LIKES_KEPT = 50; // as Waline's client, whose storage keys we share
 const mustLogIn = document.documentElement.dataset.login === 'force';
 const API = mustLogIn ? 'ui/api' : 'api';
 
-const { lang } = document.documentElement;
+const { lang, dataset: { path: PATH } } = document.documentElement;
 await loadWords(lang);
 const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto' });
 const fullDate = new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: 'short' });

@@ -181,7 +181,7 @@ class Least(HttpToolsProtocol):
             try:
                 prepared = prepare(*words)
             except (KeyError, TypeError, ValueError):
-                self.send_400_response("This is no request for one counter.")
+                self.send_400_response("This is not a request for one counter.")
                 return
             if len(self.prepared) >= MAX_PREPARED:
                 self.prepared.clear()

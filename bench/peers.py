@@ -687,7 +687,7 @@ def checkout(root: Path) -> tuple[str, Kind]:
     """This service from another directory. Raises ValueError if it is not there."""
     root = root.resolve()
     if not (root / "service" / "__main__.py").is_file() and _package(root) != "footfall":
-        raise ValueError(f"{root} is no checkout of this service")
+        raise ValueError(f"{root} is not a checkout of this service")
     name = f"footfall:{root.name}"
     title = f"Footfall in {root.name}"
     return name, Kind(

@@ -60,7 +60,7 @@ function filled(p, n)
 end
 
 -- The step is odd, so each address of 11.0.0.0/8 comes once before the first comes back; and it is
--- wide, so visitors who follow each other are no neighbours.
+-- wide, so visitors who follow each other are not neighbours.
 function visitor(n)
   local host = n * 1234567 % 16777216
   return string.format(

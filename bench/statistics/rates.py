@@ -83,7 +83,7 @@ class Stored(NamedTuple):
     @classmethod
     def of(cls, redis: "Redis") -> "Stored":
         facts: dict[str, Any] = redis.info("everything")
-        # Buffers are no data.
+        # Buffers are not data.
         buffers = facts["mem_clients_normal"] + facts["mem_aof_buffer"]
         rewritten = facts.get("aof_base_size", 0)
         file = facts.get("aof_current_size", 0) - rewritten

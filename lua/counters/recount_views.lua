@@ -27,7 +27,7 @@ for i = KEYS_BEFORE + 1, #counts do
     local words = step[2]
     for j = 1, #words, 2 do
       local count = words[j + 1]
-      -- What is no count was damaged.
+      -- What is not a count was damaged.
       local is_count = #count <= MOST_DIGITS and string.find(count, '^%d+$')
       if is_count and string.sub(words[j], 1, 5) == 'time ' then
         sum = sum + tonumber(count)

@@ -17,7 +17,7 @@ for i = 1, #judged, 2 do
   if redis.call('HGET', counts, judged[i]) == judged[i + 1] then
     removed = removed + redis.call('HDEL', counts, judged[i])
     if string.sub(judged[i], 1, 5) == 'time ' then
-      -- What is no number was damaged.
+      -- What is not a number was damaged.
       views = views + (tonumber(judged[i + 1]) or 0)
     end
   end

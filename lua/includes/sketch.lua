@@ -3,7 +3,7 @@
 
 -- pcall, because a user who may not must not stop what counts.
 local function sketch(index)
-  -- It is no sketch yet, and says so to a user who may make one. Without this right the set stays:
+  -- It is not a sketch yet, and says so to a user who may make one. Without this right the set stays:
   -- once it is gone, who is in it would be counted again.
   local refused = redis.pcall('PFADD', index, 0)
   local may = type(refused) == 'table' and string.find(refused.err, 'WRONGTYPE', 1, true)

@@ -52,7 +52,7 @@ def _misspelt(environ: Mapping[str, str]) -> Iterator[str]:
             [wanted] if wanted else get_close_matches(name.upper(), allowed, 1, MIN_SIMILARITY)
         )
         if nearest and (wanted or nearest[0] not in environ):
-            yield f"{name} is no setting, and does nothing: do you mean {nearest[0]}?"
+            yield f"{name} is not a setting and does nothing. Did you mean {nearest[0]}?"
 
 
 def _overruled(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:

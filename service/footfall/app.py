@@ -191,7 +191,7 @@ def _statistics_of(
 
 
 def own_hosts(settings: SiteSettings) -> frozenset[str]:
-    """Hosts that are no sources of views."""
+    """Hosts that are not sources of views."""
     host = urlsplit(settings.site_url).hostname or ""
     return frozenset({host_name(host)} - {""})
 

@@ -194,7 +194,7 @@ def given(environ: Mapping[str, str], names: Iterable[str]) -> GivenTexts:
             try:
                 texts[name], files[name] = text_of(file), file
             except ValueError as error:
-                # What is no path may be the secret itself, put into the wrong variable.
+                # What is not a path may be the secret itself, put into the wrong variable.
                 shown = repr(file) if os.path.isabs(file) else "***"
                 wrong.append(f"{name}{SUFFIX}={shown}: {error}")
     return GivenTexts(texts, files, wrong=tuple(wrong))

@@ -68,7 +68,7 @@ def visible(text: str) -> str:
     """The text with each character that shows nothing, or reorders others, percent-encoded.
 
     Two names that differ in such characters alone look different then, and none can look like
-    another one's end. What it returns is no HTML yet.
+    another one's end. What it returns is not HTML yet.
     """
     if text.isprintable():
         return text

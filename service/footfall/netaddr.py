@@ -111,13 +111,13 @@ def _masked(network: str) -> tuple[int, int, int]:
 
 def limit_key(address: str) -> str:
     """What a rate limit counts as one client: an IPv4 address, or an IPv6 /64, which one home has;
-    text that is no address is returned as it is."""
+    text that is not an address is returned as it is."""
     return _limit_key(address, _packed(address))
 
 
 def masked(address: str) -> str:
     """The network of an address, in which a home is one of many: an IPv4 /24 or an IPv6 /48; "" for
-    text that is no address."""
+    text that is not an address."""
     packed = _packed(address)
     if len(packed) == 4:
         return inet_ntop(AF_INET, packed[:3] + bytes(1)) + "/24"

@@ -61,7 +61,7 @@ class SiteSettings(OutboxSettings):
 
     @property
     def every_counter_type(self) -> tuple[str, ...]:
-        """With that of what is no page, which other protocols count."""
+        """With that of what is not a page, which other protocols count."""
         return tuple(dict.fromkeys((*self.counter_types, NO_VIEWS)))
 
     key_prefix: str = env(

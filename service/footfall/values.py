@@ -47,7 +47,7 @@ def flag(text: str) -> bool:
 
 
 def is_off(text: str) -> bool:
-    """Does this text turn a setting off that is no flag? `false` does in Waline."""
+    """Does this text turn a setting off that is not a flag? `false` does in Waline."""
     return text.strip().lower() in ("", "false", "none")
 
 
@@ -331,7 +331,7 @@ def time_zone(text: str) -> ZoneInfo:
         return ZoneInfo(name)
     # What it raises depends on what lies at that name: nothing, a folder, or another file.
     except (KeyError, OSError, ValueError):
-        raise ValueError(f"{name!r} is no time zone, such as UTC or Europe/Berlin") from None
+        raise ValueError(f"{name!r} is not a time zone, such as UTC or Europe/Berlin") from None
 
 
 def mail_addresses(text: str) -> tuple[str, ...]:

@@ -309,7 +309,7 @@ def test_a_form_beyond_a_bound_is_answered(
 
 def test_a_form_larger_than_it_announced_is_cut_there(address: tuple[str, int]) -> None:
     """Who: anybody. What: announces fewer bytes of a form than it has. Instead: it ends there, and
-    the rest is no request."""
+    the rest is not a request."""
     kind = b"multipart/form-data; boundary=B"
     to_count = head(f"Content-Length: {len(BODY) - 6}").replace(b"application/json", kind)
     first, second = talk(address, to_count, BODY).split(b"HTTP/1.1 ")[1:]

@@ -29,7 +29,7 @@ TARGETS = (
 async def test_a_name_that_was_cut_in_the_middle_of_an_emoji(site: Site) -> None:
     """Who: a reader whose client cuts a name, or a pasted text, between the two halves of an emoji.
     What: sends it, and the parser refuses the whole comment for it. Instead: each half is U+FFFD,
-    as bytes that are no UTF-8 are, in every field, and the comment is kept."""
+    as bytes that are not UTF-8 are, in every field, and the comment is kept."""
     fields = {"comment": f"tea {HALF}", "nick": f"Ann{HALF}", "link": f"https://a.example/{HALF}"}
     fields |= {"mail": f"a{HALF}@example.com", "url": f"/{HALF}", "ua": HALF, "at": HALF}
     answer = await _sent(site, "POST", "/api/comment", fields)

@@ -307,8 +307,8 @@ FOREIGN_HOSTS = (
 async def test_a_name_of_somebody_else_s_that_leads_here(make_site: Sites, host: str) -> None:
     """Who: somebody who lets a name of theirs lead to this service, or rebinds it (DNS rebinding).
     What: sends a page from there that counts as the service's own, to call it under SECURE_DOMAINS,
-    or to have the owner log in under that name. Instead: a host that no setting names is no page of
-    the service, and the refusal says which setting does."""
+    or to have the owner log in under that name. Instead: a host that no setting names is not a page
+    of the service, and the refusal says which setting does."""
     origin = f"http://{host}"
     for settings in (
         {"SECURE_DOMAINS": "blog.example"},

@@ -186,7 +186,7 @@ async def test_a_page_that_the_owner_reads(site: Site) -> None:
 async def test_a_class_that_registers_behind_one_address(make_site: Sites) -> None:
     """Who: nobody in particular: thirty pupils behind one address register, log in, and some of
     them mistype. What: use up what one address may try. Instead: registrations have a limit of
-    their own, a login that succeeds costs nothing, and asking for a second factor is no try."""
+    their own, a login that succeeds costs nothing, and asking for a second factor is not a try."""
     school = make_site.without_accounts(SCHOOL)
     for n in range(30):
         pupil = {"display_name": f"P{n}", "email": f"p{n}@example.com", "password": f"words of {n}"}

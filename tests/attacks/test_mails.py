@@ -62,12 +62,12 @@ async def test_a_person_mailed_by_the_number_of_a_host(
     make_site: Sites, mails: MailServer, mail: str
 ) -> None:
     """Who: the same. What: names the mail server by its number, which can be written in any number
-    of ways. Instead: that is no email address."""
+    of ways. Instead: that is not an email address."""
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
     await answered(site, mail)
     await settle(site, delivery)
     (lost,) = await site.store.outbox.undelivered(10)
-    assert lost.error == f"{mail!r} is no mail address"
+    assert lost.error == f"{mail!r} is not an email address"
 
 
 async def test_whoever_has_unsubscribed_is_mailed_under_another_spelling(

@@ -354,8 +354,8 @@ async def test_a_name_that_is_no_name(browser: Browser, other: Provider) -> None
 
 
 async def test_a_mail_that_is_the_owners(browser: Browser, other: Provider, site: Site) -> None:
-    """Who: somebody who can claim any email at another service. What: claims the owner's there, and
-    logs in by it. Instead: a mail is no proof. The owner of that account has to log in and add the
+    """Who: somebody who can claim any email at another service. What: claims the owner's, and
+    logs in by it. Instead: an email is no proof. The owner of the account has to log in and add the
     service."""
     other.people["github"] = {**OCTA, "email": "OWNER@example.com"}
     other.claims = {"email": OWNER["email"], "email_verified": True, "name": "Owner"}

@@ -235,7 +235,7 @@ def serving(redis: str, clock: Clock, blog: Blog) -> Iterator[str]:
         store = open_store(settings, open_process(settings, redis))
         await store.create()
         await save_account(store, MARA)
-        # Of years ago, so they are no views of today.
+        # Of years ago, so they are not views of today.
         for type in ("time", "count"):
             await store.counters.correct(PATH, type, READS)
         made = site_of(settings, store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of)

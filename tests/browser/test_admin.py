@@ -466,7 +466,7 @@ def test_a_file_of_another_system_is_tried_and_imported(owner: Owner, visitor: V
     assert [each["nick"] for each in public(owner, "/hello/")] == ["Ann"]
     page.get_by_text("Rows:").click()
     expect(page.locator("details .rows > li").first).to_be_visible()
-    # What is no file of any system is refused with words.
+    # What is not a file of any system is refused with words.
     page.get_by_label("File").set_input_files({"name": "x", "mimeType": "", "buffer": b"nothing"})
     page.get_by_role("button", name="Check file").click()
     expect(page.get_by_text("of no format that is known")).to_be_visible()

@@ -34,7 +34,7 @@ def speaking(start: Start) -> Serving:
 
 
 def views(service: Serving, path: str) -> int:
-    """Its count; what is no page is of another type."""
+    """Its count; what is not a page is of another type."""
     type = "time" if path.startswith("/") else NO_VIEWS
     asked = {"path": path, "type": type}
     count: int = httpx.get(f"{service.url}/article", params=asked).json()

@@ -27,7 +27,7 @@ def counter(start: Start) -> Serving:
 
 
 def views(service: Serving, path: str) -> int:
-    """Its count; what is no page is of another type."""
+    """Its count; what is not a page is of another type."""
     type = "time" if path.startswith("/") else NO_VIEWS
     asked = {"path": path, "type": type}
     count: int = httpx.get(f"{service.url}/article", params=asked).json()
@@ -157,7 +157,7 @@ def test_goatcounters_script_counts_a_view_and_shows_it(
     sent = [each.url for each in visitor.asked(counter.url) if "/count?" in each.url]
     assert ["e=true" in each for each in sent] == [False, True]
     assert "p=press" in sent[1]
-    # An event is no view, and neither is the number that count.js shows.
+    # An event is not a view, and neither is the number that count.js shows.
     assert (views(counter, path), views(counter, "press")) == (1, 0)
 
 

@@ -42,7 +42,7 @@ def main(words: Sequence[str]) -> int:
         print(rows[-1], *problems, sep="\n", flush=True)
         has_failed |= bool(problems)
     if not asked.only:
-        # A part of them is no table of all.
+        # A part of them is not a table of all.
         table.write(table.text(force, rows, (time.monotonic() - start) / 60))
     return 1 if has_failed else 0
 

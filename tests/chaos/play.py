@@ -129,7 +129,7 @@ def _problems_of_telling(scene: Scene, outcome: Outcome) -> Iterator[str]:
     outcome.told = scene.listener.times()
     for text, times in outcome.told.items():
         if text not in accepted and text not in unknown:
-            yield f"{text} was told, and is no comment"
+            yield f"{text} was told, and is not a comment"
         if times > 1 and not outcome.fault.repeats:
             yield f"{text} was told {times} times"
 

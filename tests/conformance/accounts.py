@@ -145,8 +145,7 @@ def _faults(row: Row) -> dict[str, str]:
 
 
 @decision(
-    "who logs in",
-    "A field that is no text is named in a 1001; to the reference it was a wrong password.",
+    "who logs in", "A field that is not text is named in a 1001; to Waline it was a wrong password."
 )
 def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "POST token" or row.path.endswith("2fa"):

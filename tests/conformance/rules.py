@@ -399,7 +399,7 @@ def _too_long(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) ->
     return None
 
 
-@decision("counter types", "A type that is no counter's is a 1001, in reads and in changes.")
+@decision("counter types", "A type that is not a counter's is a 1001, in reads and in changes.")
 def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation not in ("GET article", "POST article") or _errno(row) == 1001:
         return None

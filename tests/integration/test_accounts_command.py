@@ -187,4 +187,4 @@ def test_commands_say_what_is_wrong(served: Serving) -> None:
     (said,) = ask(served, "add", "TOM@example.com", fails=True)
     assert said.startswith("Error: TOM@example.com has an account already")
     code, output = served.ask("accounts", "add", "no mail")
-    assert (code, output.strip()) == (1, "Error: 'no mail' is no mail address")
+    assert (code, output.strip()) == (1, "Error: 'no mail' is not an email address")

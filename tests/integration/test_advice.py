@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.serving import Serving, serving
 
-MISSPELT = "FORBIDEN_WORDS is no setting, and does nothing: do you mean FORBIDDEN_WORDS?"
+MISSPELT = "FORBIDEN_WORDS is not a setting and does nothing. Did you mean FORBIDDEN_WORDS?"
 OTHERS = "these settings of the reference do nothing here: QQ_TEMPLATE, WX_TEMPLATE"
 
 

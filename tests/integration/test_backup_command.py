@@ -253,7 +253,7 @@ def test_what_became_of_a_backup_is_noted(
         admin.hset("one:{c:00}:counts:0", "nothing", "1")
         assert source.ask("backup", str(own / "damaged.gz"))[0] == 1
         assert (noted(server) or last).error == "1 damaged entries were left out"
-        # It is no data that a restore would mix with others.
+        # It is not a data that a restore would mix with others.
         admin.hset("two:{site}:backup", "at_ms", 1)
         assert target.ask("restore", str(file))[0] == 0
         assert admin.hget("two:{site}:backup", "at_ms") == b"1"
@@ -278,7 +278,7 @@ def test_killed_commands_do_no_harm(
     assert not cut.exists()
     part.rename(cut)
     code, output = target.ask("restore", str(cut))
-    assert (code, "is no whole backup: it was cut off" in output) == (1, True), output
+    assert (code, "is not a complete backup: it was cut off" in output) == (1, True), output
     with server.admin() as admin:
         assert admin.keys("two:*") == []
     code, output = source.ask("backup", str(file))
@@ -337,10 +337,10 @@ def test_a_backup_that_cannot_be_made_or_restored_is_refused_in_a_sentence(
         (
             "restore",
             str(own / "diary"),
-        ): "is no whole backup: it was changed, is encrypted, or never was",
+        ): "is not a complete backup: it was changed, is encrypted, or never was",
         ("restore", str(own / "none")): "No such file or directory",
-        ("restore", str(cut)): "is no whole backup: it was cut off",
-        ("restore", "--replace", str(cut)): "is no whole backup: it was cut off",
+        ("restore", str(cut)): "is not a complete backup: it was cut off",
+        ("restore", "--replace", str(cut)): "is not a complete backup: it was cut off",
         ("restore", str(file)): "there is data under KEY_PREFIX one already",
     }.items():
         code, output = source.ask(*command)

@@ -46,7 +46,7 @@ SENT = {
     "metrics": ("GET", "/metrics", "metrics 200"),
     "metrics, to be changed": ("POST", "/metrics", "metrics 405"),
 }
-# What is no whole request of HTTP.
+# What is not a whole request of HTTP.
 BROKEN = {
     "nonsense": (b"EHLO example.com\r\n\r\n", "400"),
     "no Host": (b"GET / HTTP/1.1\r\n\r\n", "400"),

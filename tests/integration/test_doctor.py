@@ -94,7 +94,7 @@ def test_what_is_wrong_is_named_and_the_rest_is_examined(own: Path) -> None:
     }
     found = wrong(environ)
     for said in (
-        "REDIS_TIMEOT is no setting",
+        "REDIS_TIMEOT is not a setting",
         "too low for MAX_CONNECTIONS",
         "Redis does not answer",
         "WEBHOOK, 127.0.0.1: ",

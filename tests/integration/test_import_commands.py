@@ -102,7 +102,7 @@ def test_rows_without_a_date_are_refused_or_as_old_as_the_file(served: Serving) 
         (["{png}", "--format", "nonsense"], "none of those that are known: isso, disqus"),
         (["{cut}"], "nothing was imported from"),
         (["{cut}", "--map", "comment"], "--map takes pairs"),
-        (["{cut}", "--utc-offset", "noon"], "is no offset such as"),
+        (["{cut}", "--utc-offset", "noon"], "is not an offset such as"),
         (["{cut}", "--encoding", "utf-99"], "unknown encoding"),
         (["http://user:secret@127.0.0.1:9/x"], "an address with a password would be logged"),
         (["http://127.0.0.1:9/x"], "127.0.0.1 could not be asked"),

@@ -131,8 +131,8 @@ def test_goatcounters_export_is_imported(served: Serving) -> None:
         (["access-log", "{empty}"], "nothing was imported: no line is a view of a page"),
         (["access-log", "{cut}"], "cut.gz: it was cut off"),
         (["access-log", "{log}", "{cut}"], "nothing was imported"),
-        (["goatcounter", "{log}"], "it is no CSV export of GoatCounter, version 1 or 2"),
-        (["goatcounter", "{empty}"], "it is no CSV export of GoatCounter"),
+        (["goatcounter", "{log}"], "it is not a CSV export of GoatCounter, version 1 or 2"),
+        (["goatcounter", "{empty}"], "it is not a CSV export of GoatCounter"),
     ],
     ids=lambda value: None,
 )

@@ -127,7 +127,7 @@ def taken(server: RealServer, right: str) -> Iterator[None]:
 
 
 def allowed() -> list[str]:
-    """The rights of the documented user on a server that is no Cluster."""
+    """The rights of the documented user on a server that is not a Cluster."""
     return [word[1:] for word in rights() if word.startswith("+")]
 
 
@@ -312,7 +312,7 @@ def test_all_refusals_of_servers_are_recognised(text: str) -> None:
     [
         "WRONGTYPE Operation against a key holding the wrong kind of value",
         "ERR hash value is not an integer",
-        "ERR this is no count",
+        "ERR this is not a count",
         "ERR wrong number of arguments for 'hget' command",
     ],
 )

@@ -68,7 +68,7 @@ def test_it_says_if_nothing_is_kept(served: Serving) -> None:
 def test_a_time_zone_that_is_none_is_refused_with_the_settings_name(served: Serving) -> None:
     served.environ["TIMEZONE"] = "Mars/Olympus"
     code, output = served.ask("statistics")
-    assert (code, "TIMEZONE" in output, "'Mars/Olympus' is no time zone" in output) == (
+    assert (code, "TIMEZONE" in output, "'Mars/Olympus' is not a time zone" in output) == (
         1,
         True,
         True,

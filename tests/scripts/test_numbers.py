@@ -168,7 +168,7 @@ async def test_a_wrong_number_is_named_and_repaired_and_stops_no_counter(
     problems = (await report(store))[:-1]
     wrong = {"DEL": "1", "HSET": "8", "SET": "?", "word": "many"}[damage]
     assert f"counters: {key} has {wrong} for counts instead of 2" in problems
-    # Of text that is no hash, all kinds are wrong, and the sum of views; without a key that, too.
+    # Of text that is not a hash, all kinds are wrong, and the sum of views; without a key also.
     assert len(problems) == {"DEL": 2, "SET": len(WEIGHTS) + 1}.get(damage, 1)
     assert (await report(store, repair=True))[:-1] == [
         f"{problem} (repaired)" for problem in problems

@@ -579,8 +579,8 @@ async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
         "days": (keys.days("/a", day // 100), "views of '/a': they cannot be read"),
         "hours": (keys.hours("/a"), "views of '/a': they cannot be read"),
         "bots": (keys.bots("/a", day // 100), "views of '/a': they cannot be read"),
-        "share": (keys.share(7), f"{keys.share(7)}: it is no hash"),
-        "site": (keys.site_views(day // 100), f"{keys.site_views(day // 100)}: it is no hash"),
+        "share": (keys.share(7), f"{keys.share(7)}: it is not a hash"),
+        "site": (keys.site_views(day // 100), f"{keys.site_views(day // 100)}: it is not a hash"),
     }[damaged]
     await telling.redis.change(("DEL", key), ("SET", key, "no hash"))
     assert [line for line in await report(telling) if line.endswith(named)]

@@ -68,7 +68,7 @@ def test_an_ordinary_environment_needs_no_advice() -> None:
     ],
 )
 def test_a_misspelt_setting_is_named_with_the_nearest(name: str, meant: str) -> None:
-    expected = [f"{name} is no setting, and does nothing: do you mean {meant}?"] if meant else []
+    expected = [f"{name} is not a setting and does nothing. Did you mean {meant}?"] if meant else []
     assert told(**{name: "value"}) == expected
     assert told(**{name: ""}) == [], "what is empty is not set"
 

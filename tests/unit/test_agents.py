@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 # Common browsers on desks and phones, those inside of applications, and those of devices whose
 # names look like a crawler's.
 BROWSERS = (HERE / "browsers.txt").read_text().splitlines()
-# Of test_agent.py; two of them are no person's.
+# Of test_agent.py; two of them are not a person's.
 NAMED = [
     ua
     for line in (HERE / "agents.tsv").read_text().splitlines()

@@ -76,6 +76,6 @@ def test_the_time_limit_holds_while_bytes_come_one_by_one(
 
 @pytest.mark.parametrize("address", ["http://[x", "https://ann:secret@[x", "http://a:secret@℀/"])
 def test_what_is_no_address_is_refused_without_its_password(address: str, tmp_path: Path) -> None:
-    with pytest.raises(CannotFetch, match="the address is no URL") as caught:
+    with pytest.raises(CannotFetch, match="the address is not a URL") as caught:
         fetch(address, tmp_path / "file")
     assert "secret" not in str(caught.value)

@@ -48,7 +48,7 @@ def made(directory: Path, name: str, content: bytes) -> Path:
 def test_a_file_that_was_cut_off_is_refused_as_a_whole(name: str, tmp_path: Path) -> None:
     whole = (DATA / name).read_bytes()
     for cut in (len(whole) // 2, len(whole) - 20):
-        with pytest.raises(Damaged, match="no whole"):
+        with pytest.raises(Damaged, match="not .*complete"):
             read(made(tmp_path, name, whole[:cut]))
 
 
@@ -56,7 +56,7 @@ def test_a_line_that_was_cut_off_is_refused_alone(tmp_path: Path) -> None:
     whole = (DATA / "remark42.json").read_bytes()
     *rows, last = read(made(tmp_path, "r.json", whole[:-40]))
     assert len(rows) == 3
-    assert last == Refusal("comments", "line 5", "is no JSON")
+    assert last == Refusal("comments", "line 5", "is not JSON")
 
 
 @pytest.mark.parametrize("name", ["waline.json", "valine.jsonl", "disqus.xml", "comments.ndjson"])
@@ -168,7 +168,7 @@ def test_an_archive_that_is_damaged_or_too_large_is_refused(
             raise AssertionError("was opened")
 
     whole = packed(how, LEANCLOUD)
-    with pytest.raises(Damaged, match=r"cut off|no zip"):
+    with pytest.raises(Damaged, match=r"cut off|not a readable zip"):
         opened(whole[: min(700, len(whole) // 2)])
     if how == "zip":
         for n in range(40, len(whole)):
@@ -323,7 +323,7 @@ def test_a_deep_line_and_deep_values_spoil_no_other_line(tmp_path: Path) -> None
         1635425415000,
         1635425415000,
         None,
-        Refusal("comments", "line 4", "is no JSON"),
+        Refusal("comments", "line 4", "is not JSON"),
     ]
 
 
@@ -338,7 +338,7 @@ def test_threads_of_isso_without_comments_are_refused(tmp_path: Path) -> None:
     assert isinstance(one, CommentRow)
     assert one.text == "x"
     assert others == [
-        Refusal("comments", "row 1", "has a comment that is no object"),
+        Refusal("comments", "row 1", "has a comment that is not an object"),
         Refusal("comments", "row 2", "has no list of comments"),
         Refusal("comments", "row 3", "has no list of comments"),
     ]
@@ -444,4 +444,4 @@ def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
 
 def test_rows_that_are_no_objects_are_refused(tmp_path: Path) -> None:
     path = made(tmp_path, "x", json.dumps([1, "a", None, [], {"url": "/p", "time": 1}]).encode())
-    assert [row.why for row in read(path) if isinstance(row, Refusal)] == ["is no object"] * 4
+    assert [row.why for row in read(path) if isinstance(row, Refusal)] == ["is not an object"] * 4

@@ -136,7 +136,7 @@ def test_accounts_are_read_with_their_passwords_and_second_factors(source: Sourc
 @pytest.mark.parametrize(
     ("source", "refused"),
     [
-        ("wordpress.xml", {("6", "is no comment but a pingback")}),
+        ("wordpress.xml", {("6", "is not a comment but a pingback")}),
         ("disqus.xml", {("1008", "belongs to a thread without an address")}),
         ("valine-counters.json", {("row 2", "has no page")}),
         ("isso.db", {("7", "belongs to no thread")}),

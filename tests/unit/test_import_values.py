@@ -145,7 +145,7 @@ def test_counts_that_are_no_numbers_are_refused_by_their_line(tmp_path: Path) ->
         "line 7: time /6",
         "line 8: time /7",
     ]
-    assert {row.why for row in refused} == {"is no whole number"}
+    assert {row.why for row in refused} == {"is not a whole number"}
 
 
 def test_a_number_too_large_for_any_count_refuses_its_row_alone(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_an_odd_name_of_a_commenter_is_reported_with_their_comments(
     }
     (row,) = read(tmp_path, "x", "commento", json.dumps(file).encode())
     assert isinstance(row, CommentRow)
-    assert row.nick == "5.5" or "has a name that is no text: it is left out" in reported(row)
+    assert row.nick == "5.5" or "has a name that is not text: it is left out" in reported(row)
 
 
 @pytest.mark.parametrize("comments", [{}, "", 0, False])

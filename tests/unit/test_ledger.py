@@ -96,7 +96,7 @@ def test_an_outage_lasts_from_the_first_waiting_request_to_the_next_good_respons
     outages = Outages()
     outages.began(0)
     outages.ended(1, is_good=True)
-    # A time in which nobody asks is no outage.
+    # A time in which nobody asks is not an outage.
     outages.began(10)
     outages.ended(10.5, is_good=False)
     assert outages.quiet(11) == 1

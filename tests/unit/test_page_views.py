@@ -49,9 +49,9 @@ def test_only_html_is_a_page(type: str) -> None:
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        (ROW._replace(method="", path=""), "is no request of HTTP"),
-        (ROW._replace(method="POST"), "is no GET"),
-        (ROW._replace(method="HEAD"), "is no GET"),
+        (ROW._replace(method="", path=""), "is not an HTTP request"),
+        (ROW._replace(method="POST"), "is not a GET"),
+        (ROW._replace(method="HEAD"), "is not a GET"),
         (ROW._replace(status=404), "was not answered with 200 or 304"),
         (ROW._replace(status=301), "was not answered with 200 or 304"),
         (ROW._replace(status=206), "was not answered with 200 or 304"),
@@ -68,7 +68,7 @@ def test_only_html_is_a_page(type: str) -> None:
         (ROW._replace(path="/style.CSS"), "is a file of a page, or a download"),
         (ROW._replace(path="/robots.txt"), "is a file of a page, or a download"),
         (ROW._replace(path="/a.tar.gz"), "is a file of a page, or a download"),
-        (ROW._replace(type="application/json"), "is no HTML"),
+        (ROW._replace(type="application/json"), "is not HTML"),
     ],
 )
 def test_what_is_no_view_has_a_reason(row: LogRow, why: str) -> None:

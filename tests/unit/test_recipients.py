@@ -30,7 +30,7 @@ def test_a_mailbox_has_one_name(mail: str, recipient: str) -> None:
     "mail", ["", "ann", "a@b@c", "ann@[::1]", "ann@127.1", "(" * 254, "\ud800@x"]
 )
 def test_what_is_no_mail_address_has_no_mailbox(mail: str) -> None:
-    with pytest.raises(ValueError, match="is no mail address"):
+    with pytest.raises(ValueError, match="is not an email address"):
         recipient_of(mail)
 
 

@@ -47,7 +47,7 @@ def test_an_error_reply_makes_its_state_known_at_once_and_a_change_ends_it(
     assert refuse(state, text) == [code]
     assert stats.metrics.findings.totals()[code] == 1
     state.did("counters/page")
-    assert [*state.look()] == [code], "a read is no proof"
+    assert [*state.look()] == [code], "a read is not a proof"
     state.opened(None) if code == "password" else state.did("SET")
     assert not state.look()
 

@@ -51,7 +51,7 @@ PROTOCOL = {
     "cycle": "is the last request, hot or not",
     "pipeline": "has the cycles that wait, the newest first",
     "flow": "is uvicorn's FlowControl",
-    "logger": "takes the lines about bytes that are no request",
+    "logger": "takes the lines about bytes that are not a request",
     "loop": "is the event loop",
     "parser": "is httptools', and knows method and version of the request that was read",
     "server_state": "has the headers that each answer begins with",

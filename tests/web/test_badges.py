@@ -22,7 +22,7 @@ async def site(make_site: Sites) -> Site:
 
 
 async def views(site: Site, path: str = "/a") -> Any:
-    """What is counted; names of projects and profiles are no pages."""
+    """What is counted; names of projects and profiles are not pages."""
     type = "time" if path.startswith("/") else NO_VIEWS
     return await site.get("/article", path=path, type=type)
 

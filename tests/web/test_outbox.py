@@ -526,7 +526,7 @@ async def test_a_reader_without_a_real_address_is_given_up_at_once(
     await site.reply(await site.post("one", mail=mail), "two", by=EVE)
     await settle(site, delivery)
     (lost,) = await site.store.outbox.undelivered(10)
-    assert lost.error == f"{mail!r} is no mail address"
+    assert lost.error == f"{mail!r} is not an email address"
 
 
 async def test_a_trial_that_nobody_would_get_says_so(make_site: Sites, mails: MailServer) -> None:

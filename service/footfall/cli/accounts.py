@@ -64,7 +64,7 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
     """Create an account and print a link to set its password, valid once for a day."""
     nick = safe_nick(nick or mail.partition("@")[0])
     if not is_mail(mail) or len(mail) > MAX_MAIL:
-        raise click.ClickException(f"{mail!r} is no mail address")
+        raise click.ClickException(f"{mail!r} is not an email address")
     if not nick or len(nick) > MAX_NICK:
         raise click.ClickException(f"a name has 1 to {MAX_NICK} characters")
     role: Role = "administrator" if is_administrator else "guest"

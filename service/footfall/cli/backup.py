@@ -301,7 +301,7 @@ def whole(name: str) -> Iterator[None]:
     try:
         yield
     except Damaged as error:
-        raise Failed(f"{_read_from(name)} is no whole backup: {error}") from error
+        raise Failed(f"{_read_from(name)} is not a complete backup: {error}") from error
     except NotEmpty as error:
         raise Failed(str(error)) from error
 

@@ -52,7 +52,9 @@ async def service(settings: Settings) -> list[Line]:
     except NoAnswer as error:
         return [Line(f"none runs here: {error}")]
     except (ValueError, KeyError, TypeError):
-        return [Problem(f"what answers at {place} is no Footfall: /readyz is no JSON of its kind")]
+        return [
+            Problem(f"what answers at {place} is not Footfall: /readyz is not JSON of its kind")
+        ]
     return [Line(f"at {place}: {said.get('status', status)}"), *map(Problem, findings)]
 
 

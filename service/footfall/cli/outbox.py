@@ -177,7 +177,9 @@ def _require_choice(ids: Sequence[str], is_all: bool) -> None:
         raise click.UsageError("say which: ids as `footfall outbox list` has them, or --all")
     for id in ids:
         if not id.replace("-", "", 1).isdecimal():
-            raise click.UsageError(f"{printable(id)} is no id as `footfall outbox list` has them")
+            raise click.UsageError(
+                f"{printable(id)} is not an id as `footfall outbox list` has them"
+            )
 
 
 def _facts(event: Undelivered) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 `/hit/<ns>/<key>` counts and answers `{"value": 1}`, `/get` only reads, and both may come as JSONP,
 as a picture of one pixel, or as a badge. The key `site/likes` is the counter of the path
-`site/likes`, which is no page's. The words :HOST: and :PATHNAME: stand for the page that asks, by
-its Referer. What sets a counter is refused: here that needs the command line.
+`site/likes`, which is not a page's. The words :HOST: and :PATHNAME: stand for the page that asks,
+by its Referer. What sets a counter is refused: here that needs the command line.
 """
 
 import re
@@ -85,7 +85,7 @@ class Wanted:
 
 
 def _page_of(referer: str) -> tuple[str, str]:
-    """Its host, "" if that is no address, and its path without the first slash."""
+    """Its host, "" if that is not an address, and its path without the first slash."""
     try:
         page = urlsplit(referer)
         return page.hostname or "", page.path.lstrip("/")

@@ -3,7 +3,7 @@
 `/count?p=/a` counts a view, as a picture or as a beacon, and answers a GIF of one pixel; why one
 was refused is in the header X-Goatcounter. `/counter/<page>.json` tells the number as text, which
 its clients expect, and `.svg` and `.html` show it; the page TOTAL is the whole site.
-Events, which are no views of pages, are answered and dropped.
+Events, which are not views of pages, are answered and dropped.
 """
 
 import re

@@ -87,8 +87,8 @@ class Look:
 
 
 def plain(text: str) -> str:
-    """A text in one line, without what is no sign on paper: control characters, marks of direction,
-    what Unicode keeps for itself. XML allows most of these in no form."""
+    """A text in one line, without invisible characters: control characters, direction marks, those
+    that Unicode reserves. XML allows most of these in no form."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     shown = [" " if character.isspace() else character for character in text]

@@ -120,7 +120,7 @@ class Where(Field):
 
 
 def _query_of(where: object) -> Query | None:
-    """None for what is no query that themes send."""
+    """None for what is not a query that themes send."""
     if not isinstance(where, Mapping) or len(where) != 1:
         return None
     ((field, value),) = where.items()

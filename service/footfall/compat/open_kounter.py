@@ -34,7 +34,7 @@ ENVELOPE = Envelope(b'{"code":0,"data":', b"}")
 # Fluid sends three.
 MAX_BATCH = 20
 FAILED = 1000
-# Theirs says "Origin not allowed", and that a body is no JSON, with status 200.
+# Theirs says "Origin not allowed", and that a body is not JSON, with status 200.
 FAILED_WITH_200 = (Forbidden, Unreadable)
 
 _OBJECT_PATH = re.compile(r"/classes/Counter/(.+)$", re.DOTALL)

@@ -20,7 +20,7 @@ _PERSON_SEEN = _ONE + _NONE
 
 class CountingClient:
     """`key` names it for the rate limits, "" if it has none. Of its views nobody is noted: visitors
-    are not distinguished, or it changes what is no view."""
+    are not distinguished, or it changes what is not a view."""
 
     __slots__ = ("key",)
 

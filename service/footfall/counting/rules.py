@@ -38,7 +38,7 @@ class Counting:
     types: tuple[str, ...]
     # The path by which a page is counted, of the one that a client sent.
     page_of: Callable[[str], str]
-    # Hosts of the site itself, which are no sources of views.
+    # Hosts of the site itself, which are not sources of views.
     own_hosts: frozenset[str]
     background: Background
     unknown_proxies: UnknownProxies = field(default_factory=UnknownProxies)

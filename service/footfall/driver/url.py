@@ -80,7 +80,7 @@ _LASTING = {
     ),
     "DB index is out of range": "its setting `databases` says how many it has, from 0 on",
     "MOVED|CROSSSLOT": "this is one node of a Cluster: write ?cluster=true at the end of REDIS_URL",
-    "cluster support disabled": "this is no Cluster: take ?cluster=true away from REDIS_URL",
+    "cluster support disabled": "this is not a Cluster: take ?cluster=true away from REDIS_URL",
     "not allowed in cluster mode": "a Redis Cluster has no databases but 0",
     "as reply type byte": "what listens there is no Redis: is the port right?",
     "DENIED Redis is running in protected mode": "set a password, or its `bind`",

@@ -133,7 +133,7 @@ def is_own_page(headers: Headers, policy: Policy) -> bool:
     """Was the request sent by a page of this service? It may call without being in SECURE_DOMAINS.
 
     A page on another host cannot pretend to be it, as its browser sends both Host and Referer
-    truthfully. (A client that is no browser can send any Referer, also one that SECURE_DOMAINS
+    truthfully. (A client that is not a browser can send any Referer, also one that SECURE_DOMAINS
     allows.) X-Forwarded-Host is ignored: any page can add it to a request.
     """
     host = _host_of_page(headers)

@@ -31,7 +31,7 @@ def require_no_part(headers: Headers) -> None:
     kind = headers.get(b"sec-fetch-dest")
     is_part = headers.get(b"accept", b"").startswith(_PARTS)
     if kind not in (b"document", b"empty") if kind else is_part:
-        raise Forbidden("Forbidden: this is no picture, and no other part of a page")
+        raise Forbidden("Forbidden: this cannot be loaded as a part of a page")
 
 
 def require_navigation(headers: Headers) -> None:

@@ -33,7 +33,7 @@ MAX_HEAD_BYTES = 16 * 1024
 MAX_HELD_BYTES = 16 * 1024
 # Requests of one connection that may wait for the answer to an earlier one.
 MAX_PIPELINED = 100
-# What uvicorn answers to bytes that are no request.
+# What uvicorn answers to bytes that are not a request.
 UNREADABLE = "Invalid HTTP request received."
 # Two readers of a request without one Host could take it to be for two services.
 NO_HOST = "Host: HTTP/1.1 needs exactly one line of it, with a name or an address"

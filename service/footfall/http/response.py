@@ -89,7 +89,7 @@ def refused(error: ServiceError, language: str) -> Response:
 
 
 def failed(error: BaseException, language: str, request: str, refuse: Refuse = refused) -> Response:
-    """The answer to a failure. An error that is no ServiceError is a bug: it is logged, and the
+    """The answer to a failure. An error that is not a ServiceError is a bug: it is logged, and the
     client gets a plain 500."""
     if not isinstance(error, ServiceError):
         log.error("%s", request, exc_info=error)

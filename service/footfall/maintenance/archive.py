@@ -74,7 +74,7 @@ _LISTED = {"log": is_logged, "unsubscribed": is_unsubscribed}
 
 
 class Damaged(Exception):
-    """The file is no backup, or is damaged."""
+    """The file is not a backup, or is damaged."""
 
 
 @dataclass
@@ -298,7 +298,7 @@ def count_of(text: bytes) -> int:
     """A count as Redis stores it. Raises ValueError if it is none."""
     # The length is checked first, since int() refuses thousands of digits.
     if not text.isdigit() or len(text) > len(str(MAX_COUNT)) or int(text) > MAX_COUNT:
-        raise ValueError(f"{text[:32]!r} is no count")
+        raise ValueError(f"{text[:32]!r} is not a count")
     return int(text)
 
 
@@ -308,15 +308,15 @@ def check_row(page: str, row: Any) -> Above:
         case [str(id), str(body), str(private), likes, str(status), bool()]:
             pass
         case _:
-            raise ValueError("this is no comment")
+            raise ValueError("this is not a comment")
     if not is_id(id + page):
-        raise ValueError("this is no id")
+        raise ValueError("this is not an id")
     if not LASTING.fullmatch(status):
         raise ValueError(f"the unknown status {status[:32]!r}")
     if not is_count(likes):
         raise ValueError(f"{str(likes)[:32]} likes")
     if private and not isinstance(orjson.loads(private), dict):
-        raise ValueError("its private half is no object")
+        raise ValueError("its private half is not an object")
     return _above(page, body)
 
 

@@ -70,7 +70,7 @@ def _liked(moment: PageSnapshot, member: bytes, _short: bytes) -> str:
 
 def _held(moment: PageSnapshot, member: bytes, _short: bytes) -> str:
     value = moment.found["held", member] or b""
-    return "" if STORED.fullmatch(value) else f" as {value[:32]!r}, which is no status"
+    return "" if STORED.fullmatch(value) else f" as {value[:32]!r}, which is not a status"
 
 
 def _deleted(moment: PageSnapshot, _member: bytes, short: bytes) -> str:

@@ -45,7 +45,7 @@ class ViewsCheck:
     async def problems_of_site(self) -> AsyncIterator[str]:
         for key, size in (await self._sizes_of_site()).items():
             if size is None:
-                yield f"{key}: it is no hash"
+                yield f"{key}: it is not a hash"
 
     async def _sizes_of_site(self) -> dict[str, int | None]:
         """Of the hashes that have the site's numbers; None for what is none."""

@@ -79,7 +79,7 @@ class PageSnapshot:
 
 
 def read_body(stored: bytes | None) -> Body | None:
-    """None for what is no body."""
+    """None for what is not a body."""
     try:
         body = codec.parse_body(stored or b"")
         codec.root_of(body), codec.parent_of(body)

@@ -163,11 +163,11 @@ MAIL = SMTP.clone(header_factory=_registry)
 
 
 def address_of(text: str, name: str = "") -> Address:
-    """Raises ValueError for what is no email address: the library raises all sorts of errors."""
+    """Raises ValueError for another text: the library raises all sorts of errors."""
     try:
         return Address(name, addr_spec=text)
     except (ValueError, IndexError, AttributeError, MessageError):
-        raise ValueError(f"{text[:MAX_SHOWN_CHARACTERS]!r} is no mail address") from None
+        raise ValueError(f"{text[:MAX_SHOWN_CHARACTERS]!r} is not an email address") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class Push:
 
     async def send(self, notification: Notification) -> None:
         async with self._turn:
-            # Its tracebacks would show the URL, and are no lines of our log.
+            # Its tracebacks would show the URL, and are not lines of our log.
             process = await asyncio.create_subprocess_exec(
                 *SENDER, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
             )

@@ -110,7 +110,7 @@ class PluginJudge:
         except (ImportError, AttributeError, ValueError) as error:
             raise ValueError(f"{place!r} can not be loaded: {error}") from None
         if not callable(self._function):
-            raise ValueError(f"{place!r} is no function")
+            raise ValueError(f"{place!r} is not a function")
 
     async def is_spam(self, notification: Notification) -> bool:
         answer = self._function(record_of(notification))

@@ -17,7 +17,7 @@ class Verifier:
     key: str = ""
 
     async def is_passed(self, token: str, address: str) -> bool:
-        """Does this token prove that somebody is no robot? Raises ProviderUnavailable, Busy."""
+        """Does this token prove that somebody is not a robot? Raises ProviderUnavailable, Busy."""
         from .fetch import post_form  # loaded by the first comment where a captcha is asked
 
         answer = await post_form(

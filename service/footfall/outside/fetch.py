@@ -96,7 +96,7 @@ async def post_form(url: str, fields: Mapping[str, str]) -> Any:
 
 
 def json_of(response: httpx2.Response) -> Any:
-    """None for an answer that is no JSON or no success."""
+    """None for an answer that is not JSON or no success."""
     try:
         return response.json() if response.is_success else None
     except (ValueError, RecursionError):

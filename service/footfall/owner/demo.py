@@ -157,7 +157,7 @@ async def _nothing() -> Message:
 
 
 def _draft(body: bytes) -> dict[str, str]:
-    """By field; nothing of what is no form, or too large for one."""
+    """By field; nothing of what is not a form, or too large for one."""
     if len(body) > MAX_OTHER_FIELDS_BYTES:
         return {}
     try:

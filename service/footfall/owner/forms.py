@@ -82,7 +82,7 @@ class OwnerForm:
 async def count_as_people(form: Form) -> tuple[str, Lines]:
     """A class of bots, named by `class`, now and before, where `as` is `people`; else as bots.
 
-    Raises NotFound for what is no class.
+    Raises NotFound for what is not a class.
     """
     if not form.viewer.is_administrator:
         return "login", ()

@@ -101,7 +101,7 @@ Make = Callable[[Asked], Awaitable[tuple[str, Mapping[str, object]]]]
 
 
 class OwnerPage:
-    """Such a page as an ASGI application. `shell` answers who is no administrator."""
+    """Such a page as an ASGI application. `shell` answers who is not an administrator."""
 
     def __init__(
         self,

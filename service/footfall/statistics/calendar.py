@@ -60,7 +60,7 @@ class Calendar:
 
     def _hour_of(self, at_ms: int) -> LocalHour:
         if not LEAST_MS <= at_ms < MOST_MS:
-            raise ValueError(f"{at_ms} ms are no time from 1973 to 9998")
+            raise ValueError(f"{at_ms} ms is not a time from 1973 to 9998")
         local = datetime.fromtimestamp(at_ms // 1000, UTC).astimezone(self.zone)
         return LocalHour(day_number(local), local.hour)
 
@@ -78,7 +78,7 @@ def day_number(day: date) -> int:
 def date_of(day: int) -> date:
     """Raises ValueError if there is no such day."""
     if not 0 < day < 100_000_000:
-        raise ValueError(f"{day} is no day such as 20261123")
+        raise ValueError(f"{day} is not a day such as 20261123")
     year, rest = divmod(day, 10_000)
     return date(year, *divmod(rest, 100))
 

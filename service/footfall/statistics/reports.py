@@ -80,7 +80,7 @@ class Report(NamedTuple):
 
 class Reports:
     """`clock` returns Unix time in ms; days are kept for so many months besides their own; `own`
-    are the site's hosts, which are no sources.
+    are the site's hosts, which are not sources.
 
     All coroutines raise StoreUnavailable, and ErrorReply for a damaged key.
     """
@@ -124,7 +124,7 @@ class Reports:
     async def report(self, path: str | None, first: int, last: int) -> Report:
         """The days from the first to the last, of a page, or with None of the site.
 
-        Raises ValueError for such as are no days, or too many.
+        Raises ValueError for such as are not days, or too many.
         """
         numbers = await self._days(path, first, last)
         days = {day: numbers.get(day, Day(0, 0, {})) for day in days_between(first, last)}

@@ -42,7 +42,7 @@ class FastOperation:
     first_lines: FirstLines
 
     def finish(self, data: Any) -> Reply | Response:
-        """What is sent of an answer that is no Reply yet."""
+        """What is sent of an answer that is not a Reply yet."""
         if isinstance(data, Response):
             return data.under(self.headers)
         return reply_of(self.row, self.dialect, data)

@@ -18,7 +18,7 @@ from ..telemetry.metrics import OTHER
 from .sending import send_failure
 
 PREFLIGHT = "preflight"
-# The routes of what is no operation.
+# The routes of what is not an operation.
 ROUTES = ("page", "static", "unsubscribe", "decide", "health", "metrics", PREFLIGHT)
 # By these somebody looks at the service. They wait for a Redis that is away, as nobody else does.
 LOOKS = ("health", "metrics")

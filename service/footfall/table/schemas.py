@@ -18,7 +18,7 @@ class AnswerSchema(NamedTuple):
     """`bare` is what the dialect without prefix sends in place of `data`. With `has_lines` the body
     is a JSON text a line, and with `is_redirect` there is none: browsers are sent on. `type` is
     the value of Content-Type, and `others` are those that a request may ask for in its place;
-    `status` is that of an answer that is no refusal."""
+    `status` is that of an answer that is not a refusal."""
 
     data: Schema
     bare: Schema | None = None

@@ -31,8 +31,8 @@ TOO_LONG = "is longer than a line of an access log"
 NO_LINE = "is in no known format"
 NO_AGENT = "is in the common format, which has no user agents"
 NO_TIME = "has no time from 1973 to 9998"
-NO_JSON = "is no JSON"
-NO_REQUEST = "is no request"
+NO_JSON = "is not JSON"
+NO_REQUEST = "is not a request"
 
 _MONTHS = {
     name: number
@@ -59,7 +59,7 @@ _ABSOLUTE = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
 class LogRow(NamedTuple):
     """A request: `at` in ms since the epoch, `path` without its query and as clients name pages.
 
-    `method` and `path` are "" for what is no request of HTTP; `referer`, `user_agent`, `type`, the
+    `method` and `path` are "" for what is not an HTTP request; `referer`, `user_agent`, `type`, the
     answer's Content-Type, and `host`, which was asked, are empty where there is none or the log
     does not say.
     """
@@ -93,7 +93,7 @@ def read(source: Source) -> Iterator[NumberedRow]:
 
 
 def log_source(source: Source) -> Source:
-    """The same file, of which any byte that is no UTF-8 is one that a stranger has sent."""
+    """The same file, of which any byte that is not UTF-8 is one that a stranger has sent."""
     source.encoding = source.encoding or "utf-8"
     return source
 

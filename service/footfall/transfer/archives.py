@@ -85,7 +85,7 @@ def _reading() -> Iterator[None]:
     except Damaged:
         raise
     except Exception as error:
-        raise Damaged(f"it is no zip that can be read: {error}") from error
+        raise Damaged(f"it is not a readable zip: {error}") from error
 
 
 def _of_tar(chunks: Iterator[bytes]) -> Iterator[_Member]:
@@ -95,7 +95,7 @@ def _of_tar(chunks: Iterator[bytes]) -> Iterator[_Member]:
         try:
             about = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
         except tarfile.TarError as error:
-            raise Damaged(f"it is no whole tar: {error}") from error
+            raise Damaged(f"it is not a complete tar: {error}") from error
         body = rest.pieces(about.size)
         if about.isreg():
             yield _Member(about.name, body)

@@ -76,7 +76,7 @@ class Asking:
         except ValueError:
             told = None
         if not isinstance(told, dict):
-            raise CannotFetch(f"{self.server} answered {status}, and what is no JSON object")
+            raise CannotFetch(f"{self.server} answered {status} without a JSON object")
         return status, told
 
     def _body(self, answer: httpx2.Response) -> bytes:

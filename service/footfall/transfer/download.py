@@ -63,7 +63,7 @@ def _host_of(address: str) -> str | None:
         parts = urlsplit(address)
     except ValueError:
         # Python's words would repeat a password.
-        raise CannotFetch("the address is no URL") from None
+        raise CannotFetch("the address is not a URL") from None
     if parts.username or parts.password:
         raise CannotFetch("an address with a password would be logged: download the file yourself")
     return parts.hostname

@@ -30,7 +30,7 @@ class Fields:
         name, value = self._value(names)
         value_text = text(value)
         if value is not None and value_text is None:
-            self.note(f"has a {name} that is no text: it is left out")
+            self.note(f"has a {name} that is not text: it is left out")
         elif isinstance(value, str) and value_text != value:
             self.note(f"has a {name} with characters that no text may contain: they are left out")
         return value_text or ""
@@ -40,7 +40,7 @@ class Fields:
         name, value = self._value(names)
         number = whole(value)
         if value is not None and number is None:
-            self.note(f"has a {name} that is no whole number: it is taken as 0")
+            self.note(f"has a {name} that is not a whole number: it is taken as 0")
         return number or 0
 
     def truth(self, *names: str) -> bool:

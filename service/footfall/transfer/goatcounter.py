@@ -62,7 +62,7 @@ def _views(source: Source, own: frozenset[str], report: ViewReport) -> Iterator[
 
 
 def excluded(path: str) -> str:
-    """Why a path is no page's; "" for one that is."""
+    """Why a path is not a page's; "" for one that is."""
     is_page = path and len(path) <= MAX_PATH and is_safe_url(path)
     return "" if is_page else NO_PATH
 
@@ -97,7 +97,7 @@ def _visitor(session: str, number: int) -> int:
 
 
 def host_of(referrer: str, scheme: str, own: frozenset[str]) -> str:
-    """Links are kept without their scheme; names of campaigns are no hosts."""
+    """Links are kept without their scheme; names of campaigns are not hosts."""
     match scheme:
         case "h":
             return source_of(f"https://{referrer}", own)
@@ -114,7 +114,7 @@ def _rows(source: Source) -> Iterator[tuple[int, Record | str]]:
         try:
             row = next(table, None)
         except csv.Error as error:
-            yield table.line_num, f"is no row: {error}"
+            yield table.line_num, f"is not a row: {error}"
             continue
         if row is None:
             return
@@ -125,8 +125,8 @@ def _path_column(table: "csv.DictReader[str]") -> str:
     try:
         names = table.fieldnames or ()
     except csv.Error as error:
-        raise Damaged(f"it is no table: {error}") from error
+        raise Damaged(f"it is not a table: {error}") from error
     found = next((name for name in _PATHS if name in names[:1]), "")
     if not found or _COLUMNS - set(names):
-        raise Damaged("it is no CSV export of GoatCounter, version 1 or 2")
+        raise Damaged("it is not a CSV export of GoatCounter, version 1 or 2")
     return found

@@ -22,7 +22,7 @@ _PATHS, _REFS, _TOTALS = "paths.jsonl", "refs.jsonl", "hit_stats.jsonl"
 # More views of a page in an hour are a mistake, and would keep the import busy.
 MAX_VIEWS = 10_000_000
 NO_COUNT = f"has no number of views up to {MAX_VIEWS:,}"
-NO_ROW = "is no row, or of a page that is not in the export"
+NO_ROW = "is not a row, or of a page that is not in the export"
 
 
 class _Page(NamedTuple):
@@ -64,7 +64,7 @@ def _table(sources: Sequence[Source], name: str) -> Source:
 
 
 def _rows(source: Source) -> Iterator[tuple[str, Record]]:
-    """Lines of JSON with their places; one that is no object has no field."""
+    """Lines of JSON with their places; one that is not an object has no field."""
     for row in objects(source):
         yield (row.where, {}) if isinstance(row, Refusal) else row
 

@@ -36,7 +36,7 @@ def read(source: Source) -> ImportRows:
             for (id,) in db.execute("SELECT id FROM comments ORDER BY id"):
                 yield from _of_row(db, id)
     except sqlite3.Error as error:
-        raise Damaged(f"it is no whole database of Isso: {error}") from error
+        raise Damaged(f"it is not a complete Isso database: {error}") from error
 
 
 def _of_row(db: sqlite3.Connection, id: int) -> ImportRows:
@@ -68,7 +68,7 @@ def _of_thread(where: str, thread: Record) -> ImportRows:
         if isinstance(comment, dict):
             yield _comment(comment, thread.get("id"))
         else:
-            yield Refusal("comments", where, "has a comment that is no object")
+            yield Refusal("comments", where, "has a comment that is not an object")
 
 
 def _comment(record: Record, page: object) -> CommentRow:

@@ -52,7 +52,7 @@ def objects(source: Source, prefix: str | None = None) -> Iterator[LocatedRecord
         for number, value in enumerate(items, 1):
             yield _object(f"row {number}", value)
     except ijson.JSONError as error:
-        raise Damaged(f"it is no whole JSON: {str(error).splitlines()[0][:200]}") from error
+        raise Damaged(f"it is not complete JSON: {str(error).splitlines()[0][:200]}") from error
 
 
 def _has_commas(head: bytes) -> bool:
@@ -84,7 +84,7 @@ def _of_lines(source: Source) -> Iterator[LocatedRecord | Refusal]:
         try:
             yield _object(where, _parsed(whole_escapes(line).strip().rstrip(b",")))
         except (ValueError, RecursionError):
-            yield Refusal("comments", where, "is no JSON")
+            yield Refusal("comments", where, "is not JSON")
 
 
 def _parsed(line: bytes) -> Any:
@@ -95,4 +95,8 @@ def _parsed(line: bytes) -> Any:
 
 
 def _object(where: str, value: object) -> LocatedRecord | Refusal:
-    return (where, value) if isinstance(value, dict) else Refusal("comments", where, "is no object")
+    return (
+        (where, value)
+        if isinstance(value, dict)
+        else Refusal("comments", where, "is not an object")
+    )

@@ -73,12 +73,12 @@ class LeanCloud:
             answer = self._asked(class_name, asked)
             objects = answer.get("results") if answer else []
             if not isinstance(objects, list) or not all(map(_is_object, objects)):
-                raise CannotFetch(f"{server} answered what is no list of objects")
+                raise CannotFetch(f"{server} did not answer with a list of objects")
             if not objects:
                 return
             yield objects
             if objects[-1]["objectId"] <= last:
-                raise CannotFetch(f"{server} does not sort its objects: it is no LeanCloud")
+                raise CannotFetch(f"{server} does not sort its objects: it is not LeanCloud")
             last = objects[-1]["objectId"]
 
     def _asked(self, class_name: str, params: Mapping[str, str]) -> dict[str, Any]:

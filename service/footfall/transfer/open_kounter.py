@@ -17,12 +17,12 @@ def read(source: Source) -> ImportRows:
         for name, record in ijson.kvitems(Stream(sound(source.chunks())), "counters"):
             yield from _row(name, record)
     except ijson.JSONError as error:
-        raise Damaged(f"it is no whole JSON: {str(error).splitlines()[0][:200]}") from error
+        raise Damaged(f"it is not complete JSON: {str(error).splitlines()[0][:200]}") from error
 
 
 def _row(name: str, record: object) -> Iterator[ImportRow]:
     number = whole(record.get("time")) if isinstance(record, dict) else None
     if number is None:
-        yield Refusal("counters", name[:200], "is no whole number")
+        yield Refusal("counters", name[:200], "is not a whole number")
     elif number:
         yield CounterRow(name, type_of(name), number)

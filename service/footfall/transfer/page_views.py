@@ -1,6 +1,6 @@
 """Which requests of an access log are views of pages, and what became of all the others.
 
-A view is a GET that was answered with a page: with 200 or 304, at a path that is no file of a
+A view is a GET that was answered with a page: with 200 or 304, at a path that is not a file of a
 page, no feed and nothing that programs ask for. The logs of most servers do not say what kind of
 content an answer had; where one does, that must be HTML. Who asked does not matter here: crawlers
 view pages, too, and statistics tell them apart.
@@ -39,15 +39,15 @@ PROGRAMS = frozenset(" ".join((_PREFIXES, _PROBED, _WORDPRESS)).split())
 TYPES = frozenset({"text/html", "application/xhtml+xml"})
 STATUSES = frozenset({200, 304})
 
-# Why a request is no view, in the order in which it is asked.
-NO_HTTP = "is no request of HTTP"
-NO_GET = "is no GET"
+# Why a request is not a view, in the order in which it is asked.
+NO_HTTP = "is not an HTTP request"
+NO_GET = "is not a GET"
 NO_ANSWER = "was not answered with 200 or 304"
 NO_PATH = "names no page"
 PROGRAM = "is at a path for programs"
 FEED = "is a feed"
 ASSET = "is a file of a page, or a download"
-NO_HTML = "is no HTML"
+NO_HTML = "is not HTML"
 OTHER_HOST = "is at another host"
 EXCLUSIONS = (NO_HTTP, NO_GET, NO_ANSWER, OTHER_HOST, NO_PATH, PROGRAM, FEED, ASSET, NO_HTML)
 
@@ -65,7 +65,7 @@ class ViewReport:
 
     `unreadable` and `excluded` have the reasons of lines that cannot be read, and of requests that
     are no views. `places` has the files and lines where each reason was first met, `samples` the
-    first paths by the reason for which they are no views; those of views are at "".
+    first paths by the reason for which they are not views; those of views are at "".
     """
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ def page_views(
 
 
 def exclusion(row: LogRow, own: frozenset[str] = frozenset()) -> str:
-    """Why a request is no view of a page: one of EXCLUSIONS, or "" for one that is."""
+    """Why a request is not a view of a page: one of EXCLUSIONS, or "" for one that is."""
     if not row.method:
         return NO_HTTP
     if row.method != "GET":

@@ -83,7 +83,7 @@ class Source:
         return self.path.stat().st_mtime_ns // 1_000_000
 
     def head(self, size: int = 1 << 16) -> bytes:
-        """The first bytes, in UTF-8; a database has bytes that are no text."""
+        """The first bytes, in UTF-8; a database has bytes that are not text."""
         return _first(self._as_utf8(self.unpacked(), "replace"), size)
 
     def beginning(self, size: int) -> bytes:
@@ -295,7 +295,9 @@ def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
 def require_ratio(packed: int, unpacked: int) -> None:
     """Raises Damaged for what unpacks to more than comments do."""
     if unpacked > FREE_BYTES + packed * MAX_RATIO:
-        raise Damaged(f"{packed:,} bytes unpack to more than {unpacked:,}: that is no comments")
+        raise Damaged(
+            f"{packed:,} bytes unpack to more than {unpacked:,}: those cannot be comments"
+        )
 
 
 def _bounded(chunks: Iterator[bytes]) -> Iterator[bytes]:

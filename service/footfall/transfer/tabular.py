@@ -44,7 +44,7 @@ def _require_columns(source: Source, table: "csv.DictReader[str]") -> None:
     try:
         names = set(table.fieldnames or ())
     except csv.Error as error:
-        raise Damaged(f"it is no table: {error}") from error
+        raise Damaged(f"it is not a table: {error}") from error
     if missing := sorted(set(source.columns.values()) - names):
         raise Damaged(f"it has no column {', '.join(missing)}; it has {', '.join(sorted(names))}")
 
@@ -54,7 +54,7 @@ def _next(table: "csv.DictReader[str]") -> dict[Any, Any] | str | None:
     try:
         return next(table, None)
     except csv.Error as error:
-        return f"is no row: {error}"
+        return f"is not a row: {error}"
 
 
 def _rows(source: Source, where: str, record: dict[str, Any]) -> ImportRows:

@@ -84,7 +84,7 @@ def zone_of(offset: str) -> timezone:
     """The time zone of "+08:00". Raises ValueError."""
     match = _OFFSET.fullmatch(offset)
     if not match:
-        raise ValueError(f"{offset!r} is no offset such as +08:00")
+        raise ValueError(f"{offset!r} is not an offset such as +08:00")
     minutes = int(match[2]) * 60 + int(match[3])
     return timezone(timedelta(minutes=minutes if match[1] == "+" else -minutes))
 

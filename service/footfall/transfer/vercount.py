@@ -115,7 +115,7 @@ def _asked(asking: Asking, page: str) -> tuple[int, Site]:
     values = [numbers.get(name) for name in ("page_pv", "site_pv", "site_uv")]
     whole = [number for number in values if isinstance(number, int) and number >= 0]
     if len(whole) < len(values):
-        raise CannotFetch(f"{asking.server} answered what are no numbers of views")
+        raise CannotFetch(f"{asking.server} did not answer with numbers of views")
     views, *both = whole
     return views, Site(*both)
 

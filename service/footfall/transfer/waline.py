@@ -20,7 +20,7 @@ from .values import text, whole
 
 TABLES: dict[str, Kind] = {"Users": "accounts", "Comment": "comments", "Counter": "counters"}
 _STATUSES: dict[str, Status] = {"": "approved", **{status: status for status in STATUSES}}
-# Fields of a counter that are no counts: ids, names, and what databases add.
+# Fields of a counter that are not counts: ids, names, and what databases add.
 _NO_COUNTS = {
     "objectId",
     "id",
@@ -110,7 +110,7 @@ def _is_readable(acl: object) -> bool:
 
 
 def counters(where: str, record: Record) -> Iterator[ImportRow]:
-    """A row for each count of a page, and a refusal for each that is no number."""
+    """A row for each count of a page, and a refusal for each that is not a number."""
     path = text(record.get("url") or record.get("path") or record.get("target"))
     if not path:
         yield Refusal("counters", where, "has no page")
@@ -120,7 +120,7 @@ def counters(where: str, record: Record) -> Iterator[ImportRow]:
             continue
         number = whole(value)
         if number is None:
-            yield Refusal("counters", f"{where}: {name} {path}", "is no whole number")
+            yield Refusal("counters", f"{where}: {name} {path}", "is not a whole number")
         elif number:
             yield CounterRow(path, type_of(path) if name == "time" else name, number)
 

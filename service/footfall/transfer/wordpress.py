@@ -65,7 +65,7 @@ def _comment(record: Record, link: str, hidden: str, source: Source) -> CommentR
     fields = Fields(record, source.zone if is_without_gmt else UTC)
     id, kind, parent = map(fields.text, ("comment_id", "comment_type", "comment_parent"))
     if kind not in ("", "comment"):
-        return Refusal("comments", id, f"is no comment but a {kind[:32]}")
+        return Refusal("comments", id, f"is not a comment but a {kind[:32]}")
     status = fields.choice("comment_approved", _STATUSES, "waiting")
     return CommentRow(
         source=id,

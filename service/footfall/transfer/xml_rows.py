@@ -98,7 +98,7 @@ class _Reader:
         try:
             self._parser.Parse(chunk, is_last)
         except expat.ExpatError as error:
-            raise Damaged(f"it is no whole XML: {error}") from error
+            raise Damaged(f"it is not complete XML: {error}") from error
 
     def taken(self) -> Iterator[Element]:
         elements, self._found = self._found, []

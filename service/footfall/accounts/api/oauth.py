@@ -38,7 +38,7 @@ _ANSWER_FIELDS = (
     Text("oauth_token", "From the service, if it speaks OAuth 1", MAX_CODE),
     Text("code", "From the service: what proves the log-in", MAX_CODE),
     Text("oauth_verifier", "The same, if it speaks OAuth 1", MAX_CODE),
-    Text("error", "From the service: why there is no log-in", MAX_CODE),
+    Text("error", "From the service: why the login failed", MAX_CODE),
 )
 _TARGET_FIELDS = (
     Text("type", "The service, as `github`", MAX_NAME),

@@ -28,7 +28,7 @@ NOT_BANNABLE = (
     'Not bannable. Name an address, network, email, *@domain, account, link host or "words".'
 )
 OF_EVERYBODY = "This would catch every comment"
-# Of a domain or a host: a name, and a last part that is no number.
+# Of a domain or a host: a name, and a last part that is not a number.
 _DOMAIN = re.compile(r"[^\s@/*]+\.(?!\d+$)[^\s@/*.]+")
 _QUOTED = re.compile(r"[\"“„«](?P<words>[^\"”“»]*)[\"”“»]")
 _ADDRESS = re.compile(r"(?:https?://)?(?:\*\.)?(?P<host>[^/\s@*:]+)(?::\d+)?(?:/\S*)?")

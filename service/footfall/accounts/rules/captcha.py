@@ -1,4 +1,4 @@
-"""Proof that somebody is no robot: a captcha's token, or some work of the browser.
+"""Proof that somebody is not a robot: a captcha's token, or some work of the browser.
 
 Where a captcha is configured, comments and registrations need its token. Where none is,
 registrations may need work: browsers search for a number by which a digest begins with zeros, a

@@ -42,7 +42,7 @@ async def by_password(
         try:
             outcome = await _logged_in(accounts, compared, password, code, caller)
         except Busy:
-            # Others keep the threads busy that compare: that is no try of this one's.
+            # Others keep the threads busy that compare: that is not a try of this one's.
             made.came_to_nothing()
             raise
         if outcome:

@@ -41,7 +41,7 @@ def qr_code(address: str) -> str:
 def step_of(secret: str, code: str, now_ms: int) -> int:
     """The number of the step whose code this is; 0 if it is none of the present ones.
 
-    What is no secret, or a short one, has no codes.
+    What is not a secret, or a short one, has no codes.
     """
     try:
         codes = pyotp.HOTP(secret)

@@ -14,7 +14,7 @@ from ...errors import TooManyBans
 from ...model import Ban, Catch
 
 MAX_BANS = 10_000
-# The field that is no ban: no address, email or id is written like that.
+# The field that is not a ban: no address, email or id is written like that.
 VERSION = "version"
 # COUNT of the steps of a walk; a packed hash is returned as a whole.
 STEP_BANS = 512

@@ -83,7 +83,7 @@ class FeedRequest(NamedTuple):
 
 
 async def feed(comments: Comments, wanted: FeedRequest, caller: Caller) -> Response:
-    """Raises NotFound for what is no account; TooManyAtOnce, Unavailable."""
+    """Raises NotFound for what is not an account; TooManyAtOnce, Unavailable."""
     made = await _made(comments, wanted, queued_client_of(caller))
     type, _ = FORMATS[wanted.format]
     return Response(200, made.body, type=type, tag=made.tag)

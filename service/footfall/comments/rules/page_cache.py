@@ -70,7 +70,7 @@ class PageCache:
     ) -> CachedAnswer:
         """The page of these versions or newer ones; made once for all requests that wait for it.
 
-        Raises Unavailable if no turn comes within MAX_WAIT_SECONDS. What is no page of comments
+        Raises Unavailable if no turn comes within MAX_WAIT_SECONDS. What is not a page of comments
         brings another `turn`.
         """
         cached = self.find(key, versions)

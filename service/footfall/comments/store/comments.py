@@ -314,7 +314,7 @@ class CommentStore:
         # A fingerprint that is not UTF-8 belongs to no comment; readers only have to see that.
         texts = [pair.decode(errors="replace") for pair in pairs]
         return Step(
-            # What is no number is no version that a script has written.
+            # What is not a number is no version that a script has written.
             int(version) if version.isdigit() else 0,
             path.decode(errors="replace"),
             server,

@@ -97,7 +97,7 @@ class JournalEntry:
                 [CommentChange.parse(line) for line in fields["comments"].splitlines()],
             )
         except (KeyError, ValueError):
-            log.error("a page's journal had what is no entry: %.200r", pairs)
+            log.error("a page's journal had something that is not an entry: %.200r", pairs)
             return cls(version, "", "", "", -1, (), ())
 
 

@@ -33,7 +33,7 @@ def recipient_of(mail: str) -> str:
     plus, and at Gmail without dots. Raises ValueError for what no email can be sent to."""
     address = address_of(mail).addr_spec
     if _NUMBERED_HOST.search(address):
-        raise ValueError(f"{mail!r} is no mail address")
+        raise ValueError(f"{mail!r} is not an email address")
     local, _, domain = normalize("NFKC", canonical(address)).rpartition("@")
     local = local.partition("+")[0] or local
     if domain in GMAIL:

@@ -240,11 +240,11 @@ def _parsed(raw: Sequence[Any]) -> list[OutboxEntry]:
 
 
 def _task(stored: bytes) -> Task:
-    """What is no task of this version has a kind that no channel has."""
+    """What is not a task of this version has a kind that no channel has."""
     try:
         return Task(**orjson.loads(stored))
     except (TypeError, ValueError):
-        log.error("the outbox had what is no task: %r", stored[:200])
+        log.error("the outbox had an entry that is not a task: %r", stored[:200])
         return Task("unknown", "", "", "", "", 0)
 
 

@@ -200,7 +200,7 @@ def test_changes_over_http_are_answered_when_a_replica_has_them(
 async def test_too_few_replicas_are_found(pair: list[RealServer]) -> None:
     store = store_on(pair[0], Durability("replica", 2))
     await safety_of(store).check()
-    with pytest.raises(Unsafe, match="needs 2 replicas, and Redis has 1"):
+    with pytest.raises(Unsafe, match="needs 2 replicas, but Redis has 1"):
         safety_of(store).refuse()
     await store.redis.close()
 
@@ -253,7 +253,7 @@ async def test_later_problems_are_logged_and_so_is_their_end(
     await safety_of(store).check()
     first, second = (record.getMessage() for record in caplog.records)
     assert "maxmemory-policy allkeys-lru" in first
-    assert second == f"mended: {first}"
+    assert second == f"fixed: {first}"
     await store.redis.close()
 
 

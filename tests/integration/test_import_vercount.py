@@ -121,8 +121,16 @@ def test_what_passes_is_waited_for_and_a_fetch_goes_on(vercount: Vercount, tmp_p
     [
         (400, '{"status":"error","message":"Invalid url"}', "answered 400: Invalid url"),
         (200, "[]", "without a JSON object"),
-        (200, '{"data":{"page_pv":"7","site_pv":1,"site_uv":1}}', "not answer with numbers of views"),
-        (200, '{"data":{"page_pv":-1,"site_pv":1,"site_uv":1}}', "not answer with numbers of views"),
+        (
+            200,
+            '{"data":{"page_pv":"7","site_pv":1,"site_uv":1}}',
+            "not answer with numbers of views",
+        ),
+        (
+            200,
+            '{"data":{"page_pv":-1,"site_pv":1,"site_uv":1}}',
+            "not answer with numbers of views",
+        ),
     ],
 )
 def test_what_is_no_answer_is_said(

@@ -83,7 +83,7 @@ def test_redis_that_has_lost_its_data_gets_no_counts(own: Path, server: RealServ
         status, (reason,) = ready(served)
         assert status == 503
         assert "Redis has lost its data" in reason
-        assert "restore a backup; or only start them again, to begin anew" in reason
+        assert "restore a backup, or restart them to start empty" in reason
         metrics = httpx.get(f"{served.url}/metrics").text
         assert 'footfall_finding{code="other_data"} 1.0' in metrics
         assert holds(server) == [], "nothing was written"
@@ -123,7 +123,7 @@ def test_with_its_own_data_back_the_service_continues_by_itself(
         admin.hset("ff:{site}:format", mapping={"born": "other", "buckets": "256"})
         status, (reason,) = ready(served)
         assert status == 503
-        assert "Redis holds another data set, other in place of " in reason
+        assert "Redis has another data set, other instead of " in reason
         assert count(served)[0] == 503
         admin.rename("ff:{site}:kept", "ff:{site}:format")
         assert ready(served) == (200, [])
@@ -148,7 +148,7 @@ def test_after_a_restore_in_place_services_count_only_when_they_start_again(
         assert served.ask("backup", str(own / "b"))[0] == 0
         code, output = served.ask("restore", "--replace", str(own / "b"))
         assert code == 0, output
-        assert "Redis holds another data set" in ready(served)[1][0]
+        assert "Redis has another data set" in ready(served)[1][0]
         assert count(served)[0] == 503
         served.stop()
         served.start()

@@ -26,8 +26,8 @@ from tests.support.servers import RealServer, kept, program_of, rights, running
 from tests.support.serving import Serving, serving
 from tests.support.sites import safety_of
 
-ADVICE = "(what its user must be allowed is in docs/operations.md)"
-UNSEEN = "Error: Redis does not say how it is set up, by +info and +time: "
+ADVICE = "(docs/operations.md lists the permissions it needs)"
+UNSEEN = "Error: Redis hides its configuration (+info, +time): "
 
 
 class Renamed(RealServer):
@@ -76,10 +76,10 @@ def test_a_service_starts_and_counts_without_a_command_that_it_can_do_without(
     [
         ("INFO", UNSEEN),
         ("TIME", UNSEEN),
-        ("SCRIPT", "Error: Redis refuses what it is asked: ERR unknown command 'SCRIPT'"),
-        ("EVALSHA", "Error: Redis refuses what it is asked: ERR unknown command 'EVALSHA'"),
-        ("HSETNX", "Error: Redis refuses this service +hsetnx: "),
-        ("HLEN", "Error: Redis refuses this service +hlen: "),
+        ("SCRIPT", "Error: Redis rejects a command: ERR unknown command 'SCRIPT'"),
+        ("EVALSHA", "Error: Redis rejects a command: ERR unknown command 'EVALSHA'"),
+        ("HSETNX", "Error: Redis does not allow +hsetnx: "),
+        ("HLEN", "Error: Redis does not allow +hlen: "),
     ],
 )
 def test_a_start_without_a_command_that_is_needed_ends_in_a_sentence(
@@ -105,7 +105,7 @@ def test_commands_at_a_terminal_say_a_sentence_too(kind: str, own: Path) -> None
             code, output = served.ask(*command)
             assert code == 1, output
             assert "Traceback" not in output
-            assert "Redis refuses what it is asked: ERR unknown command" in output
+            assert "Redis rejects a command: ERR unknown command" in output
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ async def test_a_start_without_a_right_succeeds_or_says_why_not(
             await store.scale.weigh()
         except (StoreUnavailable, ErrorReply) as error:
             said = sentence(error)
-            assert re.match("Redis refuses what it is asked: (NOPERM|ERR)", said), said
+            assert re.match("Redis rejects a command: (NOPERM|ERR)", said), said
         except Unsafe as error:
             said = str(error)
             assert "by +info and +time" in said or f"this service +{right}: " in said
@@ -216,7 +216,7 @@ async def test_rights_that_are_taken_at_run_time_are_503_and_named(
             await safety_of(store).check()
             if 503 in statuses.values():
                 refused.add(right)
-                assert "Redis refuses what it is asked: " in ready.text, (right, ready.text)
+                assert "Redis rejects a command: " in ready.text, (right, ready.text)
                 assert (
                     'footfall_finding{code="refused"} 1.0' in (await site.http.get("/metrics")).text
                 )
@@ -270,7 +270,7 @@ async def test_a_wait_that_is_refused_confirms_nothing(server: RealServer) -> No
     safety_of(store, level)
     with taken(server, "wait"), pytest.raises(StoreUnavailable) as caught:
         await store.counters.add([("/a", "time", 1)])
-    assert sentence(caught.value).startswith("Redis refuses what it is asked: NOPERM")
+    assert sentence(caught.value).startswith("Redis rejects a command: NOPERM")
     await store.redis.close()
 
 

@@ -69,7 +69,7 @@ def test_another_prefix_is_refused_at_the_start(server: RealServer, own: Path) -
     served = Serving(own / "s", REDIS_URL=server.url, KEY_PREFIX="other")
     code, output = served.ask("serve")
     assert (code, output.count("\n"), "Traceback" in output) == (1, 1, False), output
-    assert output.startswith("Error: Redis refuses this service '~other:*': docs/operations.md")
+    assert output.startswith("Error: Redis does not allow '~other:*': docs/operations.md")
     with server.admin() as admin:
         admin.acl_log_reset()
 
@@ -85,7 +85,7 @@ def test_another_prefix_is_refused_at_the_start(server: RealServer, own: Path) -
 def test_a_right_that_is_taken_is_named_and_makes_it_unready_until_it_is_given_again(
     server: RealServer, own: Path, taken: list[str], given: list[str], said: str
 ) -> None:
-    words = f"Redis refuses this service {said}: docs/operations.md says what its user must be"
+    words = f"Redis does not allow {said}: docs/operations.md lists the permissions it needs"
 
     def unready() -> bool:
         # What a reader meets makes it look.
@@ -110,7 +110,7 @@ def test_a_right_that_is_missing_at_the_start_is_named(
 ) -> None:
     with server.admin() as admin:
         admin.execute_command("ACL", "SETUSER", "footfall", f"-{taken}")
-        words = f"Redis refuses this service +{taken}: docs/operations.md says what its user must"
+        words = f"Redis does not allow +{taken}: docs/operations.md lists the permissions it"
         if is_needed:
             code, output = Serving(own / "s", REDIS_URL=server.url).ask("serve")
             assert (code, output.count(words), output.count("\n")) == (1, 1, 1)

@@ -68,12 +68,12 @@ async def test_a_start_is_refused_while_the_disk_is_full_and_warned_while_it_fil
     safety = safety_of(Store(connect("redis://localhost", 1), prefix="t", buckets=256))
     safety.data_dir = HERE
     disk_of(0, GIB)
-    with pytest.raises(Unsafe, match="disk full: DATA_DIR=/data has 0 bytes free: make room"):
+    with pytest.raises(Unsafe, match="disk full: DATA_DIR=/data has 0 bytes free: free some"):
         safety.refuse()
     disk_of(GIB, 100 * GIB)
     safety.refuse()
     assert list(safety.problems) == ["disk_low"]
-    assert "1,073,741,824 bytes free, 1% of its disk: make room" in caplog.text
+    assert "1,073,741,824 bytes free, 1% of its disk: free some" in caplog.text
 
 
 def test_a_disk_that_takes_no_more_files_is_full(disk_of: type[FakeDisk]) -> None:

@@ -43,7 +43,7 @@ def test_a_sound_server_passes_at_every_level() -> None:
         (Durability("replica", 2), {}, "alone", "Redis has 1"),
         (EVERYSEC, {"aof_enabled": "0"}, "no_file", "CONFIG SET appendonly yes"),
         (Durability("replica", 1), {"aof_enabled": "0"}, "no_file", "DURABILITY=replica:1"),
-        (EVERYSEC, {"aof_last_write_status": "err"}, "file_fails", "room on its disk"),
+        (EVERYSEC, {"aof_last_write_status": "err"}, "file_fails", "space on its disk"),
         (EVERYSEC, {"aof_last_bgrewrite_status": "err"}, "rewrite_fails", "BGREWRITEAOF"),
         (EVERYSEC, {"appendfsync": "no"}, "no_flush", "CONFIG SET appendfsync everysec"),
         (FSYNC, {"appendfsync": "no"}, "no_flush", "DURABILITY=fsync promises more"),
@@ -150,7 +150,7 @@ def test_the_only_server_hurts_everybody() -> None:
     (problem,) = safety.problems.values()
     assert problem.is_fatal
     assert not problem.is_outage
-    assert problem.text.startswith("Redis has no memory left")
+    assert problem.text.startswith("Redis is out of memory")
     stats.server("Redis").unopened(ConnectionError("refused"))
     assert [each.code for each in safety.problems.values() if each.is_outage] == ["away"]
 

@@ -1,6 +1,6 @@
 """With which name and password a connection to Redis is opened: those that are valid now.
 
-A password is changed while services run. Connections that are open stay so; each new one asks here,
+A password is changed while services run. Open ones stay so; each new one asks here,
 and what it gets was read from its source within the last second.
 """
 

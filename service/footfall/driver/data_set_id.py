@@ -111,22 +111,21 @@ def _problem(
 ) -> str:
     if restoring:
         return (
-            "a backup is being restored into this data set: nothing is counted; stop the "
-            "services, and start them again when `footfall restore` is done"
+            "a backup is being restored into this data set; nothing is counted. Stop the "
+            "services, and start them when `footfall restore` is done"
         )
     if values == before:
         return ""
     ours, theirs = before["born"], values["born"]
     if theirs is None:
         return (
-            f"Redis has lost its data: {key} does not tell of data set {_name(ours)} any "
-            "more; nothing is counted. Stop the services, and restore a backup; or only start "
-            "them again, to begin anew"
+            f"Redis has lost its data: {key} no longer names data set {_name(ours)}; nothing is "
+            "counted. Stop the services and restore a backup, or restart them to start empty"
         )
     return (
-        f"Redis holds another data set, {_name(theirs)} in place of {_name(ours)}: nothing is "
-        "counted. If that is as it should be, start the services again; otherwise bring the "
-        "old one back, and they go on"
+        f"Redis has another data set, {_name(theirs)} instead of {_name(ours)}; nothing is "
+        "counted. If this is intended, restart the services; otherwise restore the old one, and "
+        "they continue"
     )
 
 

@@ -71,13 +71,13 @@ def reason(directory: Path, error: OSError) -> str:
 def find(directory: Path) -> Finding | None:
     """What is wrong with the room there; None if nothing is, or nobody knows."""
     if is_full(directory):
-        return "disk_full", f"{room(directory)}: make room, or no change is stored", True
+        return "disk_full", f"{room(directory)}: free some, or no change is stored", True
     try:
         free, total = free_bytes(directory)
     except OSError:
         return None
     # A small volume is no warning from its first day on.
     if total and free < max(LOW_SHARE * total, min(LOW_BYTES, total // 4)):
-        text = f"{room(directory)}, {free / total:.0%} of its disk: make room before it is full"
+        text = f"{room(directory)}, {free / total:.0%} of its disk: free some before it is full"
         return "disk_low", text, False
     return None

@@ -70,21 +70,19 @@ def find(
     """The problems of a server, for this level; `now` is our time in seconds since the epoch, and
     `timeout` how many seconds a command may take."""
     if facts is None:
-        yield Problem(
-            "unseen", f"Redis does not say how it is set up, by +info and +time: {ADVICE}"
-        )
+        yield Problem("unseen", f"Redis hides its configuration (+info, +time): {ADVICE}")
         return
     policy = facts.get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
-        text = f"Redis throws data away when it is full, by maxmemory-policy {policy}"
+        text = f"Redis evicts data when it is full (maxmemory-policy {policy})"
         yield Problem("evicts", f"{text}: CONFIG SET maxmemory-policy noeviction")
     if facts.get("role") == "slave":
         master = f"{facts.get('master_host')}:{facts.get('master_port')}"
-        yield Problem("replica", f"this is a replica, which takes no changes: name {master}")
+        yield Problem("replica", f"this is a read-only replica: set REDIS_URL to {master}")
     replicas = int(facts.get("connected_slaves", 0))
     if replicas < durability.replicas:
         text = f"DURABILITY={durability} needs {number_of(durability.replicas, 'replica')}"
-        yield Problem("alone", f"{text}, and Redis has {replicas}: let more follow it")
+        yield Problem("alone", f"{text}, but Redis has {replicas}: start more")
     # While a server loads its file, it says that it has none.
     if durability.level != "memory" and facts.get("loading", "0") == "0":
         yield from _find_in_file(facts, durability)
@@ -95,7 +93,7 @@ def find(
         yield Problem("disk_slow", f"{text}, so that requests failed: {advice}", is_fatal=False)
     used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
     if most and used > FULL_MEMORY_SHARE * most:
-        text = f"Redis uses {used / most:.0%} of its memory and refuses changes at 100%"
+        text = f"Redis uses {used / most:.0%} of its memory and rejects changes at 100%"
         yield Problem("memory_low", f"{text}: {_more_memory(2 * used, facts)}", is_fatal=False)
     ahead = int(facts["time"]) - int(now)
     if abs(ahead) > MAX_CLOCK_DIFFERENCE_SECONDS:
@@ -118,22 +116,20 @@ def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
         return
     if facts.get("aof_last_write_status", "ok") != "ok":
         text = "Redis cannot write its append-only file"
-        yield Problem("file_fails", f"{text}: make room on its disk, and see its log")
+        yield Problem("file_fails", f"{text}: free space on its disk, and check its log")
     if facts.get("aof_last_bgrewrite_status", "ok") != "ok":
-        text = "Redis could not write its append-only file anew, so that it grows without end"
-        advice = "make room for a second one on its disk, let it have the memory, then BGREWRITEAOF"
+        text = "Redis could not rewrite its append-only file, which keeps growing"
+        advice = "free memory, and disk space for a second one, then run BGREWRITEAOF"
         yield Problem("rewrite_fails", f"{text}: {advice}", is_fatal=False)
     if facts.get("appendfsync") == "no":
-        text = (
-            f"Redis leaves it to the system when its file is on disk, and DURABILITY={durability}"
-        )
+        text = f"Redis never flushes its file (appendfsync no), but DURABILITY={durability}"
         yield Problem("no_flush", f"{text} promises more: CONFIG SET appendfsync everysec")
     elif facts.get("no-appendfsync-on-rewrite") == "yes":
-        text = "while Redis writes its append-only file anew, it leaves to the system when it is on"
+        text = "Redis does not flush its append-only file while it rewrites it"
         advice = "CONFIG SET no-appendfsync-on-rewrite no"
-        yield Problem("rewrite_unflushed", f"{text} disk: {advice}", is_fatal=False)
+        yield Problem("rewrite_unflushed", f"{text}: {advice}", is_fatal=False)
     release = tuple(int(part) for part in facts.get("redis_version", "0").split(".")[:2])
     is_waited_for = durability.level == "fsync" and facts.get("appendfsync") != "always"
     if is_waited_for and release < FIRST_RELEASE_WITH_WAITAOF:
-        text = "DURABILITY=fsync needs appendfsync always, or Redis 7.2 to be asked to wait"
+        text = "DURABILITY=fsync needs appendfsync always, or Redis 7.2"
         yield Problem("no_wait", f"{text}: CONFIG SET appendfsync always")

@@ -118,7 +118,7 @@ def sentence(error: Exception) -> str:
     if isinstance(cause, OtherData):
         return str(cause)
     if is_refused(error):
-        return f"Redis refuses what it is asked: {cause}"
+        return f"Redis rejects a command: {cause}"
     return f"Redis {'does not answer' if may_pass(cause) else 'cannot be used'}: {cause}"
 
 

@@ -141,7 +141,7 @@ class Safety:
         for code in self._noted.keys() - now.keys():
             text = self._noted.pop(code)
             if logs:
-                log.warning("mended: %s", text)
+                log.warning("fixed: %s", text)
 
     def refuse(self, *, is_strict: bool = True) -> None:
         """Raises Unsafe if Redis is of the wrong kind, and with `is_strict` if the last check found
@@ -239,7 +239,7 @@ class Safety:
 
 
 def _lacking(rights: list[str]) -> Problem:
-    text = f"Redis refuses this service {' '.join(rights)}: {ADVICE}"
+    text = f"Redis does not allow {' '.join(rights)}: {ADVICE}"
     is_fatal = not NEEDED.isdisjoint(rights) or any(right.startswith("'~") for right in rights)
     return Problem("rights", text, is_fatal=is_fatal)
 

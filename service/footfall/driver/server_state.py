@@ -47,70 +47,68 @@ class Trouble:
 
 AWAY = Trouble("away", "Redis does not answer", "", "all", "answers again")
 LOADING = Trouble(
-    "loading", "Redis is loading its data", "it answers when it has done so", "all", AWAY.over
+    "loading", "Redis is loading its data", "wait until it has finished", "all", AWAY.over
 )
 NO_DESCRIPTOR = Trouble(
     "descriptors",
-    "Redis cannot be connected to, as no file descriptor is left",
-    "raise ulimit -n, or LimitNOFILE, and start this service again",
+    "Redis cannot be reached, as no file descriptor is left",
+    "raise ulimit -n, or LimitNOFILE, and restart this service",
     "all",
     AWAY.over,
 )
 PASSWORD = Trouble(
     "password",
-    "Redis refuses the name or the password of this service",
-    "correct REDIS_URL, REDIS_PASSWORD or the file that has it, or set it in Redis as it was; what "
-    "is in no file takes a restart",
+    "Redis rejects the user name or the password",
+    "correct REDIS_URL, REDIS_PASSWORD or their file, or restore it in Redis; a new environment "
+    "needs a restart",
     "all",
-    "lets this service in again",
+    "accepts the password again",
 )
 WRONG_KIND = Trouble(
     "wrong_kind",
-    "Redis is a Cluster, and REDIS_URL is for a single server",
-    "write ?cluster=true at its end, and start the services again",
+    "Redis is a Cluster, but REDIS_URL is for a single server",
+    "append ?cluster=true, and restart the services",
     "all",
     AWAY.over,
 )
 REPLICA = Trouble(
     "replica",
-    "Redis is a replica, which takes no changes",
-    "name its master in REDIS_URL; behind Sentinels, wait until they have chosen one",
+    "Redis is a read-only replica",
+    "set REDIS_URL to its master; with Sentinels, wait for their failover",
 )
 UNCONFIRMED = Trouble(
     "unconfirmed",
-    "Redis does not confirm changes as DURABILITY wants",
-    "let its replicas follow it; see whether its disk is slow or full",
+    "Redis does not confirm changes as DURABILITY requires",
+    "check that its replicas follow, and that its disk is neither slow nor full",
     over="confirms again",
 )
 # What error replies begin with.
 _TROUBLES = {
     "OOM": Trouble(
         "full",
-        "Redis has no memory left and refuses changes",
-        "raise its maxmemory, or remove counters with footfall counters prune",
+        "Redis is out of memory and rejects changes",
+        "raise its maxmemory, or run footfall counters prune",
     ),
     "READONLY": REPLICA,
     "MASTERDOWN": REPLICA,
     "NOREPLICAS": Trouble(
         "alone",
-        "Redis has fewer replicas than its min-replicas-to-write and refuses changes",
-        "let more follow it",
+        "Redis has fewer replicas than min-replicas-to-write and rejects changes",
+        "start more replicas",
     ),
     "MISCONF": Trouble(
         "file_fails",
-        "Redis cannot write its files and refuses changes",
-        "make room on its disk, and see its log",
+        "Redis cannot write its files and rejects changes",
+        "free space on its disk, and check its log",
     ),
     "NOAUTH": PASSWORD,
     "WRONGPASS": PASSWORD,
     "LOADING": LOADING,
-    "BUSY": Trouble(
-        "busy", "Redis is busy with somebody's script", "end it by SCRIPT KILL", "all", AWAY.over
-    ),
+    "BUSY": Trouble("busy", "Redis is busy with a script", "run SCRIPT KILL", "all", AWAY.over),
     "CLUSTERDOWN": Trouble(
         "cluster_down",
-        "Redis does not serve its slots, as its Cluster is not whole",
-        "start the nodes that failed; see CLUSTER INFO",
+        "Redis does not serve all slots of its Cluster",
+        "start the failed nodes; see CLUSTER INFO",
         "all",
         AWAY.over,
     ),
@@ -130,7 +128,7 @@ _UNOPENED = {
     "Too many open files": NO_DESCRIPTOR,
     "is loading": LOADING,
 }
-ADVICE = "docs/operations.md says what its user must be allowed"
+ADVICE = "docs/operations.md lists the permissions it needs"
 # Commands that the service can do without.
 _OPTIONAL = re.compile("['`](config|info|time|memory|scan|hrandfield)\\b", re.IGNORECASE)
 # Without these no script runs, and every change is one.
@@ -257,8 +255,8 @@ class ServerState:
         hurts: Hurts = "changes" if _EVERY_CHANGE.search(text) else "some"
         # What an unknown command was called with is nobody's business.
         todo = f"{text.partition(', with args beginning')[0]}; {ADVICE}"
-        over = "has stopped refusing"
-        return Trouble(REFUSED, "Redis refuses what it is asked", todo, hurts, over)
+        over = "accepts commands again"
+        return Trouble(REFUSED, "Redis rejects a command", todo, hurts, over)
 
     def _log(self, trouble: Trouble) -> Log:
         # A server that is loading does not answer: its log has one line for both.

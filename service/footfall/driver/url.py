@@ -76,11 +76,11 @@ _LASTING = {
         "no Sentinel listens there, but a Redis: write redis://, or the Sentinels' port"
     ),
     "NOPERM|ERR [Uu]nknown|ERR ACL failure|ERR The user executing": (
-        "what its user must be allowed is in docs/operations.md"
+        "docs/operations.md lists the permissions it needs"
     ),
     "DB index is out of range": "its setting `databases` says how many it has, from 0 on",
     "MOVED|CROSSSLOT": "this is one node of a Cluster: write ?cluster=true at the end of REDIS_URL",
-    "cluster support disabled": "this is not a Cluster: take ?cluster=true away from REDIS_URL",
+    "cluster support disabled": "this is not a Cluster: remove ?cluster=true from REDIS_URL",
     "not allowed in cluster mode": "a Redis Cluster has no databases but 0",
     "as reply type byte": "what listens there is no Redis: is the port right?",
     "DENIED Redis is running in protected mode": "set a password, or its `bind`",

@@ -99,7 +99,7 @@ class ViewsCheck:
 
 def _impossible(month: Month) -> Iterator[str]:
     """Who has viewed a page on a day has done so once at least, and so has a bot. This is told and
-    not mended: nobody knows which of the numbers is wrong."""
+    not fixed: nobody knows which of the numbers is wrong."""
     for day in sorted({*month.visitors, *month.bots}):
         by_bots = sum(month.bots.get(day, {}).values())
         by_people = month.days.get(day, 0) - by_bots

@@ -34,9 +34,9 @@ from .processes import Processes, build
 # Ten times as long as Redis needs for it.
 WAIT_SECONDS = 0.25
 
-_REDIS_FAILURES = "Questions to Redis that it did not answer, or refused"
-_EXHAUSTED = "Tenths of a second in which no file descriptor was left for a connection"
-_KEPT_PAGES = "Bytes of finished pages of comments kept in memory"
+_REDIS_FAILURES = "Redis commands without a reply, or rejected"
+_EXHAUSTED = "Tenths of a second without a free file descriptor for a connection"
+_KEPT_PAGES = "Bytes of comment pages cached in memory"
 
 
 class Figures(Collector):
@@ -58,7 +58,7 @@ class Figures(Collector):
 
     def collect(self) -> Iterator[Metric]:
         show(self._site)
-        yield InfoMetricFamily("footfall_build", "What is running, as labels", build(self._version))
+        yield InfoMetricFamily("footfall_build", "Version, as labels", build(self._version))
         yield from self._stored()
         yield from self._held()
         yield from self._kept()
@@ -78,9 +78,7 @@ class Figures(Collector):
             metrics.redis_seconds,
         )
         yield _histogram(
-            "footfall_batch_requests",
-            "Requests that went to Redis together",
-            metrics.batch_requests,
+            "footfall_batch_requests", "Requests sent to Redis together", metrics.batch_requests
         )
 
     def _ran(self) -> Iterator[Metric]:
@@ -94,21 +92,21 @@ class Figures(Collector):
         ):
             yield CounterMetricFamily(f"footfall_{name}", text, number.total)
         for name, text, gauge in (
-            ("connections", "Connections that are open", metrics.connections),
-            ("batch_waiting", "Requests that wait for the next batch to leave", metrics.waiting),
+            ("connections", "Open connections", metrics.connections),
+            ("batch_waiting", "Requests waiting for the next batch", metrics.waiting),
             ("kept_pages_bytes", _KEPT_PAGES, metrics.pages_bytes),
         ):
             yield GaugeMetricFamily(f"footfall_{name}", text, gauge.total)
         yield _histogram(
             "footfall_event_loop_lag_seconds",
-            "How late a worker does what is due at a fixed time",
+            "Delay of a worker's periodic tasks",
             metrics.loop_lag,
         )
 
     def _told(self) -> Iterator[Metric]:
         site = self._site
         deliveries = CounterMetricFamily(
-            "footfall_deliveries", "Attempts to tell somebody of a comment", labels=["outcome"]
+            "footfall_deliveries", "Attempted notifications", labels=["outcome"]
         )
         for outcome, number in site.process.metrics.deliveries.totals().items():
             deliveries.add_metric([outcome.replace(" ", "_")], number)
@@ -116,28 +114,24 @@ class Figures(Collector):
         depth = site.notifications.outbox.reading
         if not site.notifications.outbox.is_on or depth is None:
             return
-        tasks = GaugeMetricFamily(
-            "footfall_outbox_tasks",
-            "What is to be told to somebody, and is not yet",
-            labels=["state"],
-        )
+        tasks = GaugeMetricFamily("footfall_outbox_tasks", "Queued notifications", labels=["state"])
         for state in ("waiting", "later", "undelivered"):
             tasks.add_metric([state], getattr(depth, state))
         yield tasks
         yield GaugeMetricFamily(
             "footfall_outbox_seconds",
-            "How long the oldest task that nobody has done waits",
+            "Age of the oldest queued notification",
             depth.age_ms(site.process.clock()) / 1000,
         )
 
     def _answered(self) -> Iterator[Metric]:
         metrics = self._site.process.metrics
         requests = CounterMetricFamily(
-            "footfall_requests", "Requests that were answered", labels=["route", "status"]
+            "footfall_requests", "Answered requests", labels=["route", "status"]
         )
         seconds = HistogramMetricFamily(
             "footfall_request_seconds",
-            "From a request's head until its answer is written",
+            "Time from a request's head until its response is written",
             labels=["route"],
         )
         for name, route in metrics.routes.items():
@@ -147,7 +141,7 @@ class Figures(Collector):
         yield requests
         yield seconds
         refused = CounterMetricFamily(
-            "footfall_refused", "Requests that were refused, or failed", labels=["reason"]
+            "footfall_refused", "Requests rejected or failed", labels=["reason"]
         )
         for reason, number in metrics.refused.totals().items():
             refused.add_metric([reason], number)
@@ -156,7 +150,7 @@ class Figures(Collector):
     def _findings(self) -> Iterator[Metric]:
         gauge = GaugeMetricFamily(
             "footfall_finding",
-            "1 for what is wrong with Redis; /readyz says it in words",
+            "1 for each problem with Redis; /readyz explains it",
             labels=["code"],
         )
         for code, is_found in self._site.process.safety.findings().items():
@@ -166,14 +160,10 @@ class Figures(Collector):
     def _servers(self) -> Iterator[Metric]:
         vitals = self._vitals
         yield GaugeMetricFamily(
-            "footfall_redis_up",
-            "1 if every server of Redis that takes writes answers",
-            vitals.redis_answers,
+            "footfall_redis_up", "1 if every Redis master answers", vitals.redis_answers
         )
         servers = GaugeMetricFamily(
-            "footfall_redis_servers",
-            "Servers of Redis that are written to, by what they say of themselves",
-            labels=["role"],
+            "footfall_redis_servers", "Redis masters, by the role they report", labels=["role"]
         )
         for role, number in vitals.servers.items():
             servers.add_metric([role], number)
@@ -182,10 +172,8 @@ class Figures(Collector):
     def _held(self) -> Iterator[Metric]:
         if self._vitals.held:
             waiting, spam = self._vitals.held
-            yield GaugeMetricFamily(
-                "footfall_comments_waiting", "Comments that wait for a moderator", waiting
-            )
-            yield GaugeMetricFamily("footfall_comments_spam", "Comments that are spam", spam)
+            yield GaugeMetricFamily("footfall_comments_waiting", "Pending comments", waiting)
+            yield GaugeMetricFamily("footfall_comments_spam", "Spam comments", spam)
 
     def _kept(self) -> Iterator[Metric]:
         """How safe the data is: its last backup, and room on the disk of a private Redis."""
@@ -193,20 +181,20 @@ class Figures(Collector):
             for name, text, value in (
                 (
                     "footfall_backup_last_success_timestamp_seconds",
-                    "When the last whole backup was made, in seconds since the epoch; 0 for never",
+                    "Time of the last complete backup, in seconds since the epoch; 0: never",
                     backup.at_ms / 1000,
                 ),
                 (
                     "footfall_backup_last_failure_timestamp_seconds",
-                    "When a backup failed last, in seconds since the epoch; 0 for never",
+                    "Time of the last failed backup, in seconds since the epoch; 0: never",
                     backup.failed_at_ms / 1000,
                 ),
-                ("footfall_backup_bytes", "Size of the last whole backup", backup.bytes),
+                ("footfall_backup_bytes", "Size of the last complete backup", backup.bytes),
             ):
                 yield GaugeMetricFamily(name, text, value)
         if room := self._site.process.safety.room:
             yield GaugeMetricFamily(
-                "footfall_data_dir_free_bytes", "Room on the disk of DATA_DIR", room.free
+                "footfall_data_dir_free_bytes", "Free space on the disk of DATA_DIR", room.free
             )
             yield GaugeMetricFamily(
                 "footfall_data_dir_size_bytes", "Size of the disk of DATA_DIR", room.total
@@ -215,7 +203,7 @@ class Figures(Collector):
     def _stored(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
             "footfall_counter_limit_used_ratio",
-            "The share of COUNTER_LIMIT that counters take; 0 without a limit",
+            "Share of COUNTER_LIMIT in use; 0 without a limit",
             self._site.counting.quota.used,
         )
         size = self._site.data.scale.reading
@@ -226,7 +214,7 @@ class Figures(Collector):
             if kind.bytes_each:
                 yield GaugeMetricFamily(
                     f"footfall_{name}_bytes",
-                    f"Bytes of Redis's memory that one {name} takes, with its share of every key",
+                    f"Bytes of Redis's memory per {name}, with its share of every key",
                     kind.bytes_each,
                 )
 

@@ -26,11 +26,11 @@ LIBRARIES = (
 )
 # What of it is of use, and the text of its own.
 METRICS = {
-    "process_cpu_seconds": "CPU time of a worker, by its user and its system",
-    "process_resident_memory_bytes": "Memory that a worker takes",
-    "process_open_fds": "File descriptors that a worker has open",
-    "process_max_fds": "File descriptors that a worker may have open",
-    "process_start_time_seconds": "When a worker was started, in seconds since the epoch",
+    "process_cpu_seconds": "CPU time of a worker, user and system",
+    "process_resident_memory_bytes": "Memory of a worker",
+    "process_open_fds": "Open file descriptors of a worker",
+    "process_max_fds": "File descriptor limit of a worker",
+    "process_start_time_seconds": "Start of a worker, in seconds since the epoch",
 }
 
 

@@ -88,7 +88,7 @@ def freeze_redis(scene: Scene) -> None:
     scene.external.signal(signal.SIGCONT)
 
 
-@fault("scripts forgotten", "SCRIPT FLUSH in a loop", PRIVATE)
+@fault("scripts flushed", "SCRIPT FLUSH in a loop", PRIVATE)
 def flush_scripts(scene: Scene) -> None:
     end = time.monotonic() + scene.seconds
     with scene.client() as client:
@@ -155,7 +155,7 @@ def change_password(scene: Scene) -> None:
         client.acl_log_reset()
 
 
-@fault("a right taken", "ACL SETUSER footfall -hincrby, until it is back", EXTERNAL)
+@fault("a permission removed", "ACL SETUSER footfall -hincrby, until it is back", EXTERNAL)
 def take_right(scene: Scene) -> None:
     with scene.external.admin() as client:
         client.execute_command("ACL", "SETUSER", "footfall", "-hincrby")
@@ -230,7 +230,7 @@ def move_slots_of_nodes_without_hosts(scene: Scene) -> None:
         move_slots(scene)
 
 
-@fault("a node forgets its scripts", "SCRIPT FLUSH in a loop, on the node that counts", CLUSTER)
+@fault("scripts of a node flushed", "SCRIPT FLUSH in a loop, on the node that counts", CLUSTER)
 def flush_scripts_of_node(scene: Scene) -> None:
     node, end = scene.nodes.owner(scene.counting_slot), time.monotonic() + scene.seconds
     while time.monotonic() < end:
@@ -268,7 +268,7 @@ def freeze_replica_of_cluster(scene: Scene) -> None:
 
 
 @fault(
-    "slots of a Cluster away",
+    "slots of a Cluster unreachable",
     "SIGSTOP of the master that counts and of its replica, for longer than REDIS_TIMEOUT",
     CLUSTER,
     seconds=15,
@@ -417,26 +417,26 @@ def storm(scene: Scene) -> None:
     time.sleep(2 * scene.seconds)
 
 
-@fault("a worker killed amid moderators", "kill -9 of one of two; the service replaces it", STORM)
+@fault("a worker killed during moderation", "kill -9 of one of two; the service replaces it", STORM)
 def kill_worker_amid_moderators(scene: Scene) -> None:
     storm(scene)
     kill_worker(scene)
 
 
-@fault("Redis killed amid moderators", "kill -9, and restarted with its append-only file", STORM)
+@fault("Redis killed during moderation", "kill -9, and restarted with its append-only file", STORM)
 def kill_redis_amid_moderators(scene: Scene) -> None:
     storm(scene)
     kill_external_redis(scene)
 
 
-@fault("Redis frozen amid moderators", "SIGSTOP for longer than REDIS_TIMEOUT", STORM)
+@fault("Redis frozen during moderation", "SIGSTOP for longer than REDIS_TIMEOUT", STORM)
 def freeze_redis_amid_moderators(scene: Scene) -> None:
     storm(scene)
     freeze_redis(scene)
 
 
 @fault(
-    "replies of Redis cut amid moderators",
+    "replies of Redis cut during moderation",
     "connections are closed in the middle of a reply",
     Deployment("external", workers=2, moderators=12, relay="redis"),
 )
@@ -446,7 +446,7 @@ def cut_replies_amid_moderators(scene: Scene) -> None:
 
 
 @fault(
-    "a replica frozen amid moderators",
+    "a replica frozen during moderation",
     "SIGSTOP of the only replica, for longer than REDIS_TIMEOUT; nothing can be acknowledged",
     Deployment("sentinels", durability="replica:1", workers=2, moderators=12),
     seconds=15,
@@ -459,7 +459,7 @@ def freeze_replica_amid_moderators(scene: Scene) -> None:
 
 
 @fault(
-    "a master of a Cluster killed amid moderators",
+    "a master of a Cluster killed during moderation",
     "kill -9 of the one that has the site; its replica takes over; it is restarted",
     Deployment("cluster", durability="replica:1", workers=2, moderators=12),
     seconds=15,
@@ -478,13 +478,13 @@ def kill_master_of_site_amid_moderators(scene: Scene) -> None:
 TELLING = Deployment("external", tells=True)
 
 
-@fault("nothing, while comments are told", "a worker tells a web server of them", TELLING)
+@fault("nothing, during deliveries", "a worker tells a web server of them", TELLING)
 def do_nothing(scene: Scene) -> None:
     time.sleep(scene.seconds)
 
 
 @fault(
-    "the worker killed amid deliveries",
+    "the worker killed during deliveries",
     "kill -9 while it tells a web server; started again",
     TELLING,
     repeats=True,
@@ -496,7 +496,7 @@ def kill_outbox_worker(scene: Scene) -> None:
 
 
 @fault(
-    "Redis killed amid deliveries",
+    "Redis killed during deliveries",
     "kill -9 while a web server is told; started again",
     TELLING,
     repeats=True,
@@ -508,7 +508,7 @@ def kill_redis_amid_deliveries(scene: Scene) -> None:
 
 
 @fault(
-    "the receiver killed amid deliveries",
+    "the receiver killed during deliveries",
     "kill -9 of the web server that is told; started again",
     TELLING,
     repeats=True,

@@ -31,7 +31,7 @@ COLUMNS = (
 )
 
 
-SHORT = ("Fault", "What was done", "Longest outage", "Recovery", "Check")
+SHORT = ("Fault", "Longest outage", "Recovery", "Check")
 
 
 def line(cells: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from .scene import Scene
 ENOUGH = {
     "own Redis killed",
     "the service killed while it stores a comment",
-    "replies of Redis cut amid moderators",
+    "replies of Redis cut during moderation",
 }
 
 

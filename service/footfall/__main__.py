@@ -32,12 +32,12 @@ def main() -> None:
 
 
 def _end(number: int, frame: object) -> None:
-    # At once, since nothing has begun; an exception might be lost in what Python does just then.
+    # At once, since nothing has started; an exception might be lost in what Python does just then.
     os._exit(0)
 
 
 def _open_standard_files() -> None:
-    """Whoever starts a service may have closed them; the next files would take their numbers."""
+    """The parent process may have closed them; the next files would take their numbers."""
     for number in range(3):
         try:
             os.fstat(number)

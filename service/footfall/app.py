@@ -261,7 +261,7 @@ async def _try_out(settings: SiteSettings, site: Site, to: str) -> dict[str, str
 
 
 def _account_mails_of(settings: SiteSettings, store: Store, metrics: Metrics) -> AccountMails:
-    """Mails lead to SERVER_URL alone: a Host that a request names may be anybody's."""
+    """Emails lead to SERVER_URL alone: a Host that a request names may be anybody's."""
     sender = None
     if settings.has_mail and settings.server_url:
         name = settings.title

@@ -124,9 +124,9 @@ class ProcessSettings(FromEnvironment):
     )
 
     def redis_access(self, anew: bool) -> tuple[str, str]:
-        """(REDIS_URL, REDIS_PASSWORD), read anew from their files or as they were at the start.
+        """(REDIS_URL, REDIS_PASSWORD), read again from their files or as they were at startup.
 
-        Raises ValueError, which names the file that cannot be read anew.
+        Raises ValueError, which names the file that cannot be read again.
         """
         url, password = self.redis_url, self.redis_password
         if not anew:

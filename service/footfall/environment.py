@@ -18,7 +18,7 @@ from .unsupported_settings import refusals
 
 MAX_FILE_BYTES = 64 * 1024
 SUFFIX = "_FILE"
-# UTF-8, also with the mark that editors of Windows begin a file with.
+# UTF-8, also with the mark that editors of Windows start a file with.
 ENCODING = "utf-8-sig"
 # In Waline, too, whose env file can be used as it is.
 OFF_IF_EMPTY = {"IPQPS"}
@@ -59,7 +59,7 @@ class GivenTexts:
             except (OSError, UnicodeDecodeError) as error:
                 raise ValueError(f"{name}: {file} cannot be read: {error}") from None
         file = self.files.get(name)
-        # A pipe, as of a shell's <(…), was read to its end at the start.
+        # A pipe, as of a shell's <(…), was read to its end at startup.
         if file is None or (os.path.exists(file) and not os.path.isfile(file)):
             return text
         try:

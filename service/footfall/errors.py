@@ -94,7 +94,7 @@ class TooLong(ServiceError, status=431):
 
 
 class LoggedOut(ServiceError, status=200, errno=401):
-    """What the reference says where a login is set up."""
+    """What Waline says where a login is set up."""
 
     text = ""
 
@@ -179,7 +179,7 @@ class FieldTooLong(Refused):
 class TooFast(_Waits, Refused):
     """This address has posted a moment ago."""
 
-    # It begins with Waline's own words, which are the same in every language.
+    # It starts with Waline's own words, which are the same in every language.
     text = "Comment too fast! Try again {wait}."
 
 
@@ -188,7 +188,7 @@ class NoRoom(Refused):
 
 
 class Duplicate(Refused):
-    # It begins with Waline's own words, in every language.
+    # It starts with Waline's own words, in every language.
     text = "Duplicate Content: you have already sent this; it may be awaiting approval"
 
 
@@ -210,7 +210,7 @@ class TooManyAttempts(_Waits, Refused):
 
 
 class UserExists(Refused):
-    # What the reference says in English, and its clients look for.
+    # What Waline says in English, and its clients look for.
     text = "USER_EXIST"
 
 
@@ -292,7 +292,7 @@ class LinkExpired(Refused):
 
 
 class FlowExpired(Refused):
-    text = "This login expired or began in another browser. Start again."
+    text = "This login expired or was started in another browser. Start again."
 
 
 class NotProven(Refused):
@@ -318,7 +318,7 @@ class Unavailable(ServiceError, status=503):
 
 
 class StoreUnavailable(Unavailable):
-    """Redis was away or too slow. A write may have happened or not; it is never sent again."""
+    """Redis was unreachable or too slow. A write may have happened or not; it is never resent."""
 
 
 class ProviderUnavailable(Unavailable):

@@ -1,7 +1,7 @@
 """Makes nicks, links and URLs safe that published clients write into HTML without escaping.
 
 Their widget of recent comments writes `<a href="${url}">${nick}</a>`, their list of authors
-`<a href="${link}">`: so none of the three may end an attribute, begin a tag or run a script.
+`<a href="${link}">`: so none of the three may end an attribute, start a tag or run a script.
 """
 
 import re
@@ -83,7 +83,7 @@ def _is_unseen(character: str) -> bool:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most so many characters, 3 at least: of a longer text its beginning and its end."""
+    """At most so many characters, 3 at least: of a longer text its start and its end."""
     if len(text) <= most:
         return text
     end = (most - 1) // 3

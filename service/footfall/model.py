@@ -71,10 +71,10 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A login that lasts: when it began and when it ends, ms.
+    """A login that lasts: when it started and when it ends, ms.
 
-    `by` is "password", or the service that said who it is. Of where it began only browser, system
-    and the network of the address are kept. One that began before these were kept has none.
+    `by` is "password", or the service that said who it is. Of where it started only browser, system
+    and the network of the address are kept. One that started before these were kept has none.
     """
 
     id: str
@@ -114,8 +114,8 @@ class Catch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Somebody as another service knows them. With `is_vouched` that service has found out that the
-    email is theirs, and says so."""
+    """Somebody as another service knows them. With `is_vouched` that service has verified that the
+    email is theirs."""
 
     service: str
     id: str
@@ -166,7 +166,7 @@ class Caller:
     # A page of another site may have made the browser send it, or a picture.
     is_sent_elsewhere: bool = False
     agent: str = ""
-    # Sec-Purpose, which says so if nobody has asked to see the page yet.
+    # Sec-Purpose, which is set if no reader has opened the page yet.
     purpose: bytes = b""
 
 

@@ -1,4 +1,4 @@
-"""The settings of notifications, of judges of spam and of captchas.
+"""The settings of notifications, of spam filters and of captchas.
 
 A setting that Waline has is called the same here.
 """
@@ -273,7 +273,7 @@ class OutboxSettings(FromEnvironment):
 
     @property
     def spam_checkers(self) -> tuple[str, ...]:
-        """The judges that are asked whether comments are spam."""
+        """The spam filters that are asked whether comments are spam."""
         values = {
             "Akismet": self.akismet_key,
             "a web service": self.judge_webhook,

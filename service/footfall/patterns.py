@@ -62,7 +62,7 @@ class Patterns:
         object.__setattr__(self, "_compiled", _compile(joined))
 
     def search(self, text: str) -> bool:
-        """Does one of them match? RE2 releases the GIL, so other threads go on meanwhile."""
+        """Does one of them match? RE2 releases the GIL, so other threads continue meanwhile."""
         match = self._compiled.search(text.encode(errors="replace"))
         return match is not None
 

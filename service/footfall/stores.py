@@ -54,7 +54,7 @@ def open_process(
     except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
     scripts = Scripts(redis)
-    # Its keys begin like those of the site, which may be all that this user may touch.
+    # Its keys start like those of the site, which may be all that this user may touch.
     keys = Keys(settings.key_prefix, settings.counter_buckets)
     safety = Safety(redis, durability, Probe(redis, scripts, keys.probe))
     if url == url_of(settings.data_dir):

@@ -19,7 +19,7 @@ ON = ("fake",)
 
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 NOT_PROVEN = "The login service did not identify you. Start again."
-EXPIRED = "This login expired or began in another browser. Start again."
+EXPIRED = "This login expired or was started in another browser. Start again."
 
 
 @pytest.fixture

@@ -232,7 +232,7 @@ async def test_a_ticket_works_once(browser: Browser) -> None:
     ticket = {"ticket": await browser.ticket("github")}
     assert (await browser.site.send("POST", "/api/token", ticket))["errno"] == 0
     again = await browser.site.send("POST", "/api/token", ticket)
-    assert again["errmsg"] == "This login expired or began in another browser. Start again."
+    assert again["errmsg"] == "This login expired or was started in another browser. Start again."
 
 
 @pytest.mark.parametrize(

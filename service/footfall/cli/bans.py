@@ -1,4 +1,4 @@
-"""`footfall bans …`: who may not comment, like, edit, register or log in."""
+"""`footfall bans …`: who cannot comment, like, edit, register or log in."""
 
 import json
 import re

@@ -58,7 +58,7 @@ def counters_removed(report: Report, *, leave_behind: bool) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            # The report is not printed any more.
+            # The report is no longer printed.
             aside(_cleanup(report, settings).line)
             raise
         report.cleanup = _cleanup(report, settings)

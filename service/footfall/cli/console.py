@@ -49,7 +49,7 @@ def progress() -> Iterator[OnProgress]:
             bar = shown()
             bar.label = f"{label:26}"
             done = int(share * 1000)
-            # A next step begins at 0 again.
+            # A next step starts at 0 again.
             bar.pos = min(bar.pos, done)
             bar.update(done - bar.pos)
 

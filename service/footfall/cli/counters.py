@@ -102,7 +102,7 @@ def delete(patterns: Sequence[str], types: Sequence[str], is_meant: bool) -> Non
 def prune(patterns: Sequence[str], types: Sequence[str], below: int, is_meant: bool) -> None:
     """Remove counters below a number; without --yes only list them.
 
-    The age of a counter is not stored: one that has just begun is as low as one that nobody will
+    The age of a counter is not stored: one that has just started is as low as one that nobody will
     count again. Services may run meanwhile: a counter that changes stays.
     """
     _remove(CounterFilter(patterns, types, below), is_meant)

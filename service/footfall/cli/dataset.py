@@ -86,7 +86,7 @@ async def _existing(
 
 
 def with_site(work: Callable[[Any], Awaitable[T]], settings: Settings | None = None) -> T:
-    """Do something to the noun that `work` takes, and wait for what goes on in the background. The
+    """Do something to the noun that `work` takes, and wait for the work in the background. The
     data set is the one in the settings, which are those of the environment if none are given."""
     chosen = settings or settings_of_environment()
 

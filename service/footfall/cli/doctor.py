@@ -86,7 +86,7 @@ def _page(sections: Sections) -> Iterator[str]:
         yield from (f"{'!' if line.is_problem else ' '} {line}" for line in lines)
 
 
-# What stands before the @ of an address, from its beginning on.
+# What stands before the @ of an address, from its start on.
 _LOCAL_PART = re.compile(r"(?<![^\s@,;<>()'\":/=])[^\s@,;<>()'\":/=]+@(?=\w)")
 
 

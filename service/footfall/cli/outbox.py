@@ -111,8 +111,8 @@ def notify() -> None:
 @notify.command()
 @click.option("--to", default="", metavar="MAIL", help="Address that receives what a reader would.")
 def test(to: str) -> None:
-    """Send every channel a comment that does not exist, ask the judges about it, and show their
-    answers.
+    """Send every channel a comment that does not exist, ask the spam filters about it, and show
+    their answers.
 
     Exit 1 if one of them failed.
     """
@@ -143,7 +143,7 @@ def _each(
     one: Callable[[Outbox, Undelivered], Awaitable[bool]],
     what: str,
 ) -> None:
-    """Do this to some or all of what was given up, and say which ids were not there."""
+    """Do this to some or all failed notifications, and name missing ids."""
     _require_choice(ids, is_all)
 
     async def work(outbox: Outbox) -> set[str]:

@@ -35,7 +35,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None:
     """Show the views per day.
 
-    Those of the page with this PATH, or else of the whole site. Days begin in TIMEZONE. Nothing is
+    Those of the page with this PATH, or else of the whole site. Days start in TIMEZONE. Nothing is
     known of views while STATISTICS was off.
     """
 

@@ -15,7 +15,7 @@ ROWS: Mapping[str, Sequence[Row]] = {
     "busuanzi": busuanzi.ROWS,
     "goatcounter": goatcounter.ROWS,
     "abacus": abacus.ROWS,
-    # The last: one of its paths begins with any host.
+    # The last: one of its paths starts with any host.
     "badges": badges.ROWS,
 }
 

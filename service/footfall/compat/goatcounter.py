@@ -224,7 +224,7 @@ _NUMBER: dict[str, Any] = {"type": "string", "pattern": "^[0-9]+$"}
 _NUMBERS: dict[str, Any] = {"count": _NUMBER, "count_unique": _NUMBER}
 _NUMBERS_ANSWER = AnswerSchema(object_of(**_NUMBERS))
 _PICTURE = AnswerSchema({"type": "string"}, type=GIF)
-# A page that lets only those pictures in that say so may show it, too.
+# Pages that embed only pictures with this header may show it, too.
 _HEADERS = (*SHARED, (b"cross-origin-resource-policy", b"cross-origin"))
 COUNT = (
     Prefix(

@@ -184,7 +184,7 @@ class Increment(Field):
 
 @dataclass(frozen=True, slots=True)
 class FirstCount(Field):
-    """The count that a new object begins with: a view, or none."""
+    """The count that a new object starts with: a view, or none."""
 
     def read(self, form: Form, context: ParseContext) -> int:
         value = form.value(self.name)

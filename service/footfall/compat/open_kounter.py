@@ -2,7 +2,7 @@
 
 A counter is read by its target (`GET /api/counter?target=site-pv`), and a page's view counts
 several of them (`POST /api/counter` with `batch_inc`). A refusal has status 200 and a `code` other
-than 0, as in Open Kounter; where it is HTTP that fails, the status says so as well.
+than 0, as in Open Kounter; where HTTP fails, the status shows it as well.
 """
 
 import re
@@ -78,7 +78,7 @@ def _counter_of(values: FieldValues, request: RawRequest, context: ParseContext)
 
 
 def read(counting: Counting, parsed: Counter) -> FastRequest:
-    # Nobody keeps when a counter began and changed last; theirs tells 0 where it does not know.
+    # Nobody keeps when a counter started and changed last; theirs tells 0 where it does not know.
     json = ENVELOPE.around(parsed.json[:-1] + b',"created_at":0,"updated_at":0}')
 
     def answer(counts: Sequence[int]) -> Reply:

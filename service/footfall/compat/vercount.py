@@ -45,7 +45,7 @@ class Address(Text):
     limit: int | FromSettings = MAX_ADDRESS
 
     def read(self, form: Form, context: ParseContext) -> str | None:
-        # A class with slots is made anew by its decorator, which super() does not know.
+        # A class with slots is made again by its decorator, which super() does not know.
         address = Text.read(self, form, context)
         if not address:
             return address

@@ -195,7 +195,7 @@ _CHANGE = Fields(
     ),
 )
 READ = Shapes((_READ_MANY, _READ))
-# An object with `paths` is a read, as in the reference.
+# An object with `paths` is a read, as in Waline.
 CHANGE = Shapes(
     (_READ_MANY, ListOf(Change.of_list, _CHANGE, "changes", "change", MAX_PATHS), _CHANGE)
 )

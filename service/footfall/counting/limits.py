@@ -27,7 +27,7 @@ MIN_BURST_CHANGES = 200
 NEW_BURST_COUNTERS = 200
 # Tokens that an address may use in one worker before Redis is asked.
 ALLOWANCE_TOKENS = 20
-# Allowances begin anew after this time, or later where the rate is low, so that they add no more
+# Allowances start again after this time, or later where the rate is low, so that they add no more
 # than a tenth to the rate of a client that keeps coming.
 ALLOWANCE_SECONDS = 10
 # Slots of the table of what clients have used of their allowances, a byte each.

@@ -73,8 +73,8 @@ class CounterNumbers:
         are kept are what was found.
 
         Each group is counted in one step, so every number is right, however often this is done and
-        while counters begin. Only a service of an older version, which keeps none, can
-        begin counters that its group's number then lacks.
+        while counters start. Only a service of an older version, which keeps none, can
+        start counters that its group's number then lacks.
         """
         weights = Counter[str]()
         async for _, rows in of_all_groups(partial(self._group, mends=mends)):
@@ -126,7 +126,7 @@ class CounterQuota:
         self._keys = keys
         self._numbers = numbers
         self._limit = limit
-        # The weight that this process has begun, and with how much of it the quota is used up.
+        # The weight that this process has started, and with how much of it the quota is used up.
         self._begun = 0
         self._most = limit
         self._read_at = -math.inf
@@ -173,7 +173,7 @@ class CounterQuota:
         if not self._limit:
             return
         self._read_at = asyncio.get_running_loop().time()
-        # Before the numbers: counters that begin meanwhile may count twice, but none is missed.
+        # Before the numbers: counters that start meanwhile may count twice, but none is missed.
         begun = self._begun
         counted = await self._numbers.total()
         taken = counted.weight + self._each * counted.number
@@ -183,7 +183,7 @@ class CounterQuota:
 
 
 class NewCounters:
-    """What counters that begin cost: room within the quota, and tokens of their client if there are
+    """What counters that start cost: room within the quota, and tokens of their client if there are
     `limits`."""
 
     def __init__(self, quota: CounterQuota, cooldown: Cooldown) -> None:
@@ -192,7 +192,7 @@ class NewCounters:
         self.limits: RateLimits | None = None
 
     def began(self, client: CountingClient, change: PackedChange, counts: Sequence[Any]) -> None:
-        """Note which counters a client's change has begun. It does not wait for Redis."""
+        """Note which counters a client's change has started. It does not wait for Redis."""
         each = zip(change.changes, counts, strict=True)
         # A count of 1 after +1 means a new counter, since a count of 0 is not stored.
         names = [name for (name, delta), count in each if count == 1 and delta == 1]

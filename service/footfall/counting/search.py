@@ -15,7 +15,7 @@ NO_COUNTS: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class SearchStep:
-    """The highest of one step as (count, type, path); `next` is where to go on, 0 at the end.
+    """The highest of one step as (count, type, path); `next` is where to continue, 0 at the end.
 
     `matching` counters of it match, and `share` of all have been looked at.
     """

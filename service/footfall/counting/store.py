@@ -23,7 +23,7 @@ MAX_STEP_FIELDS = 32
 STEP_HASHES, STEP_COUNTERS = 16_384, 20_000
 
 
-# Whoever tries out the service has read no page of the site.
+# A client that measures the service has read no page of the site.
 DEMO_PAGE = "/.footfall-demo"
 
 

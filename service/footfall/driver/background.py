@@ -1,4 +1,4 @@
-"""What goes on behind requests: only the end of a process waits for it."""
+"""Work in the background: only the end of a process waits for it."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -28,7 +28,7 @@ from .scripts import Scripts
 
 log = logging.getLogger(__name__)
 
-# While so many batches are in flight, the next one goes on growing: a slow Redis gets larger ones.
+# While so many batches are in flight, the next one grows: a slow Redis gets larger ones.
 MAX_BATCHES_IN_FLIGHT = 4
 # The same for a node of a Cluster, which gets few requests from each worker at a time: larger
 # batches cost it less for each request.

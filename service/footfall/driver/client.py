@@ -190,7 +190,8 @@ class RedisClient:
 
 def _sound(replies: list[Any]) -> list[Any]:
     for reply in replies:
-        # If a node of a Cluster is away, StoreUnavailable stands in the places of its replies.
+        # If a node of a Cluster is unreachable, StoreUnavailable stands in the places of its
+        # replies.
         if isinstance(reply, Exception):
             raise failure(reply)
     return replies

@@ -147,7 +147,7 @@ class Cluster:
         return _in_logs(self._master_of(slot)) == name
 
     async def close(self) -> None:
-        """Close for good: the map of slots is not read any more either."""
+        """Close for good, and stop reading the map of slots."""
         self._learnt_at = float("inf")
         if self._learning:
             await asyncio.wait((self._learning,))
@@ -203,7 +203,7 @@ class Cluster:
         if isinstance(replies, StoreUnavailable):
             self._learn_soon()
             if is_replica:
-                # A read may be sent again, since it changes nothing.
+                # A read may be resent, since it changes nothing.
                 self._avoided[name] = asyncio.get_running_loop().time() + AVOID_SECONDS
                 self._route(pending, places, to_masters=True)
                 return
@@ -291,7 +291,7 @@ class Cluster:
         self._learning = None
         if learning.cancelled() or not (error := learning.exception()):
             return
-        # It is asked again and again until it says so.
+        # It is queried repeatedly until it confirms that.
         was_lost, self._is_lost = self._is_lost, True
         if not was_lost:
             log.warning("the cluster does not say which node has which slot: %s", error)

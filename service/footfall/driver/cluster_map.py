@@ -16,7 +16,7 @@ NAMELESS = (
 async def read_map(nodes: NodesManager) -> None:
     """Read it into `nodes`, which keep what they have if that fails. Raises what is wrong."""
     for node in nodes.startup_nodes.values():
-        # redis-py makes them anew of what it finds, and takes no class for that.
+        # redis-py makes them again of what it finds, and takes no class for that.
         node.__class__ = _Asked
     try:
         # Not the client's: it also asks one node for its commands, which may be away.

@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
         reader.feed(data)
         replies = iter(reader.gets, NO_REPLY)
         try:
-            # Read anew each time, since a callback may break the connection.
+            # Read again each time, since a callback may break the connection.
             while in_flight := self._in_flight:
                 pending = in_flight[0]
                 pending.replies += islice(replies, pending.expected - len(pending.replies))
@@ -280,7 +280,7 @@ class Connection(asyncio.Protocol):
         self._break(reason)
 
     def _break(self, error: BaseException | None) -> None:
-        """Close the connection and fail what is in flight, which can get no reply any more."""
+        """Close the connection and fail what is in flight, which can no longer get a reply."""
         self.is_open = False
         transport, self._transport = self._transport, None
         if transport is not None:

@@ -15,18 +15,18 @@ from .url import Address, Login, parse_redis_url
 
 log = logging.getLogger(__name__)
 
-# How old what was read may be: while Redis is away, each request may try a connection.
+# How old what was read may be: while Redis is unreachable, each request may try a connection.
 FRESH_SECONDS = 1.0
 
-# Called with False for what was read at the start, and with True for what is there now; returns
+# Called with False for what was read at startup, and with True for what is there now; returns
 # (URL, password in place of the URL's, or ""), and raises ValueError, which tells no secret.
 Source = Callable[[bool], tuple[str, str]]
 
 
 class Credentials:
-    """The credentials for one Redis, read anew from their source.
+    """The credentials for one Redis, read again from their source.
 
-    Raises ValueError for a URL that could not be used at the start.
+    Raises ValueError for a URL that could not be used at startup.
     """
 
     def __init__(self, source: Source) -> None:
@@ -49,7 +49,7 @@ class Credentials:
         return self.address
 
     def _read(self) -> None:
-        """Read them; if that is not possible, the last ones remain, and the log says so once."""
+        """Read them; if that is not possible, the last ones remain, and the log reports it once."""
         trouble = ""
         try:
             self._take(*self._source(True))

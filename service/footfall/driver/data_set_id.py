@@ -43,7 +43,7 @@ class DataSetIds:
 
     def expect(self, key: str, fields: Mapping[str, bytes | None]) -> None:
         """From now on this hash must have these fields, one of them `born`, the data set's id, and
-        must not have `restoring`. Without fields nothing is expected of it any more."""
+        must not have `restoring`. Without fields nothing is expected of it."""
         self._known.pop(key, None)
         self._problems.pop(key, None)
         if fields:
@@ -75,7 +75,7 @@ class DataSetIds:
     def received(self, commands: Sequence[bytes], replies: Sequence[Any]) -> None:
         """Take Redis's replies to these commands."""
         if commands is not self.commands or not self._known:
-            # A data set was opened, or given up, since they were sent.
+            # A data set was opened or closed since they were sent.
             return
         before = self.problem
         for (key, known), reply in zip(self._known.items(), replies, strict=True):

@@ -1,7 +1,7 @@
 """Room on the disk of DATA_DIR, in which the private server writes its files.
 
 A full disk stops that server at its next change. It needs room beyond what it has written, since
-it writes its file anew, beside the old one, whenever that has doubled.
+it writes its file again, beside the old one, whenever that has doubled.
 """
 
 import errno

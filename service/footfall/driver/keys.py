@@ -159,7 +159,7 @@ class Keys:
 
     @property
     def held_back(self) -> str:
-        """Is something being put back, so that nothing is to be removed?"""
+        """Is something being restored, so that nothing may be removed?"""
         return self.site("undoing")
 
     @property
@@ -173,7 +173,7 @@ class Keys:
         return self.site(f"salt:{day}")
 
     def files_in(self, group: int, month: int) -> str:
-        """How many lines of files that begin in a month were imported into a group's pages."""
+        """How many lines of files that start in a month were imported into a group's pages."""
         return f"{self._group(group)}:files:{month}"
 
     def site_files(self, month: int) -> str:
@@ -201,7 +201,7 @@ class Keys:
         return self._number(path) % GROUPS
 
     def _beside(self, path: str) -> str:
-        """What the keys of a page's views begin with, so that one script changes all of them."""
+        """What the keys of a page's views start with, so that one script changes all of them."""
         return self._group(self._number(path) % GROUPS)
 
     def _number(self, text: str) -> int:
@@ -280,7 +280,7 @@ class Keys:
     @property
     def every_thread(self) -> str:
         """A pattern for SCAN: the keys `path` and `bodies` of each page, which damage may have
-        parted; no other key begins so."""
+        parted; no other key starts so."""
         return f"{self.prefix}:{{p:*}}:[pb][ao]*"
 
     @property

@@ -1,7 +1,7 @@
 """The private server's append-only file as it lies in DATA_DIR, before and after a start.
 
-A server cuts off the end of a file that stops within a change, and says so in its own log alone. If
-the list of its files is missing, it begins anew and overwrites them.
+A server cuts off the end of a file that stops within a change, and reports it only in its own log.
+If the list of its files is missing, it starts again and overwrites them.
 """
 
 import re
@@ -14,7 +14,7 @@ DIRECTORY, OLDER_FILE = "appendonlydir", "appendonly.aof"
 MANIFEST = "appendonly.aof.manifest"
 # The files of a server that has stored nothing yet are smaller.
 MIN_DATA_BYTES = 1024
-# A server that has nothing begins with less.
+# A server that has nothing starts with less.
 EMPTY_BYTES = 128
 # Beside them, from the first data set on.
 MARKER = "data-set"
@@ -49,7 +49,7 @@ def cut_off(before: Mapping[str, int], said: str) -> Iterator[str]:
 
 def mark(data_dir: Path) -> None:
     """Note that there is a data set, so that empty files are not taken for a new site, which would
-    belong to whoever comes first. A disk that is full just now is noted another time."""
+    belong to the first caller. A disk that is full just now is noted another time."""
     with suppress(OSError):
         marker = data_dir / MARKER
         marker.touch()

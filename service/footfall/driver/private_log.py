@@ -31,7 +31,7 @@ class ServerLog:
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
         self._path = data_dir / "redis.log"
-        # Where in the file the present server's lines begin.
+        # Where in the file the present server's lines start.
         self._begin = 0
 
     def open(self) -> BinaryIO:
@@ -42,8 +42,8 @@ class ServerLog:
         return os.fdopen(file, "ab")
 
     def rotate(self) -> None:
-        """Begin a new file if this one is large. A server that runs goes on in the new one, since
-        it opens the file anew for each line. Raises OSError."""
+        """Start a new file if this one is large. A server that runs continues in the new one, since
+        it opens the file again for each line. Raises OSError."""
         if self._path.exists() and self._path.stat().st_size > MAX_LOG_BYTES:
             self._path.replace(self._path.with_name("redis.log.1"))
             self._begin = 0

@@ -185,7 +185,7 @@ async def _stop_orphan(socket: Path) -> None:
         try:
             _, writer = await asyncio.open_unix_connection(str(socket))
         except OSError:
-            # No server listens (any more).
+            # No server listens.
             socket.unlink(missing_ok=True)
             return
         writer.write(b"SHUTDOWN\r\n")

@@ -81,7 +81,7 @@ class Probe:
         if any(
             isinstance(reply, list) and is_unknown_script(reply[0]) for reply in replies.values()
         ):
-            # It is the start. Whoever may load no scripts is told that soon.
+            # It is the start. A user without permission to load scripts gets an error soon.
             with suppress(StoreUnavailable, ErrorReply):
                 await redis.every_server(("SCRIPT", "LOAD", script.source))
             replies = await redis.each(asked, redis.deadline())

@@ -90,7 +90,7 @@ def failure(error: Exception) -> Exception:
 
 
 def is_unknown_script(reply: object) -> bool:
-    """True if Redis does not have the script (any more), and so has not run it."""
+    """True if Redis does not have the script, and so has not run it."""
     return isinstance(reply, ErrorReply) and reply.code == "NOSCRIPT"
 
 

@@ -1,4 +1,4 @@
-"""Is this Redis set up so that it keeps its data? Checked at the start, and every minute after.
+"""Is this Redis set up so that it keeps its data? Checked at startup and every minute.
 
 Other counting services have lost counts to an eviction policy that nobody had checked. Each problem
 names the setting, and the command that corrects it.
@@ -175,7 +175,7 @@ class Safety:
         return next(outages, AWAY.text)
 
     async def _look_at_ids(self) -> None:
-        # On a Cluster their node may be the only one that is away.
+        # On a Cluster their node may be the only one that is unreachable.
         with suppress(StoreUnavailable, TimeoutError):
             async with asyncio.timeout(PROBE_SECONDS):
                 await self._redis.check_data_set_ids()

@@ -1,6 +1,6 @@
 """Do the servers of a REDIS_URL speak TLS though it says redis://, or not though it says rediss://?
 
-Their errors do not say so: a server without TLS waits for the end of what it takes for a command,
+Their errors do not tell: a server without TLS waits for the end of what it takes for a command,
 and one with TLS closes the connection.
 """
 
@@ -59,7 +59,7 @@ def _places(address: Address) -> list[tuple[str, int]]:
 
 
 def _trusting() -> ssl.SSLContext:
-    """Only for the question if there is TLS at all: no password is sent."""
+    """Only to find out if there is TLS at all: no password is sent."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context

@@ -1,4 +1,4 @@
-"""What a server cannot do just now, by its own replies: it is away, or refuses what it is asked.
+"""What a server cannot do just now, by its own replies: it is unreachable, or rejects commands.
 
 It is noted where replies arrive, so it is known with the first request that fails, and is over with
 the first that succeeds. Where nobody asks, probe.py does.
@@ -29,7 +29,7 @@ Hurts = Literal["all", "changes", "some"]
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """`what` begins with "Redis"; `todo` says what to do; `over` is the log's word for its end.
+    """`what` starts with "Redis"; `todo` says what to do; `over` is the log's word for its end.
 
     It hurts `all` requests, all `changes`, or only `some` requests.
     """
@@ -82,7 +82,7 @@ UNCONFIRMED = Trouble(
     "check that its replicas follow, and that its disk is neither slow nor full",
     over="confirms again",
 )
-# What error replies begin with.
+# What error replies start with.
 _TROUBLES = {
     "OOM": Trouble(
         "full",
@@ -136,7 +136,7 @@ _EVERY_CHANGE = re.compile("['`]evalsha\\b", re.IGNORECASE)
 
 
 class Log(Protocol):
-    """The outage with these words for its begin and end (stats.py)."""
+    """The outage with these words for its start and end (stats.py)."""
 
     def goes_on(self, reason: object) -> None: ...
 
@@ -169,7 +169,7 @@ class ServerState:
         self._refused_at = -math.inf
 
     def begin(self, trouble: Trouble, reason: object = "") -> None:
-        """Note it, or that it goes on; that it begins is logged."""
+        """Note it, or that it continues; that it starts is logged."""
         if trouble in _OF_CONNECTIONS:
             # Only one of these can be true.
             self._drop(trouble.code for trouble in _OF_CONNECTIONS)
@@ -209,12 +209,12 @@ class ServerState:
         return True
 
     def failed(self, reply: ErrorReply) -> None:
-        """This was the reply to a question; count that if it is a refusal."""
+        """This was the reply to a query; count it if it is a refusal."""
         if self._trouble_of(reply) is not None:
             self._stats.failed()
 
     def did(self, name: str) -> None:
-        """What begins with this command, or script, was done without an error."""
+        """What starts with this command, or script, was done without an error."""
         if name in PROOFS:
             self.end(*(trouble for trouble in self.troubles.values() if trouble in _ENDED_BY_PROOF))
         refused = self.troubles.get(REFUSED)

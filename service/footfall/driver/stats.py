@@ -1,6 +1,6 @@
 """Statistics of commands: how long they took, which were slow, how many failed; and outages.
 
-An outage of a server has one line in the log when it begins and one when it ends, however many
+An outage of a server has one line in the log when it starts and one when it ends, however many
 requests, connections and attempts it affects.
 """
 
@@ -39,7 +39,7 @@ class Outage:
             log.error("%s: %s", self._begin, reason)
 
     def ends(self, how: str = "") -> None:
-        """Note that it is over; that is logged if its beginning was, as `how` or as usual."""
+        """Note that it is over; that is logged if its start was, as `how` or as usual."""
         began, self._since = self._since, math.inf
         if self._is_logged:
             self._is_logged = False

@@ -28,7 +28,7 @@ JSON, FORM, MULTIPART = (
     b"multipart/form-data",
 )
 AS_JSON = (JSON, b"text/plain", b"")
-# The first bytes of a text in UTF-16 or UTF-32; no text in UTF-8 begins with them.
+# The first bytes of a text in UTF-16 or UTF-32; no text in UTF-8 starts with them.
 _OTHER_BOMS = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 Headers = Mapping[bytes, bytes]

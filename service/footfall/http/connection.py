@@ -38,7 +38,7 @@ LINGER_SECONDS = 20
 
 class FirstLines:
     """Status line and headers that all answers of an operation have, as uvicorn would send them:
-    `text`, which is made anew for each other `defaults`. uvicorn makes those once a second, with
+    `text`, which is made again for each other `defaults`. uvicorn makes those once a second, with
     the date."""
 
     __slots__ = ("_headers", "_status", "defaults", "text")
@@ -94,7 +94,7 @@ class Connection(HttpToolsProtocol):
         self._unread_bytes = 0
         self._lingers_until = math.inf
         self.is_closing_soon = False
-        # When the last answer was written, or the last request began.
+        # When the last answer was written, or the last request started.
         self.since = self._made_at = monotonic()
         # Since when the client does not read what is sent.
         self._stuck_at = math.inf
@@ -222,11 +222,11 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_done(self) -> bool:
-        """True if every request that was begun is answered."""
+        """True if every request that was started is answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def refuse(self, error: ServiceError) -> None:
-        """Read no more, and answer with this error after all requests that came before."""
+        """Stop reading, and answer with this error after all requests that came before."""
         is_amid_body = self.is_in_body and not self.is_discarding
         self.is_discarding = self.is_refused = True
         self.is_between = self.is_in_head = False

@@ -1,7 +1,7 @@
 """Against cross-site request forgery: the checks of requests whose login is a session cookie.
 
 A browser sends a cookie with requests of any page. So this one goes with no request that another
-site began (SameSite); each request has a CSRF header, which other origins could send after a
+site started (SameSite); each request has a CSRF header, which other origins could send after a
 preflight only, which is refused; and by the origin check, what the browser itself says of where a
 request comes from has to be this host. The host has to be one at which this service may be.
 """
@@ -89,6 +89,7 @@ def set_cookie(
 
 
 def _is_encrypted(headers: Headers, scope: Scope, policy: Policy) -> bool:
-    """Did the browser ask over HTTPS? It says so itself; a proxy may have forgotten to."""
+    """Did the browser ask over HTTPS? The browser's own headers tell; a proxy may have forgotten
+    to."""
     page = headers.get(b"origin") or headers.get(b"referer") or b""
     return page.startswith(b"https:") or server_address(scope, policy).startswith("https:")

@@ -8,7 +8,7 @@ from ..errors import Forbidden
 from .client import Headers, host_of
 
 _READING = ("GET", "HEAD")
-# What Accept begins with where a browser loads a part of a page.
+# What Accept starts with where a browser loads a part of a page.
 _PARTS = (b"image/", b"video/", b"audio/", b"text/css")
 
 

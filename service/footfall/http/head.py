@@ -109,7 +109,7 @@ class DecidingHeaders:
         return on_header, want
 
     def clear(self) -> None:
-        """Begin the next request."""
+        """Start the next request."""
         self.first.clear()
         self.repeated.clear()
         self.peculiar.clear()
@@ -149,7 +149,7 @@ class _Lines:
 
 
 def all_headers(received: bytes, number: int) -> list[tuple[bytes, bytes]]:
-    """The headers of the request with this number, from 0, in bytes that begin with a request."""
+    """The headers of the request with this number, from 0, in bytes that start with a request."""
     lines = _Lines()
     parser = httptools.HttpRequestParser(lines)
     # As uvicorn's parser is.

@@ -8,7 +8,7 @@ replayed to uvicorn's callbacks and becomes an ASGI request.
 A browser sends a dozen headers, of which hardly one changes the answer: only those that might are
 kept. For a replay, which is rare, the request's bytes are parsed once more.
 
-uvicorn sets no limit to the headers of a request; here they may be as long as in the reference
+uvicorn sets no limit to the headers of a request; here they may be as long as in Waline
 server.
 """
 
@@ -101,14 +101,14 @@ class HttpProtocol(Connection):
         # The parser calls it for each header.
         self.on_header = self._headers.collect  # type: ignore[method-assign, assignment]
         super().__init__(*args, **kwargs)
-        # The bytes just received, if they began between requests, and how many requests were
+        # The bytes just received, if they started between requests, and how many requests were
         # complete in them before this one.
         self._received = b""
         self._completed = 0
         # True while uvicorn does not know the request.
         self._is_held = False
         self.url = self._body = b""
-        # True if the bytes just received began a head or continued a body.
+        # True if the bytes just received started a head or continued a body.
         self._has_moved = False
         # Bytes received since, which the parser may be keeping.
         self._loose_bytes = 0
@@ -127,7 +127,7 @@ class HttpProtocol(Connection):
             self.note_unread(data)
             return
         if len(data) > MAX_HEAD_BYTES:
-            # In pieces: so a head that is complete in the piece that it began in is no longer.
+            # In pieces: so a head that is complete in the piece that it started in is no longer.
             for start in range(0, len(data), MAX_HEAD_BYTES):
                 self.data_received(data[start : start + MAX_HEAD_BYTES])
             return
@@ -153,7 +153,7 @@ class HttpProtocol(Connection):
         """Bound what a request that is not complete may take, or pass it on."""
         self._collect_all()
         if self._has_moved:
-            # The bytes in which a head begins may also contain the end of the body before it, so
+            # The bytes in which a head starts may also contain the end of the body before it, so
             # only the headers that the parser has read count.
             self._loose_bytes = self._bytes_in_head() if self.is_in_head else 0
             self._has_moved = False
@@ -198,7 +198,7 @@ class HttpProtocol(Connection):
             self._check_head()
 
     def _check_head(self) -> None:
-        """Refuse a request that does not say for whom it is, and pass on a chunked one."""
+        """Refuse a request without a valid host, and pass on a chunked one."""
         if not self._has_one_host():
             self._is_held = False
             self.refuse(Unreadable(NO_HOST))
@@ -209,7 +209,8 @@ class HttpProtocol(Connection):
             self._pass_on()
 
     def _has_one_host(self) -> bool:
-        """Does the request say for whom it is (RFC 9112, section 3.2)? HTTP/1.0 need not."""
+        """Does the request have exactly one valid Host (RFC 9112, section 3.2)? HTTP/1.0 need
+        not."""
         host = self.head.get(b"host")
         if host is None:
             return self.parser.get_http_version() == "1.0"

@@ -28,7 +28,7 @@ COMMON: Headers = (_VERSION, *SHARED)
 NO_STORE = (b"cache-control", b"no-store")
 # Of what a browser may open as a page, such as a picture with a stranger's words: nothing runs.
 SANDBOX = (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox")
-# For whom the answer alone is, by a cookie: no other site's page reads it, and nothing keeps it.
+# For the cookie's owner alone: no other site's page reads it, and nothing caches it.
 PRIVATE: Headers = (_VERSION, _NOSNIFF, NO_STORE, (b"cross-origin-resource-policy", b"same-origin"))
 
 

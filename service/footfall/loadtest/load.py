@@ -2,9 +2,9 @@
 
 A closed loop sends when the last response has come. An open loop sends at times that are fixed
 beforehand, and a request that had to wait for a connection counts from when it was due, so that a
-stall of the server counts for all requests that it delayed. Clients go on through outages, with a
-pause after each failure, so that few requests have an unknown outcome. `Row.busy` is the share of a
-core that the generator used: near 1, the generator was measured and not the server.
+stall of the server counts for all requests that it delayed. Clients continue through outages, with
+a pause after each failure, so that few requests have an unknown outcome. `Row.busy` is the share of
+a core that the generator used: near 1, the generator was measured and not the server.
 """
 
 import asyncio
@@ -136,7 +136,7 @@ class Row:
 class Load:
     """Runs once. `row` and `ledger` may be read meanwhile, from any thread.
 
-    If no request is answered well for `retry_for` seconds, the run is given up.
+    If no request succeeds for `retry_for` seconds, the run ends.
     """
 
     def __init__(

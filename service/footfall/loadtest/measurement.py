@@ -42,7 +42,7 @@ POLL_SECONDS = 0.2
 class Plan:
     """`seconds` is for all rows together; `rate`, in requests per second, is for the last one.
 
-    If no request is answered for `retry_for` seconds, a row is given up.
+    If no request is answered for `retry_for` seconds, a row ends.
     """
 
     seconds: float

@@ -22,7 +22,7 @@ PATHS_A_READ = 50
 FOOTFALL_ATTRIBUTE = b"data-footfall-"
 HEADERS = (("User-Agent", "footfall-bench"), ("Accept", "*/*"))
 _REDIRECTS = (301, 302, 303, 307, 308)
-# What the paths of a measurement begin with, which no site has. With a number of four digits behind
+# What the paths of a measurement start with, which no site has. With a number of four digits behind
 # it a counter's name is short enough for Redis's packed hashes.
 NAMESPACE = "/footfall-bench/%s/"
 ID_BYTES = 8

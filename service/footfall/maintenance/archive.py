@@ -125,7 +125,7 @@ def lines(
 ) -> Iterator[Line]:
     """The header, the content, and at last the totals, once the digest was checked.
 
-    `file` is read from its beginning, unless it is a pipe; `on_progress` gets the share that was
+    `file` is read from its start, unless it is a pipe; `on_progress` gets the share that was
     read, `strays` the ids of replies that are to be left out, and `totals`, which are empty, what
     there is. Raises Damaged.
     """
@@ -160,7 +160,7 @@ def lines(
 
 
 def _rewound(file: BinaryIO) -> int:
-    """The length of a file that is at its beginning now; 0 for a pipe."""
+    """The length of a file that is at its start now; 0 for a pipe."""
     if not file.seekable():
         return 0
     length = file.seek(0, 2)

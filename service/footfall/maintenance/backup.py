@@ -2,7 +2,7 @@
 
 Each line was true at one moment during the backup. A counter is read in one step, and so is a page,
 unless it is long (page_walk.py). The result is a page on which some changes came a moment earlier
-or later, and it has everything that was acknowledged before the backup began.
+or later, and it has everything that was acknowledged before the backup started.
 
 Left out is what can be derived (the indexes of pages and of the site), what expires (cooldowns),
 what is deleted, and what nobody was told of yet. Accounts are read last, so that the account of
@@ -155,7 +155,7 @@ async def _log(redis: RedisClient, keys: Keys) -> AsyncIterator[list[tuple[str, 
 
 
 async def _unsubscribed(redis: RedisClient, keys: Keys) -> AsyncIterator[list[str]]:
-    """Who wants no more emails, some at a time; one may come twice."""
+    """Unsubscribed recipients, some at a time; one may come twice."""
     cursor = b"0"
     while True:
         command = ("SSCAN", keys.site("unsubscribed"), cursor, "COUNT", WALK_STEP_COMMENTS)

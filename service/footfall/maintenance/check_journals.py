@@ -1,4 +1,4 @@
-"""Has the site followed all journals, and is every change over that was begun?
+"""Has the site followed all journals, and is every change over that was started?
 
 Services see to both within seconds (comments/rules/keeping_up.py). So what is left for longer was
 damaged, or no service runs.
@@ -24,7 +24,7 @@ MAX_DOUBTS = 10_000
 # A page's in `totals`, and `total`.
 ENTRY = re.compile(rb"\d{1,16} \d{1,16}")
 NUMBER = re.compile(rb"-?\d{1,16}")
-# A change takes milliseconds, and is given up after a minute.
+# A change takes milliseconds, and is abandoned after a minute.
 LONG_MS = 300_000
 
 

@@ -1,7 +1,7 @@
 """Do the days of a page add up to its counter, as lua/counters/count.lua keeps them, and could its
 visitors and bots have had as many views?
 
-Looked at is the newest month of a page, if that is this one or the last: it begins with the count
+Looked at is the newest month of a page, if that is this one or the last: it starts with the count
 that there was, so the months before have no part in the sum. Around the end of a month a service
 whose clock is behind still counts in the one before: then the two months add up together.
 

@@ -19,7 +19,8 @@ from .dataset import DataSet
 from .page_walk import row
 from .restore import verify, without
 
-# Of a comment that is in the file twice, the second one counts: so many differences are held back.
+# Of a comment that is in the file twice, the second one counts: so many differences are not printed
+# yet.
 MAX_HELD_BACK = 1000
 # Lines of one hash each, and what an entry of it is called.
 NAMES = {

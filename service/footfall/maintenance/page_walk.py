@@ -3,7 +3,7 @@
 A page is read in one step, unless it is long: then it is read some comments a step, each of them
 complete. Changes of different comments do not depend on each other, except that a reply needs the
 comments above it; so once a page has changed during its walk, the comments above replies are read
-again with them, and in the end those that were deleted, as they may have been put back.
+again with them, and in the end those that were deleted, as they may have been restored.
 
 A comment that is deleted meanwhile may leave replies behind that were read before. Then the page's
 last line says that it has changed, and a restore leaves them out.
@@ -45,7 +45,7 @@ class Walk:
         self._threads = Threads()
         # Comments above replies that were read again, since the page has changed.
         self._brought = set[str]()
-        # Deleted comments, and those of them to be read again: they may have been put back.
+        # Deleted comments, and those of them to be read again: they may have been restored.
         self._deleted = set[str]()
         self._again: Iterator[str] | None = None
 
@@ -81,7 +81,7 @@ class Walk:
 
     def _is_there(self, step: Step) -> bool:
         if not step.path and not step.comments:
-            # The page does not exist (any more), although the totals have it.
+            # The page does not exist, although the totals have it.
             return False
         if digest(step.path) != self._page:
             self._complain(f"page {self._page}: its path is {step.path!r}")

@@ -92,7 +92,7 @@ async def restore(
 async def _write(
     data: DataSet, rows: Iterator[Any], strays: set[str], mark: str
 ) -> tuple[int, Any]:
-    """How many counters were begun, and the totals that the file ends with."""
+    """How many counters were started, and the totals that the file ends with."""
     batch, begun = _Batch(data.redis, data.keys), 0
     for line in rows:
         if line.get("moved"):

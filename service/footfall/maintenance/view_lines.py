@@ -20,7 +20,7 @@ from .dataset import DataSet
 PAGES_A_TRIP = 50
 # How often pages that are viewed while they are read are read again.
 MAX_TRIES = 20
-# From the beginning of a month, as by the default of STATISTICS_MONTHS, for each 31 days.
+# From the start of a month, as by the default of STATISTICS_MONTHS, for each 31 days.
 KEPT_MS = 26 * 31 * 86_400_000
 # Tomorrow, today and yesterday, since a site may be in another time zone.
 NOT_OVER = 3

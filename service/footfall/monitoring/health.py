@@ -75,13 +75,13 @@ class Health:
         }
 
     async def _trouble(self) -> tuple[str, float]:
-        """Why no request can be answered, and in how many milliseconds Redis said so."""
+        """Why no request can be answered, and in how many milliseconds Redis replied."""
         began = time.perf_counter()
         trouble = await self._site.process.safety.trouble()
         return trouble, round((time.perf_counter() - began) * 1000, 3)
 
     async def _vacancy(self) -> list[str]:
-        """That there is no administrator, unless Redis does not say so in time."""
+        """That there is no administrator, unless Redis does not reply in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(VACANCY_SECONDS):
                 if await self._site.accounts.store.lacks_administrator():

@@ -1,4 +1,4 @@
-"""Mails about an account, in the language of the request for them: their words are in words/.
+"""Emails about an account, in the language of the request for them: their words are in words/.
 
 Strangers can have them sent to anybody, so of a stranger's words there is only a name, in which no
 email program finds an address to make a link of.
@@ -22,8 +22,8 @@ Kind = Literal["register", "reset", "mail", "moved", "invite"]
 
 @dataclass(frozen=True, slots=True)
 class AccountMail:
-    """A mail to one address. `language` is one, or a list, as browsers name them; `link` is behind
-    the address of this service. If it is not `is_sent`, it is only made."""
+    """An email to one address. `language` is one, or a list, as browsers name them; `link` is
+    behind the address of this service. If it is not `is_sent`, it is only made."""
 
     kind: Kind
     to: str

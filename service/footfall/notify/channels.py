@@ -35,7 +35,7 @@ def channels_of(
     links_of: LinksOf,
     behind: Behind,
 ) -> list[Channel]:
-    """Mails are made `behind` the requests, and the owner's have links. Raises ValueError, which
+    """Emails are made `behind` the requests, and the owner's have links. Raises ValueError, which
     names the setting that is wrong."""
     return [*_mails(settings, site_name, recipients, links_of, behind), *_others(settings)]
 

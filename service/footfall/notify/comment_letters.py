@@ -26,8 +26,8 @@ class OwnerLinks(NamedTuple):
 
 
 class Unsubscribing(NamedTuple):
-    """May somebody get a mail about a thread now? And the links by which they stop mails about it,
-    or all: "" if this service does not know its own address."""
+    """May somebody get an email about a thread now? And the links by which they stop emails about
+    it, or all: "" if this service does not know its own address."""
 
     may_get: bool
     of_thread: str = ""

@@ -1,4 +1,4 @@
-"""Mails by SMTP: to the site's owner, and to readers whose comments were replied to."""
+"""Emails by SMTP: to the site's owner, and to readers whose comments were replied to."""
 
 import asyncio
 import ssl
@@ -51,7 +51,7 @@ class Behind(Protocol):
 
 
 class MailProvider(NamedTuple):
-    """An email server. `tls` encrypts from the beginning; `starttls` if the server offers it."""
+    """A mail server. `tls` encrypts from the start; `starttls` if the server offers it."""
 
     host: str
     port: int
@@ -135,7 +135,7 @@ class Smtp:
                 f"{first.code} {first.message}", is_final=first.code not in TEMPORARY
             ) from None
         except aiosmtplib.SMTPResponseException as error:
-            # The operator can correct a wrong login or sender, so the email is tried again.
+            # The operator can correct a wrong login or sender, so the email is retried.
             is_final = isinstance(error, aiosmtplib.SMTPDataError) and error.code not in TEMPORARY
             raise Failed(f"{error.code} {error.message}", is_final=is_final) from None
         except (aiosmtplib.SMTPException, OSError) as error:
@@ -201,7 +201,7 @@ class Composer:
 
 
 class Recipients(Protocol):
-    """Who may be sent an email (notifications/rules/recipients.py). `is_counted`: by an earlier
+    """The recipients of emails (notifications/rules/recipients.py). `is_counted`: by an earlier
     attempt. Where the owner may not be mailed of a comment now, it is for the next digest."""
 
     async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing: ...
@@ -267,7 +267,8 @@ class OwnerMail:
 
 
 class ReaderMail:
-    """A mail to the author of a comment that was replied to. `owners` get another mail already."""
+    """An email to the author of a comment that was replied to. `owners` get another email
+    already."""
 
     name = READER_MAIL
 

@@ -13,7 +13,7 @@ READER_MAIL, OWNER_MAIL = "mail-reader", "mail-owner"
 class Failed(Exception):
     """The delivery failed; the text is the other side's answer.
 
-    With `is_final` it would always fail, so it is not tried again.
+    With `is_final` it would always fail, so it is not retried.
     """
 
     def __init__(self, text: str, *, is_final: bool = False) -> None:
@@ -60,7 +60,7 @@ class Notification:
 
     @property
     def is_new(self) -> bool:
-        """Is it the first news of a comment? Judges are asked before anybody is told."""
+        """Is it the first news of a comment? Spam filters are asked before anybody is notified."""
         return not self.seen and (self.was == "" or self.by == "judge")
 
     @property

@@ -27,7 +27,7 @@ class Qmsg:
         if self._receiver:
             form["qq"] = self._receiver
         _, answer = await post(self._url, urlencode(form).encode(), _FORM)
-        # It refuses a message with status 200, and says so in its answer.
+        # It rejects a message with status 200, and an error in its answer.
         try:
             is_taken = orjson.loads(answer)["success"] is True
         except (orjson.JSONDecodeError, LookupError, TypeError):

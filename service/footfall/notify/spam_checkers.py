@@ -1,4 +1,4 @@
-"""Judges of spam: Akismet, a web service, or a function in Python.
+"""Spam filters: Akismet, a web service, or a function in Python.
 
 A comment waits until all of them were asked; if one of them says that it is spam, it is.
 """
@@ -16,7 +16,7 @@ from .client import post
 from .notification import Failed, Notification
 from .webhook import Webhook, record_of
 
-# The answers that a judge may give.
+# The answers that a spam filter may give.
 SPAM, HAM = "spam", "ham"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 

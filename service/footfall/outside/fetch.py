@@ -19,7 +19,7 @@ ANSWER_SECONDS = 5.0
 MAX_ANSWER_BYTES = 256 * 1024
 # How many requests may wait for other servers at the same moment.
 MAX_ASKING = 32
-# How a client is made. Services of the reference's kind know their callers by this name.
+# How a client is made. Services of Waline's kind know their callers by this name.
 OPTIONS: Mapping[str, Any] = {
     "follow_redirects": False,
     "headers": {"user-agent": "@waline", "accept-encoding": "identity"},

@@ -1,7 +1,7 @@
 """OpenID Connect: one provider that says who somebody is, in a token that it has signed.
 
 Authlib speaks the protocol: PKCE, the exchange of the code, the claims of the token. This module
-has what a site decides: which provider, which algorithms, and which claims are believed.
+has what a site decides: which provider, which algorithms, and which claims are trusted.
 """
 
 import re

@@ -17,7 +17,7 @@ LABELS = {"github": "GitHub", "qq": "QQ", "oidc": "OpenID Connect", "x": "X"}
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A login that was begun: by which service, where it ends, the account that it is to be added
+    """A login that was started: by which service, where it ends, the account that it is to be added
     to, with the session that asked for that, and the proof that an answer belongs to it."""
 
     name: str

@@ -39,7 +39,7 @@ from ..telemetry.metrics import Histogram, Metrics, Route
 MAX_REASON = 200
 # What a browser's numbers are exact up to.
 MAX_COUNT = 2**53 - 1
-# How long to wait for a reading of how much is stored, which goes on after that.
+# How long to wait for a reading of how much is stored, which continues after that.
 WAIT_SECONDS = 0.25
 
 
@@ -162,7 +162,7 @@ LOG = Fields(
 
 
 async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObject]:
-    """With where a comment is that is still there, and how it begins."""
+    """With where a comment is that is still there, and how it starts."""
     entries = await comments.log.newest(parsed.size, parsed.before)
     of = await beginnings(comments, [entry.fields.get("id", "") for entry in entries])
     people = await comments.accounts.store.by_ids(

@@ -1,4 +1,4 @@
-"""Actions on many comments of the owner's queue, which go on behind the request."""
+"""Bulk actions of the moderation queue, which continue in the background."""
 
 from dataclasses import dataclass
 from typing import cast

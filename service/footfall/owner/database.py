@@ -19,7 +19,7 @@ PIECE_BYTES = 1 << 16
 
 
 async def export(data: Data, parsed: None, caller: Caller) -> Streamed:
-    """Raises StoreUnavailable. After the first piece errors cannot be answered any more: the
+    """Raises StoreUnavailable. After the first piece errors can no longer be answered: the
     connection is closed if Redis goes away."""
     return Streamed(_joined(data.export()))
 

@@ -1,4 +1,4 @@
-"""What the forms on the owner's pages change: which bots count as people, and a log-out.
+"""What the forms on the owner's pages change: which bots count as people, and a logout.
 
 A form without a script sends no CSRF header. So something is changed only if the browser says that
 a page of this service sent it, and the cookie goes with no form of another site (http/csrf.py).

@@ -45,7 +45,7 @@ class RankedPage(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Comments that wait, and spam that was written since yesterday began."""
+    """Comments that wait, and spam that was written since yesterday started."""
 
     waiting: int
     spam_lately: int
@@ -57,7 +57,7 @@ class NewestComments(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """How many notifications were given up, and the newest of them."""
+    """How many notifications failed, and the newest of them."""
 
     number: int
     newest: Sequence[Undelivered]
@@ -83,7 +83,7 @@ class History:
     """A page's days or the site's, as many before them where those are read, and hours such as
     2026112316.
 
-    `sources` are the site's. `count` is the page's counter, which may have begun before.
+    `sources` are the site's. `count` is the page's counter, which may have started before.
     """
 
     report: Report | None

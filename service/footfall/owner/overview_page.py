@@ -125,7 +125,7 @@ def _ranked(pages: Sequence[RankedPage] | None, asked: Asked) -> list[RankedRow]
 
 
 def _in_words(days: Sequence[int], words: PageWords) -> str:
-    """For whoever does not see a line."""
+    """For readers who do not see a line."""
     return words.say("lineOf", LINE_DAYS, numbers=" · ".join(map(words.number, days)))
 
 

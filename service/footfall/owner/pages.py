@@ -60,7 +60,7 @@ AGAIN = "again"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who asks for a page, in which language, and with which query, of which `lng` goes on."""
+    """Who asks for a page, in which language, and with which query, of which `lng` continues."""
 
     site: Site
     viewer: Viewer

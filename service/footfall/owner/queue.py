@@ -25,7 +25,7 @@ from ..table.prefixes import UI
 from ..table.schemas import A_COMMENT, NUMBER, TEXT, AnswerSchema, list_of, object_of, or_null
 from ..table.who import MODERATOR, READER
 
-# Comments that are named in one question.
+# Comments that are named in one request.
 MAX_NAMED = 100
 
 

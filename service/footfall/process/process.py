@@ -55,7 +55,7 @@ class Process:
     clock: Callable[[], int] = now_ms
     ids: IdGenerator = field(default_factory=IdGenerator)
     about: About = About()
-    # Set when the service stops: it is not ready any more, and ends what would go on.
+    # Set when the service stops: it is no longer ready, and ends what would continue.
     draining: Event = field(default_factory=Event)
 
     def new_id(self, path: str) -> str:

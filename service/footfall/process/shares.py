@@ -14,7 +14,7 @@ from ..errors import Busy, TooManyAtOnce
 from ..model import Caller
 from ..netaddr import HOMES_IN_A_NETWORK, limit_key, network_key
 
-# When to come back, for whom something of theirs has to be done first.
+# When to come back, for a client whose earlier work must end first.
 RETRY_MS = 1000
 
 
@@ -57,7 +57,8 @@ class Shares:
 
     @contextmanager
     def room(self, client: QueuedClient, size: int) -> Iterator[None]:
-        """Taken during the block. Raises TooManyAtOnce if the client has no more, else Busy."""
+        """Taken during the block. Raises TooManyAtOnce if the client's share is used up, else
+        Busy."""
         network = client.network
         if any(self._shares[share] >= self.each for share in client.shares) or (
             network and self._shares[network] >= self.of_network

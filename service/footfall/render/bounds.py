@@ -23,7 +23,7 @@ MAX_NESTING_LEVELS = 20
 # How often a word may contain "www.": each one starts another search through the whole word.
 MAX_WWW_A_WORD = 3
 
-# A bare link that begins with its scheme.
+# A bare link that starts with its scheme.
 MAX_ADDRESS_CHARACTERS = 2_048
 # Full-width marks stand behind an address without a space, and are part of none.
 _WORD = re.compile(r"[^\s（），。；：！？、《》〈〉「」『』【】“”]+")

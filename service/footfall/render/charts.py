@@ -1,7 +1,7 @@
 """Charts as SVG: bars, a day each, and lines as small as a word. Pure functions of numbers.
 
-Whoever cannot see them gets their name, and beside a chart of bars a table, which the page has; a
-pointer gets the title of each bar. Colours are the page's, by class, since a style within would
+Readers who cannot see them get their name, and beside a chart of bars a table, which the page has;
+a pointer gets the title of each bar. Colours are the page's, by class, since a style within would
 need a weaker Content-Security-Policy.
 """
 

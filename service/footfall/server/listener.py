@@ -115,8 +115,8 @@ def accepted(listener: socket.socket) -> Iterator[socket.socket]:
 def _drop_greetings(listener: socket.socket) -> None:
     """Drop SYN packets: their clients try again in a second, and reach another worker or none.
 
-    To close the socket would reset connections that wait, and those whose handshake has begun. On a
-    busy service the backlog would never become empty, as others come while some are accepted:
+    To close the socket would reset connections that wait, and those whose handshake has started. On
+    a busy service the backlog would never become empty, as others come while some are accepted:
     without this filter the end cut off up to 276 of the 300 clients that
     tests/integration/test_shutdown.py lets come, in most of its runs.
     """

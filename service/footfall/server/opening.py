@@ -1,4 +1,4 @@
-"""Opens the store at the start: waits for a Redis that is not up yet, refuses an unsafe one."""
+"""Opens the store at startup: waits for a Redis that is not up yet, refuses an unsafe one."""
 
 import asyncio
 import logging

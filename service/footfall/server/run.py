@@ -1,6 +1,6 @@
 """Runs the service: a listener, a Redis, uvicorn between them, and an orderly stop.
 
-At the start the port is bound before Redis is started, so that a second service fails before it
+At startup the port is bound before Redis is started, so that a second service fails before it
 touches the data. At the stop Redis ends last, since the last requests need it.
 """
 

@@ -25,7 +25,7 @@ from .listener import accepted, refuse_more
 
 log = logging.getLogger(__name__)
 
-# How long a handshake that has begun may take to complete: a round trip or two.
+# How long a handshake that has started may take to complete: a round trip or two.
 HANDSHAKE_SECONDS = 0.1
 # How often uvicorn calls `on_tick`.
 TICK_SECONDS = 0.1
@@ -62,7 +62,7 @@ class Server(uvicorn.Server):
             loop.add_signal_handler(number, self.stop, number)
 
     def stop(self, number: signal.Signals) -> None:
-        """Handle a signal. The first SIGTERM begins to drain; Ctrl-C, or a second signal, stops;
+        """Handle a signal. The first SIGTERM starts to drain; Ctrl-C, or a second signal, stops;
         one more stops at once."""
         self._when_stopping()
         log.info("%s: the service stops", number.name)

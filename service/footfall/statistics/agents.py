@@ -24,7 +24,7 @@ WEBDRIVER = "webdriver"
 PREFETCH = "prefetch"
 # It says that it is a machine, and the list does not know it.
 OTHER_BOT = "other-bot"
-# The tags of the list. A crawler of several has the first: for whom it reads comes before what it
+# The tags of the list. A crawler of several has the first: its operator comes before what it
 # does, and that before what it is made with.
 TAGS = (
     "ai-crawler",

@@ -66,7 +66,7 @@ class Calendar:
 
 
 def datable(clock: Callable[[], int]) -> Callable[[], int]:
-    """The same clock, except where it is far off: a machine without a battery begins in 1970, and
+    """The same clock, except where it is far off: a machine without a battery starts in 1970, and
     counts views before it has asked anybody for the time."""
     return lambda: min(max(clock(), EARLIEST_MS), LATEST_MS)
 

@@ -72,7 +72,7 @@ class ViewsEver:
             if await self.state() != state:
                 return
             await self._group(group, mends=True)
-        # XX: what is taken away meanwhile stays away.
+        # XX: what is removed meanwhile stays removed.
         await self._redis.change(("SET", self._keys.total_views_state, KNOWN, "XX"))
 
     async def restore(self) -> None:

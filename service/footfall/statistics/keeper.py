@@ -53,18 +53,18 @@ class Keeper:
             return
         # In a thread, which Redis's answer is not waiting for.
         loaded = asyncio.create_task(asyncio.to_thread(agents.load))
-        # If Redis is away, keeping up asks it again.
+        # If Redis is unreachable, keeping up asks it again.
         with suppress(StoreUnavailable, ErrorReply, TimeoutError):
             await asyncio.wait_for(self.keep_salts(), MAX_BEGIN_SECONDS)
         await loaded
 
     def forget_salts(self) -> None:
-        """Forget those of days that are over, also while Redis is away."""
+        """Forget those of days that are over, also while Redis is unreachable."""
         if self._salts is not None:
             self._salts.forget()
 
     async def keep_salts(self) -> None:
-        """Know the salt of a day before it begins."""
+        """Know the salt of a day before it starts."""
         if self._salts is not None:
             await self._salts.keep_up(self._site)
 
@@ -72,7 +72,7 @@ class Keeper:
         """Once an hour: keep the site's numbers of what is over, and remove old shares."""
         now_ms = self._clock()
         now = hour_number(self._calendar.hour_of(now_ms))
-        # A clock that was ahead is put back.
+        # A clock that was ahead is set back.
         if now == self._kept_until:
             return
         oldest = hour_number(self._calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS))

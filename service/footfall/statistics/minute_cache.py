@@ -1,4 +1,4 @@
-"""Answers that are as good for the rest of a minute: statistics, whoever asks for them."""
+"""Answers that are as good for the rest of a minute: statistics, for all clients."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable

@@ -58,7 +58,7 @@ class SiteChange(NamedTuple):
 
 
 class OtherImport(Exception):
-    """Another import has begun one of the days."""
+    """Another import has started one of the days."""
 
 
 class PastViews:
@@ -177,7 +177,7 @@ class PastViews:
     # What follows from that.
 
     async def put_in_order(self, paths: Sequence[str], months: Sequence[int]) -> None:
-        """Let no month of these pages end with more than the next one begins with."""
+        """Let no month of these pages end with more than the next one starts with."""
         pages = zip(paths, await self._views.of_pages(paths, months), strict=True)
         if commands := [command for path, page in pages for command in self._lowered(path, page)]:
             await self._redis.change(*commands)
@@ -204,7 +204,7 @@ class PastViews:
 
 
 def _ending_with(month: Month, end: int) -> Month:
-    """The same month, lowered: it began with less, or else some of its views have no day."""
+    """The same month, lowered: it started with less, or else some of its views have no day."""
     excess = month.end - end
     moved = max(0, min(month.base, excess))
     return month._replace(base=month.base - moved, undated=month.undated - excess + moved)

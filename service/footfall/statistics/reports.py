@@ -2,7 +2,7 @@
 time zone; which pages are read most, and which rise.
 
 What is derived is as exact as the counters. An estimate is only the number of visitors beyond
-MOST_EXACT, and says so; and lists know a page only if it was among the most viewed of some day.
+MOST_EXACT, and is marked; and lists know a page only if it was among the most viewed of some day.
 """
 
 from collections import Counter

@@ -17,7 +17,7 @@ from ..driver.scripts import Scripts
 from .moment import Moment
 from .numbered import STEP_FIELDS, by_name, by_number, fields_of, hashes, is_number, number_or_0
 
-# As many as may be kept, the current one, and one that has begun in another time zone.
+# As many as may be kept, the current one, and one that has started in another time zone.
 MOST_MONTHS = 122
 # For which a group keeps its most viewed pages, and for which the site does, in any time zone.
 DAYS_OF_GROUPS, DAYS_OF_SITE = 5, 34
@@ -205,7 +205,7 @@ class Views:
             await self._redis.change(*commands)
 
     async def forget(self, names: Sequence[str]) -> None:
-        """Remove what is kept of the pages with these counters of views that are no more."""
+        """Remove what is kept of the pages whose counters of views are gone."""
         names = [name for name in names if is_view_counter(name)]
         counts = await self._redis.ask_masters(*(("HGET", self._keys.counts(n), n) for n in names))
         await self.erase(
@@ -214,7 +214,7 @@ class Views:
 
     async def erase(self, paths: Sequence[str]) -> bool:
         """Remove all that is kept of when and by whom these pages were viewed; was there anything?
-        Their counters stay, and their next views begin anew; the site's numbers keep theirs."""
+        Their counters stay, and their next views start again; the site's numbers keep theirs."""
         commands: list[Sequence[object]] = []
         for path in paths:
             commands.append(("DEL", *self._every_key(path)))

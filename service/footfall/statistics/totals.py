@@ -43,7 +43,7 @@ class KnownTotals:
         self._pages = MinuteCache(clock)
 
     def known(self, page: str) -> Totals | None:
-        """Without waiting, if they were asked for in this minute; "" is no page, but the site."""
+        """Without waiting, if they were asked for in this minute; "" is the site."""
         site: Totals | None = self._site.known("site")
         if not page:
             return site

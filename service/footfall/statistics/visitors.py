@@ -1,8 +1,8 @@
 """Who a visitor is: a number that is the same all day, and another one tomorrow.
 
 It is a keyed hash of what a request has of its sender. The key is the day's salt, which is random
-and deleted after the day: then nobody can tell any more which number an address had, nor which
-numbers of two days are one visitor's. Whoever has the salt can try addresses: it must not be logged
+and deleted after the day: then nobody can tell which number an address had, nor which
+numbers of two days are one visitor's. With the salt, one can try addresses: it must not be logged
 or backed up.
 """
 
@@ -12,7 +12,7 @@ from ..netaddr import limit_key
 
 # The first because 128 bits cannot be guessed, the second because BLAKE2b takes no longer key.
 MIN_SALT_BYTES, MAX_SALT_BYTES = 16, 64
-# What follows tells no more visitors apart.
+# Later visitors are not distinguished.
 MAX_AGENT_BYTES = 512
 MAX_ADDRESS_CHARACTERS = 64
 # So that no other hash with this salt, of whatever, is taken for a visitor's.

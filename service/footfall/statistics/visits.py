@@ -81,7 +81,7 @@ class Visits:
             try:
                 await self._visit.packed(len(some), arguments)
             except (StoreUnavailable, ErrorReply):
-                # Connections log outages. Returning visitors are sent again.
+                # Connections log outages. Returning visitors are resent.
                 self._known.difference_update(some)
                 if moment.day == self._moment.day and len(self.missed) < MAX_KNOWN:
                     self.missed.update(some)

@@ -1,8 +1,8 @@
 """Limits for an address: the cooldown after a comment or edit, and token buckets.
 
-A comment, or an author's edit, begins a cooldown, in which its address can send no other. A change
+A comment, or an author's edit, starts a cooldown, in which its address can send no other. A change
 of a counter, and an attempt to log in, takes a token out of a bucket, which fills again with time.
-Neither waits for the disk: after a crash the limit only begins anew.
+Neither waits for the disk: after a crash the limit only starts again.
 
 An IPv6 address stands for its /64, of which one line may have 65,536: their /48 has a limit, too.
 """
@@ -39,7 +39,7 @@ class Cooldown:
         self._release = scripts["cooldown/release"]
 
     async def admit(self, address: str, id: str, *, window_ms: int, is_exempt: bool) -> None:
-        """Begin a cooldown for this comment or edit. Raises TooFast during another's."""
+        """Start a cooldown for this comment or edit. Raises TooFast during another's."""
         network = "" if is_exempt else network_key(address)
         bucket = self._comments_of(network, window_ms) if network else None
         if bucket and (wait_ms := await self._take([bucket])):
@@ -57,7 +57,7 @@ class Cooldown:
         return self._keys.comments(network), rate
 
     async def release(self, address: str, id: str) -> None:
-        """End the cooldown that this comment or edit began, since it was not stored."""
+        """End the cooldown that this comment or edit started, since it was not stored."""
         await self._release(cooldown=self._keys.cooldown(address), id=id)
 
     def take_tokens(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
@@ -84,7 +84,7 @@ class Cooldown:
         self._batch.take_tokens(self._keys.attempts(name), 1, rate, counted)
 
     def give_back_attempt(self, who: tuple[str, Rate]) -> None:
-        """Put back the token that an attempt has taken of this; it does not wait."""
+        """Return the token that an attempt has taken of this; it does not wait."""
         name, rate = who
         self.give_back((self._keys.attempts(name), rate))
 

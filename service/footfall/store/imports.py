@@ -40,7 +40,7 @@ class Imports:
         return list(map(bool, replies))
 
     async def deleted(self, ids: Sequence[str]) -> set[str]:
-        """The pages on which some of these comments are deleted, and can still be put back."""
+        """The pages on which some of these comments are deleted, and can still be restored."""
         statuses = zip(ids, await self._of_each("HGET", "held", ids), strict=True)
         return {split(id)[1] for id, status in statuses if status_of(status) == "deleted"}
 
@@ -85,7 +85,7 @@ class Imports:
                 return int(changed)
             case [b"DONE"]:
                 return 0
-        # The one before it was lost: all of them are sent again when the import is repeated.
+        # The one before it was lost: all of them are resent when the import is repeated.
         raise StoreUnavailable()
 
     def _days(self, name: str, moment: Moment | None) -> str:

@@ -79,7 +79,7 @@ class Scale:
 
     async def refresh(self, wait_seconds: float) -> None:
         """Measure again if the reading is old. It waits `wait_seconds` at most, and the measuring
-        goes on after that."""
+        continues after that."""
         is_old = asyncio.get_running_loop().time() - self._weighed_at >= FRESH_SECONDS
         if is_old and (self._weighing is None or self._weighing.done()):
             self._weighing = asyncio.create_task(self.weigh())

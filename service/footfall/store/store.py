@@ -63,7 +63,7 @@ class NoDataSet(Mismatch):
 class Store:
     """All nouns of one data set.
 
-    The scripts and what goes on behind requests may be shared with other data sets on this Redis.
+    The scripts and what continues behind requests may be shared with other data sets on this Redis.
     `prefix` is KEY_PREFIX; `buckets` counts the hashes that counters lie in, unless the data set
     says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; with `tells` what
     happens to comments is written into the outbox. Views are dated by `moment`, if there is one.
@@ -92,7 +92,7 @@ class Store:
         self.moment = moment
         self.packed = PackedNames(self.keys, is_dated=moment is not None)
         self.scripts = scripts = scripts or Scripts(redis)
-        # What goes on behind requests, of the store and of its users.
+        # What continues behind requests, of the store and of its users.
         self.background = background or Background()
         self.batches = batches_of(
             redis, scripts, lambda *begun: self.new_counters.began(*begun), self._dating(moment)
@@ -202,7 +202,7 @@ class Store:
         self.redis.data_set_ids.expect(key, {} if is_being_restored else fields)
 
     async def decode_paths(self) -> None:
-        """Let services decode paths (pages.py) that begin from now on."""
+        """Let services decode paths (pages.py) that start from now on."""
         await self.redis.change(("HSET", self.keys.site("format"), "paths", DECODED))
         self.decodes_paths = True
 

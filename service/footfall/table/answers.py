@@ -11,7 +11,7 @@ from ..http.response import Headers, Reply, Response
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """The session that a login has begun; with the token "" the one that was there has ended."""
+    """The session that a login has started; with the token "" the one that was there has ended."""
 
     token: str
     # Makes what tells the browser to the account from now on.

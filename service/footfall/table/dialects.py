@@ -152,7 +152,7 @@ BARE = replace(
     content_envelope=NO_ENVELOPE,
     count=lambda type: b"%d",
     single=lambda json: json,
-    # Clients send `url` although the reference's documentation says `path`.
+    # Clients send `url` although Waline's documentation says `path`.
     article_names=("url", "path"),
     date=inserted_at,
     mention=lambda nick, id: f"[@{nick}](#{id}): ",

@@ -86,7 +86,7 @@ class Row:
         viewer: Viewer = PUBLIC,
     ) -> Any:
         """What `run` gets. Raises BadRequest, FieldTooLong, and what says that this viewer may not
-        ask: nothing is parsed for whom it is not."""
+        ask: nothing is parsed for other callers."""
         shape = self.fields.shape_of(request)
         who = shape.who or self.who
         if who.is_first:

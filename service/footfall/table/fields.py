@@ -60,7 +60,7 @@ class Field:
 class Text(Field):
     """`default` is what it is if nothing was sent; `check` says what is wrong with a text, or "".
 
-    `least` is told alone: a `check` judges it, in words of its own.
+    `least` is only documented: a `check` enforces it, with its own message.
     """
 
     limit: int | FromSettings
@@ -87,7 +87,7 @@ class PagePath(Text):
     limit: int | FromSettings = MAX_PATH
 
     def read(self, form: Form, context: ParseContext) -> str | None:
-        # A class with slots is made anew by its decorator, which super() does not know.
+        # A class with slots is made again by its decorator, which super() does not know.
         path = Text.read(self, form, context)
         return context.page_of(path) if path else path
 
@@ -282,7 +282,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Deferred(Fields):
-    """Fields that the operation judges by `read`, since which ones count depends on who asks."""
+    """Fields that the operation checks by `read`, since which ones count depends on who asks."""
 
     def __call__(self, request: RawRequest, context: ParseContext) -> Any:
         return self.make({}, request, context)
@@ -324,7 +324,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """A request of one of several shapes: the first whose `when` says so, or the last one."""
+    """A request of one of several shapes: the first whose `when` holds, or the last one."""
 
     shapes: Sequence[Fields | ListOf]
 

@@ -20,7 +20,8 @@ from .sending import send_failure
 PREFLIGHT = "preflight"
 # The routes of what is not an operation.
 ROUTES = ("page", "static", "unsubscribe", "decide", "health", "metrics", PREFLIGHT)
-# By these somebody looks at the service. They wait for a Redis that is away, as nobody else does.
+# By these somebody looks at the service. They wait for a Redis that is unreachable, as nobody else
+# does.
 LOOKS = ("health", "metrics")
 
 

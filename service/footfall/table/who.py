@@ -62,7 +62,7 @@ def _public(level: StatisticsPublic) -> Callable[[Viewer, AccountRules], None]:
 ANYBODY = Who("anybody", _allow)
 # Under LOGIN=force everybody who is logged in.
 COMMENTER = Who("anybody; with `LOGIN=force`, a person", require_log_in, is_first=True)
-# Who has an account. The reference answers where it has these operations in one of three ways.
+# Who has an account. Waline answers where it has these operations in one of three ways.
 PERSON = Who("a person", _logged_in(LoggedOut))
 MEMBER = Who("a person", _logged_in(Denied))
 READER = Who("a person", _logged_in(Unauthorized))
@@ -70,7 +70,7 @@ READER = Who("a person", _logged_in(Unauthorized))
 AUTHOR = Who("the author, or a moderator", _logged_in(Unauthorized))
 EDITOR = Who("the author, or a moderator", _logged_in(Unauthorized), is_first=True)
 ADMINISTRATOR = Who("an administrator", _administrator)
-# Or an administrator. Before the fields: a stranger learns that a login is needed, and no more.
+# Or an administrator. Before the fields: a stranger learns only that a login is needed.
 MODERATOR = Who("a moderator", _moderator, is_first=True)
 # What of the statistics is for everybody, STATISTICS_PUBLIC says.
 _AS_SAID = "an administrator; with `STATISTICS_PUBLIC="

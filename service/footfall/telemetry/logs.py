@@ -30,7 +30,7 @@ MAX_EQUAL_LINES = 1
 # How much of the first suppressed message is quoted in the line that counts them.
 MAX_EXAMPLE_CHARACTERS = 200
 TEXT = "%(levelname)s %(name)s: %(message)s"
-# Messages may contain strangers' paths, which must not begin a new line or control a terminal.
+# Messages may contain strangers' paths, which must not start a new line or control a terminal.
 ESCAPED = {n: repr(chr(n))[1:-1] for n in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 

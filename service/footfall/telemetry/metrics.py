@@ -48,7 +48,8 @@ FINDINGS = (
     "disk_low",
     "disk_slow",
 )
-# Upper bounds of histograms. A request takes the least of SECONDS; clients give up at the greatest.
+# Upper bounds of histograms. A request takes the least of SECONDS; clients stop waiting at the
+# greatest.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 

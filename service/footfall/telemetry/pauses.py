@@ -18,5 +18,5 @@ def paused() -> float:
 
 
 def begin() -> None:
-    """A request begins; its context may still have the pauses of the connection's last one."""
+    """A request starts; its context may still have the pauses of the connection's last one."""
     _paused.set(0.0)

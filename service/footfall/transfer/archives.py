@@ -70,7 +70,7 @@ def _zipped(path: Path) -> Iterator[_Member]:
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    # Whoever takes them is told of what is wrong, and not the walk through the archive.
+    # Their reader gets the error, not the walk through the archive.
     with _reading():
         while chunk := file.read(CHUNK_BYTES):
             yield chunk

@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 30.0
 TRIES = 8
 FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 1.0, 60.0
 OK = httpx2.codes.OK
-# Answers after which the same request is sent again: too many at once, and what passes.
+# Answers after which the same request is resent: too many at once, and what passes.
 _PASSING = frozenset({429, 500, 502, 503, 504})
 
 Wait = Callable[[float], None]
@@ -24,7 +24,7 @@ SLEEP: Wait = tenacity.nap.sleep
 
 
 class _Passing(CannotFetch):
-    """It may be tried again."""
+    """It may be retried."""
 
 
 class Asking:

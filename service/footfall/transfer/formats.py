@@ -1,4 +1,4 @@
-"""The table of all formats that can be imported; a file's format is guessed from its beginning."""
+"""The table of all formats that can be imported; a file's format is guessed from its start."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class Format(NamedTuple):
     signs: tuple[bytes, ...]
 
 
-# Blanks before what a file begins with do not count.
+# Blanks before what a file starts with do not count.
 _JSON = rb"\A(#.*\n\s*)?[\[{]"
 # The first format whose signs are found counts, so the most certain ones come first.
 FORMATS = (

@@ -20,7 +20,7 @@ LIST, RESULTS, SEQUENCE = "item", "results.item", ""
 # A list in the first object, as in {"results": [
 _RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\[')
 _LONG_NUMBER = re.compile(rb"\d{19}")
-# LeanCloud's files may begin with this line.
+# LeanCloud's files may start with this line.
 _COMMENT = re.compile(rb"\A#[^\n]*\n")
 
 Record = dict[str, Any]

@@ -2,8 +2,8 @@
 
 LeanCloud stops on 2027-01-12. It lets an application ask some times a second, so a large class
 takes a while: objects come in the order of their ids and are kept in a file beside the wanted one,
-and a fetch that was broken off goes on behind the last one there. When it is whole it takes that
-one's place. So a file is always whole, and the next fetch asks for everything anew: counts rise,
+and a fetch that was broken off continues behind the last one there. When it is whole it takes that
+one's place. So a file is always whole, and the next fetch asks for everything again: counts rise,
 and an object's id does not tell whether it has changed.
 """
 
@@ -37,7 +37,7 @@ class LeanCloud:
         self._asking = Asking(server, headers, wait)
 
     def fetch(self, class_name: str, file: Path, on_progress: OnShare) -> int:
-        """Make the file anew of all objects; how many there are.
+        """Make the file again of all objects; how many there are.
 
         Raises CannotFetch, OSError: the file stays as it was, and `unfinished(file)` has what was
         fetched.
@@ -59,7 +59,7 @@ class LeanCloud:
                 lines.flush()
                 os.fsync(lines.fileno())
         if number:
-            # A server that has nothing any more takes nothing away from what is kept.
+            # An empty server removes nothing from the file.
             part.replace(file)
         return number
 

@@ -3,7 +3,7 @@
 A view is a GET that was answered with a page: with 200 or 304, at a path that is not a file of a
 page, no feed and nothing that programs ask for. The logs of most servers do not say what kind of
 content an answer had; where one does, that must be HTML. Who asked does not matter here: crawlers
-view pages, too, and statistics tell them apart.
+view pages, too, and statistics distinguish them.
 """
 
 import re

@@ -15,7 +15,7 @@ from .access_log import LogRow, first_rows, in_order, log_source
 from .page_views import ViewReport, page_views
 from .source import Source
 
-# Lines by which a file is known. Those of two servers may begin with the same request, which a
+# Lines by which a file is known. Those of two servers may start with the same request, which a
 # monitor sends to both.
 FIRST_ROWS = 16
 # With a label, such as access-log, days remember which import they are of.
@@ -37,7 +37,7 @@ NumberedView = tuple[int, PastView]
 
 
 class PastLog(NamedTuple):
-    """A file, by a digest of how it begins, and what reads its views with the numbers of their
+    """A file, by a digest of how it starts, and what reads its views with the numbers of their
     lines."""
 
     id: str

@@ -58,7 +58,7 @@ class CounterRow(NamedTuple):
 
 
 class AccountRow(NamedTuple):
-    """`password` is a hash, `role` the other system's word, `totp` a second factor's secret;
+    """`password` is a hash, `role` the other system's word, `totp` a two-factor secret;
     `identities` are ids by which other services know the account."""
 
     source: str

@@ -101,7 +101,7 @@ class Source:
         return other
 
     def chunks(self) -> Iterator[bytes]:
-        """From the beginning, without the rest of very long fields. Raises Damaged, OSError."""
+        """From the start, without the rest of very long fields. Raises Damaged, OSError."""
         return filter(None, _bounded(self.every_chunk()))
 
     def every_chunk(self) -> Iterator[bytes]:

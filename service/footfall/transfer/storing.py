@@ -37,7 +37,8 @@ T = TypeVar("T")
 
 
 class Offload(Protocol):
-    """Does work that waits for nothing: at once, or in a thread, so that an event loop goes on."""
+    """Does work that waits for nothing: at once, or in a thread, so that an event loop
+    continues."""
 
     async def __call__(self, work: Callable[[], T]) -> T: ...
 

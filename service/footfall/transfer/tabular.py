@@ -14,7 +14,7 @@ from .source import MAX_FIELD_BYTES, Damaged, Source
 from .values import text
 from .waline import TABLES, rows_of
 
-# Spreadsheets run a cell that begins with one of these as a formula; `footfall export` writes a '
+# Spreadsheets run a cell that starts with one of these as a formula; `footfall export` writes a '
 # before it.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
 # How databases write nothing into tables, where it is not somebody's own word.

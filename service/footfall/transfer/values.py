@@ -174,7 +174,7 @@ def address_of(written: str) -> str:
 
 
 def html_block(written: str, *, has_lines: bool = False) -> str:
-    """HTML that a renderer of Markdown takes as it is: one block, which begins with a block's tag
+    """HTML that a renderer of Markdown takes as it is: one block, which starts with a block's tag
     and has no blank line. With `has_lines`, line breaks are meant."""
     # In code a blank line stays one, as a line with a space that Markdown does not see.
     kept = "".join(_with_lines_of_code(written.strip()))
@@ -188,7 +188,7 @@ def html_block(written: str, *, has_lines: bool = False) -> str:
 
 def _with_lines_of_code(written: str) -> Iterator[str]:
     """By turns what is outside and inside of <pre>. One expression for both would look for an end
-    again from each beginning."""
+    again from each start."""
     at = 0
     while (first := _CODE.search(written, at)) and (
         last := _END_OF_CODE.search(written, first.end())

@@ -1,8 +1,8 @@
 """An import of views of the past: read all files, then add the days that have no views yet.
 
 A day is imported once and as a whole. Days that have views already are left out, whether the
-service counted them or another import did, and so is today. An import that was interrupted goes on
-where it ended when it is repeated with the same files. Services may run meanwhile.
+service counted them or another import did, and so is today. An import that was interrupted
+continues where it ended when it is repeated with the same files. Services may run meanwhile.
 """
 
 import asyncio

@@ -142,6 +142,6 @@ def _write_table(file: BinaryIO, records: Iterator[Record], columns: Sequence[st
 
 
 def _cell(value: Any) -> str:
-    """Spreadsheets run what begins like a formula; an import takes the ' before it away."""
+    """Spreadsheets run what starts like a formula; an import takes the ' before it away."""
     text = str(value)
     return f"'{text}" if text.startswith(FORMULAS) else text

@@ -20,7 +20,7 @@ MAX_DEPTH = 64
 _NEVER = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
 # What stands for one of them, so that its field is known: no text may contain it, but XML may.
 _MARK = "\ufdd0".encode()
-# A character by its number, and the beginning of one that may continue in the next chunk.
+# A character by its number, and the start of one that may continue in the next chunk.
 _NUMBERED = re.compile(rb"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
 _CUT = re.compile(rb"(?:&#?[x0-9a-fA-F]{0,9}|\xef\xbf?)\Z")
 _CUT_BYTES = 11

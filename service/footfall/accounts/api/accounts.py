@@ -1,6 +1,6 @@
 """Accounts: register, change, list and ban: what clients know as `user`.
 
-The names of fields are the reference's. What a request may not set is not read.
+The names of fields are Waline's. What a request may not set is not read.
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ from ..rules.reauthentication import OwnerProof
 from ..rules.registration import Applicant
 from .session import PROOF, described, proof_of
 
-# The reference's words where an email is none.
+# Waline's words where an email is none.
 NO_MAIL = "email need an email under your options"
 NO_LINK = "url and avatar need an address of the web, with http:// or https://"
 MAX_LABEL = 32
@@ -102,7 +102,7 @@ APPLICANT = Fields(
 
 
 async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> JsonObject | str:
-    """As the reference does, it says if the address has to be confirmed first."""
+    """As Waline does, it says if the address has to be confirmed first."""
     is_asked = await registration.register(accounts, applicant, caller)
     return {"verify": True} if is_asked else ""
 
@@ -128,7 +128,7 @@ class Edit:
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Edit":
-        # A blank name or address leaves what there is, as in the reference; null takes it away.
+        # A blank name or address leaves what there is, as in Waline; null takes it away.
         changes = Changes(
             nick=safe_nick(values["display_name"]) or None,
             link=_changed_link(values["url"], request, "url"),
@@ -192,7 +192,7 @@ async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject |
             session = caller.viewer.session if is_own else ""
             await accounts.edit(comments, id, changes, session)
     except UserExists:
-        # The reference does not say either whose email it is.
+        # Waline does not say either whose email it is.
         raise Denied() from None
     if not asked:
         return ""

@@ -1,7 +1,7 @@
-"""The cookie of a login by another service, which binds it to the browser that has begun it.
+"""The cookie of a login by another service, which binds it to the browser that has started it.
 
-It holds the flow's state while the browser is away. When the browser is back, it holds a secret
-that was in no address, without which the ticket in the address is worth nothing.
+It holds the flow's state while the browser is elsewhere. When the browser is back, it holds a
+secret that was in no address, without which the ticket in the address is worth nothing.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Logging in by other services: what clients and browsers know as `oauth`.
 
 A browser is sent to the other service and comes back here. It keeps a cookie until it is logged in,
-so that a login which one browser began is of no use in another. It ends on our page to log in on,
+so that a login which one browser started is of no use in another. It ends on our page to log in on,
 with a ticket behind the `#`, where no server and no log sees it; no address has a token.
 """
 
@@ -87,7 +87,7 @@ def _answer(values: FieldValues) -> Mapping[str, str]:
 
 def _judge_state(form: Form, values: FieldValues) -> None:
     if values["state"] and not _answer(values):
-        # The reference takes a token there, and addresses are written down in too many places.
+        # Waline takes a token there, and addresses are written down in too many places.
         form.wrong("state", "state is none of yours to set: say who you are in Authorization")
 
 

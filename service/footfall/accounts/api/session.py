@@ -1,4 +1,4 @@
-"""Log in, log out, who is logged in, and second factors: what clients know as `token`."""
+"""Logins, sessions and two-factor authentication: what clients know as `token`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ MAX_LINK_TOKEN_CHARACTERS = 1024
 
 
 def described(display: DisplayOptions, account: Account) -> dict[str, object]:
-    """An account under the names of the reference; no secret is in it."""
+    """An account under the names of Waline; no secret is in it."""
     return {
         "objectId": account.id,
         "email": account.mail,
@@ -48,7 +48,7 @@ def profile(comments: Comments, account: Account, credentials: Credentials) -> d
     by_others = {
         name: credentials.identities.get(name) for name in comments.accounts.providers.known()
     }
-    # The reference sends the secret here; its clients ask whether there is one.
+    # Waline sends the secret here; its clients ask whether there is one.
     return (
         described(comments.display, account)
         | {"2fa": "on" if credentials.totp else None}
@@ -82,7 +82,7 @@ class LogIn:
     password: str
     code: str
     # What a login by another service has ended in, in place of email and password, and what the
-    # browser that has begun it keeps.
+    # browser that has started it keeps.
     ticket: str = ""
     proof: str = ""
     # What tells a browser that the account may know; what our page shall do with the session.
@@ -241,7 +241,7 @@ async def add_second_factor(
 
 
 async def sessions(accounts: Accounts, parsed: None, caller: Caller) -> JsonObject:
-    """One's logins that go on, and what proves that the account is one's own."""
+    """The account's sessions, and the proof that sensitive changes need."""
     account = caller.viewer.account
     assert account is not None
     stored = await accounts.store.by_id(account.id)

@@ -36,7 +36,7 @@ class Changes:
     password: str | None = None
     removes_second_factor: bool = False
     ends_sessions: bool = False
-    # Other services that shall know the account no more.
+    # Login services to remove.
     forgotten: frozenset[str] = frozenset()
 
 
@@ -166,7 +166,7 @@ async def changed(
 ) -> Account | None:
     """Put in an account's place what this makes of it; what it was, None if there is none. A link
     is used up with that, and not without. `session` is the one of this account that asks: a new
-    password or second factor, or `revokes`, ends all others.
+    password or two-factor secret, or `revokes`, ends all others.
 
     Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
@@ -206,8 +206,8 @@ class Ended(TypedDict):
 
 
 def _ended(before: StoredAccount, after: After | None, session: str, *, revokes: bool) -> Ended:
-    """All of them, or all but the one that asks for a new password or second factor, or for just
-    that."""
+    """All of them, or all but the one that asks for a new password or two-factor secret, or for
+    just that."""
     is_over, credentials, is_renewed = after is None, before.credentials, revokes
     if after is not None:
         is_over |= after[0].role not in MAY_LOG_IN or after[0].role != before.account.role

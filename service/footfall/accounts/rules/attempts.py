@@ -24,11 +24,11 @@ ACCOUNT_RATE = Rate(1 / 30, 100)
 # Of a browser that an account knows, wherever it is, and of an address that it knows.
 KNOWN_RATE = Rate(1 / 30, 20)
 # What proves nothing and is asked before each login: whether a code is needed. An address asks so
-# often that its logins never wait for it. And logins by other services that are begun.
+# often that its logins never wait for it. And logins by other services that are started.
 QUESTION_RATE = Rate(1 / 10, 60)
 # Of a school that registers in one lesson; thereafter twelve an hour, so no robot makes thousands.
 REGISTRATION_RATE = Rate(1 / 300, 60)
-# What has somebody mailed who may be a stranger: lost passwords, and other emails for an account.
+# Emails that a stranger can cause: password resets, and others for an account.
 MAILING_RATE = Rate(1 / 300, 20)
 # Logins to one account that succeed and cost nothing: each keeps a thread busy that compares.
 SUCCESS_RATE = Rate(1 / 10, 60)
@@ -87,7 +87,7 @@ async def ask(cooldown: Cooldown, caller: Caller) -> None:
 
 
 async def begin(cooldown: Cooldown, caller: Caller) -> None:
-    """Count a login by another service that an address begins. Raises TooManyAttempts."""
+    """Count a login by another service that an address starts. Raises TooManyAttempts."""
     await _taken(cooldown, _of_address(caller, "begin ", QUESTION_RATE))
 
 

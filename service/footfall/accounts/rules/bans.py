@@ -1,4 +1,4 @@
-"""Bans as this process knows them: who may not comment, like, edit, register or log in.
+"""Bans as this process knows them: who cannot comment, like, edit, register or log in.
 
 Every worker keeps all of them in memory, so that nothing is asked for them. A post brings the
 version of the list along on a trip that it makes anyway, so a ban holds for the next post
@@ -169,7 +169,7 @@ class KnownBans:
         await self.follow(await self.store.version())
 
     async def follow(self, version: int) -> None:
-        """Read the list anew if it has another version than is known. Raises StoreUnavailable."""
+        """Read the list again if it has another version than is known. Raises StoreUnavailable."""
         self._looked_at = asyncio.get_running_loop().time()
         if version == self._version:
             return

@@ -1,7 +1,7 @@
 """Proof that somebody is not a robot: a captcha's token, or some work of the browser.
 
 Where a captcha is configured, comments and registrations need its token. Where none is,
-registrations may need work: browsers search for a number by which a digest begins with zeros, a
+registrations may need work: browsers search for a number by which a digest starts with zeros, a
 second for a person, and a dear habit for a robot. Administrators prove nothing.
 """
 

@@ -1,11 +1,11 @@
 """Logging in by other services: they say who somebody is, and here that becomes an account.
 
-A login is begun (a flow, bound to the browser by a cookie), comes back once, and ends in a ticket:
-a link to this service's own page, which becomes a token once, in the same browser, after a second
-factor where there is one. A mail proves nothing here, unless the other service vouches for it: then
-it is as good as confirmed, and an account with that email which nobody has ever confirmed is handed
-over, without anything by which somebody else could log in to it. Otherwise somebody with an account
-logs in to it, and adds the service then.
+A login is started (a flow, bound to the browser by a cookie), comes back once, and ends in a
+ticket: a link to this service's own page, which becomes a token once, in the same browser, after a
+two-factor code if the account has one. An email proves nothing here, unless the other service
+vouches for it: then it is as good as confirmed, and an account with that email which nobody has
+ever confirmed is handed over, without anything by which somebody else could log in to it. Otherwise
+somebody with an account logs in to it, and adds the service then.
 """
 
 import logging

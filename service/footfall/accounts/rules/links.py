@@ -95,7 +95,7 @@ async def set_password(comments: Comments, token: str, password: str, caller: Ca
 
 
 async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
-    """Mail a link to the owner of the account with this email. Nobody learns here whether there is
+    """Email a link to the owner of the account with this email. Nobody learns here whether there is
     one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
     accounts.bans.look()
     await attempts.mail(accounts.cooldown, caller)
@@ -119,7 +119,8 @@ async def _reset(accounts: Accounts, mail: str, language: str) -> AccountMail | 
 
 def _proven(account: Account, credentials: Credentials) -> Credentials:
     """What an account is left with whose email is proven to be its user's: no services, if somebody
-    else may have added them. A second factor stays, since an email alone never replaces it."""
+    else may have added them. Two-factor authentication stays, since an email alone never replaces
+    it."""
     mail = canonical(account.mail)
     return (
         credentials

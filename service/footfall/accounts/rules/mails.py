@@ -23,7 +23,8 @@ def is_canonically(text: str, mail: str) -> bool:
 
 
 def _normalized(text: str) -> str | None:
-    # Loaded by the first mail: its expressions take 20 ms, and a process that only counts has none.
+    # Loaded by the first email: its expressions take 20 ms, and a process that only counts has
+    # none.
     from email_validator import EmailNotValidError, validate_email
 
     try:

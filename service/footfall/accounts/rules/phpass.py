@@ -1,7 +1,7 @@
 """phpass's portable hashes, as Waline, WordPress and phpBB have stored passwords: MD5, iterated.
 
 `$P$`, or phpBB's `$H$`; one character for the binary logarithm of the rounds; 8 of salt; and 22 for
-the digest. Their base 64 begins with the lowest bits.
+the digest. Their base 64 starts with the lowest bits.
 """
 
 import hmac

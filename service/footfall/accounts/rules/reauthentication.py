@@ -1,9 +1,9 @@
 """Changes for which a login alone is not enough, since a token may have been copied.
 
 People who change how one logs in to an account, their own or as an administrator somebody else's,
-prove again who they are: by a code, if they have a second factor; otherwise by their password; and
-without either by having logged in a moment ago by another service. A second factor of one's own is
-replaced or removed by a code alone.
+prove again who they are: by a code, with two-factor authentication; otherwise by their password;
+and without either by having logged in a moment ago by another service. The two-factor secret
+of one's own account is replaced or removed by a code alone.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from .accounts import Changes
 from .attempts import Attempt, attempt
 from .sessions import PASSWORD, Sessions
 
-# So long after it began, a session by another service proves who somebody is.
+# So long after it started, a session by another service proves who somebody is.
 FRESH_MINUTES = 10
 
 

@@ -1,4 +1,4 @@
-"""Making an account: who may, and what the first one is.
+"""Registration: permission, and the role of the first account.
 
 Where emails are confirmed, a registration is nothing but a link that is mailed to its address, and
 that holds all of it: until somebody opens it, it takes no address, and after a day it is forgotten.

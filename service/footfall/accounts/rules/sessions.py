@@ -1,7 +1,7 @@
-"""Who is logged in: tokens that are signed, end, and can be taken back.
+"""Sessions: signed tokens that end and can be revoked.
 
 A token names an account and one of its sessions. One that this service did not sign is nobody's and
-costs no trip; for any other, Redis is asked whether the session goes on, so that a log-out, a ban
+costs no trip; for any other, Redis is asked whether the session continues, so that a logout, a ban
 or another password ends it at once. Requests without a token pay nothing.
 """
 
@@ -18,7 +18,7 @@ from . import tokens
 
 # Longer ones are not looked at: ours have about 200 characters.
 MAX_TOKEN_CHARACTERS = 1024
-# What a session was begun by, if no other service said who it is: the word, and no password.
+# What a session was started by, if no other service said who it is: the word, and no password.
 PASSWORD = "password"  # noqa: S105
 NO_CALLER = Caller()
 
@@ -56,7 +56,7 @@ class Sessions:
         return tokens.sign(claims, key)
 
     async def viewer(self, token: str) -> Viewer:
-        """Whose token it is; the public for one that is not ours, or not any more.
+        """Whose token it is; the public for one that is not ours, or has ended.
 
         Raises StoreUnavailable.
         """
@@ -77,7 +77,7 @@ class Sessions:
             await self._accounts.end_session(viewer.account.id, viewer.session)
 
     async def of(self, account: Account) -> list[Session]:
-        """Those of an account that go on, by when they end."""
+        """The sessions of an account, by their end."""
         return await self._accounts.sessions(account.id, self._clock())
 
     async def end_one(self, account: Account, session: str) -> None:

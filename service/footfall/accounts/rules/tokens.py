@@ -15,7 +15,7 @@ _HEADER = {"alg": ALGORITHM, "typ": "JWT"}
 def key_of(purpose: str, secret: str) -> bytes:
     """A key for tokens of one purpose: those of another one are signed differently.
 
-    It has the 32 bytes that HS256 wants; JWT_TOKEN may be a word, and is the reference's own key.
+    It has the 32 bytes that HS256 wants; JWT_TOKEN may be a word, and is Waline's own key.
     """
     return sha256(f"footfall {purpose}\0{secret}".encode()).digest()
 

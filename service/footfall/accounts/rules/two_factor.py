@@ -1,4 +1,4 @@
-"""Second factors: time-based codes (RFC 6238) and recovery codes, none of them taken twice."""
+"""Two-factor authentication: time-based codes (RFC 6238) and recovery codes, each valid once."""
 
 import hmac
 import secrets
@@ -31,7 +31,7 @@ def otpauth_url(secret: str, mail: str, site: str) -> str:
 
 def qr_code(address: str) -> str:
     """The same as a picture: a data: address of an SVG."""
-    # Loaded by the first who sets up a second factor.
+    # Loaded by the first setup of two-factor authentication.
     import segno
 
     picture: str = segno.make(address, error="m").svg_data_uri(scale=4, border=2)
@@ -55,7 +55,7 @@ def step_of(secret: str, code: str, now_ms: int) -> int:
 
 
 def spent(credentials: Credentials, code: str, now_ms: int) -> Credentials | None:
-    """The same credentials with this code used up; None if it is not good, or not any more."""
+    """The same credentials with this code used up; None if it is invalid or used."""
     code = code.replace(" ", "").lower()
     if code.isdigit():
         step = step_of(credentials.totp, code, now_ms)

@@ -27,7 +27,7 @@ from ...model import Account, Credentials, Session
 
 # What a link does. Of `password`, `reset` and `mail` an account has one each; `register` makes one.
 Purpose = Literal["password", "reset", "mail", "register", "flow", "ticket"]
-# What works once: what it does, and the account that it is for, or the secret that says so.
+# What works once: what it does, and the account that it is for, or the secret that proves it.
 Link = tuple[Purpose, str]
 # Accounts that are taken up at once, of those whose change readers may not see.
 MAX_UNSEEN = 100
@@ -36,7 +36,7 @@ MAX_SESSIONS = 50
 
 
 class Changed(Exception):
-    """The account is not any more as it was read, or gone: read it again."""
+    """The account has changed since it was read, or is gone: read it again."""
 
 
 # What scripts say instead of doing it.
@@ -79,7 +79,7 @@ _CHANGED = ("bodies", "credentials", "mails", "ids", "administrators", "unseen",
 
 
 class AccountStore:
-    """Mails are compared in the canonical form that callers give them."""
+    """Emails are compared in the canonical form that callers give them."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
@@ -140,7 +140,8 @@ class AccountStore:
         return int(number)
 
     async def lacks_administrator(self) -> bool:
-        """Is there none? No, where Redis cannot be asked: somebody else says that it is away."""
+        """Is there none? No, where Redis cannot be asked: somebody else says that it is
+        unreachable."""
         try:
             return not await self.administrators()
         except (StoreUnavailable, ErrorReply):
@@ -247,7 +248,7 @@ class AccountStore:
         now_ms: int,
         link: Link | None = None,
     ) -> None:
-        """Begin a session, with what is left of the credentials; a `link` is used up by it.
+        """Start a session, with what is left of the credentials; a `link` is used up by it.
 
         Raises LinkExpired, Changed.
         """
@@ -269,7 +270,7 @@ class AccountStore:
         _require(outcome)
 
     async def of_session(self, id: str, session: str, now_ms: int) -> Account | None:
-        """The account that has this session, if it goes on."""
+        """The account of this session, unless it has ended."""
         body, ends_ms = await self._redis.ask_masters(
             ("HGET", self._keys.accounts, id),
             ("ZSCORE", self._sessions_of(id)["sessions"], session),
@@ -278,7 +279,7 @@ class AccountStore:
         return codec.account(id, body) if is_going_on else None
 
     async def sessions(self, id: str, now_ms: int) -> list[Session]:
-        """Those of an account that go on, by when they end; at most MAX_SESSIONS."""
+        """The sessions of an account, by their end; at most MAX_SESSIONS."""
         keys = self._sessions_of(id)
         (reply,) = await self._redis.ask_masters(
             ("ZRANGE", keys["sessions"], f"({now_ms}", "+inf", "BYSCORE", "WITHSCORES")
@@ -293,7 +294,7 @@ class AccountStore:
         ]
 
     async def end_session(self, id: str, session: str) -> None:
-        """End it, if it goes on."""
+        """End it, unless it has ended."""
         await self._end_sessions(**self._sessions_of(id), session=session, others=False)
 
     async def end_other_sessions(self, id: str, session: str) -> None:
@@ -305,12 +306,12 @@ class AccountStore:
         await self._redis.change(("SET", self._link(link), what, "PX", lasts_ms))
 
     async def read_link(self, link: Link) -> str:
-        """What it holds; "" if there is none, or not any more."""
+        """What it holds; "" if it is missing or used."""
         (what,) = await self._redis.ask_masters(("GET", self._link(link)))
         return (what or b"").decode()
 
     async def take_link(self, link: Link) -> str:
-        """What it holds, once; "" if there is none, or not any more."""
+        """What it holds, once; "" if it is missing or used."""
         (what,) = await self._redis.change(("GETDEL", self._link(link)))
         return (what or b"").decode()
 
@@ -339,7 +340,7 @@ def _require(outcome: Sequence[bytes]) -> None:
 
 
 def _identities(before: Credentials, after: Credentials | None) -> dict[str, Any]:
-    """By which other services' names an account is known no more, and by which it is now."""
+    """The identities at other services that an account loses, and those that it gets."""
     known_by = _known_by(after.identities) if after else []
     lost = [identity for identity in _known_by(before.identities) if identity not in known_by]
     return {"lost": len(lost), "known_by": lost + known_by}

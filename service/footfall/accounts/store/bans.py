@@ -21,7 +21,7 @@ STEP_BANS = 512
 
 
 class Changed(Exception):
-    """The ban is not any more as it was read: read it again."""
+    """The ban has changed since it was read: read it again."""
 
 
 class Bans:

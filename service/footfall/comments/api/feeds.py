@@ -1,7 +1,7 @@
 """GET comment/rss: comments as a feed, for readers of feeds.
 
 The newest of the site, of an article (`path`), or those that reply to an account (`user_id`); as
-RSS, or by `format` as Atom or JSON Feed. An email address selects nothing, unlike at the reference
+RSS, or by `format` as Atom or JSON Feed. An email address selects nothing, unlike in Waline
 server: anyone who knows one could read on who answers to it.
 
 SECURE_DOMAINS does not hold here: programs that read feeds name no page that they come from, so it
@@ -100,7 +100,7 @@ async def _made(comments: Comments, wanted: FeedRequest, client: QueuedClient) -
     if cached := comments.page_cache.find(wanted, made_of):
         return cached
     make = partial(_make, comments, wanted, ids, today_ms, client)
-    # A client that waits for it uses its own share, also if another one began it.
+    # A client that waits for it uses its own share, also if another one started it.
     with comments.feed_shares.room(client, 1):
         # One at a time, apart from pages of comments: those do not wait for feeds.
         turn = comments.feed_queue.turn(client.turn)

@@ -49,7 +49,7 @@ _HEADERS = (NO_STORE, (b"x-accel-buffering", b"no"))
 
 async def live(comments: Comments, path: str, caller: Caller) -> Response:
     events = _events(comments, path, caller)
-    # The first comes before the answer begins: until then an error can be told.
+    # The first comes before the answer starts: until then an error can be told.
     return Response(200, await anext(events), _HEADERS, type=EVENTS.type, stream=events)
 
 

@@ -57,9 +57,9 @@ class Rules:
 
     `window_ms` is the least time between two comments from one address, 0 for none;
     `comment_length` is in characters. With `is_audited` comments wait for approval, with
-    `is_judged` for what judges say, and those with more than `max_links` links, if that is not 0;
-    but not those of accounts with `trust_after` approved ones, if that is not 0. Spam is kept for
-    `spam_days`, 0 for ever.
+    `is_judged` for what spam filters say, and those with more than `max_links` links, if that is
+    not 0; but not those of accounts with `trust_after` approved ones, if that is not 0. Spam is
+    kept for `spam_days`, 0 for ever.
     """
 
     window_ms: int = 0
@@ -79,7 +79,7 @@ class Rules:
         return may_wait and self.trust_after > 0
 
     def holds(self, html: str) -> bool:
-        """Does a comment wait for approval, whatever judges say?"""
+        """Does a comment wait for approval, whatever spam filters say?"""
         return self.is_audited or 0 < self.max_links < count_links(html)
 
 
@@ -97,7 +97,7 @@ def require_allowed(caller: Caller, rules: Rules) -> None:
 
 def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int = 0) -> Status:
     """The status of a new comment by an account with so many approved ones. Its author sees it as
-    sent, also if it is held as spam: Waline does not say so either."""
+    sent, also if it is spam: Waline does not reveal that either."""
     if caller.viewer.is_moderator:
         return "approved"
     if made.has_forbidden_words or made.banned:

@@ -1,8 +1,8 @@
 """Everything of one author: shown, exported, made anonymous or deleted.
 
-An author is an account, a mail, or both: a mail stands for the account that has it, and an account
-for its mail. There is no index of mails, so all comments of the site are looked at, some at a time.
-After an interruption it is begun again: what was done is not found any more.
+An author is an account, an email, or both: an email stands for the account that has it, and an
+account for its mail. There is no index of emails, so all comments of the site are looked at, some
+at a time. After an interruption, start again: what was done is no longer found.
 
 First the account is locked out, so that nothing new comes from it; then the comments go, and last
 the account and what else remembers it. Likes are numbers, of which nobody knows who gave them.
@@ -212,13 +212,13 @@ def _anonymous(comment: Comment) -> Comment:
 
 
 async def _forget(comments: Comments, author: Author) -> bool:
-    """Take away what remembers an author, besides comments and account; False if nothing does."""
+    """Remove what else identifies an author, except comments and account; False if nothing does."""
     number = int(bool(author.id) and await comments.index.forget_pages_of(author.id))
     for value in filter(None, (author.id, author.mail)):
         number += await comments.accounts.bans.forget(value)
     if author.mail:
         number += await comments.log.forget(author.mail)
-        # What was given up says why, in words of other servers: they name the address.
+        # Failed notifications have errors of other servers, which name the address.
         given_up = await comments.outbox.undelivered(MAX_UNDELIVERED)
         named = [event.id for event in given_up if author.mail in event.error.casefold()]
         number += await comments.outbox.drop(named) if named else 0

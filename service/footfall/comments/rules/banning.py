@@ -111,7 +111,7 @@ async def give_role(
     require_administrator(caller.viewer)
     if role == "banned":
         return await ban_account(comments, id, caller, changes) is not None
-    # Before the account: one that is banned anew meanwhile stays on the list.
+    # Before the account: one that is banned again meanwhile stays on the list.
     listed = await comments.accounts.bans.store.get(id)
     was = await accounts.edit(comments, id, replace(changes, role=role))
     if was is None:

@@ -186,9 +186,9 @@ async def edit(comments: Comments, id: str, wanted: Edit, caller: Caller) -> Bul
 
 
 async def undo(comments: Comments, name: str, caller: Caller) -> BulkResult | None:
-    """Put back what a record holds; None if there is none, or no more. Raises NotOver.
+    """Restore what a record has; None if it is missing or expired. Raises NotOver.
 
-    Where some of it failed, the record stays, and the result has its name: what was put back is
+    Where some of it failed, the record stays, and the result has its name: what was restored is
     found to be so the next time.
     """
     kept = await comments.undo_records.claim(name) if name.isalnum() else None
@@ -207,7 +207,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> BulkResult | No
 
 
 def comments_of(record: bytes) -> list[StoredComment]:
-    """Those whose texts a record would put back."""
+    """Those whose texts a record would restore."""
     return [_whole_of(entry) for entry in orjson.loads(record) if "body" in entry]
 
 

@@ -1,4 +1,4 @@
-"""Actions on more comments than one request has time for: they go on behind it, in bounded steps.
+"""Bulk actions that continue in the background, in bounded steps.
 
 Each step keeps its own record for an undo (bulk.py), and notes how far the action is. If the
 process ends in the middle, what was done is done, can be undone, and is seen to have stopped.
@@ -139,7 +139,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> tuple[str, Bulk
 
 
 async def look(comments: Comments, name: str) -> BulkAction:
-    """How far an action is. Raises Refused if it is not known any more."""
+    """How far an action is. Raises Refused if it has expired."""
     fields = await comments.bulk_actions.get(name) if name.isalnum() else None
     if fields is None:
         raise Refused("This action is no longer known")

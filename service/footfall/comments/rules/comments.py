@@ -43,7 +43,7 @@ from .renderer import RenderedText
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000
-# How often a comment is stored anew whose id is taken, or whose thread was moved meanwhile.
+# How often a comment is stored again whose id is taken, or whose thread was moved meanwhile.
 TRIES = 5
 
 
@@ -117,8 +117,8 @@ async def _publish(
             comment = _written(comments, id, draft, before.root or "", made, caller)
             comment = await _store(comments, comment, status, fingerprint)
     except TooFast:
-        # This very comment may have begun the cooldown, if a first request stored it just now: then
-        # this raises AlreadyPublished instead.
+        # This very comment may have started the cooldown, if a first request stored it just now:
+        # then this raises AlreadyPublished instead.
         await comments.store.before(draft.path, "", fingerprint)
         raise
     stored = StoredComment(comment.id, comment.path, parse_body(body(comment)), status=status)
@@ -165,9 +165,9 @@ async def _before(
 async def cooldown(
     cooldowns: Cooldown, rules: Rules, caller: Caller, id: str
 ) -> AsyncIterator[None]:
-    """Begin the address's cooldown, and end it if nothing is stored. Raises TooFast.
+    """Start the address's cooldown, and end it if nothing is stored. Raises TooFast.
 
-    `id` distinguishes what began it: a new comment's, or for an edit one of its own.
+    `id` distinguishes what started it: a new comment's, or for an edit one of its own.
     """
     window_ms = rules.window_ms
     if not window_ms:

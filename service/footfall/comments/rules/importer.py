@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 # What becomes of a counter that is there.
 WAYS = ("max", "sum", "replace")
 
-# What it stores rows into: site.py, which has an importer, says so, and is not imported here.
+# What it stores rows into: a Site, whose module has an importer and is not imported here.
 Into = TypeVar("Into", contravariant=True)
 
 

@@ -1,4 +1,4 @@
-"""Changing comments that are stored: their words, status and pin, and taking them away.
+"""Changing stored comments: text, status and pin, and deleting them.
 
 Authors may change their words, and are judged and limited by the rules for new comments;
 administrators may do everything. Others are refused before they learn whether the comment exists.
@@ -129,7 +129,7 @@ async def _rewrite(comments: Comments, stored: StoredComment, text: str, caller:
         ):
             await _store_words(comments, stored, text, caller)
     except TooFast:
-        # This very edit may have begun the cooldown, if its answer was lost and it is sent again.
+        # This very edit may have started the cooldown, if its answer was lost and it is resent.
         now = await comments.moderation.whole([stored.id])
         if not now or codec.comment(now[0]).source != text:
             raise

@@ -93,7 +93,7 @@ class PageCache:
     async def make_first(self, key: Key, make: Make) -> CachedAnswer:
         """The page of its current versions, which are numbers that only rise.
 
-        For requests that found no page: one that another request has begun since is new enough.
+        For requests that found no page: one that another request has started since is new enough.
         Raises Unavailable as find_or_make does.
         """
         task = self._first.get(key)

@@ -88,7 +88,7 @@ async def begin(comments: Comments, source: str, target: str, by: str) -> asynci
 
 
 async def carry_on(comments: Comments) -> None:
-    """Go on with what was left behind, behind everything else. Raises StoreUnavailable."""
+    """Continue interrupted moves, after everything else. Raises StoreUnavailable."""
     now = comments.process.clock()
     for note in await comments.moves.under_way():
         if note.at < now - LEFT_MS:
@@ -97,7 +97,7 @@ async def carry_on(comments: Comments) -> None:
 
 
 async def _try_again(comments: Comments, note: MoveNote) -> None:
-    # What fails is tried again when it was left for long enough.
+    # What fails is retried when it was left for long enough.
     with suppress(StoreUnavailable, ErrorReply):
         await _carry_out(comments, note, lambda share: None)
 
@@ -134,7 +134,7 @@ async def _move_counters(comments: Comments, note: MoveNote) -> None:
 async def _move_comments(comments: Comments, note: MoveNote, on_share: OnShare) -> bool:
     """False if some are still on their way."""
     page, clock = digest(note.source), comments.process.clock
-    # What hangs below deleted comments says so from now on, and stays with them.
+    # Replies below deleted comments record that from now on, and stay with them.
     await comments.deletions.sweep(page, clock(), 0)
     # Comments are older than the page may be, and versions are times.
     await comments.store.touch(digest(note.target), clock())

@@ -101,7 +101,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class QueuePart:
-    """What follows in a list that is read on: `after` is the id behind which the next part begins,
+    """What follows in a list that is read on: `after` is the id behind which the next part starts,
     "" at the end.
 
     `total` is how many there are in all, None where only a search would tell, which has looked at
@@ -120,7 +120,7 @@ class QueuePart:
 async def part(
     comments: Comments, wanted: Wanted, viewer: Viewer, *, size: int, after: str = ""
 ) -> QueuePart:
-    """The next `size` comments behind the one with the id `after`, which need not exist any more.
+    """The next `size` comments behind the one with the id `after`, which may have been deleted.
 
     Whatever is decided and whatever arrives meanwhile, none is left out and none comes twice. A
     search looks at no more than MAX_SEARCHED_COMMENTS for a part. Raises BadRequest.
@@ -171,7 +171,7 @@ async def news(comments: Comments, statuses: Sequence[Status]) -> QueueNews:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Comments that were looked at together, those of them that match, and where to go on: "" at
+    """Comments that were looked at together, those of them that match, and where to continue: "" at
     the end. `total` are of these statuses."""
 
     matching: Sequence[StoredComment]

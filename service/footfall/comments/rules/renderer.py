@@ -1,4 +1,4 @@
-"""Renders comments in a thread, so that the event loop goes on answering.
+"""Renders comments in a thread, so that the event loop continues answering.
 
 There is one thread only, because Python runs one at a time, and each further one would slow the
 event loop down. With one, a view waits a few milliseconds while a comment of a second is rendered.

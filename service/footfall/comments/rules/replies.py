@@ -15,8 +15,8 @@ async def reply(
 ) -> tuple[StoredComment, Lookups, BulkResult]:
     """The reply, and what became of the comment that it answers. Raises NoSuchParent, Busy.
 
-    The reply is first: if the rest is lost, nothing is approved that has no answer. Whoever got no
-    answer may send the same again within a minute: it is the same reply then.
+    The reply is first: if the rest is lost, nothing is approved that has no answer. A caller who
+    got no answer may send the same again within a minute: it is the same reply then.
     """
     found = await comments.store.by_ids([id]) if is_id(id) else []
     if not found:

@@ -1,5 +1,5 @@
-"""What becomes of a comment that waits for judges: what one of them calls spam is spam, and what is
-held for another reason goes on waiting."""
+"""Decides on comments that wait for spam filters: what one of them calls spam is spam, and what is
+held for another reason remains pending."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,8 +14,8 @@ from ..store import codec
 from ..store.moderation import Actor, Overtaken
 
 KIND = "judge"
-# A comment waits for judges that are away for ten to sixteen minutes, by how long each attempt
-# takes; then the site's owner is told, and decides.
+# A comment waits for spam filters that are unreachable for ten to sixteen minutes, by how long each
+# attempt takes; then the site's owner is told, and decides.
 MAX_ATTEMPTS = 8
 
 
@@ -39,7 +39,7 @@ def is_wanted(task: Task) -> bool:
 
 
 def after(task: Task) -> Task:
-    """Telling people, now that judges were asked, or could not be."""
+    """Notify people, after the spam filters have answered or failed."""
     return replace(task, kind="event", attempts=0, is_judged=True)
 
 
@@ -50,7 +50,7 @@ async def decide(
     notification: Notification,
     task: Task,
 ) -> Sequence[Task]:
-    """Ask the judges, and move the comment; what follows.
+    """Ask the spam filters, and move the comment; what follows.
 
     Raises Failed, Undecided, StoreUnavailable.
     """

@@ -1,6 +1,6 @@
 """Spam that nobody will look at again goes by itself: SPAM_DAYS after it was written.
 
-What was marked as spam only now may be as old, and somebody may take that back. So a comment is
+What was marked as spam only now may be as old, and somebody may undo that. So a comment is
 noted first, and deleted a day later if it is spam still.
 """
 
@@ -32,7 +32,7 @@ class SpamSweep:
             some = await comments.index.note_spam(before_ms, now_ms, first, STEP_COMMENTS)
             noted |= some
             if len(some) < STEP_COMMENTS:
-                # What was spam and is none any more begins anew if it is marked again.
+                # What is no longer spam starts again if it is marked again.
                 await comments.index.forget_noted_spam_but(noted)
                 break
         # Behind the walk, whose places a deletion would shift.

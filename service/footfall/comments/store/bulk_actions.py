@@ -1,4 +1,4 @@
-"""How far actions on many comments are that go on behind the requests, by random names."""
+"""Progress of bulk actions in the background, by random names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from ...driver.client import RedisClient
 from ...driver.keys import Keys
 from .projections import UNDO_MS
 
-# Such an action has ended long before that, and nothing of it can be undone any more.
+# Such an action has ended long before that, and can no longer be undone.
 KEPT_MS = 5 * UNDO_MS
 
 

@@ -326,7 +326,7 @@ class CommentStore:
         )
 
     async def walk(self, page: str, count: int) -> AsyncIterator[Step]:
-        """All comments of a page in steps; begun anew if another server answers, as cursors are
+        """All comments of a page in steps; started again if another server answers, as cursors are
         valid on one server only."""
         cursor, server = "0", b""
         while cursor:

@@ -2,7 +2,7 @@
 
 A deleted comment has a status that is shown to nobody. What hangs below it follows some comments at
 a time, in whichever direction: `sweep` brings a page to where its deleted comments say that it has
-to be, however often others have begun that. Nothing is removed before the time to undo is over.
+to be, however often others have started that. Nothing is removed before the time to undo is over.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ CHANGED = (
     "gone",
 )
 REMOVED = ("bodies", "private", "likes", "held", "nested", "fingerprints", "deleted", "gone")
-# Who goes on with what somebody else has begun.
+# Continues what another process has started.
 SWEEPER = Actor("sweeper")
 
 
@@ -78,8 +78,8 @@ class Deletions:
         return left
 
     async def restore(self, id: str, now_ms: int, actor: Actor) -> int | None:
-        """Put back a comment that was deleted; how many replies are to follow behind the request.
-        None if it was not deleted by itself, is gone, or has no root any more."""
+        """Restore a deleted comment; how many replies are to follow after the request.
+        None if it was not deleted by itself, is gone, or has lost its root."""
         for replies in await self._stored(id[SHORT:], [id[:SHORT]]):
             return await self._show(id, replies.body, now_ms, actor, begins=True)
         return None
@@ -91,7 +91,7 @@ class Deletions:
         return status_of(held) == "deleted"
 
     async def sweep_due(self, now_ms: int) -> None:
-        """Sweep the pages that wait for it; while something is put back (undo.py), nothing is
+        """Sweep the pages that wait for it; while something is restored (undo.py), nothing is
         removed. Raises StoreUnavailable."""
         removals, totals = self._keys.site("removals"), self._keys.site("totals")
         due = ("ZRANGE", removals, "-inf", now_ms, "BYSCORE", "LIMIT", 0, MAX_PAGES)
@@ -106,8 +106,8 @@ class Deletions:
             await self._swept(**keys, page=page, known=outcome or b"", due=next_ms)
 
     async def sweep(self, page: str, now_ms: int, until_ms: int) -> int:
-        """Go on with what was begun on a page, and remove what was deleted until then; when more is
-        to be removed, ms since the epoch, 0 for never. Raises StoreUnavailable."""
+        """Continue with what was started on a page, and remove what was deleted until then; when
+        more is to be removed, ms since the epoch, 0 for never. Raises StoreUnavailable."""
         async for head, is_deleted in self._heads(page):
             if not is_deleted:
                 await self._go_on(self._show, head + page, now_ms)
@@ -203,7 +203,7 @@ class Deletions:
         while members := await self._members(page, head):
             step = await remove(members)
             if not step:
-                # It was put back meanwhile.
+                # It was restored meanwhile.
                 return removed
             removed += step
             await asyncio.sleep(PACE_SECONDS)

@@ -28,7 +28,7 @@ INDEXES = (
 )
 # The indexes of the site, except `own:<account>` and `by:<author>`.
 SITE_INDEXES = ("recent", "waiting", "spam")
-# Other keys that the site makes of the pages' journals; a restore derives all of them anew.
+# Other keys that the site makes of the pages' journals; a restore derives all of them again.
 DERIVED = ("totals", "total", "authors", "changing", "removals")
 
 

@@ -59,7 +59,7 @@ def now_ms() -> int:
 
 
 class _Turn:
-    """Whose turn it is to walk over a page's journal, and when the last walk began."""
+    """Whose turn it is to walk over a page's journal, and when the last walk started."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -101,7 +101,7 @@ class Journal:
             self._background.start(self._end(change))
             return reply
         *outcome, entries = reply
-        # The page has changed, and the answer says so: what fails now is done by `catch_up`.
+        # The page has changed, and the answer reports it: what fails now is done by `catch_up`.
         with suppress(StoreUnavailable, ErrorReply):
             if len(entries) < STEP_ENTRIES:
                 applied = await self._apply_to(page, entries, change)
@@ -113,7 +113,7 @@ class Journal:
 
     async def _follow_with_others(self, page: str) -> None:
         """Let the site follow a page that changes faster than one by one. All who wait for that
-        share the walks over its journal: one that has begun since is theirs, too."""
+        share the walks over its journal: one that has started since is theirs, too."""
         turn, since = self._turns.setdefault(page, _Turn()), asyncio.get_running_loop().time()
         async with turn.lock:
             if turn.begun <= since:
@@ -123,7 +123,7 @@ class Journal:
     async def follow(self, page: str) -> bool:
         """Let the site follow all of a page's journal; was there anything? Raises StoreUnavailable.
 
-        What the site follows must not be lost any more, so it is read behind a change of the page
+        What the site follows must be durable, so it is read after a change of the page
         that is as durable as any.
         """
         version, journal = (self._keys.page(page, name) for name in ("version", "journal"))
@@ -153,7 +153,7 @@ class Journal:
             try:
                 was_done = await self.follow(page) if await self._is_behind(page) else False
             except (StoreUnavailable, ErrorReply):
-                # Its node may be frozen, and carry out a change when it is not any more.
+                # Its node may be frozen, and carry out a change when it recovers.
                 await self._redis.change(("ZADD", changing, "XX", self._clock(), change))
                 continue
             if was_done or since < now - ABANDONED_MS:

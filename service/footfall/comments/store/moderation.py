@@ -30,7 +30,7 @@ class NewText(NamedTuple):
 
 
 class Actor(NamedTuple):
-    """Who changes a comment. People are told of what authors, moderators and judges do; what
+    """Who changes a comment. People are told of what authors, moderators and spam filters do; what
     moderators do is logged, with their account's id."""
 
     by: Literal["author", "moderator", "judge", "erasure", "sweeper"]

@@ -1,7 +1,7 @@
 """What is taken from one page and given to another, which on a Cluster is in another slot.
 
 What was taken stays beside the page that it comes from until it is known to have arrived, so a
-crash or a lost reply loses nothing, and whoever goes on adds nothing twice. Between the two steps
+crash or a lost reply loses nothing, and continuing it adds nothing twice. Between the two steps
 it is shown on neither page. The site remembers which moves are under way.
 """
 
@@ -40,7 +40,7 @@ class MoveUnderWay(Exception):
 
 
 class MoveNote(NamedTuple):
-    """A move that is under way: its pages, whose account began it, and when somebody worked on it
+    """A move that is under way: its pages, whose account started it, and when somebody worked on it
     last, ms."""
 
     source: str
@@ -119,7 +119,7 @@ class Moves:
         await self._redis.change(("INCRBY", self._keys.site("moved"), 1))
 
     async def begun(self) -> int:
-        """How many moves have ever begun."""
+        """How many moves have ever started."""
         (number,) = await self._redis.ask_masters(("GET", self._keys.site("moved")))
         return int(number or 0)
 

@@ -15,7 +15,7 @@ from .projections import UNDO_MS
 
 # Texts of edits are kept in a record. Who edits more than this at once cannot put it back.
 MAX_RECORD_BYTES = 4 << 20
-# Long enough to put back what one record has, as a rule: two who do it at once only do it twice.
+# Long enough to restore what one record has, as a rule: two who do it at once only do it twice.
 CLAIM_MS = 5_000
 
 
@@ -33,8 +33,9 @@ class UndoRecords:
         return name
 
     async def claim(self, name: str) -> bytes | None:
-        """The record; None if there is none, or no more. Raises NotOver while somebody has it."""
-        # In this order: whoever could claim it behind somebody who is done finds none.
+        """The record; None if it is missing or expired. Raises NotOver while another caller has
+        it."""
+        # In this order: a caller who claims it after another one is done finds none.
         is_mine, record = await self._redis.change(
             ("SET", self._claim(name), "", "NX", "PX", CLAIM_MS), ("GET", self._key(name))
         )

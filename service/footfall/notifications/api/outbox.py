@@ -1,4 +1,4 @@
-"""What is told to people: how much waits, what was given up, and a trial."""
+"""The outbox: queued and failed notifications, and a test."""
 
 from dataclasses import asdict, dataclass, replace
 
@@ -35,7 +35,7 @@ async def read(notifications: Notifications, _: None, caller: Caller) -> JsonObj
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Ids of what was given up."""
+    """Ids of failed notifications."""
 
     ids: tuple[str, ...]
 

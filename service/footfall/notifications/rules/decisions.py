@@ -1,6 +1,6 @@
 """Decisions by email: links with which the owner approves a comment or marks it as spam.
 
-A link is signed, and for one comment and a week. Whoever has the email has the owner's word on this
+A link is signed, and for one comment and a week. The email has the owner's word on this
 comment, and no more: no session, no other comment.
 """
 

@@ -82,7 +82,7 @@ class Delivery:
         self._is_stopping = False
 
     async def run(self) -> None:
-        """Until it is cancelled; `stop` then hands over what was begun."""
+        """Until it is cancelled; `stop` then hands over what was started."""
         loop = asyncio.get_running_loop()
         next_wake = loop.time()
         await _tried(self._outbox.begin())
@@ -103,13 +103,13 @@ class Delivery:
             self._begin(await self._outbox.take_over(self._room()))
 
     async def step(self) -> int:
-        """Begin what there is room for; how many tasks that were. Raises StoreUnavailable."""
+        """Start what there is room for; how many tasks that were. Raises StoreUnavailable."""
         entries = await self._outbox.take(self._room()) if self._room() else []
         self._begin(entries)
         return len(entries)
 
     async def stop(self) -> None:
-        """Begin nothing more; hand over to other workers what does not end in GRACE_SECONDS."""
+        """Start nothing more; hand over to other workers what does not end in GRACE_SECONDS."""
         self._is_stopping = True
         running = list(self._running)
         if running:
@@ -237,7 +237,7 @@ class Delivery:
 
     async def _found(self, task: Task) -> StoredComment | None:
         """The comment as it is now. Where readers would be told that it is approved and it is held
-        again, that they were not is noted. Raises Undecided where it may be put back."""
+        again, that they were not is noted. Raises Undecided where it may be restored."""
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
         while comments := await self._site.comments.moderation.whole([task.id]):
@@ -309,7 +309,7 @@ async def delivering(delivery: Delivery | None) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        # First what begins tasks, so that none is begun behind the back of `stop`.
+        # First what starts tasks, so that none is started behind the back of `stop`.
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await delivery.stop()

@@ -13,7 +13,7 @@ from .delivery import Delivery
 
 log = logging.getLogger(__name__)
 
-# For each channel and judge, one after the other: somebody is waiting for their answers.
+# For each channel and spam filter, one after the other: somebody is waiting for their answers.
 TRIAL_SECONDS = 15
 PATH = "/test"
 WORDS = "This is how you are told of a comment."
@@ -21,7 +21,7 @@ NO_RECIPIENT = "was told, since mails go to readers alone: say to whom, or set A
 
 
 async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
-    """Tell everybody, also a reader at `to` if that is not "", and ask judges.
+    """Tell everybody, also a reader at `to` if that is not "", and ask spam filters.
 
     By the name of each, why it failed; "" where it did not. Raises StoreUnavailable.
     """

@@ -1,6 +1,6 @@
-"""Who may be sent an email: nobody who wants none, and nobody more than so many in an hour.
+"""Recipients of emails: no unsubscribed ones, and none more often than so many an hour.
 
-Each email to a reader has two links, by which its reader wants no more of the thread, or of any.
+Each email to a reader has two links, which unsubscribe its reader from the thread, or from all.
 They are signed and hold a digest of the recipient, so that nobody can unsubscribe others, or learn
 who they are. Limits and unsubscribing are a person's, who gets emails under many spellings.
 """
@@ -42,7 +42,7 @@ def recipient_of(mail: str) -> str:
 
 
 class Recipients:
-    """`an_hour` is how many mails an address may get, 0 for no limit; `address` is where browsers
+    """`an_hour` is how many emails an address may get, 0 for no limit; `address` is where browsers
     reach this service, "" if it does not know."""
 
     def __init__(

@@ -1,7 +1,7 @@
 """Comments that the owner is told of together: one wave is one email.
 
 The first is told at once, and what comes within `every_ms` of an email is gathered for the next.
-Any worker begins that one, as a task of the outbox, so it is retried like all others.
+Any worker starts that one, as a task of the outbox, so it is retried like all others.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from ...driver.keys import Keys
 from ...driver.scripts import Scripts
 from .outbox import Task
 
-# The kind of the task. Its `version` is when it was begun, in ms since the epoch.
+# The kind of the task. Its `version` is when it was started, in ms since the epoch.
 DIGEST = "mail-digest"
 MAX_GATHERED = 10_000
 
@@ -46,7 +46,7 @@ class Digest:
 
     async def ids(self, begun_ms: int) -> list[str]:
         """Of all comments that are gathered, newest first; none for a digest behind which another
-        one was begun, as while the mail server is away: that one tells of them."""
+        one was started, as while the mail server is unreachable: that one tells of them."""
         until, ids = await self._redis.ask_masters(
             ("GET", self._names["mailed"]), ("ZREVRANGE", self._names["gathered"], 0, -1)
         )

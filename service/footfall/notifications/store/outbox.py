@@ -27,7 +27,7 @@ GROUP = "workers"
 CONSUMER = "worker"
 # A task that nobody has ended for so long has been left by a crash: none takes longer.
 IDLE_MS = 60_000
-# More than are kept of those that were given up, which are about 10,000.
+# More than the failed tasks that are kept, which are about 10,000.
 MAX_UNDELIVERED = 20_000
 # Tasks whose time has come, in one step.
 MAX_WOKEN = 100
@@ -39,7 +39,7 @@ class Task:
     one.
 
     `kind` is `event` for what has happened and is still to be divided into tasks, else a channel's
-    name. `by` says who did it: author, moderator or judge. `version` is the page's after it.
+    name. `by` says who did it: author, moderator or spam filter. `version` is the page's after it.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class Task:
     by: str
     version: int
     attempts: int = 0
-    # Judges were asked, or could not be: now people are told.
+    # Spam filters have answered or failed: now people are notified.
     is_judged: bool = False
     # It was approved before: "1" if people know of that, "0" if readers were not told; else "".
     seen: str = ""
@@ -73,7 +73,7 @@ class OutboxEntry(NamedTuple):
 
 
 class Undelivered(NamedTuple):
-    """A task that was given up; `id` begins with when, in ms since the epoch."""
+    """A task that failed permanently; `id` starts with its time, in ms since the epoch."""
 
     id: str
     task: Task
@@ -85,7 +85,7 @@ class Undelivered(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """How many tasks wait, are tried again later, and were given up; how many comments wait for the
+    """How many tasks are queued, retried later, and failed; how many comments wait for the
     next digest; and since when the oldest task waits, in ms since the epoch, 0 if none does."""
 
     waiting: int
@@ -139,7 +139,7 @@ class Outbox:
         return _parsed(entries[1])
 
     async def _of_group(self, *command: object) -> Any:
-        """The reply to a command of the consumers' group, which is made anew if it is gone."""
+        """The reply to a command of the consumers' group, which is made again if it is gone."""
         while True:
             try:
                 (reply,) = await self._redis.change(command)
@@ -176,7 +176,7 @@ class Outbox:
         await self._settle(**self._names, group=GROUP, entry=entry.id, error=error, follow=follow)
 
     async def wake(self, now_ms: int) -> None:
-        """Put tasks that are to be tried again by now back into the outbox."""
+        """Put tasks that are to be retried by now back into the outbox."""
         woken = MAX_WOKEN
         while woken == MAX_WOKEN:
             _, woken = await self._wake(
@@ -195,7 +195,7 @@ class Outbox:
         return Depth(waiting, later, undelivered, gathered, since_ms)
 
     async def refresh(self, seconds: float) -> None:
-        """Read the depth anew, unless that takes longer."""
+        """Read the depth again, unless that takes longer."""
         self.reading = None
         if self.is_on:
             with contextlib.suppress(StoreUnavailable, ErrorReply, TimeoutError):
@@ -203,7 +203,7 @@ class Outbox:
                     self.reading = await self.depth()
 
     async def undelivered(self, count: int, ids: Sequence[str] = ()) -> list[Undelivered]:
-        """What was given up, newest first: so many, or those with these ids."""
+        """Failed tasks, newest first: so many, or those with these ids."""
         key = self._names["undelivered"]
         commands: list[tuple[object, ...]] = [("XRANGE", key, id, id) for id in ids]
         if not ids:
@@ -215,7 +215,7 @@ class Outbox:
         ]
 
     async def again(self, event: Undelivered, task: Task) -> bool:
-        """Try once more what was given up; False if somebody else has just done so."""
+        """Retry a failed task; False if another caller has just done so."""
         status, *_ = await self._again(
             outbox=self._stream,
             undelivered=self._names["undelivered"],
@@ -225,7 +225,7 @@ class Outbox:
         return bool(status == b"OK")
 
     async def drop(self, ids: Sequence[str]) -> int:
-        """Forget what was given up; how many there were."""
+        """Drop failed tasks; how many there were."""
         (number,) = await self._redis.change(("XDEL", self._names["undelivered"], *ids))
         return int(number)
 

@@ -1,4 +1,4 @@
-"""Who wants no more emails: of a thread, or of any. Addresses are there as digests."""
+"""Unsubscribed recipients, of a thread or of all. Addresses are stored as digests."""
 
 from collections.abc import Iterable
 

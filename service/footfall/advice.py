@@ -30,11 +30,11 @@ def advice(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
     for name, *_ in settings.table({}):
         if is_service_link(name, environ.get(name, "")):
             yield (
-                f"{name} is what Kubernetes says of a Service of that name, no setting, and does "
-                "nothing: enableServiceLinks: false in the pod leaves it out"
+                f"{name} is a service link of Kubernetes, not a setting, and does nothing: "
+                "enableServiceLinks: false in the pod removes it"
             )
     if names := unknown(environ):
-        yield f"these settings of the reference do nothing here: {', '.join(names)}"
+        yield f"these settings of Waline do nothing here: {', '.join(names)}"
     yield from _overruled(settings, environ)
     yield from _without_effect(settings)
     yield from _of_a_protocol_that_is_not_spoken(settings)
@@ -58,7 +58,7 @@ def _misspelt(environ: Mapping[str, str]) -> Iterator[str]:
 def _overruled(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
     if settings.uds:
         for name in {"HOST", "PORT"} & environ.keys():
-            yield f"{name} does nothing: UDS is set, and that socket is the only one"
+            yield f"{name} does nothing: UDS is set, and only that socket listens"
     elif "UDS_MODE" in environ:
         yield "UDS_MODE does nothing without UDS"
     if settings.redis_url:
@@ -66,8 +66,8 @@ def _overruled(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
             yield "REDIS_SERVER does nothing: REDIS_URL is set, so no private server is started"
         if "DATA_DIR" in environ and _holds_something(settings):
             yield (
-                f"REDIS_URL is set, so what lies in DATA_DIR ({settings.data_dir}) is not served: "
-                "footfall backup and restore take it over"
+                f"REDIS_URL is set, so the data in DATA_DIR ({settings.data_dir}) is not served: "
+                "move it with footfall backup and restore"
             )
     elif settings.redis_password:
         yield "REDIS_PASSWORD does nothing without REDIS_URL: a private server needs none"
@@ -84,7 +84,7 @@ def _holds_something(settings: Settings) -> bool:
 
 def _without_effect(settings: Settings) -> Iterator[str]:
     if settings.ip2region_db and settings.disable_region:
-        yield "DISABLE_REGION hides from readers what is looked up in IP2REGION_DB"
+        yield "DISABLE_REGION hides the regions of IP2REGION_DB"
     if settings.disable_images and settings.image_proxy:
         yield "IMAGE_PROXY does nothing: DISABLE_IMAGES is set, so there are no pictures"
     if settings.avatar_key and "keyed" not in settings.gravatar_str:
@@ -93,11 +93,11 @@ def _without_effect(settings: Settings) -> Iterator[str]:
         yield from _captcha_without_key(settings)
     if settings.has_mail and not settings.server_url:
         yield (
-            "no account is mailed a link without SERVER_URL: addresses are not confirmed, and lost "
-            "passwords are not found again by mail"
+            "without SERVER_URL no emails go to accounts: addresses are not confirmed, and "
+            "passwords cannot be reset by email"
         )
     if settings.setup_code and settings.registration == "closed":
-        yield "SETUP_CODE does nothing: with REGISTRATION=closed nobody registers"
+        yield "SETUP_CODE does nothing: REGISTRATION=closed allows no registration"
 
 
 def _of_a_protocol_that_is_not_spoken(settings: Settings) -> Iterator[str]:
@@ -115,18 +115,18 @@ def _captcha_without_key(settings: Settings) -> Iterator[str]:
     else:
         name, key = "RECAPTCHA_V3_KEY", settings.recaptcha_key
     if not key and (settings.turnstile_secret or settings.recaptcha_secret):
-        yield f"without {name} nobody passes the captcha at /ui/register, so nobody registers there"
+        yield f"without {name} the captcha at /ui/register fails, so nobody can register there"
 
 
 def _dangerous(settings: Settings) -> Iterator[str]:
     if any(network.prefixlen == 0 for network in settings.trusted_proxies):
         yield (
-            "TRUSTED_PROXIES is everybody: anybody may say who they are, and no limit for an "
-            "address holds"
+            "TRUSTED_PROXIES contains all addresses: clients can choose their address and bypass "
+            "all rate limits"
         )
     host = urlsplit(settings.site_url).hostname
     if host and settings.secure_domains and not _is_among(host, settings):
-        yield f"SECURE_DOMAINS leaves out {host}, the host of SITE_URL: its pages are turned away"
+        yield f"SECURE_DOMAINS leaves out {host}, the host of SITE_URL: its pages are rejected"
 
 
 def _is_among(host: str, settings: Settings) -> bool:

@@ -43,7 +43,7 @@ def flag(text: str) -> bool:
             return True
         case "" | "0" | "false" | "no" | "off":
             return False
-    raise ValueError("say true or false")
+    raise ValueError("must be true or false")
 
 
 def is_off(text: str) -> bool:
@@ -59,7 +59,7 @@ def login(text: str) -> str:
     """`force`, or a word that asks for nothing: any other is a typo that would protect nobody."""
     word = optional(text).strip().lower()
     if word not in ("", "0", "enable", "disable", "force"):
-        raise ValueError("say force, or leave it empty")
+        raise ValueError("must be force or empty")
     return word
 
 
@@ -78,7 +78,7 @@ def host_or_address(text: str) -> str:
     try:
         return str(ipaddress.IPv6Address(in_brackets[1] if in_brackets else text))
     except ValueError:
-        raise ValueError("needs a name or an address alone; PORT has the port") from None
+        raise ValueError("needs only a name or an address; PORT has the port") from None
 
 
 def directory(text: str) -> Path:
@@ -127,7 +127,7 @@ def rate(text: str) -> float:
     try:
         value = float(optional(text) or 0)
     except ValueError:
-        raise ValueError("needs a number a second") from None
+        raise ValueError("needs a number per second") from None
     if value and not 0.001 <= value <= MAX_RATE:
         raise ValueError(f"must be 0, or from 0.001 to {MAX_RATE} a second")
     return value
@@ -156,10 +156,10 @@ def patterns(text: str) -> Patterns | None:
     if not parts:
         return None
     if parts == ["false"]:
-        raise ValueError("leave it empty to look for nothing; as a word, write [f]alse")
+        raise ValueError("leave it empty for no patterns; to match the word, write [f]alse")
     for pattern in parts:
         if finds_everything(pattern):
-            raise ValueError(f"the pattern {pattern!r} is found in every comment")
+            raise ValueError(f"the pattern {pattern!r} matches every comment")
     return Patterns(tuple(parts))
 
 
@@ -224,7 +224,7 @@ def buckets(text: str) -> int:
 def web_address(text: str) -> str:
     text = optional(text)
     if text and not re.match(r"https?://[^/\s]+", text):
-        raise ValueError("must begin with http:// or https://")
+        raise ValueError("must start with http:// or https://")
     return text.rstrip("/")
 
 
@@ -233,13 +233,13 @@ def issuer(text: str) -> str:
     text = optional(text)
     here = r"http://(localhost|127\.0\.0\.1|\[::1\])(:|/|$)"
     if text and not re.match(rf"https://[^/\s]+|{here}", text):
-        raise ValueError("must begin with https://")
+        raise ValueError("must start with https://")
     return text
 
 
 def scopes(text: str) -> str:
     if "openid" not in text.split():
-        raise ValueError("must have openid among its words")
+        raise ValueError("must include openid")
     return " ".join(text.split())
 
 
@@ -257,7 +257,7 @@ def redis_url(text: str) -> str:
     """Only the scheme is checked here, the rest in driver/url.py."""
     if text and not re.match(r"(rediss?(\+sentinel)?|unix)://", text):
         raise ValueError(
-            "must begin with redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://"
+            "must start with redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://"
         )
     return text
 
@@ -270,7 +270,7 @@ def durability(text: str) -> Durability | None:
     for level in ("memory", "everysec", "fsync"):
         if text == level:
             return Durability(level)
-    raise ValueError("say memory, everysec, fsync or replica:N, N from 1 to 9")
+    raise ValueError("must be memory, everysec, fsync or replica:N, N from 1 to 9")
 
 
 def some_of(*choices: str) -> Callable[[str], tuple[str, ...]]:
@@ -295,7 +295,7 @@ def chosen(choices: tuple[str, ...], text: str) -> str:
         # `false` means the one of these words that does.
         text = next((choice for choice in choices if choice in ("off", "none")), text)
     if text not in choices:
-        raise ValueError(f"say {' or '.join(choices)}")
+        raise ValueError(f"must be {' or '.join(choices)}")
     return text
 
 
@@ -341,5 +341,5 @@ def mail_addresses(text: str) -> tuple[str, ...]:
 def mail_address(text: str) -> str:
     text = optional(text).strip()
     if text and (text.count("@") != 1 or not text.isprintable() or " " in text):
-        raise ValueError("needs a mail address, such as ann@example.com")
+        raise ValueError("needs an email address, such as ann@example.com")
     return text

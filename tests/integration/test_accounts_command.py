@@ -117,14 +117,14 @@ def test_bans_hold_for_the_next_comment(served: Serving) -> None:
     assert refused[0]["errmsg"].startswith("You cannot write here until 2")
     (line,) = bans("list", "--json")
     assert orjson.loads(line)["reason"] == "spam"
-    assert bans("remove", "Ann@example.com") == ["Ann@example.com is not banned any more"]
+    assert bans("remove", "Ann@example.com") == ["Ann@example.com is no longer banned"]
     assert post()["errno"] == 0
     assert bans("remove", "Ann@example.com", fails=True) == [
         "nothing to do: Ann@example.com is not banned; `footfall bans list` shows all"
     ]
     (said,) = bans("add", "127.0.0.1", fails=True)
     assert said == "Error: This is a trusted proxy's address. Ban the visitors' addresses instead."
-    assert "say how long as" in served.ask("bans", "add", "192.0.2.1", "--for", "soon")[1]
+    assert "use 30m, 12h" in served.ask("bans", "add", "192.0.2.1", "--for", "soon")[1]
     assert "in the past" in served.ask("bans", "add", "192.0.2.1", "--until", "2001-01-01")[1]
     code, output = served.ask("log", "--json")
     assert [orjson.loads(line)["did"] for line in output.splitlines()[1:]] == ["unban", "ban"]

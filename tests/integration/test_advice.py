@@ -8,7 +8,7 @@ import pytest
 from tests.support.serving import Serving, serving
 
 MISSPELT = "FORBIDEN_WORDS is not a setting and does nothing. Did you mean FORBIDDEN_WORDS?"
-OTHERS = "these settings of the reference do nothing here: QQ_TEMPLATE, WX_TEMPLATE"
+OTHERS = "these settings of Waline do nothing here: QQ_TEMPLATE, WX_TEMPLATE"
 
 
 @pytest.fixture

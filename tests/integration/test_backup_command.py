@@ -236,7 +236,7 @@ def test_what_became_of_a_backup_is_noted(
     assert (first.bytes, first.failed_at_ms) == (file.stat().st_size, 0)
     # A disk that is not mounted is told like any other failure.
     assert source.ask("backup", "--keep", "3", str(own / "none"))[0] == 1
-    assert (noted(server) or first).error == f"--keep needs a directory, and {own}/none is none"
+    assert (noted(server) or first).error == f"--keep needs a directory, and {own}/none is not one"
     # A reader that goes away before the end has no backup; nor is one whole that lacks something.
     closed, writing = os.pipe()
     os.close(closed)

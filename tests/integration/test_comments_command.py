@@ -111,11 +111,11 @@ def test_nothing_is_deleted_without_yes(served: Serving) -> None:
 
 def test_an_empty_result_has_a_message(served: Serving) -> None:
     assert ask(served, "comments", "list") == ["there are no comments"]
-    assert ask(served, "log") == ["nothing was moderated yet"]
+    assert ask(served, "log") == ["no moderation yet"]
     for line in ("approve --status waiting", "delete --words x"):
         said = ask(served, "comments", *line.split(), code=3)
-        assert said == ["nothing to do: no comment is like that"]
+        assert said == ["nothing to do: no comment matches"]
     for words in (("approve",), ("delete", "--yes")):
-        assert "say which" in ask(served, "comments", *words, code=2)[-1]
-    assert "say what to change" in ask(served, "comments", "edit", NONE, code=2)[-1]
+        assert "name IDs, or use" in ask(served, "comments", *words, code=2)[-1]
+    assert "use --text, --nick" in ask(served, "comments", "edit", NONE, code=2)[-1]
     assert ask(served, "comments", "edit", NONE, "--text", "x", code=1)[0] == "1 missing"

@@ -85,7 +85,7 @@ async def test_what_listens_and_is_no_redis_is_called_that() -> None:
 
     async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        assert "(what listens there is no Redis" in await said_by_start(f"redis://127.0.0.1:{port}")
+        assert "(this is not Redis" in await said_by_start(f"redis://127.0.0.1:{port}")
 
 
 def test_a_command_does_not_wait_long_for_a_server_without_tls(own: Path, locked: int) -> None:

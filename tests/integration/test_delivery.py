@@ -140,14 +140,14 @@ def test_tasks_that_were_given_up_are_listed_sent_again_and_dropped(
 ) -> None:
     hook.answer = lambda path, body: (410, b"no\x1b[31m more")
     with serving(own / "s", **settings) as served:
-        assert "0 given up" in served.ask("outbox", "list")[1]
+        assert "0 failed" in served.ask("outbox", "list")[1]
         assert served.ask("outbox", "retry", "1-1")[0] == 1
         assert served.ask("outbox", "drop", "--all")[0] == 3
         assert served.ask("outbox", "retry")[0] == 2
         assert served.ask("outbox", "drop", "nonsense")[0] == 2
         post(served, "one")
         post(served, "two")
-        wait_until(lambda: "2 given up" in served.ask("outbox", "list")[1], "what was given up")
+        wait_until(lambda: "2 failed" in served.ask("outbox", "list")[1], "failed notifications")
         _, output = served.ask("outbox", "list", "--json")
         found = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
         assert [each["task_kind"] for each in found] == ["webhook"] * 2

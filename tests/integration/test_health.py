@@ -159,7 +159,7 @@ async def test_whatever_happens_to_it_readiness_is_no_error(
     monkeypatch.setattr(site.service.accounts.store, "lacks_administrator", fail)
     answer = await site.http.get("/readyz")
     assert answer.status_code == 503
-    assert answer.json()["reasons"] == ["the service cannot tell: its log says why"]
+    assert answer.json()["reasons"] == ["the service cannot tell: see its log"]
 
 
 def test_a_service_waits_for_a_redis_that_comes_later(own: Path) -> None:

@@ -39,7 +39,7 @@ def test_an_import_says_what_it_would_do_and_what_it_has_done(served: Serving) -
     assert [json.loads(line)["why"] for line in report.read_text().splitlines()] == [
         "was deleted there",
         "belongs to a thread without an address",
-        "replies to a comment that was deleted: it replies to what was above that",
+        "replies to a deleted comment: it moves up",
     ]
     first, again = ask(served, "import", path), ask(served, "import", path, code=NOTHING_TO_DO)
     assert "Disqus\n comments: 5 stored, 0 there, 1 changed, 2 refused\n" in first
@@ -54,8 +54,8 @@ def test_an_import_says_what_it_would_do_and_what_it_has_done(served: Serving) -
     [
         ('{"url": "/vain", "time": "many"}', "every row was refused"),
         ('{"url": "/vain", "comment": "", "nick": "Ann"}', "every row was refused"),
-        ('{"url": "/vain", "time": 0}', "there is nothing in the file"),
-        ("[]", "there is nothing in the file"),
+        ('{"url": "/vain", "time": 0}', "the file has nothing to import"),
+        ("[]", "the file has nothing to import"),
     ],
 )
 def test_an_import_that_takes_nothing_fails(served: Serving, content: str, said: str) -> None:
@@ -91,15 +91,15 @@ def test_rows_without_a_date_are_refused_or_as_old_as_the_file(served: Serving) 
     assert "1 stored, 0 there" in first
     assert "0 stored, 1 there" in again
     said = ask(served, "import", "http://127.0.0.1:9/x", "--undated", "now", code=2)
-    assert "needs a file that stays" in said
+    assert "needs a file, whose date" in said
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["nowhere.json"], "there is no file nowhere.json"),
-        (["{png}"], "name its --format"),
-        (["{png}", "--format", "nonsense"], "none of those that are known: isso, disqus"),
+        (["{png}"], "the format is unknown"),
+        (["{png}", "--format", "nonsense"], "use --format with one of isso, disqus"),
         (["{cut}"], "nothing was imported from"),
         (["{cut}", "--map", "comment"], "--map takes pairs"),
         (["{cut}", "--utc-offset", "noon"], "is not an offset such as"),

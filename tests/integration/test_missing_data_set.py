@@ -94,7 +94,7 @@ def test_no_command_makes_a_directory_to_find_nothing_in_it(own: Path) -> None:
             [
                 f"Data set: KEY_PREFIX ff in DATA_DIR {where}",
                 f"Error: there is no data set in DATA_DIR {where}; `footfall serve` and "
-                "`footfall restore` make one, and --data names another directory",
+                "`footfall restore` create one, and --data names another directory",
             ],
         ), call
         assert list((own / "n").iterdir()) == []
@@ -123,7 +123,7 @@ def test_no_command_makes_a_data_set_in_a_redis(
             [
                 f"Data set: KEY_PREFIX {prefix} in REDIS_URL unix://{server.socket}",
                 f"Error: there is no data set under KEY_PREFIX {prefix}; "
-                "`footfall serve` and `footfall restore` make one",
+                "`footfall serve` and `footfall restore` create one",
             ],
         ), call
     with server.admin() as admin:
@@ -165,5 +165,5 @@ def test_a_database_that_does_not_exist_is_not_waited_for(own: Path, command: st
         served = Serving(own / "s", REDIS_URL=url, REDIS_WAIT="60")
         code, output = served.ask(command)
         assert code == 1
-        words = "Redis cannot be used: DB index is out of range (its setting `databases` says how"
+        words = "Redis cannot be used: DB index is out of range (its setting `databases` is their"
         assert words in output

@@ -129,7 +129,7 @@ def test_with_its_own_data_back_the_service_continues_by_itself(
         assert ready(served) == (200, [])
         assert count(served) == (200, 2)
         _, output = served.stop()
-        assert output.count("Redis holds the data set of this service again") == 1
+        assert output.count("Redis has the data set of this service again") == 1
 
 
 def test_nothing_is_counted_while_a_backup_is_restored(own: Path, server: RealServer) -> None:

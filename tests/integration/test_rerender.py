@@ -207,7 +207,7 @@ class TestCommand:
                 post(served, str(n))
             assert served.output_of("comments", "rerender", "--dry-run") == (
                 3,
-                "nothing to do: today nothing else would be made of 3 comments on 1 page\n",
+                "nothing to do: 3 comments on 1 page would stay the same\n",
             )
             with Redis(unix_socket_path=str(own / "s" / "data" / "redis.sock")) as client:
                 (key,) = client.keys("*:bodies")

@@ -82,7 +82,7 @@ async def test_no_other_servers_password_is_sent_to_this_one(
         await until(found.answers, "a new connection with the old password")
         (line,) = [line for line in caplog.messages if "REDIS_URL" in line]
         assert line.startswith("REDIS_URL is redis://elsewhere now, and was unix:///")
-        assert "start the service again to use it" in line
+        assert "restart the service to use it" in line
         assert "another" not in line
 
 

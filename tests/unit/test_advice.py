@@ -77,7 +77,7 @@ def test_settings_of_the_reference_alone_are_named_in_one_line() -> None:
     environ = {"QYWX_PROXY": "x", "WX_TEMPLATE": "y", "QQ_TEMPLATE": "secret", "TG_TEMPLATE": ""}
     (line,) = told(**environ, LEAN_KEY_FILE="/k")
     assert line == (
-        "these settings of the reference do nothing here: LEAN_KEY_FILE, QQ_TEMPLATE, QYWX_PROXY, "
+        "these settings of Waline do nothing here: LEAN_KEY_FILE, QQ_TEMPLATE, QYWX_PROXY, "
         "WX_TEMPLATE"
     )
     assert not OTHERS & {name for name, *_ in Settings().table({})}
@@ -115,9 +115,12 @@ def test_all_reasons_not_to_start_are_named_at_once() -> None:
         ({"LEANCLOUD_APP_ID": "a"}, "LEANCLOUD_APP_ID does nothing without COMPAT"),
         ({"LEANCLOUD_APP_KEY": "k", "COMPAT": "open-kounter"}, "LEANCLOUD_APP_KEY does nothing"),
         ({"SETUP_CODE": "c", "REGISTRATION": "closed"}, "SETUP_CODE does nothing"),
-        ({"TURNSTILE_SECRET": "s"}, "without TURNSTILE_KEY nobody passes the captcha"),
-        ({"RECAPTCHA_V3_SECRET": "s"}, "without RECAPTCHA_V3_KEY nobody passes the captcha"),
-        ({"TRUSTED_PROXIES": "10.0.0.0/8, 0.0.0.0/0"}, "TRUSTED_PROXIES is everybody"),
+        ({"TURNSTILE_SECRET": "s"}, "without TURNSTILE_KEY the captcha at /ui/register fails"),
+        (
+            {"RECAPTCHA_V3_SECRET": "s"},
+            "without RECAPTCHA_V3_KEY the captcha at /ui/register fails",
+        ),
+        ({"TRUSTED_PROXIES": "10.0.0.0/8, 0.0.0.0/0"}, "TRUSTED_PROXIES contains all addresses"),
         (
             {"SITE_URL": "https://blog.example", "SECURE_DOMAINS": "x.example"},
             "SECURE_DOMAINS leaves out blog.example",
@@ -154,7 +157,7 @@ def test_data_that_redis_url_leaves_behind_is_named(tmp_path: Path) -> None:
     assert told(**environ) == []
     (tmp_path / "appendonly.aof").touch()
     (line,) = told(**environ)
-    assert f"what lies in DATA_DIR ({tmp_path}) is not served" in line
+    assert f"the data in DATA_DIR ({tmp_path}) is not served" in line
     assert told(REDIS_URL="redis://r", DATA_DIR=str(tmp_path / "nowhere")) == []
 
 

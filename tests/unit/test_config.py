@@ -121,7 +121,7 @@ def test_what_kubernetes_says_of_a_service_is_no_setting() -> None:
     settings = Settings.from_env(links)
     assert settings == Settings()
     (line,) = advice(settings, links)
-    assert line.startswith("SMTP_PORT is what Kubernetes says")
+    assert line.startswith("SMTP_PORT is a service link of Kubernetes")
     assert "enableServiceLinks: false" in line
 
 

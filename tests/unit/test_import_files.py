@@ -153,7 +153,7 @@ def test_the_files_of_an_archive_are_read_as_one(
     assert format.name == "valine"
     assert [type(row) for row in rows] == [CommentRow, CounterRow]
     ((refused, file),) = report.examples.items()
-    assert refused == ("comments", "refused", "is of no format that is known")
+    assert refused == ("comments", "refused", "has an unknown format")
     assert file.endswith("export/notes.md")
     # Rows without a date may be as old as the file, in each import.
     assert {when for _, when in dated} == {1_500_000_000_000}

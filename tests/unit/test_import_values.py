@@ -296,7 +296,7 @@ def test_a_comment_of_remark42_without_a_page_is_refused(tmp_path: Path, locator
     comment = {"id": "7", "orig": "Hello", "time": "2021-10-28T12:50:15Z", "locator": locator}
     content = "\n".join(map(json.dumps, (about, comment))).encode()
     (row,) = read(tmp_path, "x", "remark42", content)
-    assert reported(row) == ("has no page that comments can be kept for",)
+    assert reported(row) == ("has no valid page",)
 
 
 @pytest.mark.parametrize("value", [5.5, True, [], {"a": 1}])

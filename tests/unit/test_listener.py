@@ -14,7 +14,7 @@ from tests.support.requirements import give_up
 @pytest.mark.parametrize("host", ["-nowhere", "\u200b"])
 def test_a_host_that_nobody_knows_is_called_that(host: str) -> None:
     settings = Settings.from_env({"HOST": host})
-    with pytest.raises(CannotStart, match="; nobody knows this HOST$"), bound(settings):
+    with pytest.raises(CannotStart, match="; this HOST cannot be resolved$"), bound(settings):
         pass
 
 

@@ -16,12 +16,12 @@ from tests.support.sites import site_of
         ({"SMTP_SERVICE": "nobody"}, "say one of 126, 163"),
         ({"MAIL_TEMPLATE": "{{ self.nick"}, "the template cannot be read"),
         ({"MAIL_SUBJECT": "{{ other }}"}, "'other' is none of self, parent and site"),
-        ({"SENDER_EMAIL": "nobody"}, "needs a mail address"),
-        ({"WEBHOOK": "ftp://x"}, "must begin with http"),
+        ({"SENDER_EMAIL": "nobody"}, "needs an email address"),
+        ({"WEBHOOK": "ftp://x"}, "must start with http"),
         ({"NOTIFY_URLS": "nonsense://secret"}, "NOTIFY_URLS, 1 of 1: Apprise cannot use it"),
-        ({"SMTP_HOST": "mail.example"}, "SENDER_EMAIL: needs the address that mails are from"),
-        ({"SMTP_HOST": "x", "SMTP_USER": "ann"}, "SENDER_EMAIL: needs the address"),
-        ({"SMTP_HOST": "x", "SMTP_USER": "a@b@c"}, "SENDER_EMAIL: needs the address"),
+        ({"SMTP_HOST": "mail.example"}, "SENDER_EMAIL: needs the sender address of emails"),
+        ({"SMTP_HOST": "x", "SMTP_USER": "ann"}, "SENDER_EMAIL: needs the sender address"),
+        ({"SMTP_HOST": "x", "SMTP_USER": "a@b@c"}, "SENDER_EMAIL: needs the sender address"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(environ: dict[str, str], said: str) -> None:

@@ -122,7 +122,7 @@ def test_a_pattern_that_matches_every_comment_stops_the_start(pattern: str) -> N
     if not pattern:
         assert Settings.from_env(environ).forbidden_words == Patterns(("fine",))
         return
-    with pytest.raises(BadSettings, match="is found in every comment"):
+    with pytest.raises(BadSettings, match="matches every comment"):
         Settings.from_env(environ)
 
 

@@ -68,7 +68,7 @@ def test_the_table_of_bounds_says_what_a_client_and_a_network_may() -> None:
         ("Characters of comments that wait, in a worker", Renderer().shares),
         ("Feeds that wait, in a worker", _feed_shares()),
         (
-            "Pages that are watched (`/api/live`), in a worker",
+            "Live numbers of pages (`/api/live`), in a worker",
             Shares(MAX_CLIENT_STREAMS, MAX_STREAMS),
         ),
     ):

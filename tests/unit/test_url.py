@@ -71,7 +71,7 @@ def test_a_url_names_nodes_of_a_cluster() -> None:
     assert address.is_cluster
     assert address.hosts == (("one", 6379), ("two", 7), ("::1", 8))
     assert (address.options, address.login) == ({}, ("ann", "x"))
-    with pytest.raises(ValueError, match="no databases but 0"):
+    with pytest.raises(ValueError, match="only database 0"):
         parse_redis_url("redis://one/1?cluster=true")
     assert not parse_redis_url("rediss://h?cluster=false").is_cluster
 
@@ -183,6 +183,6 @@ def test_the_log_of_an_outage_advises_once(caplog: pytest.LogCaptureFixture) -> 
     for reason in ("Connection refused", "invalid username-password pair or user is disabled."):
         stats.server("Redis").unopened(ConnectionError(reason))
     away, refused = caplog.messages
-    assert away.startswith("Redis does not answer: Connection refused (nobody listens there")
+    assert away.startswith("Redis does not answer: Connection refused (nothing listens there")
     assert "user is disabled; correct REDIS_URL, REDIS_PASSWORD or" in refused
     assert "(" not in refused

@@ -504,9 +504,9 @@ async def test_a_mail_that_fails_is_tried_again_and_given_up_at_last(
     mails.answer = "451 come again"
     await site.send("PUT", "/api/user/password", {"email": MARA["email"]})
     assert await mailed(site, mails) == []
-    said = [record.message for record in caplog.records if "about an account" in record.message]
-    assert ["tried again" in each for each in said] == [True, True, True, False]
-    assert "given up" in said[-1]
+    said = [record.message for record in caplog.records if "to an account" in record.message]
+    assert ["is retried" in each for each in said] == [True, True, True, False]
+    assert "failed permanently" in said[-1]
     assert "451 come again" in said[-1]
 
 

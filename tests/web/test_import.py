@@ -152,14 +152,11 @@ async def test_threads_stay_whole_whatever_is_wrong_with_their_rows(
     }
     assert why(lines) == {
         **dict.fromkeys(("1", "5", "16"), "replies to itself through others: now a root"),
-        **dict.fromkeys(("6", "8"), "replies to a comment that is not there: now a root"),
+        **dict.fromkeys(("6", "8"), "replies to a missing comment: now a root"),
         **dict.fromkeys(("11", "13"), "has no text"),
-        **dict.fromkeys(
-            ("12", "14", "17"),
-            "replies to a comment that was deleted: it replies to what was above that",
-        ),
-        "7": "replies to a comment that is not there: it replies to its root",
-        "9": "has the id of one that came before",
+        **dict.fromkeys(("12", "14", "17"), "replies to a deleted comment: it moves up"),
+        "7": "replies to a missing comment: it replies to its root",
+        "9": "has the ID of an earlier row",
     }
     assert (await problems(site.store)) == []
 
@@ -179,10 +176,10 @@ async def test_dates_are_bounded_and_the_same_however_often(site: Site, tmp_path
     found = {each["time"] for each in (await site.page())["data"]}
     assert (len(times), found) == (1, {0, ANN_AT})
     assert why(lines) == {
-        "2": "is from before 1970: it gets the first date there is",
-        "3": "has no date that can be read",
-        "4": "is from the future: it gets the last date of the file that is not",
-        "5": "has no date that can be read",
+        "2": "is from before 1970: it gets the earliest possible date",
+        "3": "has no readable date",
+        "4": "is from the future: it gets the file's last valid date",
+        "5": "has no readable date",
     }
     site.clock.now += 86_400_000
     assert (await imported(site, path)).numbers["comments", "there"] == 3
@@ -212,15 +209,15 @@ async def test_foreign_data_is_sanitised_like_new_comments(site: Site, tmp_path:
     assert (one["comment"], one["nick"], one["link"]) == ("<b>b</b>", "bAnn/b", None)
     assert (len(five["orig"]), len(six["nick"]), six["like"]) == (16_384, 128, 0)
     found = why(lines)
-    assert found["2"] == found["3"] == "has no page that comments can be kept for"
+    assert found["2"] == found["3"] == "has no valid page"
     assert found["4"] == "has no text"
     assert "COMMENT_LENGTH" in found["5"]
     assert [json.loads(line)["why"].split(":")[0] for line in lines if b'"row":"1"' in line] == [
         "has a name with < or >",
         "has a mail of more than 254 characters",
-        "has a link that could do more than lead to a page",
+        "has an unsafe link",
         "has a user agent of more than 1024 characters",
-        "has an IP address that is none",
+        "has an invalid IP address",
     ]
 
 
@@ -229,7 +226,7 @@ async def test_a_dry_run_reports_everything_and_stores_nothing(site: Site) -> No
     report = await imported(site, DATA / "disqus.xml", is_dry=True, lines=lines)
     assert (await site.page("/hello/"))["count"] == 0
     assert report.numbers["comments", "read"] == 7
-    assert why(lines)["1007"].startswith("replies to a comment that was deleted")
+    assert why(lines)["1007"].startswith("replies to a deleted comment")
 
 
 @pytest.mark.parametrize(
@@ -269,11 +266,11 @@ async def test_counters_that_readers_could_not_make_are_refused(site: Site, tmp_
     assert await site.get("/article", path="/q") == 1 << 53
     assert await site.service.counting.counters.read([f"time /{'ü' * 2000}"]) == [5]
     assert sorted(why(lines).values()) == [
-        "has no page that can be counted",
+        "has a type that is not in COUNTER_TYPES",
+        "has no valid page",
         "has several counts of one address: the largest is taken",
         "is below zero, or too large",
         "is neither a comment nor a counter nor an account",
-        "is of a type that COUNTER_TYPES does not name",
     ]
 
 
@@ -287,7 +284,7 @@ async def test_an_account_that_exists_keeps_its_own_values(
     await imported(site, path, lines=lines)
     (ann,) = (await site.page("/hello/"))["data"]
     assert (ann["nick"], ann["user_id"]) == ("Admin", "admin")
-    assert why(lines)["7"] == "has a mail that has an account here: it is that one"
+    assert why(lines)["7"] == "has the email of an account here: that one is used"
 
 
 async def test_hashes_of_passwords_are_kept_if_log_ins_support_them(

@@ -64,7 +64,7 @@ async def test_all_files_of_an_archive_are_imported(site: Site) -> None:
     done = (await send(site, archive.getvalue()))[-1]["data"]
     assert done["comments"]["stored"]
     assert done["counters"]["stored"]
-    assert ("is of no format that is known", "file: README") in {
+    assert ("has an unknown format", "file: README") in {
         (each["why"], each["example"]) for each in done["reasons"]
     }
 

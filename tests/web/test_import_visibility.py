@@ -34,9 +34,9 @@ def waits(why: str) -> Fate:
 
 
 UNKNOWN = Fate("waiting", "has a status that is not known: it is taken as waiting")
-FOR_SOME = waits("could not be read by everybody there")
+FOR_SOME = waits("was not public there")
 NO_DISCUSSION = Fate("refused", "belongs to a discussion that was deleted there")
-NOT_KNOWN = "belongs to a post whose status is not known"
+NOT_KNOWN = "belongs to a post of unknown status"
 
 
 def lines(*records: dict[str, Any]) -> str:
@@ -139,8 +139,8 @@ CELLS = [
     (commento(state="?"), Fate("waiting", UNKNOWN.why.replace("status", "state"))),
     (commento(state="approved", deleted=True), DELETED),
     (remark42({"id": "u"}), PUBLIC),
-    (remark42({"id": "u"}, blocked="u"), waits("is of somebody who was blocked there")),
-    (remark42({"id": "u", "block": True}), waits("is of somebody who was blocked there")),
+    (remark42({"id": "u"}, blocked="u"), waits("was written by a blocked user")),
+    (remark42({"id": "u", "block": True}), waits("was written by a blocked user")),
     (remark42({"id": "u"}, delete=True), DELETED),
     (disqus(), PUBLIC),
     (disqus("<isClosed>true</isClosed>"), PUBLIC),
@@ -155,14 +155,14 @@ CELLS = [
     (wordpress(post("private")), waits("belongs to a private post")),
     (wordpress(post("draft")), waits("belongs to a draft")),
     (wordpress(post("auto-draft")), waits("belongs to a draft")),
-    (wordpress(post("pending")), waits("belongs to a post that waits for a review")),
-    (wordpress(post("future")), waits("belongs to a post that is planned")),
+    (wordpress(post("pending")), waits("belongs to a post pending review")),
+    (wordpress(post("future")), waits("belongs to a scheduled post")),
     (wordpress(post("trash")), Fate("refused", "belongs to a post in the trash")),
     (wordpress(post("members-only")), waits(NOT_KNOWN)),
-    (wordpress(post("publish", "teapot")), waits("belongs to a post that has a password")),
+    (wordpress(post("publish", "teapot")), waits("belongs to a password-protected post")),
     (wordpress(post("private"), approved="spam"), SPAM),
     (wordpress("<wp:status>inherit</wp:status><wp:post_parent>0</wp:post_parent>"), PUBLIC),
-    (wordpress(ATTACHED), waits("belongs to an attachment of a post that is not there")),
+    (wordpress(ATTACHED), waits("belongs to an attachment of a missing post")),
     (wordpress(ATTACHED, after=parent("publish")), PUBLIC),
     (wordpress(ATTACHED, after=parent("private")), waits("belongs to a private post")),
 ]

@@ -787,7 +787,7 @@ async def test_a_trial_ends_and_says_so_whatever_a_channel_does(
     delivery = Delivery(telling.service, [Silent("silent"), Broken("broken"), Recorder()])
     assert await notification_test.tell(telling.service, delivery) == {
         "silent": "no answer within 0.01 seconds",
-        "broken": "it failed; the log says how",
+        "broken": "it failed: see the log",
         "test": "",
     }
 

@@ -30,8 +30,8 @@ _who = click.argument("who", metavar="MAIL_OR_ID")
 def accounts() -> None:
     """Manage accounts.
 
-    Services may run meanwhile: changes take effect at once, and a ban or another password ends all
-    logins of that account.
+    Services may keep running: changes take effect at once. A ban or a new password ends all
+    sessions of the account.
     """
 
 
@@ -106,7 +106,7 @@ def password(who: str) -> None:
 def promote(who: str, is_moderator: bool) -> None:
     """Make an account administrator, unless it is banned.
 
-    A moderator decides on comments and bans, and sees no accounts, settings, imports or exports.
+    Moderators manage comments and bans; they cannot see accounts, settings, imports or exports.
     """
     if is_moderator:
         outcomes = "is a moderator now", "is a moderator already, or an administrator"
@@ -128,7 +128,7 @@ def demote(who: str) -> None:
 def ban(who: str) -> None:
     """Ban an account and end its sessions. Its comments stay.
 
-    An administrator is a guest after the ban.
+    After the ban an administrator becomes a guest.
     """
 
     async def work(comments: Comments) -> str:

@@ -33,8 +33,8 @@ _yes = click.option("--yes", "is_meant", is_flag=True, help="Do it instead of on
 def authors_() -> None:
     """Manage all data of an author: account, email, and the comments of both.
 
-    All comments of the site are read, in small steps, while services may run. If a command was
-    interrupted, run it again for the rest.
+    This reads all comments of the site in small steps, while services may keep running. After an
+    interruption, run the command again for the rest.
     """
 
 
@@ -106,7 +106,7 @@ async def _lines(comments: Comments, author: Author) -> AsyncIterator[dict[str, 
 def anonymize(who: str, is_meant: bool) -> None:
     """Anonymise an author's comments and delete the account.
 
-    The texts stay. Without --yes it only says what it would do.
+    The texts stay. Without --yes, it only shows what it would do.
     """
     _erase(who, "anonymize", is_meant)
 
@@ -117,7 +117,7 @@ def anonymize(who: str, is_meant: bool) -> None:
 def delete(who: str, is_meant: bool) -> None:
     """Delete an author's comments, their replies, and the account.
 
-    This cannot be undone. Without --yes it only says what it would do.
+    This cannot be undone. Without --yes, it only shows what it would do.
     """
     _erase(who, "delete", is_meant)
 

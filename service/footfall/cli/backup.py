@@ -111,7 +111,7 @@ async def _written(
         about["paths"] = DECODED.decode()
     data, begun = data_set(store), await store.moves.begun()
     if await store.moves.under_way():
-        raise Failed("a page is being moved, and would be missing: make the backup after that")
+        raise Failed("a page is being moved and would be missing: wait until that is done")
     with failing(_written_to(name)), target_file(name) as file:
         totals, length_bytes = await backup(
             data,
@@ -154,7 +154,7 @@ def _name_at(place: str, prefix: str, keep: int | None) -> str:
     if os.path.isdir(place):
         return os.path.join(place, f"footfall-{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.gz")
     if keep:
-        raise Failed(f"--keep needs a directory, and {place} is none")
+        raise Failed(f"--keep needs a directory, and {place} is not one")
     return place
 
 
@@ -166,7 +166,7 @@ def _forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) 
     slow backup that still runs has its part locked.
     """
     if not keep:
-        say("older backups are kept, as this one is not whole")
+        say("older backups are kept, as this one is incomplete")
         return
     pattern = re.compile(rf"footfall-{re.escape(prefix)}-[0-9]{{8}}T[0-9]{{6}}Z\.gz({PART})?")
     names = sorted(name for name in os.listdir(directory) if pattern.fullmatch(name))
@@ -228,7 +228,7 @@ def target_file(name: str) -> Iterator[BinaryIO]:
         if not is_device:
             os.rename(part, name)
     elif sys.stdout.isatty():
-        raise NotTried("name a FILE, or send this into a pipe: a terminal cannot show it")
+        raise NotTried("name a FILE, or pipe the output: a terminal cannot show it")
     else:
         # Not sys.stdout itself, which would fail a second time at exit if the pipe was closed.
         with open(sys.stdout.fileno(), "wb", closefd=False) as file:
@@ -309,7 +309,7 @@ def whole(name: str) -> Iterator[None]:
 @contextlib.contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
     if name == "-" and sys.stdin.isatty():
-        raise Failed("name a FILE, or send one into a pipe: nobody can type a backup")
+        raise Failed("name a FILE, or pipe one in")
     with contextlib.ExitStack() as stack:
         given = sys.stdin.fileno() if name == "-" else name
         try:
@@ -331,8 +331,7 @@ def kept(file: BinaryIO) -> Iterator[BinaryIO]:
             shutil.copyfileobj(file, copy)
         except OSError as error:
             raise Failed(
-                f"what comes through the pipe is kept in a file until it is proved whole, and "
-                f"that cannot be written: {error.strerror}; name a directory with more room by "
-                "TMPDIR, or a FILE instead of the pipe"
+                f"the piped backup cannot be stored for verification: {error.strerror}; set TMPDIR "
+                "to a directory with more space, or name a FILE instead of the pipe"
             ) from error
         yield cast(BinaryIO, copy)

@@ -29,7 +29,7 @@ _json = click.option("--json", "is_json", is_flag=True, help="Print one JSON obj
 def bans() -> None:
     """Manage bans: of people, and of hosts and words in comments.
 
-    Services may run meanwhile: a ban holds for the next comment, and within a minute for everything
+    Services may keep running: a ban applies to the next comment, and within a minute to everything
     else.
     """
 
@@ -59,7 +59,7 @@ def _for(context: click.Context, option: click.Parameter, text: str | None) -> i
     match = re.fullmatch(r"([0-9]{1,6})([mhdw])", text)
     lasts_ms = int(match[1]) * _UNITS_MS[match[2]] if match else 0
     if not 0 < lasts_ms <= MAX_FOR_MS:
-        raise click.BadParameter("say how long as 30m, 12h, 7d or 4w, up to 3650d")
+        raise click.BadParameter("use 30m, 12h, 7d or 4w, up to 3650d")
     return time.time_ns() // 1_000_000 + lasts_ms
 
 
@@ -87,10 +87,10 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
     A host such as casino.example catches comments that link there, "cheap pills" those with these
     words, and /casino\\d+/ those that match a regular expression: they become spam.
 
-    Banning the same again changes its reason and end. A ban of an account ends its logins.
+    Banning the same again changes its reason and end. A ban of an account ends its sessions.
     """
     if until and lasts:
-        raise click.UsageError("say --until or --for, not both")
+        raise click.UsageError("use --until or --for, not both")
     if len(reason) > MAX_REASON:
         raise click.UsageError(f"a reason has at most {MAX_REASON} characters")
 
@@ -111,7 +111,7 @@ def remove(what: str) -> None:
     """Remove a ban."""
     if not with_site(lambda site: banning.lift(site.comments, what, CONSOLE)):
         raise NothingToDo(f"{printable(what)} is not banned; `footfall bans list` shows all")
-    click.echo(f"{printable(what)} is not banned any more")
+    click.echo(f"{printable(what)} is no longer banned")
 
 
 def _facts(ban: Ban, catch: Catch) -> dict[str, Any]:

@@ -28,12 +28,12 @@ _all = click.option("--all", "is_for_all", is_flag=True, help="All pages, instea
     metavar="DAYS",
     default=0,
     type=click.IntRange(0, MAX_DAYS),
-    help="So many days after the page's first comment, instead of now.",
+    help="Days after the page's first comment, instead of now.",
 )
 def close(path: str, is_for_all: bool, days: int) -> None:
     """Accept no new comments on a page, or on all.
 
-    What is there stays and can be liked; moderators can still write. Pages that `footfall paths
+    Existing comments stay and can be liked; moderators can still write. Pages that `footfall paths
     open` opened stay open.
     """
     _check(path, is_for_all)
@@ -44,14 +44,14 @@ def close(path: str, is_for_all: bool, days: int) -> None:
 @_path
 @_all
 def open_(path: str, is_for_all: bool) -> None:
-    """Accept comments again. A page stays open although all pages close."""
+    """Accept comments again. The page stays open even if all pages close."""
     _check(path, is_for_all)
     _change(path, lambda rules: OPEN if path and EVERY_PAGE in rules else None)
 
 
 def _check(path: str, is_for_all: bool) -> None:
     if bool(path) == is_for_all:
-        raise click.UsageError("name a page, or say --all")
+        raise click.UsageError("name a page, or use --all")
     if len(path) > MAX_PATH:
         raise click.BadParameter(f"a path has at most {MAX_PATH:,} characters")
 
@@ -71,7 +71,7 @@ def _change(path: str, rule: Callable[[dict[str, int]], int | None]) -> None:
 
 @click.command(cls=Command)
 def closed() -> None:
-    """List which pages are closed to comments, or will be."""
+    """List pages that are closed to comments, or will be."""
     rules = with_site(lambda site: site.comments.store.closings.every())
     for path, days in sorted(rules.items()):
         click.echo(f"{described(days)}  {printable(path) or 'all other pages'}")

@@ -32,8 +32,8 @@ def comments() -> None:
 def rerender_(paths: Sequence[str], agents: bool, avatars: bool, dry_run: bool) -> None:
     """Render stored comments again, with this version and these settings.
 
-    Services may run meanwhile. If it was interrupted, run it again for the rest. Exit 1 if damaged
-    comments had to be left out, or if a page that was named has none.
+    Services may keep running. After an interruption, run it again for the rest. Exit 1 if damaged
+    comments were left out, or if a given page has none.
     """
     settings, results, left_out = settings_of_environment(), list[str](), list[str]()
     what = What(agents, avatars, dry_run)
@@ -42,7 +42,7 @@ def rerender_(paths: Sequence[str], agents: bool, avatars: bool, dry_run: bool) 
             tally = uvloop.run(_rerender(settings, paths, what, on_progress, left_out.append))
             results.append(_words(tally, what))
     except KeyboardInterrupt:
-        results.append("Interrupted: what was changed stays, and run again it does the rest")
+        results.append("Interrupted: changes so far stay; run it again for the rest")
         raise SystemExit(130) from None
     finally:
         # Printed after the bar was removed.
@@ -80,10 +80,10 @@ def _words(tally: Tally, what: What) -> str:
     if not tally.comments:
         return "nothing to do: there are no comments"
     if not tally.changed and not tally.overtaken:
-        return f"nothing to do: today nothing else would be made of {all_of_them}"
+        return f"nothing to do: {all_of_them} would stay the same"
     if what.is_dry:
         return f"{tally.changed:,} of {all_of_them} would change; nothing was written"
     sentence = f"{tally.changed:,} of {all_of_them} changed"
     if tally.overtaken:
-        sentence += f"; {tally.overtaken:,} left as somebody else has changed them meanwhile"
+        sentence += f"; {tally.overtaken:,} skipped, since they changed meanwhile"
     return sentence

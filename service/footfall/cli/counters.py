@@ -65,8 +65,8 @@ class Tally:
 def counters() -> None:
     """Manage counters.
 
-    A PATTERN is for paths, as in a shell: * for anything, ? for one character, [ab] for one of
-    these. Put it in quotes, or your shell expands it.
+    A PATTERN matches paths as in a shell: * for anything, ? for one character, [ab] for one of
+    these. Quote it, or your shell expands it.
     """
 
 
@@ -89,7 +89,7 @@ def list_(patterns: Sequence[str], types: Sequence[str], top: int) -> None:
 def delete(patterns: Sequence[str], types: Sequence[str], is_meant: bool) -> None:
     """Remove counters of paths that match PATTERN; without --yes only list them.
 
-    Services may run meanwhile: a counter that changes stays.
+    Services may keep running: a counter that changes meanwhile stays.
     """
     _remove(CounterFilter(patterns, types), is_meant)
 
@@ -102,8 +102,8 @@ def delete(patterns: Sequence[str], types: Sequence[str], is_meant: bool) -> Non
 def prune(patterns: Sequence[str], types: Sequence[str], below: int, is_meant: bool) -> None:
     """Remove counters below a number; without --yes only list them.
 
-    The age of a counter is not stored: one that has just started is as low as one that nobody will
-    count again. Services may run meanwhile: a counter that changes stays.
+    The age of a counter is not stored: new counters are as low as abandoned ones.Services may keep
+    running: a counter that changes meanwhile stays.
     """
     _remove(CounterFilter(patterns, types, below), is_meant)
 

@@ -48,11 +48,11 @@ Sections = dict[str, list[Line]]
 @click.command(cls=Command)
 @click.option("--json", "is_json", is_flag=True, help="Print a JSON object.")
 def doctor(is_json: bool) -> None:
-    """Show how everything is, in one page to paste into a report: settings, limits, disk, Redis,
-    the data, and the servers that are told of comments.
+    """Print one page for a bug report: settings, limits, disk, Redis, data, and notification
+    servers.
 
-    Passwords and email addresses are masked. Nothing is started or changed, and nobody is sent
-    anything. Exit 1 if something is wrong.
+    Passwords and email addresses are masked. Nothing is started, changed or sent. Exit 1 if it
+    finds a problem.
     """
     # Shown before the event loop waits for a resolver that does not answer.
     with asyncio.Runner() as runner:

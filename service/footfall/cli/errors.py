@@ -34,5 +34,5 @@ def import_errors_as_messages() -> Iterator[None]:
         with errors_as_messages():
             yield
     except KeyboardInterrupt:
-        aside("Interrupted: what was stored stays, and run again it does the rest")
+        aside("Interrupted: what was stored stays; run it again for the rest")
         raise SystemExit(130) from None

@@ -64,7 +64,7 @@ async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
     try:
         data.append(Line(described(settings)))
         if not (settings.redis_url or (settings.data_dir / "redis.sock").exists()):
-            no_server = Line("no service runs on DATA_DIR, so its private server does not")
+            no_server = Line("no service runs on DATA_DIR, so its private server is stopped")
             flaw = private_aof.flaw(settings.data_dir.absolute())
             return [no_server, *([Problem(flaw)] if flaw else [])], data
         async with asyncio.timeout(REDIS_SECONDS), _opened(settings) as (process, store):
@@ -109,7 +109,7 @@ def _backup(last: LastBackup | None) -> list[Line]:
 def _server(facts: Facts | None) -> str:
     """A server in a line."""
     if facts is None:
-        return "a server that does not say how it is set up"
+        return "a server that hides its configuration"
     name = "Valkey" if "valkey_version" in facts else "Redis"
     version = facts.get("valkey_version") or facts.get("redis_version", "of no version")
     most = int(facts.get("maxmemory", 0))
@@ -139,16 +139,16 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
     depth = await store.outbox.depth()
     lines = [
         Line(f"id {store.data_set_id.decode()}, format {store.format}"),
-        Line(str(await store.scale.weigh() or "how much is stored is not known")),
+        Line(str(await store.scale.weigh() or "the amount of data is unknown")),
         Line(f"{number_of(accounts, 'account')}, {number_of(administrators, 'administrator')}"),
-        Line(f"outbox: {depth.waiting:,} waiting, {depth.later:,} to be tried again"),
+        Line(f"outbox: {depth.waiting:,} waiting, {depth.later:,} to be retried"),
     ]
     lines += _backup(await store.backups.last())
     if not administrators:
         lines.append(Problem(account_rules_of(settings).vacancy))
     if depth.undelivered:
         # In the words of /readyz, so that it is one thing that is wrong.
-        said = f"{depth.undelivered} could not be told: `footfall outbox list` says why"
+        said = f"{depth.undelivered} failed: `footfall outbox list` shows why"
         lines.append(Problem(said))
     return lines
 

@@ -15,7 +15,7 @@ from .probe import SECONDS, NoAnswer, ask
 def health(ready: bool, seconds: float) -> None:
     """Check the service's health, for container probes, also over UDS.
 
-    Exit 0 if it is alive, or with --ready, if it takes requests.
+    Exit 0 if it is alive, or with --ready, if it accepts requests.
     """
     settings = settings_of_environment()
     path = "/readyz" if ready else "/livez"

@@ -33,7 +33,7 @@ MAX_SHOWN = 20
 # Why an import has failed that was carried out: whether there was anything in the file.
 _NOTHING = {
     True: "nothing was imported: every row was refused",
-    False: "nothing was imported: there is nothing in the file that could be",
+    False: "nothing was imported: the file has nothing to import",
 }
 
 
@@ -54,9 +54,7 @@ def take_over(
     is_check: bool = False,
 ) -> None:
     if undated == "now" and (name == "-" or is_address(name)):
-        raise click.UsageError(
-            "--undated now needs a file that stays: its own date makes the import repeatable"
-        )
+        raise click.UsageError("--undated now needs a file, whose date makes the import repeatable")
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(local(name))
         report = ImportReport(stack.enter_context(_lines(report_name)))
@@ -83,7 +81,7 @@ def _conclude(report: ImportReport, *, is_dry: bool) -> None:
     if not report.taken():
         raise click.ClickException(_NOTHING[report.has_rows()])
     if not (is_dry or report.stored()):
-        raise NothingToDo("all that could be taken is there already")
+        raise NothingToDo("all of it exists already")
 
 
 async def require_data_set(settings: Settings) -> None:
@@ -138,7 +136,7 @@ def _chosen(
     files: Sequence[Source], report: ImportReport, name: str
 ) -> tuple[Format, list[Source]]:
     formats = ", ".join(dict.fromkeys(format.name for format in FORMATS))
-    sentence = f"name its --format, which is none of those that are known: {formats}"
+    sentence = f"the format is unknown: use --format with one of {formats}"
     if name and named(name) is None:
         raise click.UsageError(sentence)
     try:

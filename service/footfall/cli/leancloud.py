@@ -41,7 +41,7 @@ way_option = click.option(
     "--app-key",
     required=True,
     envvar="IMPORT_APP_KEY",
-    help="Its key (IMPORT_APP_KEY), or its master key with `,master` behind it.",
+    help="Its key (IMPORT_APP_KEY), or its master key followed by `,master`.",
 )
 @click.option(
     "--class",
@@ -56,16 +56,18 @@ way_option = click.option(
     "--keep",
     "kept",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep what is fetched in this file. Broken off and run again, it goes on where it was; "
-    "once the file is whole, it fetches everything anew.",
+    help="Keep fetched objects in this file, to continue after an interruption; once the file is "
+    "complete, everything is fetched again.",
 )
-@click.option("--dry-run", "is_dry", is_flag=True, help="Fetch and check all, and store nothing.")
+@click.option(
+    "--dry-run", "is_dry", is_flag=True, help="Fetch and check everything, store nothing."
+)
 @click.option(
     "--check",
     "is_check",
     is_flag=True,
-    help="Fetch all counters and store nothing: say what they add up to there and here, and which "
-    "are lower here.",
+    help="Fetch all counters and store nothing: compare their sums there and here, and list those "
+    "that are lower here.",
 )
 @click.option("--json", "is_json", is_flag=True, help="Print the numbers as a JSON object.")
 def leancloud(
@@ -89,7 +91,7 @@ def leancloud(
     from .importing import require_data_set, take_over
 
     if not is_address(address):
-        raise click.UsageError("SERVER_URL begins with https://")
+        raise click.UsageError("SERVER_URL must start with https://")
     if is_check and class_name != "Counter":
         raise click.UsageError("--check compares counters")
     with import_errors_as_messages(), contextlib.ExitStack() as stack:
@@ -122,7 +124,7 @@ def _fetch(server: "LeanCloud", class_name: str, file: Path, *, is_kept: bool) -
         try:
             number = server.fetch(class_name, file, lambda share: on_progress("fetching", share))
         except CannotFetch as error:
-            goes_on = "run this again, and it goes on" if is_kept else "see --keep"
+            goes_on = "run this again to continue" if is_kept else "see --keep"
             raise click.ClickException(f"{error}; nothing was imported: {goes_on}") from error
     if not number:
         raise click.ClickException(f"nothing was imported: there is no {class_name} there")

@@ -63,9 +63,9 @@ def bench(
 ) -> None:
     """Benchmark a Waline API server and check that its counts are exact.
 
-    Counters are of paths that no site has, and are removed afterwards through the service's Redis,
-    which the settings name; comments are only read. Exit 0: every count is exact and every request
-    was answered. Ctrl-C ends it early, with what was measured so far.
+    It counts its own test paths, which it removes afterwards through the Redis in the settings;
+    comments are only read. Exit 0: every count is exact and every request was answered. Ctrl-C ends
+    it early with the results so far.
     """
     # Imported here, so that `footfall serve` does not load it.
     from ..loadtest.measurement import BenchPlan
@@ -99,10 +99,9 @@ def verify(
 ) -> None:
     """Check that a deployment counts exactly while you restart or kill parts of it.
 
-    Clients count paths that no site has, whose counters are removed afterwards through the
-    service's Redis, which the settings name. Exit 0: accepted <= counted <= accepted + unknown on
-    every path, and no response contradicts another. Ctrl-C ends it early, with what was seen so
-    far.
+    It counts its own test paths, which it removes afterwards through the Redis in the settings.
+    Exit 0: accepted <= counted <= accepted + unknown on every path, and no response contradicts
+    another. Ctrl-C ends it early with the results so far.
     """
     from ..loadtest.measurement import Plan
 

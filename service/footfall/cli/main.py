@@ -59,5 +59,5 @@ class Lazy(Group):
 def main() -> None:
     """View counts and comments for busy sites, stored in Redis; speaks the Waline API.
 
-    Exit status: 0 done; 1 failed, refused or something is wrong; 2 wrong usage; 3 nothing to do.
+    Exit status: 0 done; 1 failed, rejected or a problem found; 2 wrong usage; 3 nothing to do.
     """

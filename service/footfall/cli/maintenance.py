@@ -42,9 +42,9 @@ def check(repair: bool) -> None:
 def backup(file: str, keep: int | None, has_secrets: bool) -> None:
     """Back up all data to FILE or standard output, also while the service runs.
 
-    Without secrets, each account needs a new password after a restore. In a directory the
-    file is named by the time, and --keep removes older ones. Exit 1 if damaged entries had to be
-    left out; `footfall check` says more about them.
+    Without secrets, each account needs a new password after a restore. In a directory, files are
+    named by time, and --keep removes older ones. Exit 1 if damaged entries were left out; `footfall
+    check` lists them.
     """
     with _telling("there is no backup") as (on_progress, say):
         work = back_up(
@@ -68,15 +68,15 @@ def backup(file: str, keep: int | None, has_secrets: bool) -> None:
 def restore(file: str, mode: str | None) -> None:
     """Restore a backup into an empty data set; - is standard input.
 
-    Stop the services on it before. Nothing is changed before FILE was read to its end and found
-    whole. If it was interrupted, run it again: it starts over.
+    Stop its services first. Nothing changes until FILE has been read to its end and verified. After
+    an interruption, run it again: it starts over.
     """
     if mode == "verify":
         # Without settings, which may be those of no data set, or of none on this machine.
         with _telling("it was not read to its end") as (on_progress, say):
             read_back(file, on_progress=on_progress, say=say)
         return
-    with _telling("the restore is not complete; run again, it starts over") as (on_progress, say):
+    with _telling("the restore is incomplete; run it again, it starts over") as (on_progress, say):
         settings = settings_of_environment()
         differences = uvloop.run(
             put_back(settings, file, mode=mode or "restore", on_progress=on_progress, say=say)

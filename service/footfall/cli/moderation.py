@@ -159,7 +159,7 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
         text = sys.stdin.read()
     wanted = moderation.Edit(text.strip(), nick, mail, link)
     if wanted == moderation.Edit():
-        raise click.UsageError("say what to change: --text, --nick, --mail or --link")
+        raise click.UsageError("use --text, --nick, --mail or --link")
     _finish([with_site(lambda site: bulk.edit(site.comments, id, wanted, CONSOLE))])
 
 
@@ -183,7 +183,7 @@ def log(most: int, is_json: bool) -> None:
         else:
             click.echo("{at}  {by}  {did}  {id}  {was} → {now}".format(at=iso(entry.at), **fields))
     if not entries:
-        click.echo("nothing was moderated yet", err=True)
+        click.echo("no moderation yet", err=True)
 
 
 def _change(wanted: CommentFilter, is_json: bool, change: BulkAction) -> None:
@@ -227,7 +227,7 @@ def _finish(outcomes: Sequence[bulk.BulkResult], *, is_json: bool = False) -> No
     if totals.keys() & FAILURES:
         raise SystemExit(1)
     if totals.keys() == {"unchanged"}:
-        raise NothingToDo("there was nothing to change")
+        raise NothingToDo("nothing changed")
 
 
 def _name_others(results: Mapping[str, bulk.Result]) -> None:
@@ -249,11 +249,11 @@ def _require_all(ids: Sequence[str], stored: Sequence[StoredComment]) -> None:
 
 def _require_choice(wanted: CommentFilter) -> None:
     if wanted.is_everything:
-        raise click.UsageError("say which: ids, --page, --status, --author or --words")
+        raise click.UsageError("name IDs, or use --page, --status, --author or --words")
 
 
 def _none(wanted: CommentFilter) -> str:
-    return "there are no comments" if wanted.is_everything else "no comment is like that"
+    return "there are no comments" if wanted.is_everything else "no comment matches"
 
 
 async def _found(

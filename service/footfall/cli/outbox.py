@@ -25,7 +25,7 @@ from .dataset import existing, existing_site
 from .errors import errors_as_messages
 
 NOTHING_CONFIGURED = (
-    "nobody is to be told or asked of anything: set SMTP_HOST or SMTP_SERVICE, WEBHOOK, "
+    "no notification channel or spam filter is configured: set SMTP_HOST or SMTP_SERVICE, WEBHOOK, "
     "NOTIFY_URLS or AKISMET_KEY"
 )
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @click.command(cls=Logged)
 def worker() -> None:
-    """Send notifications until Ctrl-C or SIGTERM; any number of workers can run.
+    """Send notifications until Ctrl-C or SIGTERM. Any number of workers can run.
 
     `footfall serve` sends them itself unless OUTBOX_WORKER=false.
     """
@@ -48,7 +48,7 @@ def worker() -> None:
             delivery = _delivery(settings, site)
             async with delivering(delivery):
                 doing = ", ".join((*settings.means, *settings.spam_checkers))
-                announce(f"Footfall {__version__} tells and asks, behind the requests: {doing}")
+                announce(f"Footfall {__version__} sends notifications: {doing}")
                 await stop.wait()
 
     with errors_as_messages():
@@ -73,8 +73,7 @@ def list_(most: int, is_json: bool) -> None:
     for event in given_up:
         click.echo(json.dumps(_facts(event)) if is_json else _line(event))
     click.echo(
-        f"{depth.waiting:,} waiting, {depth.later:,} to be tried again, "
-        f"{depth.undelivered:,} given up",
+        f"{depth.waiting:,} queued, {depth.later:,} to be retried, {depth.undelivered:,} failed",
         err=True,
     )
 
@@ -109,10 +108,9 @@ def notify() -> None:
 
 
 @notify.command()
-@click.option("--to", default="", metavar="MAIL", help="Address that receives what a reader would.")
+@click.option("--to", default="", metavar="MAIL", help="Address that receives a reader's emails.")
 def test(to: str) -> None:
-    """Send every channel a comment that does not exist, ask the spam filters about it, and show
-    their answers.
+    """Send a sample comment to every channel and spam filter, and show their responses.
 
     Exit 1 if one of them failed.
     """
@@ -152,11 +150,11 @@ def _each(
 
     done = _with_outbox(work)
     if is_all and not done:
-        raise NothingToDo("no notification was given up")
+        raise NothingToDo("no notification has failed")
     click.echo(f"{number_of(len(done), 'notification')} {what}")
     missing = [id for id in dict.fromkeys(ids) if id not in done]
     for id in missing:
-        click.echo(f"{id} is not there, or not any more", err=True)
+        click.echo(f"{id} does not exist, or no longer", err=True)
     if missing:
         raise SystemExit(1)
 
@@ -174,12 +172,10 @@ def _with_outbox(work: Callable[[Outbox], Awaitable[T]]) -> T:
 
 def _require_choice(ids: Sequence[str], is_all: bool) -> None:
     if bool(ids) == is_all:
-        raise click.UsageError("say which: ids as `footfall outbox list` has them, or --all")
+        raise click.UsageError("name IDs from `footfall outbox list`, or use --all")
     for id in ids:
         if not id.replace("-", "", 1).isdecimal():
-            raise click.UsageError(
-                f"{printable(id)} is not an id as `footfall outbox list` has them"
-            )
+            raise click.UsageError(f"{printable(id)} is not an ID from `footfall outbox list`")
 
 
 def _facts(event: Undelivered) -> dict[str, Any]:

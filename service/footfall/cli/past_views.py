@@ -24,7 +24,7 @@ _OPTIONS = (
         help="A host of the site besides SITE_URL's; may be repeated. Requests for others are no "
         "views, if the log has hosts, and links from these do not count as sources.",
     ),
-    click.option("--dry-run", "is_dry", is_flag=True, help="Read everything, and store nothing."),
+    click.option("--dry-run", "is_dry", is_flag=True, help="Read everything, store nothing."),
     click.option("--json", "is_json", is_flag=True, help="Print the numbers as a JSON object."),
 )
 

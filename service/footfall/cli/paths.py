@@ -30,8 +30,8 @@ _yes = click.option("--yes", "is_meant", is_flag=True, help="Do it instead of on
 def paths() -> None:
     """Manage page paths.
 
-    Services may run meanwhile. Whatever goes wrong, nothing is lost or counted twice: a running
-    service carries on, or the same command does.
+    Services may keep running. Nothing is lost or counted twice: after an interruption a running
+    service continues, or the same command.
     """
 
 
@@ -52,9 +52,8 @@ for command in (closing.close, closing.open_, closing.closed):
 def move_(source: str, target: str, is_meant: bool) -> None:
     """Move a page's counters and comments to another path; without --yes only show them.
 
-    Days, visitors, likes, pins, threads and comments that are held move along, and what is at TO
-    stays. What is counted at FROM later stays there: change your links first. Moving back takes
-    along all that is at TO by then.
+    Days, visitors, likes, pins, threads and unpublished comments move too, and data at TO stays.
+    Later views of FROM stay there: change your links first. Moving back takes everything at TO.
     """
     settings = settings_of_environment()
 
@@ -80,22 +79,24 @@ def move_(source: str, target: str, is_meant: bool) -> None:
         return
     click.echo(f"{_words(had)} moved from {to}")
     if not is_whole:
-        click.echo("Some replies follow when it is certain if their thread comes back", err=True)
+        click.echo(
+            "Some replies follow once it is certain whether their thread is restored", err=True
+        )
 
 
 @paths.command()
 @click.option(
     "--decode",
     is_flag=True,
-    help="Also join spellings that only differ in what is percent-encoded, such as %E4%BD%A0 and "
-    "你, in data that versions before 0.2 have made. From then on new ones are one page.",
+    help="Also join spellings that differ only in percent-encoding, such as %E4%BD%A0 and 你, in "
+    "data from before 0.2, and treat new ones as one page.",
 )
 @_yes
 def merge(decode: bool, is_meant: bool) -> None:
     """Move pages to the paths that PATHS defines; without --yes only list them.
 
-    So the spellings of one page, such as /a/ and /a, become one: their counts are added, and their
-    comments are one list.
+    This joins spellings of a page, such as /a/ and /a: their counts are added and their comments
+    merged.
     """
     settings, done = settings_of_environment(), list[tuple[str, str]]()
     try:
@@ -109,13 +110,13 @@ def merge(decode: bool, is_meant: bool) -> None:
             click.echo(f"and {len(done) - MAX_LISTED:,} more")
     pages = number_of(len(merged), "page")
     if not merged:
-        raise NothingToDo("every page has the path that these settings make of it")
+        raise NothingToDo("every page has the path that these settings give it")
     if not is_meant:
         click.echo(f"{pages} would move; nothing was written, --yes does it")
         return
     click.echo(f"{pages} moved")
     if decode:
-        click.echo("Restart the services, then run this again for what they counted until then")
+        click.echo("Restart the services, then run this again for views until then")
 
 
 async def _merge(

@@ -35,8 +35,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 def statistics(path: str | None, number: int, is_csv: bool, erase: bool) -> None:
     """Show the views per day.
 
-    Those of the page with this PATH, or else of the whole site. Days start in TIMEZONE. Nothing is
-    known of views while STATISTICS was off.
+    Of the page with this PATH, or of the whole site. Days start in TIMEZONE. Views during
+    STATISTICS=off are unknown.
     """
 
     async def read(site: Site) -> Report:
@@ -73,7 +73,7 @@ def _erase(path: str | None, settings: Settings) -> None:
     async def forget(site: Site) -> int:
         page = site.counting.page_of(path)
         if not await site.statistics.reports.erase(page):
-            raise NothingToDo(f"nothing is known of when {printable(page)} was viewed")
+            raise NothingToDo(f"there are no statistics of {printable(page)}")
         (count,) = await site.counting.counters.read([view_counter(page)])
         return count
 

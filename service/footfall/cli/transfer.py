@@ -43,15 +43,14 @@ if TYPE_CHECKING:
     type=click.Choice(["skip", "now"]),
     default="skip",
     show_default=True,
-    help="What becomes of rows without a date that can be read: they are refused, or of the time "
-    "at which the file was changed.",
+    help="Rows without a readable date: skip them, or use the file's modification time.",
 )
 @click.option(
     "--page-by",
     type=click.Choice(["address", "identifier"]),
     default="address",
     show_default=True,
-    help="What identifies the page of a Disqus thread.",
+    help="What identifies a Disqus thread's page.",
 )
 @click.option("--dry-run", is_flag=True, help="Check everything, store nothing.")
 @click.option(
@@ -74,11 +73,11 @@ def import_(
     report_name: str | None,
     is_json: bool,
 ) -> None:
-    """Import comments, counters and accounts from another system's FILE, or one at a URL.
+    """Import comments, counters and accounts from another system, from a FILE or URL.
 
-    Services may run meanwhile. What was imported before is left as it is, so an import may be
-    repeated. Comments of the file that were deleted here come back. Views of past days have
-    commands of their own.
+    Services may keep running. Rows that were imported before stay unchanged, so you can repeat an
+    import; but comments that were deleted here come back. For past views, see access-log and
+    goatcounter.
     """
     settings = settings_of_environment()
     from .importing import take_over
@@ -115,7 +114,7 @@ def import_(
     "kinds",
     multiple=True,
     type=click.Choice(["comments", "counters", "accounts"]),
-    help="What to export; a table has one of them.",
+    help="What to export; a table has only one kind.",
 )
 @click.option(
     "--with-secrets",
@@ -124,13 +123,13 @@ def import_(
     help="Include password hashes and two-factor secrets: protect the file.",
 )
 def export(file: str, form: str, kinds: tuple[str, ...], has_secrets: bool) -> None:
-    """Write comments, counters and accounts to FILE or the standard output, for other systems.
+    """Export comments, counters and accounts to FILE or standard output, for other systems.
 
-    Services may run meanwhile. `footfall import` reads the file back as it was. A backup has more,
-    such as regions and the log: use that for restoring.
+    Services may keep running. `footfall import` reads the file. To restore, use a backup, which has
+    more, such as regions and the log.
     """
     if form == "csv" and len(kinds) != 1:
-        raise click.UsageError("a table has one kind: name it by --only")
+        raise click.UsageError("a table has one kind: use --only")
     settings, results = settings_of_environment(), list[str]()
     from .exporting import hand_out
 

@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
 @click.command("vercount", cls=Command)
 @click.argument("sitemap", metavar="SITEMAP")
-@click.option("--server", help="The address of Vercount, or of one's own.")
+@click.option("--server", help="Address of Vercount, or of your own.")
 @way_option
 @click.option(
     "--keep",
     "kept",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep what is fetched in this table. Pages that it has are not asked for again.",
+    help="Keep fetched numbers in this table, and skip the pages in it.",
 )
-@click.option("--dry-run", "is_dry", is_flag=True, help="Fetch and check all, and store nothing.")
+@click.option(
+    "--dry-run", "is_dry", is_flag=True, help="Fetch and check everything, store nothing."
+)
 @click.option("--json", "is_json", is_flag=True, help="Print the numbers as a JSON object.")
 def vercount(
     sitemap: str, server: str | None, way: str, kept: Path | None, is_dry: bool, is_json: bool
@@ -43,7 +45,7 @@ def vercount(
     from .importing import require_data_set, take_over
 
     if server and not is_address(server):
-        raise click.UsageError("--server begins with https://")
+        raise click.UsageError("--server must start with https://")
 
     try:
         with errors_as_messages(), contextlib.ExitStack() as stack:
@@ -52,8 +54,8 @@ def vercount(
             table = kept or Path(stack.enter_context(directory), "views.csv")
             site = _fetched(sitemap, table, server, is_kept=bool(kept))
             aside(
-                f"SITE_PV_START={site.views} and SITE_UV_START={site.visitors} are what the site "
-                "had besides"
+                f"set SITE_PV_START={site.views} and SITE_UV_START={site.visitors} for the "
+                "site's other numbers"
             )
             take_over(settings, str(table), "csv", cast("Way", way), is_dry=is_dry, is_json=is_json)
     except KeyboardInterrupt:
@@ -75,5 +77,5 @@ def _fetched(sitemap: str, table: Path, server: str | None, *, is_kept: bool) ->
                 pages, table, lambda share: on_progress("fetching", share), server=server or SERVER
             )
         except CannotFetch as error:
-            goes_on = "run this again, and it goes on" if is_kept else "see --keep"
+            goes_on = "run this again to continue" if is_kept else "see --keep"
             raise click.ClickException(f"{error}; nothing was imported: {goes_on}") from error

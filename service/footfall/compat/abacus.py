@@ -38,7 +38,7 @@ LEAST_NAME, MAX_NAME = 3, 64
 # What the protocols have that sets a counter, or takes it away.
 SETTING = ("create", "set", "reset", "update", "delete")
 INSTEAD = (
-    "Counters begin by themselves at their first hit and rise by one. To set them, run "
+    "Counters start at their first hit and rise by one. To set them, run "
     "`footfall import FILE`, to remove them `footfall counters delete PATTERN`"
 )
 _NAME = re.compile(rf"[A-Za-z0-9_.-]{{{LEAST_NAME},{MAX_NAME}}}")

@@ -172,7 +172,7 @@ class Connection(asyncio.Protocol):
             # Reset before the callbacks run: one may send again at once, and has to reconnect then.
             self._opening = None
             # Whatever the error is, commands that wait fail with StoreUnavailable.
-            reason = error if str(error) else TimeoutError("it cannot be connected to in time")
+            reason = error if str(error) else TimeoutError("it did not accept the connection")
             self._state.unopened(reason)
             self._fail_unsent(reason)
             return
@@ -251,7 +251,7 @@ class Connection(asyncio.Protocol):
                     self._judge(self._stats.name(pending.first))
                 deliver(pending.done, pending.replies)
             if self._transport is not None and reader.has_data():
-                raise ProtocolError("Redis answered what it was not asked")
+                raise ProtocolError("Redis sent an unexpected reply")
         except HiredisError as error:
             self._state.unopened(error)
             self._break(error)

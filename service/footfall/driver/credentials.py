@@ -67,8 +67,8 @@ class Credentials:
         if address.shown != self.address.shown:
             # Another server's password is not for this one.
             raise ValueError(
-                f"REDIS_URL is {address.shown} now, and was {self.address.shown}: start the "
-                "service again to use it"
+                f"REDIS_URL is {address.shown} now, and was {self.address.shown}: restart "
+                "the service to use it"
             )
         if address != self.address:
             log.info("new connections to Redis use other credentials than before")

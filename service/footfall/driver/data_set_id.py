@@ -86,7 +86,7 @@ class DataSetIds:
         if self.problem:
             log.error("%s", self.problem)
         else:
-            log.warning("Redis holds the data set of this service again")
+            log.warning("Redis has the data set of this service again")
 
     def _take(self, key: str, known: Mapping[str, bytes | None], reply: Any) -> None:
         if not isinstance(reply, ErrorReply):

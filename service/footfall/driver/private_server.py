@@ -308,7 +308,7 @@ class _Server:
         if deaths > MAX_LOGGED_DEATHS and deaths % DEATHS_A_LINE:
             return
         times = f" for the {deaths}th time in a row" if deaths > MAX_LOGGED_DEATHS else ""
-        log.error("the private server died (%s)%s; starting it again in %g s", code, times, pause)
+        log.error("the private server died (%s)%s; restarting it in %g s", code, times, pause)
         self._log_once(self._log.last_lines())
 
     def _log_once(self, text: str) -> None:

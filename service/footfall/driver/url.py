@@ -60,29 +60,29 @@ _LASTING = {
     "self-signed|unable to get local issuer": "name the CA of its certificate with ssl_ca_certs",
     "certificate is not valid for": "its certificate is for another host",
     "certificate has expired": "it needs a new one",
-    "CERTIFICATE_REQUIRED": "it wants to see a certificate: ssl_certfile and ssl_keyfile",
+    "CERTIFICATE_REQUIRED": "it requires a client certificate: ssl_certfile and ssl_keyfile",
     "ALERT_UNKNOWN_CA": "it does not know the CA of the certificate in ssl_certfile",
     "NOAUTH|Authentication required": (
-        "it wants a password, and none is given: redis://name:password@host or "
+        "it requires a password: redis://name:password@host or "
         "redis://:password@host in REDIS_URL, or REDIS_PASSWORD"
     ),
     "WRONGPASS|username-password": (
-        "it refuses the name or the password of REDIS_URL, REDIS_PASSWORD or their files: were "
+        "it rejects the name or the password of REDIS_URL, REDIS_PASSWORD or their files: were "
         "they changed?"
     ),
-    "without any password configured": "it has no password: leave it out of REDIS_URL",
+    "without any password configured": "it has no password: remove it from REDIS_URL",
     "Sentinels refuse": "name and password for them are sentinel_username and sentinel_password",
     "unknown command 'SENTINEL'": (
-        "no Sentinel listens there, but a Redis: write redis://, or the Sentinels' port"
+        "this is a Redis, not a Sentinel: use redis://, or the Sentinels' port"
     ),
     "NOPERM|ERR [Uu]nknown|ERR ACL failure|ERR The user executing": (
         "docs/operations.md lists the permissions it needs"
     ),
-    "DB index is out of range": "its setting `databases` says how many it has, from 0 on",
-    "MOVED|CROSSSLOT": "this is one node of a Cluster: write ?cluster=true at the end of REDIS_URL",
+    "DB index is out of range": "its setting `databases` is their number, from 0 on",
+    "MOVED|CROSSSLOT": "this is a node of a Cluster: append ?cluster=true to REDIS_URL",
     "cluster support disabled": "this is not a Cluster: remove ?cluster=true from REDIS_URL",
-    "not allowed in cluster mode": "a Redis Cluster has no databases but 0",
-    "as reply type byte": "what listens there is no Redis: is the port right?",
+    "not allowed in cluster mode": "a Redis Cluster has only database 0",
+    "as reply type byte": "this is not Redis: is the port correct?",
     "DENIED Redis is running in protected mode": "set a password, or its `bind`",
 }
 # The same for what may pass by itself: a server that is started later, a network that comes back.
@@ -90,13 +90,13 @@ _PASSING = {
     "reset by peer|closed by server": (
         "a server with TLS wants rediss://, and maybe ssl_certfile and ssl_keyfile"
     ),
-    "Connection refused": "nobody listens there: does it run, and is this its address?",
-    "connecting to /.*No such file": "it does not run, or its `unixsocket` has another path",
+    "Connection refused": "nothing listens there: is it running, and is this its address?",
+    "connecting to /.*No such file": "it is not running, or its `unixsocket` has another path",
     "connecting to /.*Permission denied": "its `unixsocketperm` keeps this user out",
     "Name or service not known|name resolution|nodename nor servname|No address associated": (
-        "nobody knows a host of this name: is it spelt right, and does it run?"
+        "the host name cannot be resolved: is it spelt correctly?"
     ),
-    "No route to host|Network is unreachable": "no network leads there",
+    "No route to host|Network is unreachable": "the network is unreachable",
     "max number of clients reached": "its setting `maxclients` is too low",
     "Too many open files": "`ulimit -n` is too low for this service",
 }
@@ -176,7 +176,7 @@ class _Sentinels(Sentinel):
         if "AuthenticationError" in text:
             return "the Sentinels refuse the password, or that there is none"
         if text.count("> - ") >= len(self.sentinels):
-            return "no Sentinel answers: do they run, and are these their addresses?"
+            return "no Sentinel answers: are they running, and are these their addresses?"
         return (
             f"no Sentinel that answers knows a master {service_name!r} that is up: is that the "
             "name in `sentinel monitor`?"
@@ -211,7 +211,7 @@ def parse_redis_url(url: str, password: str = "") -> Address:
     login = _login(own.pop("username", ""), password or in_url)
     sentinel_login = _login(own.pop("sentinel_username", ""), own.pop("sentinel_password", ""))
     if is_cluster and own.pop("db", 0):
-        raise ValueError("a Redis Cluster has no databases but 0")
+        raise ValueError("a Redis Cluster has only database 0")
     if kind is SSLConnection:
         # Without a password OpenSSL would ask for one on the terminal.
         own.setdefault("ssl_password", "")

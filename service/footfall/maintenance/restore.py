@@ -222,7 +222,7 @@ class _Batch:
         read_mark = ("HGET", keys.site("format"), "restoring")
         *replies, mark_now = await redis.change(*self._counters, *self._others, read_mark)
         if mark_now != mark.encode():
-            raise NotEmpty("another restore has begun here meanwhile; this one is given up")
+            raise NotEmpty("another restore has started here meanwhile; this one ends")
         if self._fingerprints:
             # A fingerprint's comment may have come during the backup, and be missing in the file.
             bodies = (

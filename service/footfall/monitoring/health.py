@@ -27,7 +27,7 @@ WAIT_SECONDS = 0.25
 VACANCY_SECONDS = 1.0
 LATE_SECONDS = 300
 
-UNTOLD = "the service cannot tell: its log says why"
+UNTOLD = "the service cannot tell: see its log"
 
 HealthReport = tuple[int, Mapping[str, Any]]
 
@@ -99,11 +99,9 @@ class Health:
             return {}
         age_seconds = depth.age_ms(self._site.process.clock()) // 1000
         if age_seconds >= LATE_SECONDS:
-            warnings.append(f"what is to be told has been waiting for {age_seconds} seconds")
+            warnings.append(f"notifications have been queued for {age_seconds} seconds")
         if depth.undelivered:
-            warnings.append(
-                f"{depth.undelivered} could not be told: `footfall outbox list` says why"
-            )
+            warnings.append(f"{depth.undelivered} failed: `footfall outbox list` shows why")
         return {"outbox": {**depth._asdict(), "seconds": age_seconds}}
 
     async def version(self) -> HealthReport:
@@ -122,7 +120,7 @@ class _Json:
         try:
             status, data = await self._report()
         except Exception:
-            log.exception("the service's health cannot be told")
+            log.exception("the service's health is unknown")
             status, data = 503, {"status": "not ready", "reasons": [UNTOLD], "warnings": []}
         body = orjson.dumps(data)
         headers = [

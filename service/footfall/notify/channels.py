@@ -63,7 +63,7 @@ def smtp_of(settings: OutboxSettings, site_name: str) -> Smtp:
     except ValueError:
         address = None
     if address is None or not address.domain:
-        raise ValueError("SENDER_EMAIL: needs the address that mails are from")
+        raise ValueError("SENDER_EMAIL: needs the sender address of emails")
     return Smtp(_place(settings), settings.smtp_user, settings.smtp_pass, address)
 
 

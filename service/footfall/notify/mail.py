@@ -293,7 +293,7 @@ class ReaderMail:
         to, thread = notification.parent.mail or "", notification.about.root
         replies = await self._recipients.ask(to, thread, notification.attempts > 0)
         if not replies.may_get:
-            raise Dropped("the recipient wants no mails, or had as many as MAIL_RATE allows")
+            raise Dropped("the recipient has unsubscribed or reached MAIL_RATE")
         letter = partial(reader_letter, self._composer.words, notification, replies)
         message = await self._composer.message([to], notification, letter)
         if replies.of_thread:

@@ -54,7 +54,7 @@ class Push:
                     process.kill()
                     await process.communicate()
         if process.returncode:
-            raise Failed(said.decode(errors="replace").strip() or "it was not taken")
+            raise Failed(said.decode(errors="replace").strip() or "it was rejected")
 
 
 def message_of(notification: Notification) -> tuple[str, str]:

@@ -33,4 +33,4 @@ class Qmsg:
         except (orjson.JSONDecodeError, LookupError, TypeError):
             is_taken = False
         if not is_taken:
-            raise Failed(f"it was not taken: {answer[:MAX_SAID_CHARACTERS]}")
+            raise Failed(f"it was rejected: {answer[:MAX_SAID_CHARACTERS]}")

@@ -108,7 +108,7 @@ class PluginJudge:
                 "judge", place, "footfall.judges"
             ).load()
         except (ImportError, AttributeError, ValueError) as error:
-            raise ValueError(f"{place!r} can not be loaded: {error}") from None
+            raise ValueError(f"{place!r} cannot be loaded: {error}") from None
         if not callable(self._function):
             raise ValueError(f"{place!r} is not a function")
 

@@ -65,7 +65,7 @@ class OAuthServices:
         if self._is_away == bool(names):
             self._is_away = not names
             if names:
-                log.info("OAUTH_URL answers: people may log in by %s", ", ".join(names))
+                log.info("OAUTH_URL answers: people can log in by %s", ", ".join(names))
             else:
                 log.warning("OAUTH_URL does not list its services: %.200r", answer)
 

@@ -60,10 +60,10 @@ class Search:
 SEARCH = Fields(
     Search.of,
     (
-        Text("path", "A page, whose counters alone are shown", MAX_PATH, None),
-        Text("keyword", "Words of the pages that are looked for", MAX_PATH),
-        Choice("type", "Counters of this type alone", "", COUNTER_TYPES),
-        Integer("after", "Where the next part begins, by the last answer", 0, MAX_PAGE),
+        Text("path", "Only the counters of this page", MAX_PATH, None),
+        Text("keyword", "Words in the pages' paths", MAX_PATH),
+        Choice("type", "Only counters of this type", "", COUNTER_TYPES),
+        Integer("after", "The `after` of the last answer", 0, MAX_PAGE),
     ),
     source="query",
 )
@@ -112,7 +112,7 @@ CORRECTION = Fields(
     (
         Text("path", "The page", MAX_PATH, required="path can not be blank"),
         Choice("type", "The counter", "time", COUNTER_TYPES, is_word=True),
-        Count("from", "The count that was seen", MAX_COUNT),
+        Count("from", "The current count, as seen", MAX_COUNT),
         Count("to", "What it should have been", MAX_COUNT),
         Text("reason", "Why, for the log", MAX_REASON, required="reason can not be blank"),
     ),
@@ -155,7 +155,7 @@ LOG = Fields(
     Log.of,
     (
         Integer("pageSize", "How many entries", 50, MAX_PAGE_SIZE),
-        Text("before", "The entry before which to go on", MAX_ID, check=_judge_entry),
+        Text("before", "The entry before which to continue", MAX_ID, check=_judge_entry),
     ),
     source="query",
 )

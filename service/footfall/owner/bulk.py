@@ -60,7 +60,7 @@ _NEWEST = Text(
 NO_BAN = "ban can not be blank"
 _BAN = Text(
     "ban",
-    "All that a ban of this would catch, as the ban says it",
+    "Everything that a ban of this value would catch",
     MAX_MAIL,
     required=NO_BAN,
     check=lambda ban, context: "" if ban.strip() else NO_BAN,
@@ -97,7 +97,7 @@ def _name(values: FieldValues, request: RawRequest, context: ParseContext) -> st
     return name
 
 
-_NAME = Text("name", "What the action's answer has named", MAX_ID, required="name can not be blank")
+_NAME = Text("name", "The name in the action's answer", MAX_ID, required="name can not be blank")
 LOOK = Fields(_name, (_NAME,), source="query")
 UNDO = Fields(_name, (_NAME,))
 

@@ -62,7 +62,7 @@ def _judge_ids(ids: str, context: ParseContext) -> str:
     return "" if is_short else f"ids should be at most {MAX_NAMED} ids of comments"
 
 
-STATUS = Choice("status", "Comments of this status alone", "", STATUSES)
+STATUS = Choice("status", "Only comments of this status", "", STATUSES)
 KEYWORD = Text("keyword", "Words that they have", MAX_WORDS)
 _LIST = Fields(
     List.of,
@@ -71,7 +71,7 @@ _LIST = Fields(
         KEYWORD,
         Choice("owner", "Whose comments", "", ("all", "mine")),
         Integer("pageSize", "How many", 20, MAX_PAGE_SIZE),
-        Text("after", "The comment behind which the list goes on", MAX_ID),
+        Text("after", "The comment after which the list continues", MAX_ID),
     ),
     source="query",
     who=MODERATOR,

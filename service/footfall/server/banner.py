@@ -31,14 +31,14 @@ def print_banner(
     if settings.tells and not settings.outbox_worker:
         facts["worker"] = "none: OUTBOX_WORKER=false, so run `footfall worker`"
     if not (settings.site_url or settings.secure_domains):
-        facts["logins"] = "no site may use them without asking: set SITE_URL"
+        facts["logins"] = "readers are asked before a site gets one: set SITE_URL"
     if is_traced:
         facts["traces"] = "sent to OTEL_*; the fast path is off"
     announce(f"Footfall {__version__} listens on {name_of(listener)}", **facts)
 
 
 _PROMISES = {
-    "memory": "written to disk at times of the system's choice",
+    "memory": "written to disk when the system decides",
     "everysec": "on disk a second after a change is acknowledged",
     "fsync": "on disk before a change is acknowledged",
 }

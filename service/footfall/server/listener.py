@@ -26,7 +26,7 @@ _ADVICE = {
     errno.EADDRNOTAVAIL: "; this machine does not have it: choose another HOST",
     errno.EACCES: "; ports below 1024 are for root: choose another PORT, or give the service "
     "CAP_NET_BIND_SERVICE",
-    socket.EAI_NONAME: "; nobody knows this HOST",
+    socket.EAI_NONAME: "; this HOST cannot be resolved",
 }
 
 

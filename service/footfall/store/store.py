@@ -49,7 +49,7 @@ __all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
 FORMAT = 4
 # What the data set says of its paths where each page has the one that pages.py makes.
 DECODED = b"decoded"
-HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` make one"
+HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` create one"
 
 
 class Mismatch(Exception):
@@ -213,6 +213,6 @@ class Store:
         if self.format > FORMAT:
             raise Mismatch(f"{what}, and this version knows {FORMAT} at most: install a later one")
         raise Mismatch(
-            f"{what}, and this version needs {FORMAT}: stop all services on it, and take it along "
+            f"{what}, and this version needs {FORMAT}: stop all services on it, and convert it "
             "with `footfall backup --with-secrets FILE` and then `footfall restore --replace FILE`"
         )

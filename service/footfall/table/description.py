@@ -38,8 +38,8 @@ UNDESCRIBED = (200, WrongMethod.status)
 NOUNS = {
     "article": "Counters of pages",
     "comment": "Comments",
-    "live": "Pages that are watched",
-    "token": "Log-ins and second factors",
+    "live": "Live numbers of pages",
+    "token": "Logins and two-factor authentication",
     "user": "Accounts",
     "verification": "Confirming a mail",
     "oauth": "Logins through other services",
@@ -47,9 +47,9 @@ NOUNS = {
     "ban": "Bans",
     "db": "The archive",
     "statistics": "Views by day and hour",
-    "queue": "The queue of the owner's page",
+    "queue": "The moderation queue",
     "counters": "Counters, for administrators",
-    "pages": "Pages that move, or take no new comments",
+    "pages": "Moving and closing pages",
     "invitation": "Invitations",
     "log": "What moderators did",
     "outbox": "Notifications",
@@ -173,7 +173,7 @@ def _parameters(
         yield {"name": "id", "in": "path", **described}
     if prefix is UI:
         needed = {"required": True, "schema": {"const": "1"}}
-        doc = "That the request comes from a page of this service"
+        doc = "Marks requests from pages of this service"
         yield {"name": CSRF_HEADER.decode(), "in": "header", "description": doc, **needed}
     if len(rows) > 1:
         types = ["", *(row.type for row in rows if row.type)]
@@ -243,9 +243,9 @@ def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
     responses: Schema = {f"{rows[0].answer.status}": _good(rows, dialect)}
     if any(row.answer.is_redirect for row in rows):
         header = {"location": {"schema": {"type": "string"}}}
-        responses["302"] = {"description": "Where the browser goes on", "headers": header}
+        responses["302"] = {"description": "The next address of the browser", "headers": header}
     if any(row.method == "GET" and not row.is_unsafe for row in rows):
-        responses["304"] = {"description": "What the client has already, by its If-None-Match"}
+        responses["304"] = {"description": "The client has this answer already (If-None-Match)"}
     for status, name in _names(dialect.refusals):
         responses[str(status)] = {"$ref": f"#/components/responses/{name}"}
     return responses

@@ -44,7 +44,7 @@ def comment(row: CommentRow, rules: Rules, note: Note, undated_ms: int | None) -
     """The row as it may be stored; without a date it gets that of `undated_ms`, or is refused.
     Raises Unusable."""
     if not row.path or len(row.path) > MAX_PATH or not is_safe_url(row.path):
-        raise Unusable("has no page that comments can be kept for", "url")
+        raise Unusable("has no valid page", "url")
     if not row.text.strip():
         raise Unusable("has no text", "comment")
     _tell(row.notes, note)
@@ -58,7 +58,7 @@ def comment(row: CommentRow, rules: Rules, note: Note, undated_ms: int | None) -
         text = text[: rules.comment_length]
     at = _date(row.at, undated_ms, "insertedAt", note)
     if not 0 <= row.likes <= MAX_COUNT:
-        note("has a number of likes that is below zero or too large: it gets the nearest")
+        note("has a number of likes below zero or too large: it gets the nearest")
     return row._replace(
         text=text,
         at=at,
@@ -75,9 +75,9 @@ def comment(row: CommentRow, rules: Rules, note: Note, undated_ms: int | None) -
 def counter(row: CounterRow, types: tuple[str, ...]) -> CounterRow:
     """Raises Unusable."""
     if row.type not in types:
-        raise Unusable("is of a type that COUNTER_TYPES does not name", row.type)
+        raise Unusable("has a type that is not in COUNTER_TYPES", row.type)
     if not row.path or len(row.path) > MAX_PATH:
-        raise Unusable("has no page that can be counted", "url")
+        raise Unusable("has no valid page", "url")
     if row.number < 0 or row.number > MAX_COUNT:
         raise Unusable("is below zero, or too large", row.type)
     return row
@@ -92,7 +92,7 @@ def account(
     no account `may_administer`.
     """
     if len(row.mail) > MAX_MAIL or not is_mail(row.mail):
-        raise Unusable("has no mail address", "email")
+        raise Unusable("has no email address", "email")
     if (row.at or 0) > latest_ms:
         raise Unusable("has a date in the future", "createdAt")
     _tell(row.notes, note)
@@ -103,10 +103,10 @@ def account(
         role = "guest"
     password, totp = row.password, row.totp
     if password and not _HASHES.fullmatch(password):
-        note("has a password's hash of a kind that is not known here: it needs a new password")
+        note("has an unsupported password hash: it needs a new password")
         password = ""
     if totp and not _TOTP.fullmatch(totp):
-        note("has a second factor that is none: it has to be set up again")
+        note("has an invalid two-factor secret: it must be set up again")
         totp = ""
     return row._replace(
         nick=nick(row.nick, note) or row.mail.partition("@")[0],
@@ -128,11 +128,11 @@ def _tell(notes: Iterable[str], note: Note) -> None:
 def _date(at: int | None, undated_ms: int | None, field: str, note: Note) -> int:
     """Raises Unusable."""
     if at is None and undated_ms is None:
-        raise Unusable("has no date that can be read", field)
+        raise Unusable("has no readable date", field)
     if at is None:
-        note("has no date that can be read: it gets that of the file")
+        note("has no readable date: it gets the file's")
     elif at < 0:
-        note("is from before 1970: it gets the first date there is")
+        note("is from before 1970: it gets the earliest possible date")
     return max(0, (undated_ms or 0) if at is None else at)
 
 
@@ -146,7 +146,7 @@ def nick(written: str, note: Note) -> str:
 def link(written: str, note: Note) -> str:
     made = safe_link(_short("link", written, MAX_LINK, note))
     if written and not made:
-        note("has a link that could do more than lead to a page: it is left out")
+        note("has an unsafe link: it is left out")
     return made
 
 
@@ -170,5 +170,5 @@ def _address(written: str, note: Note) -> str:
     try:
         return str(ip_address(written.strip()))
     except ValueError:
-        note("has an IP address that is none: it is left out")
+        note("has an invalid IP address: it is left out")
         return ""

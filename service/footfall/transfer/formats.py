@@ -86,7 +86,7 @@ _ELSEWHERE = (
 
 
 class Unknown(Exception):
-    """A file is of no format that is known."""
+    """A file has an unknown format."""
 
 
 def chosen(
@@ -105,7 +105,7 @@ def chosen(
     for source, of in chosen:
         if of is None:
             report.count("comments", "read")
-            report.refuse(Refusal("comments", source.name, "is of no format that is known"))
+            report.refuse(Refusal("comments", source.name, "has an unknown format"))
     (format,) = formats.values()
     return format, [source for source, of in chosen if of]
 

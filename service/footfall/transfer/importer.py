@@ -91,7 +91,7 @@ class StoringImporter:
                 imports, on_progress = self._imports, state.on_progress
                 await run(comments, imports, files, wanted, report, on_progress, _in_a_thread)
             except Unknown:
-                raise BadRequest({"file": "file is of no format that is known"}) from None
+                raise BadRequest({"file": "file has an unknown format"}) from None
             except Damaged as error:
                 raise BadRequest({"file": f"nothing was imported: {error}"}) from error
         return {

@@ -103,7 +103,7 @@ class _Reading:
                 self.report.refuse(Refusal("comments", source, str(error)))
                 row = row._replace(status="deleted", text="")
         if not self.staging.add_comment(row._replace(notes=()), address):
-            raise checks.Unusable("has the id of one that came before")
+            raise checks.Unusable("has the ID of an earlier row")
         for note in notes:
             self.report.change("comments", source, note)
 
@@ -127,7 +127,7 @@ class _Reading:
         row = checks.account(row, latest_ms, notes.append, self.undated_ms, may_administer=may)
         row = row._replace(source=row.source or digest(row.mail), notes=())
         if not self.staging.add_account(row):
-            raise checks.Unusable("has the id of one that came before")
+            raise checks.Unusable("has the ID of an earlier row")
         for note in notes:
             self.report.change("accounts", row.source, note)
 

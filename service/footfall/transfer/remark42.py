@@ -54,7 +54,7 @@ def _comment(source: Source, record: Record, blocked: set[str]) -> CommentRow:
         parents=(parent,) if parent else (),
         status="deleted" if fields.truth("delete") else "approved",
         # Remark42 shows it to administrators alone.
-        hidden="is of somebody who was blocked there" if is_blocked else "",
+        hidden="was written by a blocked user" if is_blocked else "",
         likes=fields.number("score"),
         is_pinned=fields.truth("pin"),
         is_html=not markdown,

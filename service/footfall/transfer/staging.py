@@ -164,7 +164,7 @@ class Staging:
         self._bound_dates(report, latest_ms)
         for source, has_other in self._db.execute(_ORPHANS):
             becomes = "it replies to its root" if has_other else "now a root"
-            why = f"replies to a comment that is not there: {becomes}"
+            why = f"replies to a missing comment: {becomes}"
             report.change("comments", source, why)
         self._db.execute(_PARENTS)
         self._db.execute(_THREADS.format(first="parent = ''"))
@@ -172,14 +172,14 @@ class Staging:
             self._break_circle(lost[0], report)
         below = "SELECT source FROM comments WHERE gone = 0 AND parent <> anchor"
         for (source,) in self._db.execute(below):
-            why = "replies to a comment that was deleted: it replies to what was above that"
+            why = "replies to a deleted comment: it moves up"
             report.change("comments", source, why)
 
     def _bound_dates(self, report: ImportReport, latest_ms: int) -> None:
         for (source,) in self._db.execute(
             "SELECT source FROM comments WHERE at > ? AND gone = 0", (latest_ms,)
         ):
-            why = "is from the future: it gets the last date of the file that is not"
+            why = "is from the future: it gets the file's last valid date"
             report.change("comments", source, why)
         # The date is the file's and not today's, so that it is the same in each import of this
         # file.

@@ -101,11 +101,13 @@ async def store_account(
         try:
             await accounts.register(account, account, mail, credentials)
         except IdentityTaken:
-            report.change("accounts", row.source, "is known elsewhere as another account here is")
+            report.change(
+                "accounts", row.source, "has a login service that another account here uses"
+            )
             unlinked = replace(credentials, identities={})
             await accounts.register(account, account, mail, unlinked)
     except UserExists:
-        report.change("accounts", row.source, "has a mail that has an account here: it is that one")
+        report.change("accounts", row.source, "has the email of an account here: that one is used")
         found = await accounts.by_mail(mail)
         return found.id if found else id
     report.count("accounts", "stored")

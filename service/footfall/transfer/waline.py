@@ -90,7 +90,7 @@ def comment(source: Source, record: Record) -> CommentRow:
         # Some storages say true where there is one.
         likes=1 if record.get("like") is True else fields.number("like"),
         is_pinned=fields.truth("sticky"),
-        hidden="" if _is_readable(record.get("ACL")) else "could not be read by everybody there",
+        hidden="" if _is_readable(record.get("ACL")) else "was not public there",
         account=fields.text("user_id"),
         notes=fields.notes,
     )

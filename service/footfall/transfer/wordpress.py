@@ -26,8 +26,8 @@ _UNSEEN = {
     "private": "belongs to a private post",
     "draft": "belongs to a draft",
     "auto-draft": "belongs to a draft",
-    "pending": "belongs to a post that waits for a review",
-    "future": "belongs to a post that is planned",
+    "pending": "belongs to a post pending review",
+    "future": "belongs to a scheduled post",
     "trash": "belongs to a post in the trash",
 }
 
@@ -44,9 +44,7 @@ def read(source: Source) -> ImportRows:
             why = _hidden(post)
             above = post.get("post_parent", "0")
             if post.get("status") == "inherit" and above != "0":
-                why = why or posts.get(
-                    above, "belongs to an attachment of a post that is not there"
-                )
+                why = why or posts.get(above, "belongs to an attachment of a missing post")
             yield _comment(element.fields, post.get("link", ""), why, source)
 
 
@@ -54,10 +52,10 @@ def _hidden(post: Record) -> str:
     """Why not everybody saw a post, and with it its comments; "" for one that is public."""
     status = post.get("status", "publish").strip()
     if post.get("post_password", "").strip():
-        return "belongs to a post that has a password"
+        return "belongs to a password-protected post"
     if status in ("publish", "inherit"):
         return ""
-    return _UNSEEN.get(status, "belongs to a post whose status is not known")
+    return _UNSEEN.get(status, "belongs to a post of unknown status")
 
 
 def _comment(record: Record, link: str, hidden: str, source: Source) -> CommentRow | Refusal:

@@ -154,10 +154,10 @@ EDIT = Fields(
         Text("avatar", "The address of a picture", MAX_LINK, check=_judge_link),
         _MAIL,
         _PASSWORD,
-        Given("2fa", "Blank: without a second factor from now on", {"const": ""}),
-        Given("sessions", "Blank: all its other sessions end", {"const": ""}),
-        Text("label", "The badge beside the name, by administrators alone", MAX_LABEL, None),
-        Choice("type", "The role, by administrators for others", "", ROLES),
+        Given("2fa", "Blank: turn two-factor authentication off", {"const": ""}),
+        Given("sessions", "Blank: end all other sessions", {"const": ""}),
+        Text("label", "The badge beside the name; only administrators change it", MAX_LABEL, None),
+        Choice("type", "The role; only administrators change it, for others", "", ROLES),
         *PROOF,
     ),
     id="The account; without, one's own",
@@ -243,7 +243,7 @@ LIST = Fields(
     (
         Integer("page", "Which part, for administrators", 1, MAX_PAGE),
         Integer("pageSize", "How many; of the ranking 50 at most", 0, MAX_PAGE_SIZE),
-        Text("email", "The account with this mail alone, for administrators", MAX_MAIL),
+        Text("email", "Only the account with this email, for administrators", MAX_MAIL),
     ),
     source="query",
 )

@@ -123,11 +123,7 @@ def _value(values: FieldValues, request: RawRequest, context: ParseContext) -> s
 
 VALUE = Fields(
     _value,
-    (
-        Given(
-            "value", "Who was banned, as the ban says it", {"type": "string", "maxLength": MAX_MAIL}
-        ),
-    ),
+    (Given("value", "The value of the ban", {"type": "string", "maxLength": MAX_MAIL}),),
     source="either",
     id="The same, if it has no slash",
 )

@@ -40,7 +40,7 @@ class LostPassword:
 
 _LINK_TOKEN = Text(
     "token",
-    "What the link in a mail has behind its #",
+    "The token of the link in an email, after its #",
     MAX_LINK_TOKEN_CHARACTERS,
     required="token can not be blank",
 )
@@ -74,7 +74,7 @@ def _token(values: FieldValues, request: RawRequest, context: ParseContext) -> s
 
 VERIFICATION = Fields(
     _token,
-    (Text("token", "From the link in a mail", MAX_LINK_TOKEN_CHARACTERS),),
+    (Text("token", "From the link in an email", MAX_LINK_TOKEN_CHARACTERS),),
     source="query",
     before=lambda request: require_navigation(request.headers),
 )
@@ -99,10 +99,7 @@ class Confirmation:
 
 CONFIRMATION = Fields(
     Confirmation.of,
-    (
-        _LINK_TOKEN,
-        Text("password", "The one that was chosen, or the account's", MAX_PASSWORD_CHARACTERS),
-    ),
+    (_LINK_TOKEN, Text("password", "Chosen, or the account's", MAX_PASSWORD_CHARACTERS)),
 )
 
 

@@ -33,11 +33,11 @@ MAX_NAME, MAX_STATE, MAX_CODE = 32, 2048, 4096
 # With any of these a browser comes back.
 _ANSWERS = ("code", "oauth_verifier", "error")
 _ANSWER_FIELDS = (
-    Text("state", "From the service: which log-in it ends", MAX_STATE),
+    Text("state", "From the service: the login that it ends", MAX_STATE),
     Text("iss", "From the service: its issuer", MAX_LINK),
-    Text("oauth_token", "From the service, if it speaks OAuth 1", MAX_CODE),
-    Text("code", "From the service: what proves the log-in", MAX_CODE),
-    Text("oauth_verifier", "The same, if it speaks OAuth 1", MAX_CODE),
+    Text("oauth_token", "From the service, with OAuth 1", MAX_CODE),
+    Text("code", "From the service: the proof of the login", MAX_CODE),
+    Text("oauth_verifier", "The same, with OAuth 1", MAX_CODE),
     Text("error", "From the service: why the login failed", MAX_CODE),
 )
 _TARGET_FIELDS = (

@@ -59,7 +59,7 @@ def profile(comments: Comments, account: Account, credentials: Credentials) -> d
 # What says that a request comes from the account's owner, and not from a token's finder.
 PROOF = (
     Text("current_password", "The account's password, as proof", MAX_PASSWORD_CHARACTERS),
-    Text("current_code", "A code of its second factor, as proof", MAX_CODE_CHARACTERS),
+    Text("current_code", "A two-factor code, as proof", MAX_CODE_CHARACTERS),
 )
 
 
@@ -111,13 +111,13 @@ LOG_IN = Fields(
     (
         Text("email", "The account's mail", MAX_MAIL),
         Text("password", "Its password", MAX_PASSWORD_CHARACTERS),
-        Text("code", "A code of its second factor, or a recovery code", MAX_CODE_CHARACTERS),
+        Text("code", "A two-factor or recovery code", MAX_CODE_CHARACTERS),
         Text(
             "ticket",
-            "In place of mail and password: what a log-in by another service has ended in",
+            "Instead of email and password: the ticket of a login by another service",
             MAX_LINK_TOKEN_CHARACTERS,
         ),
-        Given("remember", "The log-in outlasts the browser; under /ui/api", ONLY_TRUE),
+        Given("remember", "The session outlasts the browser; under /ui/api", ONLY_TRUE),
         Given("hand", "The answer has the token; under /ui/api", ONLY_TRUE),
     ),
 )
@@ -173,7 +173,7 @@ SECOND_FACTOR = Shapes(
     (
         Fields(
             SecondFactor.of,
-            (Text("email", "Whose log-in; without, a secret for oneself", MAX_MAIL),),
+            (Text("email", "Email to query; without, a secret for oneself", MAX_MAIL),),
             source="query",
             who=ANYBODY,
             when=lambda request: bool(request.query.get("email")),
@@ -273,7 +273,7 @@ def _id(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
     return request.id[:MAX_ID]
 
 
-SESSION = Fields(_id, id="One log-in; without, all but the one that asks")
+SESSION = Fields(_id, id="One session; without, all others")
 
 
 async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> str:

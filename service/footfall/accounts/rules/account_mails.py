@@ -119,7 +119,7 @@ class AccountMails:
                     with suppress(Failed):
                         _made(self._sender, letter)
         except (StoreUnavailable, ErrorReply) as error:
-            log.warning("a mail about an account was not sent, as Redis does not answer: %s", error)
+            log.warning("an email to an account was not sent, as Redis does not answer: %s", error)
         finally:
             self._under_way -= 1
 
@@ -131,9 +131,9 @@ class AccountMails:
             except Failed as failed:
                 is_last = failed.is_final or attempt == MAX_ATTEMPTS
                 log.warning(
-                    "a mail about an account (%s) was not sent, and is %s: %s",
+                    "an email to an account (%s) was not sent, and %s: %s",
                     letter.kind,
-                    "given up" if is_last else "tried again",
+                    "has failed permanently" if is_last else "is retried",
                     failed,
                 )
                 self._metrics.deliveries.add("given up" if is_last else "failed")

@@ -47,8 +47,8 @@ class AuthorRequest:
 WANTED = Fields(
     AuthorRequest.of,
     (
-        Text("who", "A mail, or an account's id", MAX_MAIL, required="who can not be blank"),
-        Text("after", "Where the last answer ended, by its `more`", MAX_ID),
+        Text("who", "An email or an account ID", MAX_MAIL, required="who can not be blank"),
+        Text("after", "The `after` in `more` of the last answer", MAX_ID),
     ),
     source="either",
 )

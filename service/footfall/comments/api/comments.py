@@ -93,7 +93,7 @@ LIST = Fields(
         Integer("pageSize", "Roots in a part, or replies with `rid`", 10, MAX_PAGE_SIZE),
         Choice("sortBy", "The order of the roots", ORDERS[0], ORDERS),
         Text("rid", "A root, which is then shown alone", MAX_ID),
-        Text("after", "The reply of that root behind which to go on", MAX_ID),
+        Text("after", "The reply of that root after which to continue", MAX_ID),
     ),
     source="query",
     check=_judge_list,

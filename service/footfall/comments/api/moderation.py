@@ -93,7 +93,7 @@ _OF_MODERATOR = (
     Given("ua", "If it is sent, the three before it are ignored", {"type": "string"}),
 )
 _UNDO = Fields(
-    Edit.of, (Text("undo", "What an answer to many at once has named", MAX_ID, required=NO_UNDO),)
+    Edit.of, (Text("undo", "The name in the answer of a bulk action", MAX_ID, required=NO_UNDO),)
 )
 EDIT = Shapes(
     (

@@ -39,7 +39,7 @@ MOVE = Fields(
     (
         Text("path", "The page", MAX_PATH, required="path can not be blank"),
         Text("to", "Its new path", MAX_PATH, required="to can not be blank"),
-        Flag("meant", "Move it; else only say what would be moved"),
+        Flag("meant", "Move it; else only show what would be moved"),
     ),
 )
 

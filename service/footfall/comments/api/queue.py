@@ -60,12 +60,12 @@ class Queue:
 _QUEUE = Fields(
     Queue.of,
     (
-        Choice("status", "Comments of this status alone", "", STATUSES),
+        Choice("status", "Only comments of this status", "", STATUSES),
         Text("keyword", "Words that they have", MAX_WORDS),
         Choice("owner", "Whose comments", "", ("all", "mine")),
         Integer("page", "Which part", 1, MAX_PAGE),
         Integer("pageSize", "Comments in a part", 10, MAX_PAGE_SIZE),
-        Text("after", "The comment behind which a search goes on", MAX_ID),
+        Text("after", "The comment after which a search continues", MAX_ID),
     ),
     source="query",
 )

@@ -86,7 +86,7 @@ def _judge_mail(to: str, context: ParseContext) -> str:
 
 
 READER = Fields(
-    _reader, (Text("to", "Whom to mail; without, the owner", MAX_MAIL, check=_judge_mail),)
+    _reader, (Text("to", "Recipient; without, the owner", MAX_MAIL, check=_judge_mail),)
 )
 
 

@@ -157,12 +157,12 @@ class Delivery:
                 raise
             except Exception:
                 log.exception("%s failed", entry.task.name)
-                await self._failed(entry, "the channel failed; the log says how")
+                await self._failed(entry, "the channel failed: see the log")
             else:
                 await self._outbox.done(entry, follow)
         except (StoreUnavailable, ErrorReply):
             # Nobody has ended the task, so a worker takes it over when it has been idle.
-            log.warning("%s is carried out again later, as Redis does not answer", entry.task.name)
+            log.warning("%s is retried later, as Redis does not answer", entry.task.name)
 
     async def _attempt(self, task: Task) -> Sequence[Task]:
         """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
@@ -254,14 +254,14 @@ class Delivery:
         is_judges = task.kind == spam_check.KIND
         most = spam_check.MAX_ATTEMPTS if is_judges else MAX_ATTEMPTS
         if is_final or task.attempts >= most:
-            log.error("%s was not delivered, and is given up: %s", task.name, reason)
+            log.error("%s was not delivered, and has failed permanently: %s", task.name, reason)
             self._site.process.metrics.deliveries.add("given up")
             follow = [spam_check.after(task)] if is_judges else []
             await self._outbox.give_up(entry, task, reason, follow)
             return
         wait_ms = _wait_ms(task.attempts)
         log.warning(
-            "%s was not delivered, and is tried again in %s: %s",
+            "%s was not delivered, and is retried in %s: %s",
             task.name,
             number_of(wait_ms // 1000, "second"),
             reason,

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 TRIAL_SECONDS = 15
 PATH = "/test"
 WORDS = "This is how you are told of a comment."
-NO_RECIPIENT = "was told, since mails go to readers alone: say to whom, or set AUTHOR_EMAIL"
+NO_RECIPIENT = "was told, since emails go only to readers: name one, or set AUTHOR_EMAIL"
 
 
 async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
@@ -52,7 +52,7 @@ async def _failure(attempt: Awaitable[object]) -> str:
         raise
     except Exception:
         log.exception("a trial failed")
-        return "it failed; the log says how"
+        return "it failed: see the log"
     return ""
 
 

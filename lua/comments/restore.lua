@@ -29,7 +29,7 @@
 --         actor        text    the moderator's account
 -- RETURNS OK version remaining entries  done; how many replies are still to come back; the journal's
 --                                       oldest entries
---         MISSING                       it was not deleted by itself, or its root is not there, or
+--         MISSING                       it was not deleted by itself, or its root is missing, or
 --                                       what it replies to is deleted; to go on: it is deleted
 -- INCLUDE place status_of is_root indexes version author_of count_visible record unapplied
 -- COST    O(most * log n), and the bytes of their bodies

@@ -199,7 +199,7 @@ def thread(*comments: tuple[str, str, str], path: str = "/a", **fields: Any) -> 
 ROOTS = ((A, "", ""), (B, "", ""))
 # What no page could have: a reply without its root, or in two threads, or below itself.
 TORN = {
-    "its root is not there": (*ROOTS, (C, D, D)),
+    "its root is missing": (*ROOTS, (C, D, D)),
     "its root is a reply itself": (*ROOTS, (C, A, A), (D, C, C)),
     "it replies to a comment of another thread": (*ROOTS, (C, A, A), (D, C, B)),
     "it replies to itself": (*ROOTS, (D, D, A)),

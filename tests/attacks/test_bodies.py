@@ -280,7 +280,7 @@ def test_a_body_that_is_too_large_is_answered(address: tuple[str, int], sent: li
         (BODY[:-6], "the multipart form ends before its last boundary"),
         (
             b"--B\r\n" + PART.replace(b'"path"', b'"path"; filename="x"') + b"x" * 200_000,
-            "files are not taken",
+            "files are not accepted",
         ),
     ],
     ids=[

@@ -528,9 +528,9 @@ async def test_replies_that_lost_their_root_are_named_and_left_out(
     file, left_out = BytesIO(), list[str]()
     await back_up(store, file, complain=left_out.append)
     assert len(left_out) == 4
-    assert all(text.endswith("its root is not there") for text in left_out)
+    assert all(text.endswith("its root is missing") for text in left_out)
     assert await restored(target, file) == [
-        "left out, since nobody could see that: 4 replies without a thread"
+        "left out, since they could not be shown: 4 replies without a thread"
     ]
     assert await threads_of(target) == {id: of for id, of in threads.items() if of != root}
     assert (await report(target))[-1].endswith(" 0 problems")

@@ -144,5 +144,5 @@ def test_a_proxy_that_is_not_trusted_is_named(own: Path) -> None:
             for each in httpx.get(f"{served.url}/readyz").json()["warnings"]
             if "TRUSTED_PROXIES" in each
         )
-        assert "come from 127.0.0.1, and were refused" in warning
+        assert "come from 127.0.0.1, and were rejected" in warning
         assert warning in served.ask("doctor")[1]

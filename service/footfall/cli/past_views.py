@@ -14,15 +14,15 @@ _OPTIONS = (
         "--counters",
         "counts",
         is_flag=True,
-        help="Add these views to the counters, too; without it they are taken to be in them.",
+        help="Also add these views to the counters; without it, they are assumed to be in them.",
     ),
     click.option(
         "--host",
         "hosts",
         multiple=True,
         metavar="NAME",
-        help="A host of the site besides SITE_URL's; may be repeated. Requests for others are no "
-        "views, if the log has hosts, and links from these do not count as sources.",
+        help="Another host of the site than SITE_URL's; repeatable. If the log has hosts, requests "
+        "for others are not views, and links from these are not sources.",
     ),
     click.option("--dry-run", "is_dry", is_flag=True, help="Read everything, store nothing."),
     click.option("--json", "is_json", is_flag=True, help="Print the numbers as a JSON object."),

@@ -29,8 +29,8 @@ class UnknownProxies:
         if not peers:
             return ""
         return (
-            f"requests of many visitors come from {', '.join(peers)}, and were refused as too many "
-            "of one address: if that is a proxy of yours, add it to TRUSTED_PROXIES"
+            f"many visitors come from {', '.join(peers)}, and were rejected by the rate limit of "
+            "one address: if it is your proxy, add it to TRUSTED_PROXIES"
         )
 
 

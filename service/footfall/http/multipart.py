@@ -84,7 +84,7 @@ class _Form:
         if not self._name:
             raise Unreadable("every part of a form needs a name")
         if b"filename" in options:
-            raise Unreadable("files are not taken")
+            raise Unreadable("files are not accepted")
 
     def _value_append(self, data: bytes) -> None:
         self._value.append(data)

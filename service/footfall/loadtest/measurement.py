@@ -198,7 +198,7 @@ def _troubles(row: Row) -> Iterator[str]:
         yield f"{row.name}: {row.gave_up}"
     elif unsent := row.planned - row.sent:
         who = "generator" if _is_generator_bound(row) else "server"
-        yield f"{row.name}: {unsent:,} not sent in time, which is more than the {who} carries"
+        yield f"{row.name}: {unsent:,} not sent in time, more than the {who} can send"
 
 
 def _as_json(row: Row) -> dict[str, Any]:

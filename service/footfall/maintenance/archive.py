@@ -140,7 +140,7 @@ def lines(
             raise Damaged(f"something follows its end, from line {number} on")
         if raw.startswith(_PROOF):
             if raw != proof_of(digest):
-                raise Damaged(f"what lies before line {number} was changed")
+                raise Damaged(f"the lines before {number} were changed")
             is_proved = last is not None
             continue
         digest.update(raw)
@@ -155,7 +155,7 @@ def lines(
     if last is None or not is_proved:
         raise Damaged(f"it was cut off after {number_of(number, 'line')}")
     if last["totals"] != asdict(totals):
-        raise Damaged(f"it holds {totals}, and says otherwise")
+        raise Damaged(f"it has {totals}, unlike its own totals")
     yield last
 
 

@@ -113,7 +113,7 @@ async def _old_changes(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
                 change = member.decode(errors="replace")
                 if repair:
                     await _end(data, member)
-                text = f"changing holds {change!r}, which began {(now - since) / 1000:.0f} s ago"
+                text = f"changing holds {change!r}, which started {(now - since) / 1000:.0f} s ago"
                 yield f"site: {text}{_repaired(repair)}"
             offset += 0 if repair else WALK_STEP_COMMENTS
             if len(members) < WALK_STEP_COMMENTS:

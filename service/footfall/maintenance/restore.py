@@ -65,7 +65,7 @@ async def restore(
     strays = verify(file, on_progress=on_progress).strays
     if strays:
         number = number_of(len(strays), "reply", "replies")
-        say(f"left out, since nobody could see that: {number} without a thread")
+        say(f"left out, since they could not be shown: {number} without a thread")
     rows = lines(file, lambda share: on_progress("restoring", share))
     header = next(rows)
     mark = f"{header['id'][:32]} {token_hex(8)}"

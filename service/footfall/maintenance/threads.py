@@ -39,7 +39,7 @@ class Threads:
 
     def _wrong(self, id: str, parent: str, root: str) -> str:
         if root not in self._found:
-            return "its root is not there"
+            return "its root is missing"
         if self._found[root][0]:
             return "its root is a reply itself"
         if parent == id:

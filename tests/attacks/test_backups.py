@@ -286,7 +286,7 @@ def test_another_file_altogether(file: bytes) -> None:
 def test_totals_that_are_not_those_of_the_lines() -> None:
     """Who: somebody who edits a file, with a new digest. What: takes comments out and leaves their
     number. Instead: the file is refused, since its totals are wrong."""
-    assert "says otherwise" in refusal(file_of(HEADER, PAGE, pages=1, comments=5))
+    assert "unlike its own totals" in refusal(file_of(HEADER, PAGE, pages=1, comments=5))
 
 
 async def test_nothing_is_touched_by_a_file_that_is_refused() -> None:

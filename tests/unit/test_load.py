@@ -244,7 +244,7 @@ def test_a_row_that_shows_the_generators_limit_is_marked(busy: float, is_marked:
 def test_a_request_that_was_due_and_could_not_be_sent_is_an_error() -> None:
     report = report_of(Row("a row", planned=100, sent=90, accepted=90))
     assert report.code == 1
-    assert "a row: 10 not sent in time, which is more than the server carries" in report.lines()
+    assert "a row: 10 not sent in time, more than the server can send" in report.lines()
 
 
 @pytest.mark.parametrize(

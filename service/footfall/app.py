@@ -238,7 +238,7 @@ def _providers_of(settings: SiteSettings) -> Providers:
 
 
 def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
-    """The worker behind the requests, with a channel for each that the settings name.
+    """The background worker, with a channel for each in the settings.
 
     Raises BadSettings.
     """

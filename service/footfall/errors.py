@@ -197,7 +197,7 @@ class NoSuchParent(Refused):
 
 
 class Denied(Refused):
-    """Clients are told no reason: their own words for it are what a reader sees."""
+    """Without a reason: clients show their own text."""
 
     text = ""
     has_words = False

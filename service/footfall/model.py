@@ -131,7 +131,7 @@ class Viewer:
     """Who will see an answer, and by which session; no account means the public.
 
     `former` is the account of a session that is over: it gives no right, but a ban of that account
-    is told to everybody who still has the token.
+    is returned to everybody who still has the token.
     """
 
     account: Account | None = None

@@ -32,7 +32,7 @@ def _site(text: str) -> str:
 
 
 def _ways(text: str) -> Mapping[Kind, Way]:
-    """What is not named is told now."""
+    """What is not named is sent now."""
     ways: dict[Kind, Way] = dict.fromkeys(get_args(Kind), "now")
     for word in words(text):
         kind, _, way = word.partition("=")
@@ -229,7 +229,7 @@ class OutboxSettings(FromEnvironment):
 
     @property
     def means(self) -> tuple[str, ...]:
-        """The channels by which people are told of comments."""
+        """The channels that notify people of comments."""
         pushes = len(self.push_urls) + bool(self.qmsg_key)
         channels = {
             "mail": self.has_mail,
@@ -283,7 +283,7 @@ class OutboxSettings(FromEnvironment):
 
     @property
     def tells(self) -> bool:
-        """Is anybody told of comments, or asked about them? Else the outbox stays empty."""
+        """Is there a channel or a spam filter? Else the outbox stays empty."""
         return bool(self.means or self.spam_checkers)
 
     @property

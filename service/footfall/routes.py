@@ -66,7 +66,7 @@ INSTEAD = {
     '"Import and export", or run `footfall import FILE`'
 }
 
-# What may stand behind a path.
+# What may follow a path.
 FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 
@@ -83,7 +83,7 @@ def api_routes(site: Site, policy: Policy) -> Iterator[Route]:
             if prefix.longer:
                 resource = Resource(rows, site, policy, prefix.longer, instead)
                 others += [Route(f"{url}{form}", resource) for form in FORMS]
-    # Behind all exact paths, since routes are tried in turn.
+    # After all exact paths, since routes are tried in turn.
     yield from variable
     yield from others
     # A protocol of its own refuses what it does not have, too; LeanCloud's also where it is not

@@ -94,7 +94,7 @@ class Comments:
     index: SiteIndex
     # Which pages' replies somebody no longer wants to hear of.
     unsubscribed: Unsubscribed
-    # What is still to be told of them.
+    # Their pending notifications.
     outbox: Outbox
     # Views move with a page and its comments.
     views: Views
@@ -106,7 +106,7 @@ class Comments:
     pictures: Pictures
     # A part of ETags that differs for each data set and each set of display options.
     salt: Callable[[], bytes]
-    # Of actions that continue behind the requests: one administrator's, and all.
+    # Of background actions: one administrator's, and all.
     bulk_shares: Shares = field(default_factory=lambda: Shares(8, 16))
     page_cache: PageCache = field(default_factory=PageCache)
     feed_queue: FairQueue = field(default_factory=FairQueue)

@@ -82,7 +82,7 @@ def test_a_ticket_that_another_browser_got_says_to_begin_again(
         while "#ticket=" not in where:
             where = elsewhere.get(where).headers["location"]
     visitor.open(where)
-    expect(visitor.page.get_by_text("This login expired or began")).to_be_visible()
+    expect(visitor.page.get_by_text("This login expired or was started")).to_be_visible()
     expect(visitor.page.get_by_label("Email")).to_be_visible()
     assert "ticket" not in visitor.page.url
 

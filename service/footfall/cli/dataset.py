@@ -100,7 +100,7 @@ def with_site(work: Callable[[Any], Awaitable[T]], settings: Settings | None = N
         try:
             return uvloop.run(run())
         except StoreUnavailable:
-            # The operator is told why.
+            # The operator sees why.
             raise
         except ServiceError as error:
             raise click.ClickException(translate(str(error), error.values, "en")) from error

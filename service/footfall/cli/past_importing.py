@@ -175,7 +175,7 @@ def _numbers(lines: ViewReport, report: PastReport, *, is_dry: bool) -> Iterator
 
 
 def _rules(lines: ViewReport) -> Iterator[str]:
-    """What views are told by, with samples."""
+    """How views were recognised, with samples."""
     if samples := lines.samples.get(""):
         yield f"views are such as {_listed(samples)}"
     for why, number in lines.excluded.most_common():

@@ -227,6 +227,6 @@ ROWS = (
     _row("badge_keep", path="/api/count/keep/badge.svg", fields=SEEYOUFARM, fast=show),
     # The fast path reads no user agent.
     _row("badge_ghpvc", path="/ghpvc/", fields=PROFILE, is_unsafe=True, run=count_for_github),
-    # Behind all others, since its host may be any.
+    # After all others, since it matches any host.
     _row("badge_hits", path="/{name}.{domain}/{page:path}.svg", fields=HITS, **_counting),
 )

@@ -1,4 +1,4 @@
-"""busuanzi's API, and soxft's: a page is told by a header, not by what is sent.
+"""busuanzi's API, and soxft's: a header names the page, not the body.
 
 busuanzi's `GET /busuanzi?jsonpCallback=f` and soxft's `GET /jsonp?callback=f` count a view of the
 page in Referer, and answer a script that calls `f`. Browsers cut the Referer to another host down
@@ -117,7 +117,7 @@ def _refused(error: ServiceError, language: str) -> Response:
 
 
 def _shown_status(error: ServiceError) -> int:
-    """Clients read the words of 200 alone; what is the service's own fault is told as such."""
+    """Clients read the words of 200 alone; the service's own failures have their status."""
     return error.status if isinstance(error, WrongMethod) or error.status >= 500 else 200
 
 

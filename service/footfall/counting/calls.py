@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 # What is asked, and who waits for it.
 Changes = Mapping[PackedChange, Sequence[tuple[CountsCallback, CountingClient]]]
-# Is told of a client's change that has started counters, and of the counts.
+# Receives a client's change that has started counters, and the counts.
 Began = Callable[[CountingClient, PackedChange, Sequence[Any]], None]
 
 

@@ -13,7 +13,7 @@ MAX_KEPT_CLIENTS = 8_192
 MAX_KEPT_BYTES = 1_024
 
 _NONE, _ONE = pack_word(0), pack_word(1)
-# What lua/counters/count.lua is told of a view: how many people and how many bots, and who.
+# What lua/counters/count.lua receives of a view: how many people and how many bots, and who.
 NOBODY_SEEN = _NONE + _NONE
 _PERSON_SEEN = _ONE + _NONE
 
@@ -83,7 +83,8 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
     def __init__(
         self, limits: RateLimits, behind: Callable[[str, bytes], str], *, tells_visitors: bool
     ) -> None:
-        """`behind` finds the address behind a proxy. `tells_visitors` distinguishes visitors."""
+        """`behind` finds the client's address when a proxy sends the request. `tells_visitors`
+        distinguishes visitors."""
         self._day = 0
         self._limits = limits
         self._behind = behind

@@ -311,7 +311,7 @@ class Connection(asyncio.Protocol):
         self._due = deadline
 
     def _on_time(self) -> None:
-        """Fail commands whose deadline is over, also behind such as have longer."""
+        """Fail commands whose deadline is over, also after some with a later one."""
         self._timer, self._due = None, math.inf
         now = asyncio.get_running_loop().time()
         in_flight, late = self._in_flight, list[Done]()

@@ -50,7 +50,7 @@ def facts_of(info: Any, time: Any, config: Any, latency: Any) -> Facts | None:
     if config and not isinstance(config, ErrorReply):
         texts = [word.decode() for word in config]
         facts |= zip(texts[::2], texts[1::2], strict=True)
-    # A server whose latency-monitor-threshold is 0 tells of none, and few users may ask.
+    # A server whose latency-monitor-threshold is 0 reports none, and few users may ask.
     if latency and not isinstance(latency, ErrorReply):
         file = [(at, ms) for name, at, ms, *_ in latency if name.startswith(b"aof-")]
         if file:

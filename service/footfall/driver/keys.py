@@ -264,7 +264,7 @@ class Keys:
         return f"{self.prefix}:{{i:{_hidden(network)}}}:comments"
 
     def mails(self, to: str) -> str:
-        """Of a recipient who is told of replies, or of the owner."""
+        """Of a recipient of replies, or of the owner."""
         return f"{self.prefix}:{{i:{_hidden(to)}}}:mails"
 
     @property

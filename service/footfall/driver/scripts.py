@@ -33,7 +33,7 @@ _TYPES = {"KEYS": {"string", "hash", "zset", "stream"}, "ARGV": {"int", "text", 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One row of a header. If its name ends in dots, which only the last may, it takes a list; a
-    number behind them is how many words each of the list has."""
+    number after them is how many words each entry has."""
 
     name: str
     type: str
@@ -218,7 +218,7 @@ def files() -> dict[str, str]:
 
 
 def _assembled(text: str) -> str:
-    """A script with its includes, behind the lines that bind the names that they use."""
+    """A script with its includes, after the lines that bind their names."""
     header, bindings, code = text.split("\n\n", 2)
     included = (files()[INCLUDES + name] for name in parse_header(text).includes)
     return "\n\n".join([header, bindings, *map(str.rstrip, included), code])

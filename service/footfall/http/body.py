@@ -48,7 +48,7 @@ async def read_body(
     Raises Unreadable, UnsupportedMediaType and BadRequest.
     """
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
-        # Whatever comes behind the whole request says that the client has gone.
+        # Anything after the whole request means that the client has disconnected.
         while (await receive()).get("more_body"):
             pass
         return query if method == "POST" else {}

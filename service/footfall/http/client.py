@@ -1,4 +1,4 @@
-"""Who sent a request: the address behind trusted proxies, the token, the site it comes from."""
+"""The sender of a request: address (by trusted proxies), token, and site."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def headers_of(lines: Sequence[tuple[bytes, bytes]]) -> Headers:
 
 
 def address_of(peer: Sequence[object] | None, headers: Headers, trusted: Networks) -> str:
-    """The client's address, as it is known behind trusted proxies; "" if it is not known.
+    """The client's address, by trusted proxies; "" if unknown.
 
     `peer` is (address, port) of the connection.
     """

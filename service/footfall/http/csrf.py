@@ -18,7 +18,7 @@ from .response import Headers as Lines
 # Any value will do: no other origin can send a header of this name.
 CSRF_HEADER = b"x-footfall-page"
 SESSION_COOKIE = "footfall"
-# Tells a browser in which an account logged in (accounts/rules/devices.py).
+# Identifies a browser in which an account logged in (accounts/rules/devices.py).
 DEVICE_COOKIE = "footfall-device"
 # A browser takes a cookie with this before its name only over HTTPS, and with `Secure`.
 SECURE_PREFIX = "__Secure-"
@@ -63,7 +63,7 @@ def session_cookie(headers: Headers, scope: Scope, policy: Policy) -> str:
 
 
 def device_cookie(headers: Headers) -> str:
-    """What tells the browser; "" if nothing does."""
+    """What identifies the browser; "" if nothing does."""
     tokens = _values(headers, SECURE_PREFIX + DEVICE_COOKIE) or _values(headers, DEVICE_COOKIE)
     return tokens[0] if tokens else ""
 

@@ -13,7 +13,7 @@ _DATA = "the data"
 
 
 class Envelope(NamedTuple):
-    """What stands before and behind the JSON of an answer's data."""
+    """The bytes before and after the JSON of an answer's data."""
 
     before: bytes = b""
     after: bytes = b""

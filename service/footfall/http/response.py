@@ -80,7 +80,7 @@ def lines(headers: Headers) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
-# The answer that tells of an error, in a language.
+# The answer with an error, in a language.
 Refuse = Callable[[ServiceError, str], Response]
 
 

@@ -182,7 +182,7 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
 
 
 class _Pages:
-    """Parses lines in turn, each page's behind each other, and collects strays that are left out
+    """Parses lines in turn, page by page, and collects strays that are left out
     by a restore."""
 
     def __init__(self, strays: set[str]) -> None:
@@ -191,7 +191,7 @@ class _Pages:
         # The last page, and if more lines of it are to come.
         self._page, self._is_open, self._has_moved = "", False, False
         self._threads = Threads()
-        # Of the log's last entry; Redis takes none that is not behind the one before.
+        # Of the log's last entry; Redis takes only increasing ones.
         self._logged = (0, 0)
 
     def parse(self, raw: bytes, number: int) -> Line:

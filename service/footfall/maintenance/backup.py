@@ -5,7 +5,7 @@ unless it is long (page_walk.py). The result is a page on which some changes cam
 or later, and it has everything that was acknowledged before the backup started.
 
 Left out is what can be derived (the indexes of pages and of the site), what expires (cooldowns),
-what is deleted, and what nobody was told of yet. Accounts are read last, so that the account of
+deleted comments, and queued notifications. Accounts are read last, so that the account of
 each comment's author is there.
 """
 

@@ -11,7 +11,7 @@ from .moment import IndexedComment, PageSnapshot, moment_of
 
 # What Redis says of a member and its value, or score.
 Pair = tuple[bytes, bytes]
-# What is wrong with an entry: a clause behind its name, "" for nothing.
+# What is wrong with an entry: a clause after its name, "" for nothing.
 Rule = Callable[[PageSnapshot, bytes, bytes], str]
 
 

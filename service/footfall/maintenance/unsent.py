@@ -1,4 +1,4 @@
-"""Notifications that a backup leaves behind: who restores it would not know of them."""
+"""Queued notifications, which a backup does not include."""
 
 from ..comments.store.projections import JournalEntry, task_of
 from . import older

@@ -162,7 +162,7 @@ def _kept(key: str, fields: Mapping[str, int], kept_ms: int | None = None) -> It
 
 
 def _month(field: str) -> str:
-    """Of an hour such as 2026112316, or of a day behind a mark."""
+    """Of an hour such as 2026112316, or of a day after a mark."""
     return field.lstrip("vb")[:6]
 
 

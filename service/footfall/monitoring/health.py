@@ -89,7 +89,7 @@ class Health:
         return []
 
     async def _outbox(self, warnings: list[str]) -> dict[str, Any]:
-        """How much is still to be told; and a warning if that gets late, or fails."""
+        """The queued notifications; and a warning if they are late, or fail."""
         outbox = self._site.notifications.outbox
         if not outbox.is_on:
             return {}

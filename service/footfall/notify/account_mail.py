@@ -23,7 +23,7 @@ Kind = Literal["register", "reset", "mail", "moved", "invite"]
 @dataclass(frozen=True, slots=True)
 class AccountMail:
     """An email to one address. `language` is one, or a list, as browsers name them; `link` is
-    behind the address of this service. If it is not `is_sent`, it is only made."""
+    after the address of this service. If it is not `is_sent`, it is only made."""
 
     kind: Kind
     to: str

@@ -217,7 +217,7 @@ LinksOf = Callable[[str], Awaitable[OwnerLinks | None]]
 
 class OwnerMail:
     """An email to the site's owners about each comment that is not their own; `ways` says when
-    they are told of those that are pending, and of those that are approved."""
+    they are notified of pending and of approved ones."""
 
     name = OWNER_MAIL
 

@@ -1,4 +1,4 @@
-"""What people are told about a comment, and what a channel is."""
+"""Notifications of comments, and what a channel is."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -22,7 +22,7 @@ class Failed(Exception):
 
 
 class Gathered(Failed):
-    """Nothing was sent: it is told later, together with others."""
+    """Nothing was sent: it follows later, together with others."""
 
 
 class Dropped(Failed):
@@ -37,7 +37,7 @@ class Notification:
     `parent` is what it replies to, None for a root or if that is gone. Both have nick, email and
     link of their author's account as it is now, if there is one. `key` is the same for each
     attempt to tell this, and of no other news; `attempts` were made before. `seen` is "" if it was
-    never approved before, and "0" if that was so and readers were not told.
+    never approved before, and "0" if that was so and readers were not notified.
     """
 
     about: Comment

@@ -44,7 +44,7 @@ class Akismet:
             raise Failed(f"Akismet answered neither true nor false: {said}")
         return answer.strip() == "true"
 
-    # As a channel, it is told of moderators' corrections.
+    # As a channel, it receives moderators' corrections.
 
     def wants(self, notification: Notification) -> bool:
         return (

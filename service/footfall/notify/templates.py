@@ -64,7 +64,7 @@ def _escaped(notification: Notification) -> Mapping[str, Any]:
 
 
 def _fields(comment: Comment, status: Status, site_url: str) -> dict[str, str]:
-    """`url` starts with a slash: templates write it behind the site's address."""
+    """`url` starts with a slash: templates write it after the site's address."""
     return {
         "objectId": comment.id,
         "nick": comment.nick or "",

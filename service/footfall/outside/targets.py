@@ -47,7 +47,7 @@ class Targets:
         """The whole address, if a login may be sent there; else ""."""
         if _UNCLEAR.search(address):
             return ""
-        # Behind a prefix, pages name their paths with it.
+        # Under a prefix, pages name their paths with it.
         is_path = address.startswith("/") and not address.startswith("//")
         whole = origin_of(self.server_url) + address if is_path else address
         if not origin_of(whole) or _DOTS.search(unquote(_path_of(whole))):

@@ -1,4 +1,5 @@
-"""The pages at /ui: log in, register, set a password, confirm an email, and those behind a login.
+"""The pages at /ui: log in, register, set a password, confirm an email, and those that need a
+login.
 
 A login is handed to the page that asked for it: the one that opened this page, or that it is to
 come back to. opener.py decides which that may be, so that no other site gets a token by opening

@@ -1,4 +1,4 @@
-"""The days of a report as the owner's pages show them: bars, a table behind them, and sums."""
+"""The days of a report as the owner's pages show them: bars, a table, and sums."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def rows_of(report: Report, days: int, words: PageWords) -> list[DayRow]:
 
 
 class Kept(NamedTuple):
-    """Whether visitors are kept, and whether bots are told from people, or were."""
+    """Whether visitors are kept, and whether bots are distinguished from people, or were."""
 
     visitors: bool
     bots: bool

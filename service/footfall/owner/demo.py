@@ -34,7 +34,7 @@ MAX_PAGE = 1000
 DIGITS = re.compile(r"[0-9]{1,4}")
 API = "/api/comment"
 FIELDS = ("comment", "nick", "mail", "link")
-# By the statuses of a comment that was stored, what its author is told.
+# By the status of a stored comment, what its author reads.
 NOTICES = {"approved": "demo.published", "waiting": "demo.heldPlain", "spam": "demo.heldPlain"}
 # Of the request for the page, what says nothing of the request for its comments.
 OF_THE_PAGE = (b"if-none-match", b"origin", b"referer", b"content-type", b"content-length")

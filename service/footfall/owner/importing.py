@@ -94,7 +94,7 @@ async def _lines(
                     is_report = "format" in step
                     yield (envelope.body(step) if is_report else orjson.dumps(step)) + b"\n"
         except Exception as error:
-            # The status is told already.
+            # The status is already sent.
             yield failed(error, language, "an import", refuse).body + b"\n"
 
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 PERIOD_DAYS = 30
 RANKED_PAGES = 10
 RANKED_DAYS = 7
-# A page rises by its views of the last hours; what is told of it are those of a day.
+# A page rises by its views of the last hours; the page shows those of a day.
 RISING_DAYS = 1
 # Of the small line beside a page.
 LINE_DAYS = 14

@@ -1,4 +1,4 @@
-"""The queue of the owner's own page: a list that is read on behind the last comment seen.
+"""The moderation queue of the admin UI: a list that continues after the last comment seen.
 
 Waline's clients turn pages by their number (queue.py), which skips a comment for each one that was
 decided on the page before.
@@ -31,7 +31,7 @@ MAX_NAMED = 100
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """The next `size` comments behind the one with the id `after`; or those with these `ids`."""
+    """The next `size` comments after the one with the id `after`; or those with these `ids`."""
 
     wanted: Wanted
     is_mine: bool

@@ -26,7 +26,7 @@ class QueuedClient(NamedTuple):
     network: str = ""
 
 
-# Whatever is done behind the requests: imports and emails take turns as one client.
+# All background work: imports and emails take turns as one client.
 BACKGROUND = QueuedClient("", ())
 
 

@@ -25,7 +25,7 @@ MAX_WWW_A_WORD = 3
 
 # A bare link that starts with its scheme.
 MAX_ADDRESS_CHARACTERS = 2_048
-# Full-width marks stand behind an address without a space, and are part of none.
+# Full-width marks follow an address without a space, and are part of none.
 _WORD = re.compile(r"[^\s（），。；：！？、《》〈〉「」『』【】“”]+")
 
 _Block = Callable[[StateBlock, int, int, bool], bool]

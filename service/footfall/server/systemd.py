@@ -1,6 +1,6 @@
 """Tells systemd, by sd_notify(3), that the service has started, how it is, and that it lives.
 
-Nothing is told unless NOTIFY_SOCKET is set, as it is for a unit with Type=notify. Workers tell
+Nothing is sent unless NOTIFY_SOCKET is set, as it is for a unit with Type=notify. Workers tell
 nothing: their parent does, by what one of them answers.
 """
 

@@ -1,6 +1,6 @@
 """Which views are by people, and what the others are by: the class of a user agent.
 
-A class is for statistics alone. Crawlers that hide behind a browser's user agent are not found, and
+A class is for statistics alone. Crawlers with a browser's user agent are not found, and
 nobody is refused for theirs.
 
 The patterns are those of crawler-user-agents, where each crawler has tags. A few of them match

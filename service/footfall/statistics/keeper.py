@@ -84,7 +84,7 @@ class Keeper:
             self._most_read.keep_up,
         )
         for part in parts:
-            # A damaged key must not stop the others; who reads it is told.
+            # A damaged key must not stop the others; its readers get an error.
             with suppress(ErrorReply):
                 await part()
         self._kept_until = now

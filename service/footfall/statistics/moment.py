@@ -1,11 +1,11 @@
-"""When a view is counted, as lua/counters/count.lua is told."""
+"""The time of a view, as an argument of lua/counters/count.lua."""
 
 from hashlib import blake2b
 from typing import NamedTuple
 
 
 class Moment(NamedTuple):
-    """A day such as 20261123, and `packed` what the script is told of it. The month is kept for
+    """A day such as 20261123, and `packed` the script's argument of it. The month is kept for
     `days_ms`, visitors' numbers for `day_ms`.
 
     Visitors are numbered with what is salted; without it they are not distinguished.

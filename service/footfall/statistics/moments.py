@@ -1,4 +1,4 @@
-"""When views are counted, as Redis is told with each batch."""
+"""The times of views, as arguments of each batch."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -28,7 +28,7 @@ NOW_HOURS, USUAL_HOURS = 6, 48
 
 
 class TopPage(NamedTuple):
-    """A page in a list: its views in the period, and those by people, None where that is not told;
+    """A page in a list: its views in the period, and those by people, None where that is not given;
     its visitors where that is of whole days, and the comments written in it where pages are asked
     for by these."""
 

@@ -14,7 +14,7 @@ async def hashes(
     redis: RedisClient, keys: Sequence[str], *, spares: bool = False
 ) -> list[dict[bytes, bytes]]:
     """Each of these hashes. Raises StoreUnavailable, and ErrorReply for what is none; with `spares`
-    that is empty, for numbers of which others are worth to be told without it."""
+    that is empty, for numbers that are useful without it."""
     ask = redis.ask_each if spares else redis.ask
     read: list[dict[bytes, bytes]] = [{} for _ in keys]
     cursors = dict.fromkeys(range(len(keys)), b"0")

@@ -212,5 +212,5 @@ def _ending_with(month: Month, end: int) -> Month:
 
 def _past_day(text: str) -> PastDay:
     tool, *rest = text.split(" ")
-    # Data from before has two times behind the tool: such a day is done.
+    # Older data has two times after the tool: such a day is done.
     return PastDay(tool, rest[0] if len(rest) == 1 else "")

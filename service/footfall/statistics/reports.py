@@ -218,7 +218,7 @@ def _days_of_site(numbers: SiteNumbers) -> dict[int, Day]:
 
 
 def _larger(one: SiteNumbers, other: SiteNumbers) -> SiteNumbers:
-    """Of each number the larger: the shares grow until they are removed behind their sum."""
+    """Of each number the larger: the shares grow until they are summed and removed."""
     bots = {
         day: one.bots.get(day, Counter()) | other.bots.get(day, Counter())
         for day in {*one.bots, *other.bots}

@@ -1,4 +1,4 @@
-"""Sees to it that views ever are known (statistics/ever_store.py), or are not told."""
+"""Ensures that views ever are known (statistics/ever_store.py), or not shown."""
 
 from collections.abc import Callable
 from secrets import token_hex

@@ -37,6 +37,6 @@ def number_of(salted: "blake2b", sender: str, user_agent: bytes) -> int:
     """From -2**63 to 2**63 - 1: Redis keeps small sets of such numbers in eight bytes each."""
     name, agent = sender.encode(errors="replace"), user_agent[:MAX_AGENT_BYTES]
     hashed = salted.copy()
-    # Each part behind its length, so that no other parts give the same.
+    # Each part after its length, so that no other parts give the same.
     hashed.update(b"%d:%b%d:%b" % (len(name), name, len(agent), agent))
     return int.from_bytes(hashed.digest(), signed=True)

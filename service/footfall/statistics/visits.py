@@ -2,7 +2,7 @@
 
 A script that counts a view reaches one slot of a Cluster, and a visitor of the site may view pages
 of any. So the site's visitors are distinguished in shares of their own, one for each group, by a
-call behind that of the view: only when this process has not seen a visitor on that day.
+call after that of the view: only when this process has not seen a visitor on that day.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from .moment import Moment
 
-# Numbers that a process remembers: some megabytes. One that is forgotten is only told once more.
+# Numbers that a process remembers: some megabytes. A forgotten one is only sent once more.
 MAX_KNOWN = 65_536
 MAX_VISITS_A_CALL = 500
 # How long visitors are gathered for a call.
@@ -24,7 +24,7 @@ PAUSE_SECONDS = 0.02
 
 
 class Visits:
-    """Notes the site's visitors; `start` does something behind requests."""
+    """Records the site's visitors; `start` starts background work."""
 
     def __init__(
         self,
@@ -42,9 +42,9 @@ class Visits:
         self._moment = Moment(0, b"", 0, 0)
         self._known = set[int]()
         self._shares = dict[int, bytes]()
-        # Who is to be told of, behind a pause in which more may come.
+        # Visitors to send, after a pause in which more may come.
         self._new: list[int] = []
-        # Those of whom Redis could not be told; they are told of when they come again.
+        # Those that could not be sent to Redis; they are sent when they return.
         self.missed = set[int]()
 
     def note(self, moment: Moment, numbers: Iterable[int]) -> None:

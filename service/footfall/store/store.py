@@ -63,7 +63,7 @@ class NoDataSet(Mismatch):
 class Store:
     """All nouns of one data set.
 
-    The scripts and what continues behind requests may be shared with other data sets on this Redis.
+    Scripts and background work may be shared with other data sets on this Redis.
     `prefix` is KEY_PREFIX; `buckets` counts the hashes that counters lie in, unless the data set
     says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; with `tells` what
     happens to comments is written into the outbox. Views are dated by `moment`, if there is one.
@@ -92,7 +92,7 @@ class Store:
         self.moment = moment
         self.packed = PackedNames(self.keys, is_dated=moment is not None)
         self.scripts = scripts = scripts or Scripts(redis)
-        # What continues behind requests, of the store and of its users.
+        # Background work of the store and its users.
         self.background = background or Background()
         self.batches = batches_of(
             redis, scripts, lambda *begun: self.new_counters.began(*begun), self._dating(moment)

@@ -1,4 +1,4 @@
-"""What the access log is told of requests: of the fast path, of ASGI, and of those refused before.
+"""The access log's lines: of the fast path, of ASGI, and of requests rejected before.
 
 Each class here is put over another one, and only if ACCESS_LOG asks for it: without it no code of
 this module runs in any request.

@@ -14,7 +14,7 @@ class NewSession:
     """The session that a login has started; with the token "" the one that was there has ended."""
 
     token: str
-    # Makes what tells the browser to the account from now on.
+    # Makes what identifies the browser to the account from now on.
     device: Callable[[], Awaitable[str]] | None = None
     # The browser keeps it when it is closed.
     is_remembered: bool = False

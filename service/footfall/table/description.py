@@ -153,7 +153,7 @@ def _operation(
 def _shapes(rows: Iterable[Row], *, with_id: bool) -> Iterator[tuple[Row, Fields | ListOf]]:
     for row in rows:
         for shape in row.fields.shapes:
-            # With an id behind it a path means one thing, and without none that has to have one.
+            # With an id after it a path means one thing, without it another.
             is_there = bool(_id(shape)) if with_id else not getattr(shape, "needs_id", False)
             if is_there:
                 yield row, shape
@@ -277,7 +277,7 @@ def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
 
 
 def _refusals(context: ParseContext) -> Iterator[tuple[str, Schema]]:
-    """By name, all that the dialects tell of errors."""
+    """By name, all error formats of the dialects."""
     for prefix in operations(context.settings.compat):
         refusals = prefix.dialect.refusals
         for status, name in _names(refusals):

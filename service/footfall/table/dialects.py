@@ -27,7 +27,7 @@ from .schemas import TEXT, AnswerSchema, map_of, object_of
 
 
 class Refusals(NamedTuple):
-    """How errors are told; and for /openapi.json a name, and the body of each status. One with 200
+    """The format of errors; and for /openapi.json a name, and the body of each status. One with 200
     comes in place of an answer."""
 
     answer: Refuse

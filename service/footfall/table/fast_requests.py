@@ -52,7 +52,7 @@ class FastOperation:
         return whole(self.row, reply).under(self.headers)
 
     def refuse(self, error: BaseException, language: str) -> Response:
-        """The answer that tells of an error."""
+        """The answer with an error."""
         answer = failed(error, language, self.route.name, self.dialect.refusals.answer)
         return answer.under(self.headers)
 

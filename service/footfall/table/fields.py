@@ -229,8 +229,8 @@ class Fields:
     """The fields of a request of one shape, and what is made of their values.
 
     `when` says which requests have this shape, where there are several. `before` refuses by what
-    is not in fields, `check` by several fields together; both raise, or tell the form. `id` says
-    what the id behind the path is, "" if the path has none. `who` may ask, where that is not the
+    is not in fields, `check` by several fields together; both raise, or return the form. `id` says
+    what the id after the path is, "" if the path has none. `who` may ask, where that is not the
     same as for the operation's other shapes.
     """
 

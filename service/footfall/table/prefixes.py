@@ -1,7 +1,7 @@
-"""Where operations are: behind which prefix, and in which dialect.
+"""The prefixes of operations, and their dialects.
 
 Only the exact path without prefix has the older dialect. The same path with a trailing slash,
-".html" or an id behind it answers as under /api, because Waline does that.
+".html" or an id after it answers as under /api, because Waline does that.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .own_pages import OWN_PAGES
 # Compared by identity, since another protocol may be without prefix, too.
 @dataclass(frozen=True, slots=True, eq=False)
 class Prefix:
-    """`dialect` is that of an exact path behind it, `longer` that of the path with more behind it,
+    """`dialect` is that of an exact path after it, `longer` that of a longer one,
     such as an id: None if nothing is there. /openapi.json lists the operations under `name`, or by
     the first words of their paths."""
 

@@ -16,7 +16,7 @@ from ..errors import ServiceError
 
 # The route of requests that are for nothing that there is, and of those that cannot be read.
 OTHER = "other"
-# What became of attempts to tell somebody something.
+# Results of attempted notifications.
 DELIVERIES = ("delivered", "gathered", "dropped", "failed", "given up")
 # What may be wrong with Redis, by the codes of driver/safety.py.
 FINDINGS = (

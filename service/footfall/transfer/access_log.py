@@ -2,7 +2,7 @@
 
 nginx and Apache write the combined format, with or without the virtual host before it and with
 whatever somebody has appended. A log may be in several files, compressed or not. Most of what is in
-one was sent by strangers: a line that cannot be read is told, and none stops the reading.
+one was sent by strangers: an unreadable line is reported, and none stops the reading.
 """
 
 import re
@@ -227,14 +227,14 @@ def _of_json(line: bytes) -> LogRow:
 
 
 def _stamp(written: Any) -> int:
-    """Seconds or ms since the epoch, or a date, as Caddy is told to write it."""
+    """Seconds or ms since the epoch, or a date, as Caddy is configured."""
     is_long = isinstance(written, str) and len(written) > MAX_DATE_CHARACTERS
     is_time = isinstance(written, int | float | str) and not is_long
     return _checked(moment(written) if is_time else None)
 
 
 def _address(request: dict[str, Any]) -> str:
-    """The client's, if Caddy knows it behind proxies; older versions write it with its port."""
+    """The client's, by Caddy's trusted proxies; older versions write it with its port."""
     address = _word(request.get("client_ip")) or _word(request.get("remote_ip"))
     if not address:
         address = _word(request.get("remote_addr")).rpartition(":")[0].strip("[]")

@@ -1,7 +1,7 @@
 """Archives of several files, a tar or a zip, compressed or not: each member is a file to read.
 
-They are told by their first bytes, whatever they are called. Members are unpacked into a directory
-that disappears with the import, so readers may read them more than once.
+They are recognised by their first bytes, whatever their names. Members are unpacked into a
+directory that disappears with the import, so readers may read them more than once.
 """
 
 import os

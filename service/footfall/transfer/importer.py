@@ -1,6 +1,6 @@
 """Imports within a running service, which answers requests meanwhile over the same connection.
 
-A thread reads the file, and its sender is told the progress. An import continues after its
+A thread reads the file, and its sender gets the progress. An import continues after its
 page was closed; it ends with the service, and what it has stored stays.
 """
 

@@ -2,7 +2,7 @@
 
 LeanCloud stops on 2027-01-12. It lets an application ask some times a second, so a large class
 takes a while: objects come in the order of their ids and are kept in a file beside the wanted one,
-and a fetch that was broken off continues behind the last one there. When it is whole it takes that
+and an interrupted fetch continues after the last one there. When it is whole it takes that
 one's place. So a file is always whole, and the next fetch asks for everything again: counts rise,
 and an object's id does not tell whether it has changed.
 """
@@ -22,7 +22,7 @@ from .download import CannotFetch
 PAGE_OBJECTS = 1_000
 # LeanCloud's words for a class that nothing was ever stored in.
 NO_CLASS = 101
-# Behind a master key, which reads what others may not.
+# After a master key, which can read everything.
 MASTER = ",master"
 
 

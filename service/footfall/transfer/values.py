@@ -27,7 +27,7 @@ _GROUPED = re.compile(r"[+-]?\d{1,3}(?:([,'\u2019\u00a0\u202f ])\d{3}(?:\1\d{3})
 _MONGO = "$numberLong", "$numberInt", "$numberDouble", "$numberDecimal"
 _YES, _NO = ("1", "1.0", "true", "yes"), ("", "0", "0.0", "false", "no", "null", "undefined")
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
-# What stands behind an offset, such as the zone's name in Go's and in JavaScript's dates.
+# What follows an offset, such as the zone's name in Go's and in JavaScript's dates.
 _ZONE_NAME = re.compile(r"([+-]\d\d:?\d\d)\s+(?:\(.*|[A-Z]{1,5}\b.*|[+-]\d\d\s.*)$")
 # The library takes GMT+8 for what POSIX means by it, eight hours behind.
 _ZONE_BEFORE = re.compile(r"\b(?:GMT|UTC)(?=[+-]\d)")

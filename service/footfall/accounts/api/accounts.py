@@ -196,7 +196,7 @@ async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject |
         raise Denied() from None
     if not asked:
         return ""
-    # Behind the rest: another password ends the links of the old one.
+    # After the rest: a new password ends the links of the old one.
     await mail_change.begin(comments.accounts, account, asked, caller)
     return {"verify": True}
 

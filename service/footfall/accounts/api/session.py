@@ -85,7 +85,7 @@ class LogIn:
     # browser that has started it keeps.
     ticket: str = ""
     proof: str = ""
-    # What tells a browser that the account may know; what our page shall do with the session.
+    # What identifies a browser of the account; what our page does with the session.
     device: str = ""
     is_remembered: bool = False
     is_handed: bool = False
@@ -192,7 +192,7 @@ async def second_factor(site: Site, parsed: SecondFactor, caller: Caller) -> Ans
         )
         return Answer({"enable": is_asked})
     assert caller.viewer.account is not None
-    # A new one each time: the one that is in use is told to nobody, not even its owner.
+    # A new one each time: the one in use is never returned, not even to its owner.
     secret = two_factor.new_secret()
     address = two_factor.otpauth_url(secret, caller.viewer.account.mail, site.settings.title)
     return Answer({"otpauth_url": address, "secret": secret}, qr_text=address)

@@ -1,4 +1,4 @@
-"""Sends emails about accounts, behind the requests that ask for them.
+"""Sends emails to accounts, in the background.
 
 They are written down nowhere: what a crash or a stop takes along is asked for again.
 """

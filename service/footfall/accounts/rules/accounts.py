@@ -198,7 +198,7 @@ async def changed(
 
 
 class Ended(TypedDict):
-    """Which sessions of an account end by a change, as the store is told."""
+    """Which sessions of an account end by a change, for the store."""
 
     session: str
     revokes: bool

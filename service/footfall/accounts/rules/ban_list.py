@@ -173,7 +173,7 @@ class BanList:
 
 
 def _above(address: str) -> Iterator[str]:
-    """The host of an address, and those that it is a part of. Browsers find it behind any number of
+    """The host of an address, and those that it is a part of. Browsers find it after any number of
     slashes and in percent-encoding, and clients of Waline write `https://` before an author's link
     that has none."""
     match = _AUTHORITY.match(address)

@@ -2,7 +2,7 @@
 
 Every worker keeps all of them in memory, so that nothing is asked for them. A post brings the
 version of the list along on a trip that it makes anyway, so a ban holds for the next post
-everywhere; whatever else is refused looks behind the request, and at least once a minute.
+everywhere; whatever else is refused looks after the request, and at least once a minute.
 Administrators are exempt: otherwise a ban could lock out who would lift it.
 """
 
@@ -20,7 +20,7 @@ from ...netaddr import Networks
 from ..store.bans import Bans, Changed
 from .ban_list import MAX_WORD_BANS, BanList
 
-# How old the list may be before it is looked at again behind a request.
+# How old the list may be before it is read again after a request.
 FRESH_SECONDS = 1.0
 # How often to read again what somebody else has changed meanwhile.
 MAX_READINGS = 5
@@ -104,7 +104,7 @@ class KnownBans:
             raise TooManyBans(MAX_WORD_BANS)
 
     def note_caught(self, values: Collection[str]) -> None:
-        """Count what bans have caught, behind the request: all that comes while Redis answers goes
+        """Count what bans have caught, after the request: all that comes while Redis answers goes
         there together."""
         self._caught.update(values)
         if values and not self._is_noting:

@@ -47,7 +47,7 @@ class Devices:
         return str(claims["device"])
 
     async def cookie(self, id: str, before: str) -> str:
-        """What tells a browser in which this account has logged in; `before` did until now."""
+        """What identifies a browser in which this account has logged in; `before` did until now."""
         claims = {
             "sub": id,
             "device": await self.browser(id, before) or secrets.token_hex(8),

@@ -198,7 +198,7 @@ async def _register(comments: Comments, identity: Identity, caller: Caller) -> N
     shown = identity.mail if is_mail(identity.mail) else ""
     asks = bool(shown) and not identity.is_vouched and comments.accounts.mails.confirms
     if asks:
-        # The owner of an account with it is told so, as if it were taken.
+        # The owner of an account with it learns this, as if it were taken.
         await mail_change.is_needed(comments.accounts, made.id, shown)
     # Emails are unique: who shows none gets one that leads nowhere and that nobody can guess.
     mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown

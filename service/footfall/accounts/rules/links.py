@@ -96,7 +96,7 @@ async def set_password(comments: Comments, token: str, password: str, caller: Ca
 
 async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
     """Email a link to the owner of the account with this email. Nobody learns here whether there is
-    one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
+    one: all that depends on it happens in the background. Raises TooManyAttempts, Busy."""
     accounts.bans.look()
     await attempts.mail(accounts.cooldown, caller)
     accounts.mails.start(partial(_reset, accounts, canonical(mail), caller.language))

@@ -72,7 +72,7 @@ async def _logged_in(
             outcome = await _proven(accounts, mail, password, code)
             if outcome is None:
                 return None
-            # Not before: a stranger is told nothing, and an administrator may always.
+            # Not before: strangers learn nothing, and administrators may always log in.
             await accounts.bans.require_none(replace(caller, viewer=Viewer(outcome[0].account)))
             return outcome[0], await accounts.sessions.begin(*outcome, caller=caller)
         except Changed:

@@ -46,7 +46,7 @@ async def begin(accounts: Accounts, account: Account, mail: str, caller: Caller)
 
 
 async def confirm(comments: Comments, token: str, password: str, caller: Caller) -> None:
-    """Give the account its new email, and tell the old one.
+    """Give the account its new email, and notify the old one.
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, UserExists, Busy.
     """
@@ -86,7 +86,7 @@ async def _require_owner(accounts: Accounts, link: Opened, password: str, caller
 
 
 async def _tell(mails: AccountMails, was: Account, mail: str, caller: Caller) -> None:
-    """Tell the address that the account had, if there was one."""
+    """Notify the account's former address, if there was one."""
     compared = canonical(was.mail)
     # Who came by a service that shows none has one that leads nowhere.
     is_none = was.mail.startswith(f"{was.id}@mail.")

@@ -31,7 +31,7 @@ IS_MAIL = "password should not be your mail address, nor its first part"
 IS_COMMON = "password is one of those that most people use, and is guessed first: choose another"
 # Of the passwords that are used most, so many of those that are long enough are refused.
 MOST_USED = 10_000
-# bcrypt's authors and every implementation since leave out what comes behind.
+# bcrypt's authors and every implementation since leave out what follows.
 BCRYPT_BYTES = 72
 # From 2⁴ rounds, bcrypt's fewest, to 2¹⁴: more would keep a thread busy for seconds.
 BCRYPT_HASH = re.compile(r"\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}")

@@ -60,7 +60,7 @@ class Sessions:
 
         Raises StoreUnavailable.
         """
-        # Three parts: most of what is not a token of ours is told from that, as clients send words.
+        # Three parts: this rejects most texts that are not our tokens.
         if len(token) > MAX_TOKEN_CHARACTERS or token.count(".") != 2:
             return PUBLIC
         claims = tokens.claims_of(token, await self._signing_key())

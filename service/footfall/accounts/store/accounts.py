@@ -1,4 +1,4 @@
-"""Accounts, all behind one hash tag: they are few and rarely written, and claims must be atomic.
+"""Accounts, all with one hash tag: they are few and rarely written, and claims must be atomic.
 
 An account is two pieces of JSON: a body, which readers may see, and credentials, which nobody may.
 Who changes one says how they have read it, so that of two at a time one is told to read again.

@@ -1,6 +1,6 @@
 """Everything of one author, for administrators: shown, made anonymous, deleted.
 
-Each request looks at a part of the site's comments, and says behind which the next one continues.
+Each request searches a part of the site's comments, and returns where the next one continues.
 """
 
 from dataclasses import dataclass

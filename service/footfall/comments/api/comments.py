@@ -59,7 +59,7 @@ NO_URL = "url need an URL under your options"
 
 
 class List(NamedTuple):
-    """A page of roots; or the root `rid` alone, with `size` of its replies behind `after`."""
+    """A page of roots; or the root `rid` alone, with `size` of its replies after `after`."""
 
     path: str
     page: int

@@ -32,7 +32,7 @@ class Queue:
     """Page `page` of comments of any of these statuses.
 
     With `words` those that have them, with `is_mine` the caller's own; of a search, `after` is the
-    comment behind which it continues.
+    comment after which it continues.
     """
 
     statuses: tuple[Status, ...]

@@ -95,7 +95,7 @@ async def find(accounts: AccountStore, who: str) -> Author:
 
 
 async def part(comments: Comments, author: Author, after: str = "") -> AuthorPage:
-    """The next part of the author's comments, newest first, behind the comment with this id."""
+    """The next part of the author's comments, newest first, after the comment with this id."""
     if after and not is_id(after):
         raise BadRequest({"after": "after need the objectId of a comment"})
     written, searched = list[StoredComment](), 0

@@ -28,7 +28,7 @@ MAX_BULK_SEARCHED = 20_000
 # It ends after that, so that all of it can still be undone: what was deleted is removed a minute
 # later.
 MAX_BULK_MS = 25_000
-# Comments of a step, and a pause behind it, in which others get their turn.
+# Comments of a step, and a pause after it for other requests.
 BULK_STEP_COMMENTS = 100
 PACE_SECONDS = 0.005
 # An action that has noted nothing for so long is over, with its process.

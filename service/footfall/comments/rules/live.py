@@ -3,7 +3,7 @@ change.
 
 However many watch a page, it is read once a second, together with all others that are watched. Its
 version rises with comments that wait as well, and by the clock: it only says that there may be
-something new, and watchers are told nothing of it.
+something new, and watchers receive nothing.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ NumberOf = Callable[[str, int], Awaitable[int]]
 
 
 class _Page:
-    """`shown` is what its watchers are told, None before it was read."""
+    """`shown` is what its watchers have received, None before it was read."""
 
     def __init__(self, number_of: NumberOf) -> None:
         self.number_of = number_of

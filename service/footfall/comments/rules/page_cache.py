@@ -6,7 +6,7 @@ if it was made of the same version: it is never stale, and needs no expiry. With
 the version is not read first.
 
 A page also shows accounts as they are now: when one changes, the versions of the pages on which it
-wrote are raised behind the request (comments/rules/refresh.py). Answers with comments of several
+wrote are raised in the background (comments/rules/refresh.py). Answers with comments of several
 pages (comments/api/recent.py) have the versions of all of them.
 
 A page takes several times its bytes while it is made, so few are made at a time.

@@ -2,7 +2,7 @@
 path, and what is there already stays.
 
 comments/store/moves.py says why nothing is lost, and nothing added twice. What comes to the old
-path later stays there. A move that was left behind is carried on by every service (keeping_up.py).
+path later stays there. An interrupted move is continued by every service (keeping_up.py).
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from ..store.status import status_in, status_of
 STEP_COMMENTS = 64
 # A page that gets comments all the time is walked over so often.
 MAX_WALKS = 3
-# On which nobody has worked for so long, a move was left behind.
+# A move without progress for so long was interrupted.
 LEFT_MS = 60_000
 
 
@@ -69,7 +69,7 @@ async def move(
 
 
 async def begin(comments: Comments, source: str, target: str, by: str) -> asyncio.Event:
-    """The same behind the request; the event tells that it has ended, or was left to a service.
+    """The same in the background; the event is set when it has ended, or was left to a service.
 
     Raises Refused, StoreUnavailable.
     """
@@ -119,7 +119,7 @@ async def _carry_out(comments: Comments, note: MoveNote, on_share: OnShare) -> b
 
 async def _move_counters(comments: Comments, note: MoveNote) -> None:
     types, arrived = _types(comments.counting), ""
-    # What somebody has left behind, what there is, and nothing more.
+    # Only what an interrupted move left, and what exists.
     for wanted in (types, types, ()):
         taken = await comments.moves.take_counters(note.source, note.target, wanted, arrived)
         if not taken:
@@ -160,7 +160,7 @@ async def _take(comments: Comments, note: MoveNote, step: Step, *, are_replies: 
         try:
             comment = _read(short.decode(), body, private, note.source)
         except (TypeError, ValueError):
-            # `footfall check` tells of it.
+            # `footfall check` reports it.
             continue
         if status_of(held) != "deleted" and bool(comment.root) == are_replies:
             copies[short.decode()] = comment, body

@@ -101,7 +101,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class QueuePart:
-    """What follows in a list that is read on: `after` is the id behind which the next part starts,
+    """The next part of a list: `after` is the id after which the following part starts,
     "" at the end.
 
     `total` is how many there are in all, None where only a search would tell, which has looked at
@@ -120,7 +120,7 @@ class QueuePart:
 async def part(
     comments: Comments, wanted: Wanted, viewer: Viewer, *, size: int, after: str = ""
 ) -> QueuePart:
-    """The next `size` comments behind the one with the id `after`, which may have been deleted.
+    """The next `size` comments after the one with the id `after`, which may have been deleted.
 
     Whatever is decided and whatever arrives meanwhile, none is left out and none comes twice. A
     search looks at no more than MAX_SEARCHED_COMMENTS for a part. Raises BadRequest.

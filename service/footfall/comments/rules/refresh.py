@@ -1,7 +1,7 @@
 """Lets readers see what has changed of an account: its name, avatar, label or role.
 
 Pages are cached by their versions alone, and show accounts as they were when they were made. So the
-versions of the pages on which an account wrote are raised when it changes, behind the request and
+versions of the pages on which an account wrote are raised when it changes, in the background and
 at a bounded pace. That an account is to be refreshed is written down with the change itself; what a
 crash has left is found again by the watch of any service.
 """

@@ -15,7 +15,7 @@ from ..store.moderation import Actor, Overtaken
 
 KIND = "judge"
 # A comment waits for spam filters that are unreachable for ten to sixteen minutes, by how long each
-# attempt takes; then the site's owner is told, and decides.
+# attempt takes; then the site's owner is notified, and decides.
 MAX_ATTEMPTS = 8
 
 
@@ -34,7 +34,7 @@ def require_decided(task: Task, stored: StoredComment) -> None:
 
 
 def is_wanted(task: Task) -> bool:
-    """Is a comment to be judged before anybody is told of it?"""
+    """Do spam filters check a comment before anybody is notified?"""
     return (task.by, task.now) == ("author", "waiting") and not task.is_judged
 
 

@@ -35,7 +35,7 @@ class SpamSweep:
                 # What is no longer spam starts again if it is marked again.
                 await comments.index.forget_noted_spam_but(noted)
                 break
-        # Behind the walk, whose places a deletion would shift.
+        # After the walk, whose positions a deletion would shift.
         due = [id for id, since_ms in noted.items() if since_ms <= now_ms - DAY_MS]
         for first in range(0, len(due), STEP_COMMENTS):
             for stored in await comments.store.by_ids(due[first : first + STEP_COMMENTS]):

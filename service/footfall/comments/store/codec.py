@@ -137,7 +137,7 @@ def secrets(comment: Comment) -> bytes:
 
 
 def fingerprint(comment: Comment) -> str:
-    """What tells a comment from others on its page: two with the same one are duplicates."""
+    """Identifies a comment's content on its page: two with the same one are duplicates."""
     return fingerprint_of(comment.account, comment.mail, comment.nick, comment.link, comment.source)
 
 

@@ -69,7 +69,7 @@ class Deletions:
 
     async def delete(self, stored: StoredComment, now_ms: int, actor: Actor) -> int | None:
         """Delete a comment with what hangs below it, at once for readers; how many replies are to
-        follow behind the request. None if it was deleted before, or is gone."""
+        follow after the request. None if it was deleted before, or is gone."""
         left = await self._hide(stored.id, stored.body, now_ms, actor, begins=True)
         if left and codec.root_of(stored.body):
             # A root hides what is below it. What replies to a reply is shown until its own turn.
@@ -255,7 +255,7 @@ class Deletions:
         ]
 
     async def _members(self, page: str, head: str, after: str = "") -> list[str]:
-        """The next of those that went with a deleted comment, behind one of them."""
+        """The next of those that were deleted with a comment, after one of them."""
         (reply,) = await self._redis.ask_masters(
             (
                 "ZRANGE",
@@ -299,7 +299,7 @@ class Deletions:
 
 
 def _described(stored: StoredComment) -> Iterable[str]:
-    """What the script that removes it is told."""
+    """The arguments of the script that removes it."""
     short, parent = stored.id[:SHORT], codec.parent_of(stored.body)[:SHORT]
     try:
         return short, parent, codec.fingerprint(codec.comment(stored))

@@ -38,7 +38,7 @@ def fixed(at_ms: int, low: int, path: str) -> str:
 
 
 def low_bits(id: str) -> int:
-    """What tells it from others of the same moment."""
+    """Distinguishes it from others of the same moment."""
     return int.from_bytes(b32hexdecode(id[:SHORT].upper())) & ((1 << RANDOM_BITS) - 1)
 
 

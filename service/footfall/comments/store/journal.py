@@ -67,7 +67,7 @@ class _Turn:
 
 
 class Journal:
-    """What happens is written into the `outbox`, too, if somebody is told of it."""
+    """Changes are also written into the `outbox`, if anybody is notified."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class Journal:
             await self.follow(page)
 
     async def catch_up(self) -> None:
-        """Follow the pages of changes that were left behind. Raises StoreUnavailable."""
+        """Follow the pages of interrupted changes. Raises StoreUnavailable."""
         changing, now = self._keys.site("changing"), self._clock()
         left = ("ZRANGE", changing, "-inf", now - LEFT_MS, "BYSCORE", "LIMIT", 0, MAX_LEFT)
         (reply,) = await self._redis.ask_masters((*left, "WITHSCORES"))

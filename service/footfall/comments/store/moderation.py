@@ -1,7 +1,7 @@
 """Changes of comments that are stored: their words, status and pin.
 
 Every method that changes something is one script on one page, which compares what it finds with
-what was read before: of two who edit the same words at once, the second one is told.
+what was read before: of two who edit the same text at once, the second one gets an error.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ class NewText(NamedTuple):
 
 
 class Actor(NamedTuple):
-    """Who changes a comment. People are told of what authors, moderators and spam filters do; what
-    moderators do is logged, with their account's id."""
+    """Who changes a comment. People are notified of what authors, moderators and spam filters do;
+    what moderators do is logged, with their account's id."""
 
     by: Literal["author", "moderator", "judge", "erasure", "sweeper"]
     account: str = ""

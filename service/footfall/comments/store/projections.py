@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 UNDO_MS = 60_000
 # A time that has come, whatever a service's clock says; a page's version may be ahead of it.
 AT_ONCE_MS = 1
-# By whom people are told of a change.
+# Whose changes people are notified of.
 TELLING = ("author", "moderator", "judge")
 
 
@@ -174,7 +174,7 @@ def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
 
 
 def task_of(page: str, entry: JournalEntry) -> Task | None:
-    """What people may be to be told: of a new comment, and of another status."""
+    """What people may be notified of: a new comment, and another status."""
     if entry.by not in TELLING or entry.did not in ("publish", "moderate", "edit"):
         return None
     (change,) = entry.changes

@@ -32,7 +32,7 @@ class PageReply(NamedTuple):
         return Page(int(self.version), self.visible, self.roots_total, self.threads(page))
 
     def threads(self, page: str) -> Threads:
-        """Roots, each with its replies behind it."""
+        """Roots, each followed by its replies."""
         threads = self if all(self.bodies) else self._without_damaged()
         home = page.encode()
         ids = [short + home for short in threads.ids.split()]

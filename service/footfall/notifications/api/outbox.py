@@ -91,7 +91,7 @@ READER = Fields(
 
 
 async def try_out(site: Site, to: str, caller: Caller) -> JsonObject:
-    """By the name of each who is told, why that failed; "" where it did not."""
+    """By the name of each channel, why it failed; "" if it did not."""
     return await site.notifications.try_out(site, to)
 
 

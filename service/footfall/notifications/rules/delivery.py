@@ -54,14 +54,14 @@ MAX_WAIT_SECONDS = 3600
 MAX_ATTEMPTS = 45
 # What is kept of a reason, and shown.
 MAX_REASON_CHARACTERS = 300
-# Comments of a digest that are read: of the older ones only their number is told.
+# Comments of a digest that are read: of the older ones only the number is given.
 MAX_READ = 1000
 
 
 class Delivery:
     """`channels` are all that there are; a task of another, which was turned off, is dropped.
 
-    Before anybody is told of a comment that waits for them, `judges` are asked.
+    Before anybody is notified of a comment that waits for them, `judges` are asked.
     """
 
     def __init__(
@@ -207,8 +207,8 @@ class Delivery:
         log.info("%s was delivered", task.name)
 
     async def _tell_digest(self, task: Task) -> None:
-        """Tell the owner of what was gathered, unless all of it is spam or gone by now. Raises
-        Failed."""
+        """Notify the owner of the gathered comments, unless all of it is spam or gone by now.
+        Raises Failed."""
         channel, comments = self.channels.get(OWNER_MAIL), self._site.comments
         ids = await self._digest.ids(task.version)
         stored = await comments.store.by_ids(ids[:MAX_READ])
@@ -227,7 +227,7 @@ class Delivery:
 
     def _wanting(self, notification: Notification) -> list[str]:
         """The channels that want this. What a moderator has done meanwhile can be undone: then only
-        readers are not told, since their next news would be the same."""
+        readers are not notified, since their next message would be the same."""
         hoped = replace(notification, status=cast(Status, notification.now))
         return [
             name
@@ -236,8 +236,8 @@ class Delivery:
         ]
 
     async def _found(self, task: Task) -> StoredComment | None:
-        """The comment as it is now. Where readers would be told that it is approved and it is held
-        again, that they were not is noted. Raises Undecided where it may be restored."""
+        """The comment as it is now. Where readers would be notified that it is approved and it is
+        held again, that they were not is noted. Raises Undecided where it may be restored."""
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
         while comments := await self._site.comments.moderation.whole([task.id]):

@@ -1,4 +1,4 @@
-"""News of a comment that does not exist: by it an owner sees whether everybody can be told."""
+"""A test notification of a sample comment, which shows whether channels work."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
     By the name of each, why it failed; "" where it did not. Raises StoreUnavailable.
     """
     notification = _news(site, delivery, to)
-    # An owner may want to be told of one of both alone.
+    # An owner may want to be notified of only one of both.
     forms = notification, replace(notification, status="waiting", now="waiting")
     answers = dict[str, str]()
     for name, channel in delivery.channels.items():

@@ -1,6 +1,6 @@
-"""Comments that the owner is told of together: one wave is one email.
+"""Digests: comments that reach the owner in one email.
 
-The first is told at once, and what comes within `every_ms` of an email is gathered for the next.
+The first is sent at once, and what comes within `every_ms` of an email is gathered for the next.
 Any worker starts that one, as a task of the outbox, so it is retried like all others.
 """
 
@@ -17,7 +17,7 @@ MAX_GATHERED = 10_000
 
 
 class Digest:
-    """With an `every_ms` of 0 each comment is told at once. All coroutines raise
+    """With an `every_ms` of 0 each comment is sent at once. All coroutines raise
     StoreUnavailable."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, every_ms: int) -> None:
@@ -45,8 +45,8 @@ class Digest:
         )
 
     async def ids(self, begun_ms: int) -> list[str]:
-        """Of all comments that are gathered, newest first; none for a digest behind which another
-        one was started, as while the mail server is unreachable: that one tells of them."""
+        """Of all comments that are gathered, newest first; none for a digest after which another
+        one was started, as while the mail server is unreachable: that one contains them."""
         until, ids = await self._redis.ask_masters(
             ("GET", self._names["mailed"]), ("ZREVRANGE", self._names["gathered"], 0, -1)
         )

@@ -1,4 +1,4 @@
-"""The outbox: what people are to be told of, kept until they are.
+"""The outbox: notifications, stored until they are delivered.
 
 What happens to a comment comes into the site's stream by its page's journal, each event once; any
 number of workers take tasks from there by a consumer group.
@@ -51,7 +51,7 @@ class Task:
     attempts: int = 0
     # Spam filters have answered or failed: now people are notified.
     is_judged: bool = False
-    # It was approved before: "1" if people know of that, "0" if readers were not told; else "".
+    # It was approved before: "1" if people know of that, "0" if readers were not notified; else "".
     seen: str = ""
     # What the comment was when it was not what this is about; "" if that was never so.
     met: str = ""
@@ -99,7 +99,7 @@ class Depth(NamedTuple):
 
 
 class Outbox:
-    """`is_on`: somebody is to be told of something; else nothing is ever written."""
+    """`is_on`: there is a channel; else nothing is ever written."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, *, is_on: bool) -> None:
         self.is_on = is_on
@@ -118,8 +118,8 @@ class Outbox:
         self._mark_unnotified = scripts["outbox/mark_unnotified"]
 
     async def mark_unnotified(self, id: str) -> bool:
-        """Note that readers were not told of a comment's approval, as it is held again, so that the
-        next one is news; False if it is approved by now."""
+        """Note that readers were not notified of a comment's approval, as it is held again, so that
+        the next one is news; False if it is approved by now."""
         short, page = split(id)
         status, *_ = await self._mark_unnotified(held=self._keys.page(page, "held"), id=short)
         return bool(status == b"OK")

@@ -4,7 +4,7 @@ Redis.
 uvicorn's protocol class with the fast path gets each request in one piece, the batch answers at
 once, and the transport keeps what is written. For comparison llhttp alone parses the same bytes.
 
-A page that is joined anew is made of Redis's reply to the script, whose bytes were prepared: the
+A page that is joined again is made of Redis's reply to the script, whose bytes were prepared: the
 fast path and the tasks that wait for the reply are left out.
 """
 

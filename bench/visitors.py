@@ -33,7 +33,7 @@ KNOWN_VISITORS = 2_048
 # Of four requests one is by somebody who was never there before.
 NEW_EVERY = 4
 
-# The place for the address of a visitor, which wrk.lua makes anew for each request: one of 16.8
+# The place for the address of a visitor, which wrk.lua makes again for each request: one of 16.8
 # million, since a busy site's next view almost never comes from where the last did.
 ADDRESS_MARK = "\x02"
 
@@ -57,7 +57,7 @@ def headers_of(kind: Headers, n: int, random: Random, page: str) -> list[Header]
 
 
 def known_visitor(number: int, page: str) -> list[Header]:
-    """Always the same browser at the same address, which is none of those that are made anew."""
+    """Always the same browser at the same address, which is none of those that are made again."""
     address = f"12.0.{number // 256}.{number % 256}"
     return [*browser_headers(Random(number), page), ("X-Forwarded-For", address)]
 

@@ -9,6 +9,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import orjson
 import pytest
 
 import footfall
@@ -87,6 +88,16 @@ def test_every_page_is_named_in_the_readme() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len(text("README.md").splitlines()) <= 200
+
+
+def test_the_labels_of_the_admin_ui_are_quoted_as_they_are() -> None:
+    labels = set[str]()
+    for words in orjson.loads((ROOT / "service/footfall/ui/admin/en.json").read_bytes()).values():
+        labels |= {words} if isinstance(words, str) else {*words.values()}
+    quoted = re.findall(r"(?<!\*)\*([A-Z0-9][^*]+?)\*(?!\*)", text("docs/administration.md"))
+    assert len(quoted) > 30
+    for label in (" ".join(label.split()) for label in quoted):
+        assert {label, re.sub(r"\d+", "{count}", label)} & labels, label
 
 
 # Tables.

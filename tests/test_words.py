@@ -14,7 +14,15 @@ import yaml
 ROOT = Path(__file__).parents[1]
 RULES = yaml.safe_load((ROOT / ".vale/styles/Footfall/Terms.yml").read_text())
 TERMS = {re.compile(rf"\b(?:{now})\b", re.IGNORECASE): word for now, word in RULES["swap"].items()}
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "deploy").rglob("*.md")]
+DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    *(
+        path
+        for name in ("deploy", "docs", "lua", "service", "tests")
+        for path in (ROOT / name).rglob("*.md")
+    ),
+    ROOT / "bench/README.md",
+]
 MODULES = sorted((ROOT / "service/footfall").rglob("*.py"))
 MESSAGES = (ROOT / "service/footfall/ui/admin/en.json", ROOT / "service/footfall/ui/errors/de.json")
 

@@ -37,9 +37,9 @@ async def log_in(site: Site, person: dict[str, str], **more: str) -> Any:
 async def test_a_stranger_who_asks_whether_a_mail_has_an_account(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: somebody with a list of mails. What: tries to log in with each, and compares the answers
-    and how long they take. Instead: whatever was wrong, a failed login has the same answer at the
-    same time after it came."""
+    """Who: somebody with a list of emails. What: tries to log in with each, and compares the
+    answers and how long they take. Instead: whatever was wrong, a failed login has the same answer
+    at the same time after it came."""
     monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0.5)
     loop = asyncio.get_running_loop()
     for mail in ("owner@example.com", "nobody@example.com", "no mail"):

@@ -136,8 +136,8 @@ async def test_an_account_by_a_service_that_only_names_an_address(
     make_site: Sites, other: Provider
 ) -> None:
     """Who: somebody who can claim any address at a service that does not ask for proof, where no
-    mails are sent. What: takes somebody else's address by it, and stays logged in. Instead: whoever
-    is vouched for gets the account, and the other is logged out and known by it no more."""
+    emails are sent. What: takes somebody else's address by it, and stays logged in. Instead:
+    whoever is vouched for gets the account, and the other is logged out and known by it no more."""
     site = make_site.without_accounts(**by_others(other))
     await site.send("POST", "/api/user", OWNER)
     other.people["github"]["email"] = VICTIM

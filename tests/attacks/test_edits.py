@@ -104,8 +104,8 @@ async def test_an_edit_is_rendered_once_however_many_come_at_once(
     site: Site, monkeypatch: pytest.MonkeyPatch, by: Account
 ) -> None:
     """Who: an author, or a thief of an administrator's token. What: sends sixteen edits of one
-    comment at once, each of which is overtaken by others and made anew. Instead: each is rendered
-    once, and only stored anew."""
+    comment at once, each of which is overtaken by others and made again. Instead: each is rendered
+    once, and only stored again."""
     rendered, make = list[str](), renderer._make
 
     def counted(text: str, *words: Any) -> RenderedText:

@@ -30,7 +30,7 @@ async def replied(site: Site, parent: str, text: str) -> Any:
 async def test_a_reply_shows_nothing_of_its_held_parent(audited: Site) -> None:
     """Who: somebody who has the id of a held comment. What: replies to it, to read it in the answer
     or on the page. Instead: they only learn that the id exists, which nobody can guess. The reply
-    is stored, as in the reference, since its author may be the parent's, and it is not shown on the
+    is stored, as in Waline, since its author may be the parent's, and it is not shown on the
     page before its parent is."""
     id = (await audited.post("a secret", nick="Hidden", link="https://hidden.example"))["objectId"]
     answer = await replied(audited, id, "are you there?")
@@ -104,7 +104,7 @@ async def test_who_happens_to_say_the_same_is_not_shown_the_held_comment(make_si
 async def test_a_duplicate_tells_nothing_but_that_it_is_one(audited: Site) -> None:
     """Who: somebody who knows an author's mail, name and link. What: sends a text, to learn whether
     that author has posted just this, unseen. Instead: that is all they learn, of a text that they
-    know to the letter: as in the reference, since storing it twice would be worse."""
+    know to the letter: as in Waline, since storing it twice would be worse."""
     author = {"url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     await audited.post("held")
     audited.clock.now += 60_000

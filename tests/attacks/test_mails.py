@@ -1,4 +1,5 @@
-"""Mails to people who asked for none: how many, under which of their names, and how to end them."""
+"""Emails to people who asked for none: how many, under which of their names, and how to end
+them."""
 
 import re
 from typing import Any

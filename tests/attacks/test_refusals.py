@@ -83,7 +83,7 @@ async def test_a_new_account_that_hides_behind_old_ones(make_site: Sites) -> Non
 async def test_a_tool_that_asks_for_no_change(site: Site, fields: dict[str, Any]) -> None:
     """Who: an administrator's tool, or somebody who has its token for a moment. What: sends edits
     without anything to change, takes the comment in the answer for a change, and sees its email.
-    Instead: `""`, as for the reference, and neither the page nor the log has a new entry."""
+    Instead: `""`, as for Waline, and neither the page nor the log has a new entry."""
     id = (await site.post("hello"))["objectId"]
     version = await site.store.comments.version("/p")
     answer = await site.send("PUT", f"/api/comment/{id}", fields, by=ADMIN)

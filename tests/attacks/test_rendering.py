@@ -83,7 +83,7 @@ def test_a_picture_that_is_a_document() -> None:
 
 def test_the_look_of_the_page_for_code() -> None:
     """Who: an author. What: gives code the classes of a page's own boxes, or another theme's
-    background, in HTML. Instead: a block of code has no class, as the reference renders it, and its
+    background, in HTML. Instead: a block of code has no class, as Waline renders it, and its
     code the language's and the tokens' alone."""
     html = render('<pre class="language-js highlight alert"><code class="language-js btn">a</code>')
     assert html == '<pre><code class="language-js">a</code></pre>'

@@ -21,7 +21,7 @@ UNRECORDED = "account of that user"
 # Forms.
 
 
-@form("token", "No two log-ins have the same token. The reference's tokens do not expire, ours do.")
+@form("token", "No two logins have the same token. Waline's tokens do not expire, ours do.")
 def _token(record: Record, reader: Reader) -> Record:
     return record | {"token": "its token"} if len(record.get("token") or "") > 8 else record
 
@@ -67,15 +67,14 @@ def _columns(record: Record, row: Row, scenario: Scenario) -> Record:
     return {name: value for name, value in record.items() if name not in gone}
 
 
-@translation("2fa", "The answer says whether there is a second factor, and not its secret.")
+@translation("2fa", "The answer tells whether two-factor authentication is on, and not its secret.")
 def _second_factor(record: Record, row: Row, scenario: Scenario) -> Record:
     return record | {"2fa": "on" if record["2fa"] else None} if "2fa" in record else record
 
 
 @translation(
     "address and avatar",
-    "Without a link or avatar the field is blank, as in the answers to log-ins, which clients "
-    "read.",
+    "Without a link or avatar the field is blank, as in the answers to logins, which clients read.",
 )
 def _blank(record: Record, row: Row, scenario: Scenario) -> Record:
     if "email" not in record:
@@ -95,7 +94,7 @@ def _assigned(record: Record, row: Row, scenario: Scenario) -> Record:
 
 
 @translation(
-    "not taken over", "The mail of a banned account stays taken: nobody can register with it."
+    "not taken over", "The email of a banned account stays taken: nobody can register with it."
 )
 def _not_taken_over(record: Record, row: Row, scenario: Scenario) -> Record:
     for name in ("display_name", "nick"):
@@ -122,7 +121,7 @@ def _refused(errmsg: str = "") -> Expected:
 
 @decision(
     "who registers",
-    "Each field is checked: the name, the mail, and that the password has eight characters.",
+    "Each field is checked: the name, the email, and that the password has eight characters.",
 )
 def _applicant(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     wrong = _faults(row)
@@ -158,7 +157,7 @@ def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
     return _wrong(**wrong) if wrong else None
 
 
-@decision("mails", "Mails are compared without case, so one mail is one account.")
+@decision("emails", "Emails are compared without case, so one email is one account.")
 def _case(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     mail = row.form.get("email", "")
     if row.operation != "POST token" or not isinstance(mail, str) or mail == mail.lower():
@@ -174,7 +173,7 @@ def _as_in(name: str, so_far: Expected, counts: Counts, scenario: Scenario) -> E
     return Expected(replace(row.answer, body=translated(row)[0]))
 
 
-@decision("one account a mail", "An account cannot take the mail of another.")
+@decision("one account a mail", "An account cannot take the email of another.")
 def _mail(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.name.startswith("admin gives bob the admin e-mail"):
         return _refused()
@@ -183,7 +182,7 @@ def _mail(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     return None
 
 
-@decision("mass assignment", "Registering cannot set a second factor.")
+@decision("mass assignment", "Registering cannot turn on two-factor authentication.")
 def _mass(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.name != "login of that user":
         return None
@@ -204,7 +203,7 @@ def _mass(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     )
 
 
-@decision("log-out", "A log-out ends the token; the reference's token stays valid.")
+@decision("logout", "A logout ends the token; Waline's token stays valid.")
 def _log_out(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation == "DELETE token":
         return _says("")
@@ -224,7 +223,7 @@ def _oneself(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> 
 
 
 @decision(
-    "verification", "The link names its account itself, so that nobody learns whose mail has one."
+    "verification", "The link names its account itself, so that nobody learns whose email has one."
 )
 def _verification(
     row: Row, so_far: Expected, counts: Counts, scenario: Scenario
@@ -234,7 +233,7 @@ def _verification(
 
 @decision(
     "recovery codes",
-    "Whoever sets up a second factor gets ten recovery codes, shown only this once.",
+    "Setting up two-factor authentication returns ten recovery codes, shown only this once.",
 )
 def _recovery(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     return _says({"recovery": ["a code"] * 10}) if row.name == "2fa enable" else None
@@ -277,8 +276,8 @@ def led_to(location: str) -> str:
 
 @decision(
     "lists of accounts",
-    "The newest account comes first, also of those of one second, which the reference lists by "
-    "their ids. Accounts that were refused here are not listed.",
+    "The newest account comes first, also of those of one second, which Waline lists by "
+    "their ids. Accounts that were rejected here are not listed.",
 )
 def _listed(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     page = unwrapped(so_far.answer.body)
@@ -317,8 +316,8 @@ def _every_account(row: Row, scenario: Scenario) -> list[Record]:
 
 @decision(
     "ranking",
-    "An author with an account is listed once, as the account; the reference lists what they "
-    "typed. Authors without a mail are not told apart. Without a size, the default applies.",
+    "An author with an account is listed once, as the account; Waline lists what they "
+    "typed. Authors without an email are not distinguished. Without a size, the default applies.",
 )
 def _ranking(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET user" or not isinstance(row.data, list):

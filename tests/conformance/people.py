@@ -1,8 +1,8 @@
 """Which login each row was sent with, and how to be logged in as that person here.
 
-The recording's tokens outlive log-outs and other passwords; ours end with them, so the replay logs
+The recording's tokens outlive logout and other passwords; ours end with them, so the replay logs
 in again. Its passwords are shorter than ours may be: the replay sends longer ones. And it proves
-whose account is changed, which the reference does not ask.
+whose account is changed, which Waline does not ask.
 """
 
 import time

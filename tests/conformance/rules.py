@@ -26,7 +26,7 @@ JSON = {
     "content-type": "application/json; charset=utf-8",
     "vary": "Origin",
 }
-# What the reference says, and nothing after it.
+# What Waline says, and nothing after it.
 FIRST_WORDS = ("Comment too fast!", "Duplicate Content")
 # Readers write this in place of a value that no two servers have alike.
 ITS_TIME = "its time"
@@ -140,8 +140,7 @@ def _time(record: Record, reader: Reader) -> Record:
 
 
 @form(
-    "insertedAt",
-    "insertedAt is ISO 8601 with Z and milliseconds; the reference has two spellings of it.",
+    "insertedAt", "insertedAt is ISO 8601 with Z and milliseconds; Waline has two spellings of it."
 )
 def _inserted_at(record: Record, reader: Reader) -> Record:
     if "insertedAt" not in record:
@@ -166,10 +165,7 @@ def _addr(record: Record, reader: Reader) -> Record:
     return {name: value for name, value in record.items() if name != "addr" or value is None}
 
 
-@form(
-    "first words",
-    "A refusal begins with the reference's words, and then says when to come back and what to do.",
-)
+@form("first words", "An error starts with Waline's words, and adds when to retry and what to do.")
 def _first_words(record: Record, reader: Reader) -> Record:
     said = record.get("errmsg")
     if not reader.is_ours or not isinstance(said, str):
@@ -184,7 +180,7 @@ def _first_words(record: Record, reader: Reader) -> Record:
 # Translations: what was recorded, as we send it.
 
 
-@translation("objectId of PUT", "PUT answers with objectId, where the reference on SQL says id.")
+@translation("objectId of PUT", "PUT answers with objectId, where Waline on SQL says id.")
 def _object_id(record: Record, row: Row, scenario: Scenario) -> Record:
     if row.operation != "PUT comment":
         return record
@@ -198,9 +194,7 @@ def _no_null_parents(record: Record, row: Row, scenario: Scenario) -> Record:
     return _without_null(record, "pid", "rid")
 
 
-@translation(
-    "no null user_id", "A field without a value is absent, as with the reference on MongoDB."
-)
+@translation("no null user_id", "A field without a value is absent, as with Waline on MongoDB.")
 def _no_null_user(record: Record, row: Row, scenario: Scenario) -> Record:
     return _without_null(record, "user_id")
 
@@ -228,7 +222,7 @@ def _links(record: Record, row: Row, scenario: Scenario) -> Record:
 
 @translation(
     "avatar of no mail",
-    "Without a mail, the reference hashes the words undefined and null; we hash an empty text.",
+    "Without an email, Waline hashes the words undefined and null; we hash an empty text.",
 )
 def _avatar(record: Record, row: Row, scenario: Scenario) -> Record:
     avatar = record.get("avatar")
@@ -242,7 +236,7 @@ def md5_of(text: str) -> str:
     return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
-@translation("not liked", "A comment cannot be liked while it is held.")
+@translation("not liked", "An unpublished comment cannot be liked.")
 def _not_liked(record: Record, row: Row, scenario: Scenario) -> Record:
     number = record.get("objectId", record.get("id"))
     unseen = [each for each in scenario.rows[: row.index] if _is_held_like(each)]
@@ -254,7 +248,7 @@ def _not_liked(record: Record, row: Row, scenario: Scenario) -> Record:
 
 TIES = page_rule(
     "equal sort keys",
-    "Comments with equal keys are sorted by age, in the direction of the sort; the reference "
+    "Comments with equal keys are sorted by age, in the direction of the sort; Waline "
     "sorts by whole seconds.",
 )
 BLANK = page_rule(
@@ -266,13 +260,13 @@ BLANK = page_rule(
 # Decisions: what we answer instead.
 
 SENT_AGAIN = page_rule(
-    "sent again",
+    "repeated",
     "If an author sends the same text again within a minute, the answer is the stored comment.",
     "decision",
 )
 LOGGED_IN_AGAIN = page_rule(
     "logged in again",
-    "A log-out, another password, another role and a ban end tokens, so the replay logs in again.",
+    "A logout, a new password or role, and a ban end tokens, so the replay logs in again.",
     "decision",
 )
 
@@ -334,7 +328,7 @@ def _is_error(answer: Answer) -> bool:
 
 @decision(
     "counts moved",
-    "A decision about earlier rows, which were refused or counted only here, has changed the "
+    "A decision about earlier rows, which were rejected or counted only here, has changed the "
     "count.",
 )
 def _moved(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
@@ -363,14 +357,14 @@ def _plus(data: Any, paths: list[str], types: list[str], counts: Counts) -> Any:
     return data + counts.shift.get((paths[0], types[0]), 0) if isinstance(data, int) else data
 
 
-@decision("URL of 20 kB", "Every input is bounded, and the refusal is JSON that a page may read.")
+@decision("URL of 20 kB", "Every input is bounded, and the error is JSON that a page can read.")
 def _long_url(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if len(row.target) <= 16 * 1024:
         return None
     return Expected(_error(431, "Request Header Fields Too Large"))
 
 
-@decision("405", "A method that a route does not have is answered by 405 with Allow, not by 200.")
+@decision("405", "A method that a route lacks gets 405 with Allow, not 200.")
 def _verbs(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation not in ("PUT article", "DELETE article", "PATCH article"):
         return None
@@ -378,7 +372,7 @@ def _verbs(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 
 
 @decision(
-    "HEAD", "A HEAD has the headers of its GET, as HTTP demands; the reference leaves the type out."
+    "HEAD", "A HEAD has the headers of its GET, as HTTP requires; Waline leaves the type out."
 )
 def _head(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     return Expected(Answer(200, JSON, "")) if row.method == "HEAD" else None
@@ -408,7 +402,7 @@ def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
         type = row.fields.get("type", "time")
         types = [type]
         if type == "url":
-            # The reference gave the row another path, and so lost the count.
+            # Waline gave the row another path, and so lost the count.
             counts.move((row.fields["path"], "time"), 1)
     else:
         types = ",".join(row.query.get("type", ["time"])).split(",")
@@ -466,19 +460,19 @@ def _counted_here(row: Row, counts: Counts) -> Expected:
 
 
 @decision(
-    "415", "Bodies are JSON, forms or multipart; for any other kind the answer says what to send."
+    "415", "Bodies are JSON, forms or multipart; for any other type the error names what to send."
 )
 def _kinds(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if _kind(row) not in ("text/xml", "application/octet-stream"):
         return None
     counter = counter_of(row)
     if counter and _kind(row) == "text/xml":
-        # To the reference, XML was a body like any other, without fields that it knew.
+        # To Waline, XML was a body like any other, without fields that it knew.
         counts.move(counter, -1)
     return Expected(_error(415, UnsupportedMediaType.text))
 
 
-@decision("many changes", "A JSON list is a list of changes; to the reference it has no fields.")
+@decision("many changes", "A JSON list is a list of changes; to Waline it has no fields.")
 def _list(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "POST article" or not str(row.body).startswith("["):
         return None
@@ -516,7 +510,9 @@ def _site(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     return Expected(_recorded(f"{row.path}?type=count", scenario))
 
 
-@decision("count by path", "The dialect without prefix also takes path for the article's url.")
+@decision(
+    "count by path", "The API variant without prefix also accepts path for the article's url."
+)
 def _by_path(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET count" or not row.is_bare or "path" not in row.query:
         return None

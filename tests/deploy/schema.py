@@ -69,7 +69,7 @@ def schema_of(setting: "Field[Any]") -> Schema:
 
 
 def settings() -> Schema:
-    """The whole schema of `settings`. The reference's settings without effect are taken as well,
+    """The whole schema of `settings`. Waline's settings without effect are taken as well,
     since the service takes them, and says so."""
     known = [field for field in fields(Settings) if field.metadata]
     named = {each.metadata["env"]: schema_of(each) for each in known}

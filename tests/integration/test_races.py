@@ -1,4 +1,4 @@
-"""Simultaneous requests on real servers: every number is exact. The reference keeps 6 of 200
+"""Simultaneous requests on real servers: every number is exact. Waline keeps 6 of 200
 increments.
 """
 

@@ -82,7 +82,7 @@ class Model:
         ]
 
     def count(self, path: str | None, viewer: Account | None) -> int:
-        # An administrator's counts leave held comments of others out, as in the reference.
+        # An administrator's counts leave held comments of others out, as in Waline.
         return sum(
             entry.status == "approved" or (viewer is not None and entry.account == viewer.id)
             for entry in self.entries

@@ -432,7 +432,7 @@ async def test_moderation_moves_a_comment_and_its_count(article: Article) -> Non
     assert await article.moderate(reply, "approved") == "waiting"
     assert threads(await article.page()) == {"root": ["reply"]}
     await article.moderate(root, "waiting")
-    # A reply whose root is held is counted but not shown, as in the reference.
+    # A reply whose root is held is counted but not shown, as in Waline.
     assert await article.page() == Page(version=reply.at + 4, count=1)
     assert await article.moderate(article.comment("gone"), "spam") is None
 

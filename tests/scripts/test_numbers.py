@@ -1,4 +1,4 @@
-"""How many counters there are: kept by the scripts that begin and remove them, and made anew by
+"""How many counters there are: kept by the scripts that begin and remove them, and made again by
 lua/counters/recount.lua."""
 
 import asyncio

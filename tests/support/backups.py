@@ -89,7 +89,7 @@ class Believed:
 
 # What a restore makes again: the data set's id.
 ANEW = ("{site}:format",)
-# Keys that a restore leaves out or makes anew: one is found out again, one depends on where the
+# Keys that a restore leaves out or makes again: one is found out again, one depends on where the
 # counters lie, and the others expire.
 LEFT_OUT = ("longest", "numbers", "ever", "cooldown", "tokens", "newtokens")
 

@@ -19,8 +19,8 @@ from .servers import wait_until
 
 @dataclass
 class MailServer:
-    """`answer` is its reply to a mail, and `password` what it takes of everybody who logs in; both
-    may be changed."""
+    """`answer` is its reply to an email, and `password` what it takes of everybody who logs in;
+    both may be changed."""
 
     port: int = 0
     answer: str = "250 taken"

@@ -1,4 +1,4 @@
-"""Hashes that are marked as recorded come from the reference; the others are of the text itself."""
+"""Hashes that are marked as recorded come from Waline; the others are of the text itself."""
 
 import re
 

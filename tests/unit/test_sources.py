@@ -120,7 +120,7 @@ def test_a_source_is_short_and_can_be_shown(text: str, start: str) -> None:
 
 @given(st.text(max_size=80))
 def test_a_host_is_named_once(text: str) -> None:
-    """What is stored can be compared with what is named anew."""
+    """What is stored can be compared with what is named again."""
     host = host_name(text)
     if ":" not in host and not host.startswith("www."):
         assert host_name(host) == host

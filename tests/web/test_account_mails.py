@@ -1,4 +1,4 @@
-"""Mails about accounts: an address is confirmed before it is an account's, and lost passwords are
+"""Emails about accounts: an address is confirmed before it is an account's, and lost passwords are
 found again."""
 
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""The reference's own admin front-end: all its requests, in its order, and what it reads of the
+"""Waline's own admin front-end: all its requests, in its order, and what it reads of the
 answers.
 
 It takes any status but success, and any errno, for a failure, and merges a list into the one that

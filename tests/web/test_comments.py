@@ -351,7 +351,7 @@ async def test_a_waiting_comment_is_hidden_from_the_public_everywhere(make_site:
             assert count == seen
         recent = await site.get("/comment", by=viewer, type="recent")
         assert len(recent) == seen
-    # As in the reference, an administrator sees it in the list but not in the counts.
+    # As in Waline, an administrator sees it in the list but not in the counts.
     assert len((await site.page(by=ADMIN))["data"]) == 1
     assert await site.get("/comment", by=ADMIN, type="count", url="/p") == 0
 
@@ -415,7 +415,7 @@ async def test_a_link_that_would_run_a_script_is_dropped(site: Site) -> None:
     assert posted["link"] == ""
 
 
-# The reference's answers in each of its languages, and in those that it does not have.
+# Waline's answers in each of its languages, and in those that it does not have.
 DUPLICATE = {
     "zh-CN": "发送的内容之前已经发过",
     "zh-TW": "發送的內容之前已經發過",

@@ -235,7 +235,7 @@ async def test_a_dry_run_reports_everything_and_stores_nothing(site: Site) -> No
 async def test_counters_are_merged_as_asked_for(
     site: Site, way: Any, once: int, twice: int
 ) -> None:
-    """The file says 120 and 118 for one page, as the reference's races leave it."""
+    """The file says 120 and 118 for one page, as Waline's races leave it."""
     await site.count("/hello/")
     await site.count("/hello/")
     await site.count("/hello/")

@@ -226,7 +226,7 @@ async def written(
 
 
 def commands(server: Any, home: Path) -> Iterator[list[str]]:
-    """Every key, as the commands of an append-only file that the server writes anew."""
+    """Every key, as the commands of an append-only file that the server writes again."""
     with server.admin() as admin:
         admin.config_set("aof-use-rdb-preamble", "no")
         admin.bgrewriteaof()

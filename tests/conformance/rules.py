@@ -549,8 +549,8 @@ def _edits(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 
 @decision(
     "likes of held comments",
-    "A like of a comment that the caller may not see is answered as one of no comment, and not "
-    "counted.",
+    "A like of a comment that the caller cannot see is answered like one of a missing comment, "
+    "and not counted.",
 )
 def _held_likes(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     return Expected(_says(row, "")) if _is_held_like(row) else None

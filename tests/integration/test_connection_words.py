@@ -52,8 +52,8 @@ async def said_by_start(url: str) -> str:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("redis://127.0.0.1:{port}", "NOAUTH Authentication required. (it wants a password"),
-        ("redis://127.0.0.1:{port}/7", "Authentication required. (it wants a password"),
+        ("redis://127.0.0.1:{port}", "NOAUTH Authentication required. (it requires a password"),
+        ("redis://127.0.0.1:{port}/7", "Authentication required. (it requires a password"),
         (f"redis://eve:not{SECRET}@127.0.0.1:{{port}}", "(it refuses the name or the password of"),
         ("rediss://127.0.0.1:{port}", "answers without TLS: write redis://"),
         ("rediss://127.0.0.1:{port}?cluster=true", "answers without TLS: write redis://"),
@@ -64,7 +64,7 @@ async def said_by_start(url: str) -> str:
             "(no Sentinel listens there, but a Redis",
         ),
         ("redis+sentinel://127.0.0.1:{port}/main", "the Sentinels refuse the password"),
-        ("redis://nowhere.invalid", "(nobody knows a host of this name"),
+        ("redis://nowhere.invalid", "(the host name cannot be resolved"),
         ("redis+sentinel://127.0.0.1:1/main", "no Sentinel answers: do they run"),
         (f"redis://eve:{SECRET}@127.0.0.1:{{port}}/99", "DB index is out of range (its setting"),
     ],

@@ -186,8 +186,8 @@ def test_the_master_key_brings_what_another_key_did_not(
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [
-        ((200, b"<html>"), "no JSON object"),
-        ((200, b"[1]"), "no JSON object"),
+        ((200, b"<html>"), "without a JSON object"),
+        ((200, b"[1]"), "without a JSON object"),
         ((200, b'{"results": 1}'), "no list of objects"),
         ((200, b'{"results": [1]}'), "no list of objects"),
         ((200, b'{"results": [{"objectId": 7}]}'), "no list of objects"),

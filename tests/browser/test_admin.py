@@ -469,7 +469,7 @@ def test_a_file_of_another_system_is_tried_and_imported(owner: Owner, visitor: V
     # What is not a file of any system is refused with words.
     page.get_by_label("File").set_input_files({"name": "x", "mimeType": "", "buffer": b"nothing"})
     page.get_by_role("button", name="Check file").click()
-    expect(page.get_by_text("of no format that is known")).to_be_visible()
+    expect(page.get_by_text("an unknown format")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()
     archive = json.loads(download.value.path().read_bytes())

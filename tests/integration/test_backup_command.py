@@ -316,7 +316,7 @@ def test_ctrl_c_leaves_a_message_about_the_state(
     putting.send_signal(signal.SIGINT)
     output, _ = putting.communicate(timeout=60)
     assert putting.returncode == 130, output
-    assert "run again, it starts over" in output
+    assert "run it again, it starts over" in output
     assert target.ask("restore", str(file))[0] == 0
 
 

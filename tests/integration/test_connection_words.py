@@ -54,18 +54,18 @@ async def said_by_start(url: str) -> str:
     [
         ("redis://127.0.0.1:{port}", "NOAUTH Authentication required. (it requires a password"),
         ("redis://127.0.0.1:{port}/7", "Authentication required. (it requires a password"),
-        (f"redis://eve:not{SECRET}@127.0.0.1:{{port}}", "(it refuses the name or the password of"),
+        (f"redis://eve:not{SECRET}@127.0.0.1:{{port}}", "(it rejects the name or the password of"),
         ("rediss://127.0.0.1:{port}", "answers without TLS: write redis://"),
         ("rediss://127.0.0.1:{port}?cluster=true", "answers without TLS: write redis://"),
         ("rediss+sentinel://127.0.0.1:{port}/main", "without TLS: write redis+sentinel://"),
         (
             f"redis+sentinel://eve:{SECRET}@127.0.0.1:{{port}}/main?sentinel_username=eve"
             f"&sentinel_password={SECRET}",
-            "(no Sentinel listens there, but a Redis",
+            "(this is a Redis, not a Sentinel",
         ),
         ("redis+sentinel://127.0.0.1:{port}/main", "the Sentinels refuse the password"),
         ("redis://nowhere.invalid", "(the host name cannot be resolved"),
-        ("redis+sentinel://127.0.0.1:1/main", "no Sentinel answers: do they run"),
+        ("redis+sentinel://127.0.0.1:1/main", "no Sentinel answers: are they running"),
         (f"redis://eve:{SECRET}@127.0.0.1:{{port}}/99", "DB index is out of range (its setting"),
     ],
 )

@@ -209,7 +209,7 @@ async def test_too_few_replicas_are_found(pair: list[RealServer]) -> None:
 async def test_a_replica_itself_is_found(pair: list[RealServer]) -> None:
     store = store_on(pair[1], Durability("everysec"))
     await safety_of(store).check()
-    with pytest.raises(Unsafe, match="this is a replica"):
+    with pytest.raises(Unsafe, match="this is a read-only replica"):
         safety_of(store).refuse()
     await store.redis.close()
 

@@ -188,9 +188,9 @@ def test_the_master_key_brings_what_another_key_did_not(
     [
         ((200, b"<html>"), "without a JSON object"),
         ((200, b"[1]"), "without a JSON object"),
-        ((200, b'{"results": 1}'), "no list of objects"),
-        ((200, b'{"results": [1]}'), "no list of objects"),
-        ((200, b'{"results": [{"objectId": 7}]}'), "no list of objects"),
+        ((200, b'{"results": 1}'), "not answer with a list of objects"),
+        ((200, b'{"results": [1]}'), "not answer with a list of objects"),
+        ((200, b'{"results": [{"objectId": 7}]}'), "not answer with a list of objects"),
         ((403, b'{"code":403,"error":"Forbidden to find by class permissions."}'), "Forbidden"),
         ((400, b"{}"), "answered 400"),
     ],

@@ -227,7 +227,7 @@ async def test_rights_that_are_taken_at_run_time_are_503_and_named(
     traces = [record for record in caplog.records if record.exc_info]
     assert traces == []
     lines = [
-        record.getMessage() for record in caplog.records if "refuses what" in record.getMessage()
+        record.getMessage() for record in caplog.records if "rejects a command" in record.getMessage()
     ]
     assert len(lines) == 1, "said once, however many are refused something"
 

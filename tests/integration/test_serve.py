@@ -241,7 +241,7 @@ async def test_a_private_server_that_dies_again_and_again_is_restarted_ever_more
 
     async def pauses(number: int) -> list[str]:
         async with asyncio.timeout(60):
-            while len(found := re.findall(r"again in (\S+) s", caplog.text)) < number:
+            while len(found := re.findall(r"restarting it in (\S+) s", caplog.text)) < number:
                 await asyncio.sleep(0.01)
         return found[:number]
 

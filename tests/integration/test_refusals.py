@@ -226,9 +226,8 @@ async def test_rights_that_are_taken_at_run_time_are_503_and_named(
     assert not refused & SPARED
     traces = [record for record in caplog.records if record.exc_info]
     assert traces == []
-    lines = [
-        record.getMessage() for record in caplog.records if "rejects a command" in record.getMessage()
-    ]
+    messages = [record.getMessage() for record in caplog.records]
+    lines = [message for message in messages if "rejects a command" in message]
     assert len(lines) == 1, "said once, however many are refused something"
 
 

@@ -1,4 +1,4 @@
-# One verb a task. PYTHON names the interpreter the virtual environment is made from.
+# PYTHON is the interpreter for the virtual environment.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -8,19 +8,19 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: serve test test-all chaos check coverage bench release clean help
 
-help:            ## list the verbs
+help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 serve: $(VENV)/.run   ## run the service on http://127.0.0.1:8360, or PORT=9000, with a private Redis
 	@exec $(BIN)/footfall serve
 
-test: $(VENV)/.test   ## every tier of tests, each test once; what is left out says so at the end
+test: $(VENV)/.test   ## run each test once; skipped tests are listed at the end
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-all: $(VENV)/.test ## the same on every server, with every client, with every fault; CI runs it weekly
+test-all: $(VENV)/.test ## run all tests on every server, with every client and fault
 	@TEST_ALL=1 $(MAKE) --no-print-directory test ARGS='$(ARGS)'
 
-chaos: $(VENV)/.test  ## break everything that can break, under load; writes docs/faults.md
+chaos: $(VENV)/.test  ## break what the service depends on, under load; writes docs/faults.md
 	$(BIN)/python -m tests.chaos $(ARGS)
 
 check: $(VENV)/.check ## ruff and mypy --strict
@@ -28,7 +28,7 @@ check: $(VENV)/.check ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-coverage: $(VENV)/.check ## make test, and which lines and branches no test came to
+coverage: $(VENV)/.check ## run the tests, and list lines and branches without one
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 	$(BIN)/coverage combine --quiet
@@ -38,21 +38,21 @@ bench: $(VENV)/.bench ## measure this service and its peers side by side; bench/
 	@bench/install.sh
 	$(BIN)/python -m bench.run $(ARGS)
 
-release: $(VENV)/.release ## build a clean checkout, try it in environments of its own, list what is in it, tag it
+release: $(VENV)/.release ## build a clean checkout, try it, list its contents, tag it
 	@PATH="$(abspath $(BIN)):$$PATH" .ci/release
 
-clean:           ## remove what the verbs above made, but never the data
+clean:           ## remove everything that these targets made, except the data
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache dist
 
 say = { echo $(1) >&2; exit 1; }
 
 # Without ensurepip Debian's Python would leave an environment that has no pip.
 $(BIN)/python:
-	@command -v $(PYTHON) >/dev/null || $(call say,"There is no $(PYTHON): name a Python from 3.11 on with PYTHON=")
+	@command -v $(PYTHON) >/dev/null || $(call say,"$(PYTHON) was not found: set PYTHON= to a Python 3.11 or newer")
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  $(call say,"Footfall needs Python 3.11 or newer: name one with PYTHON=")
+	  $(call say,"Footfall needs Python 3.11 or newer: set PYTHON= to one")
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
-	  $(call say,"$(PYTHON) cannot make virtual environments. On Debian: apt install python3-venv")
+	  $(call say,"$(PYTHON) cannot create virtual environments. On Debian: apt install python3-venv")
 	$(PYTHON) -m venv $(VENV)
 
 # Groups of dependencies are known to pip from 25.1 on; an environment may have come with an older one.

@@ -65,10 +65,10 @@ def _feed_shares() -> Shares:
 def test_the_table_of_bounds_says_what_a_client_and_a_network_may() -> None:
     table = (Path(__file__).parents[2] / "docs/operations.md").read_text()
     for what, shares in (
-        ("Characters of comments that wait, in a worker", Renderer().shares),
-        ("Feeds that wait, in a worker", _feed_shares()),
+        ("Queued characters of comments, per worker", Renderer().shares),
+        ("Queued feeds, per worker", _feed_shares()),
         (
-            "Live numbers of pages (`/api/live`), in a worker",
+            "Streams of `/api/live`, per worker",
             Shares(MAX_CLIENT_STREAMS, MAX_STREAMS),
         ),
     ):

@@ -63,7 +63,7 @@ class _Waits(Exception):
 
 
 class BadRequest(ServiceError, status=200, errno=1001):
-    """`fields` maps the name of each wrong field to what is wrong with it."""
+    """`fields` maps the name of each invalid field to its problem."""
 
     text = "Bad Request"
 

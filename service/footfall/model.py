@@ -31,7 +31,7 @@ OnProgress = Callable[[str, float], None]
 OnShare = Callable[[float], None]
 
 STATUSES: tuple[Status, ...] = ("approved", "waiting", "spam")
-# Who may moderate: an administrator may everything, a moderator decides on comments and bans.
+# Moderating roles: administrators can do everything, moderators manage comments and bans.
 MODERATORS: tuple[Role, ...] = ("administrator", "moderator")
 MAY_LOG_IN: tuple[Role, ...] = (*MODERATORS, "guest")
 ROLES: tuple[Role, ...] = (*MAY_LOG_IN, "unverified", "banned")
@@ -88,7 +88,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """Who may not write, or what may not be written: `value` is one of accounts/rules/ban_list.py,
+    """A ban of people, hosts or words: `value` is one of accounts/rules/ban_list.py,
     in its canonical form.
 
     It ends at `until_ms`, 0 for never; `reason` is for moderators; `by` is the account of the

@@ -67,10 +67,7 @@ def test_the_table_of_bounds_says_what_a_client_and_a_network_may() -> None:
     for what, shares in (
         ("Queued characters of comments, per worker", Renderer().shares),
         ("Queued feeds, per worker", _feed_shares()),
-        (
-            "Streams of `/api/live`, per worker",
-            Shares(MAX_CLIENT_STREAMS, MAX_STREAMS),
-        ),
+        ("Streams of `/api/live`, per worker", Shares(MAX_CLIENT_STREAMS, MAX_STREAMS)),
     ):
         (cells,) = [line.split("|") for line in table.splitlines() if f"| {what} |" in line]
         assert [cells[2].strip(), cells[3].split()[-1]] == [

@@ -159,7 +159,7 @@ def _libraries() -> Iterator[str]:
 
 
 def _settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[Line]:
-    """Those that are set, and what is wrong with them."""
+    """The configured ones, and their problems."""
     for name, value, _, _ in settings.table(environ):
         if name in environ or f"{name}_FILE" in environ:
             cut = "…" if len(value) > MAX_SHOWN_CHARACTERS else ""

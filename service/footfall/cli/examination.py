@@ -164,7 +164,7 @@ async def others(settings: Settings) -> list[Line]:
 
 
 def _addresses(settings: Settings) -> Mapping[str, str]:
-    """What is asked by the service, by the setting that names it."""
+    """The other services in use, by the setting that names each."""
     named: Iterable[tuple[str, str, object]] = (
         ("WEBHOOK", settings.webhook, True),
         ("JUDGE_WEBHOOK", settings.judge_webhook, True),

@@ -49,9 +49,9 @@ from .leancloud_fields import (
     require_application,
 )
 
-# LeanCloud's codes: a field that cannot be, as many as there may be, who may not, and all the rest.
+# LeanCloud's codes: an invalid field, a limit, no permission, and all others.
 INVALID_FIELD, QUOTA, UNAUTHORIZED, OTHER = 105, 140, 401, 1
-# Of what is wrong with a body.
+# For an invalid body.
 BODY_STATUSES = (400, 413, 415)
 # Nobody keeps when a page was viewed first or last, but SDKs read dates. They are always the same,
 # so that an unchanged count is an unchanged answer.

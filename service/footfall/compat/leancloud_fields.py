@@ -199,7 +199,7 @@ class FirstCount(Field):
         return {"enum": [0, 1], "default": 0}
 
 
-# What is to be done with one request of a batch, or what is wrong with it.
+# The work of one request of a batch, or its error.
 Batched = Sequence[Any]
 # Reads an increment (with the id) or a creation (with None) of a request's body.
 ReadsOne = Callable[[str | None, Mapping[str, Any], ParseContext], Any]

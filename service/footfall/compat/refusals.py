@@ -43,5 +43,5 @@ def in_json(error: ServiceError, language: str) -> Response:
 
 
 def error_schema(**optional: Schema) -> AnswerSchema:
-    """What in_json says, or besides it something in place of an answer."""
+    """The result of in_json, or beside it another answer."""
     return AnswerSchema(object_of(error=TEXT, _optional=optional))

@@ -152,7 +152,7 @@ def _change_reply(types: tuple[str, ...], dialect: Dialect, *, is_list: bool) ->
 
 @dataclass(frozen=True, slots=True)
 class Aside(Field):
-    """What a page says besides: no view is lost because something is wrong with it."""
+    """Optional fields of a page: no view is lost because one is invalid."""
 
     def read(self, form: Form, context: ParseContext) -> Any:
         return form.value(self.name)

@@ -25,7 +25,7 @@ MAX_BATCH_CHANGES = 1_000
 
 # Says when views are counted.
 Clock = Callable[[], Moment]
-# What is asked, and who waits for it.
+# The request, and its callback.
 Changes = dict[PackedChange, list[tuple[CountsCallback, CountingClient]]]
 
 

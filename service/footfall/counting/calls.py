@@ -15,7 +15,7 @@ from .packed import PackedChange
 
 log = logging.getLogger(__name__)
 
-# What is asked, and who waits for it.
+# The request, and its callback.
 Changes = Mapping[PackedChange, Sequence[tuple[CountsCallback, CountingClient]]]
 # Receives a client's change that has started counters, and the counts.
 Began = Callable[[CountingClient, PackedChange, Sequence[Any]], None]

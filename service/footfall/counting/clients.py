@@ -1,4 +1,4 @@
-"""Who asks for a change of a counter: whose tokens it takes, and whose view it is."""
+"""The client of a counter change: its tokens, and its view."""
 
 from collections.abc import Callable
 

@@ -126,7 +126,7 @@ class PackedChange:
 
 
 class PackedNames:
-    """Packs what is asked of counters by their names."""
+    """Packs requests for counters by name."""
 
     def __init__(self, keys: Keys, *, is_dated: bool = False) -> None:
         """`is_dated` if views are counted by day, too."""
@@ -149,7 +149,7 @@ class PackedNames:
         return PackedChange(self, changes, packed, (pack_word(origin.source), bot))
 
     def dated(self, name: str, day: int) -> bytes:
-        """The keys of what is kept of a page's views on this day."""
+        """The keys of a page's views on this day."""
         path, keys, month = name.partition(" ")[2], self._keys, day // 100
         beside = (
             keys.hours(path),

@@ -1,4 +1,4 @@
-"""Who may change a counter: anybody may count up and take back a reaction, but views only rise.
+"""Permissions for counters: anybody may count up and undo a reaction, but views only rise.
 
 If the public could count views down, anybody could set a site's numbers to zero.
 
@@ -25,7 +25,7 @@ from .unknown_proxies import UnknownProxies
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """The counters of a site, and who may change them how often."""
+    """The counters of a site, with permissions and rate limits."""
 
     counters: Counters
     walk: CounterWalk

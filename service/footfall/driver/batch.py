@@ -38,7 +38,7 @@ MAX_WAITING_REQUESTS = 20_000
 
 # CommandSender.ask, or the same for one node of a Cluster.
 Ask = Callable[[Sequence[Command], Done, float], None]
-# What is asked, and who waits for it.
+# The request, and its callback.
 Reads = dict[PackedRead, list[CountsCallback]]
 
 

@@ -14,7 +14,7 @@ NAMELESS = (
 
 
 async def read_map(nodes: NodesManager) -> None:
-    """Read it into `nodes`, which keep what they have if that fails. Raises what is wrong."""
+    """Read it into `nodes`, which keep what they have if that fails. Raises its error."""
     for node in nodes.startup_nodes.values():
         # redis-py makes them again of what it finds, and takes no class for that.
         node.__class__ = _Asked

@@ -37,7 +37,7 @@ class DataSetIds:
         self.problem = ""
         self.commands = [ANY_COMMAND]
         self._stats = stats
-        # By the key of each hash, what it must have, and what is wrong with it.
+        # By the key of each hash, its expected fields, and its problem.
         self._known: dict[str, Mapping[str, bytes | None]] = {}
         self._problems: dict[str, str] = {}
 

@@ -69,7 +69,7 @@ def reason(directory: Path, error: OSError) -> str:
 
 
 def find(directory: Path) -> Finding | None:
-    """What is wrong with the room there; None if nothing is, or nobody knows."""
+    """The problem of the space there; None if there is none, or it is unknown."""
     if is_full(directory):
         return "disk_full", f"{room(directory)}: free some, or no change is stored", True
     try:

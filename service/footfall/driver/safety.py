@@ -39,7 +39,7 @@ class Unsafe(Exception):
 
 
 class Safety:
-    """`problems` maps codes to what is wrong; it is empty if Redis is safe.
+    """`problems` maps codes to problems; it is empty if Redis is safe.
 
     `data_dir` is that of a private server, whose disk is looked at, too.
     """
@@ -187,7 +187,7 @@ class Safety:
     async def look(self, *, logs: bool) -> None:
         """While a worker meets something that hurts, ask Redis whether it is still true.
 
-        So what is wrong ends at once, also if nobody sends changes to a service that is not ready,
+        So a problem ends at once, also if nobody sends changes to a service that is not ready,
         and each worker knows what one of them has met.
         """
         self.publish()

@@ -144,7 +144,7 @@ class Log(Protocol):
 
 
 class Stats(Protocol):
-    """Counts commands, how long they took, and what is wrong (stats.py)."""
+    """Counts commands, their times, and problems (stats.py)."""
 
     def answered(self, sent_at: float, command: bytes) -> None: ...
 
@@ -158,7 +158,7 @@ class Stats(Protocol):
 
 
 class ServerState:
-    """Of one server, for all connections to it. `troubles` maps codes to what is wrong now."""
+    """Of one server, for all connections to it. `troubles` maps codes to current problems."""
 
     def __init__(self, name: str, stats: Stats) -> None:
         self.troubles: dict[str, Trouble] = {}

@@ -192,7 +192,7 @@ class _Pool(SentinelConnectionPool):
 def parse_redis_url(url: str, password: str = "") -> Address:
     """The address in a REDIS_URL, with this password if there is one.
 
-    Raises ValueError, which says what is wrong.
+    Raises ValueError with the problem.
     """
     scheme, entry, hosts, path, query = _parts(url)
     options = _options(query, scheme)

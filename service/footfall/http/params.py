@@ -111,7 +111,7 @@ def decode(quoted: bytes) -> str:
 
 
 class Form:
-    """Parses fields and collects what is wrong with them, so that an answer names all of them.
+    """Parses fields and collects their problems, so that an answer names all of them.
 
     `is_readers` is for the form that readers fill in: if its only fault is a field that is too
     long, errmsg is a sentence and no object, which published clients show as `[object Object]`.

@@ -303,7 +303,7 @@ def count_of(text: bytes) -> int:
 
 
 def check_row(page: str, row: Any) -> Above:
-    """What a comment hangs below. Raises ValueError, which says what is wrong."""
+    """The parent of a comment. Raises ValueError with the problem."""
     match row:
         case [str(id), str(body), str(private), likes, str(status), bool()]:
             pass

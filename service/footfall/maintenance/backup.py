@@ -94,7 +94,7 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
 
 
 async def _around(data: DataSet, complain: Complain) -> AsyncIterator[Line]:
-    """What there is besides counters and comments."""
+    """All data except counters and comments."""
     keys = data.keys
     async for accounts in walked_hash(data.redis, keys.accounts):
         yield {"accounts": _restorable(keys.accounts, _texts(accounts), is_account, complain)}

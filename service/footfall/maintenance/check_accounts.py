@@ -101,7 +101,7 @@ class AccountCheck:
             ]
 
     async def _compared(self, part: Sequence[AccountEntry]) -> AsyncIterator[str]:
-        """Note what is to be looked at again; what is wrong for good."""
+        """Note entries to read again; yield lasting problems."""
         states = await self._states(part)
         for entry, state in zip(part, states, strict=True):
             if state is None and entry.name == "ids":

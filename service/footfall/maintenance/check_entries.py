@@ -11,7 +11,7 @@ from .moment import IndexedComment, PageSnapshot, moment_of
 
 # What Redis says of a member and its value, or score.
 Pair = tuple[bytes, bytes]
-# What is wrong with an entry: a clause after its name, "" for nothing.
+# The problem of an entry: a clause after its name, or "".
 Rule = Callable[[PageSnapshot, bytes, bytes], str]
 
 

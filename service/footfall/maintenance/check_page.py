@@ -34,7 +34,7 @@ NAMELESS = "a new comment writes it down again; until then it cannot be backed u
 
 # Comments as a backup has them: id, body, private, likes, words of `held`, is it pinned.
 Rows = list[Any]
-# The version at which a page was read, and what is wrong with it.
+# The version at which a page was read, and its problems.
 Look = tuple[bytes, Sequence[Finding]]
 
 
@@ -87,7 +87,7 @@ class PageCheck:
             server = step.server
 
     async def _settled(self, look: Callable[[], Awaitable[Look | None]]) -> AsyncIterator[str]:
-        """Look until nothing has changed meanwhile: what is wrong, and repaired if it is to be."""
+        """Check until nothing has changed meanwhile: the problems, repaired if requested."""
         for _ in range(MAX_TRIES):
             found = await look()
             if found is None:
@@ -168,7 +168,7 @@ class PageCheck:
                 yield text
 
     async def _compared(self, bodies: KnownBodies) -> AsyncIterator[str]:
-        """What is wrong with the places of some comments, and of replies whose root is none."""
+        """Problems of the positions of some comments, and of replies without a root."""
         rootless = set[tuple[bytes, bytes]]()
 
         async def look() -> Look | None:
@@ -250,7 +250,7 @@ def _row(page: str, stored: Sequence[Any]) -> list[Any]:
 
 
 def _versioned(version: bytes | None, last: int) -> Iterator[Finding]:
-    """What is wrong with a page's version; the site has followed the journal up to the `last`."""
+    """Problems of a page's version; the site has followed the journal up to the `last`."""
     if version and version.isdigit() and int(version) >= last:
         return
     what = "is missing" if version is None else f"is {version.decode(errors='replace')}"

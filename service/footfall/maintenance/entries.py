@@ -1,4 +1,4 @@
-"""What a backup has besides counters and comments, and how it has to look to be restored."""
+"""The entries of a backup except counters and comments, and their valid forms."""
 
 import re
 from dataclasses import asdict

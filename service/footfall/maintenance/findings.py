@@ -8,14 +8,14 @@ from ..comments.store.mending import Fix
 
 
 class Finding(NamedTuple):
-    """What is wrong with a page, and what corrects it; nothing, if somebody has to decide."""
+    """A problem of a page and its repair; without one, an operator must decide."""
 
     text: str
     fixes: Sequence[Fix] = ()
 
 
 def differing(place: IndexPlace, score: bytes | None) -> str:
-    """What is wrong with an entry that has this score; "" if nothing is."""
+    """The problem of an entry with this score, or ""."""
     name, member, wanted = place
     if score is None:
         return "" if wanted is None else f"{name} lacks {member}"

@@ -25,7 +25,7 @@ STEP_BYTES = 1 << 16
 
 
 class What(NamedTuple):
-    """What is made again besides the HTML; with `is_dry` nothing is written."""
+    """What to make again in addition to the HTML; with `is_dry` nothing is written."""
 
     agents: bool = False
     avatars: bool = False

@@ -135,7 +135,7 @@ def without(line: Line, strays: set[str]) -> Line:
 async def _begin(
     redis: RedisClient, keys: Keys, mark: str, paths: Mapping[str, bytes], *, replaces: bool
 ) -> None:
-    """Mark the data set as being restored, and remove what is there."""
+    """Mark the data set as being restored, and remove existing data."""
     key = keys.site("format")
     (is_marked,) = await redis.change(("HEXISTS", key, "restoring"))
     if not (is_marked or replaces) and await _holds_data(redis, keys):

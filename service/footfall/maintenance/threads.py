@@ -13,7 +13,7 @@ Above = tuple[str, ...]
 
 
 class Stray(NamedTuple):
-    """A reply that no page could have, where it was last met, and what is wrong with it."""
+    """A reply that no page could have, where it was last met, and its problem."""
 
     id: str
     line: int

@@ -1,4 +1,4 @@
-"""What each worker does besides its requests: it looks whether Redis is as it should be."""
+"""Each worker's background check of Redis."""
 
 import asyncio
 import logging

@@ -121,7 +121,7 @@ class Row:
 
 
 def asking(row: Row) -> Sequence[Who]:
-    """Who may ask for each shape of a request."""
+    """The permissions of each shape of a request."""
     return [shape.who or row.who for shape in row.fields.shapes]
 
 

@@ -1,4 +1,4 @@
-"""Who may ask for an operation at all: what the endpoint refuses before the operation runs.
+"""Permissions of operations, which the endpoint checks before an operation runs.
 
 What depends on the thing itself, such as whose comment it is, the operation decides. The documents
 are made of these names.

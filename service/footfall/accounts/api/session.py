@@ -155,7 +155,7 @@ async def log_out(accounts: Accounts, parsed: None, caller: Caller) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class SecondFactor:
-    """Of whose login it is asked; "" for one's own. `device` tells a browser."""
+    """The email of the query; "" for one's own. `device` identifies a browser."""
 
     mail: str
     device: str = ""

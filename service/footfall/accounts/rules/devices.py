@@ -2,7 +2,7 @@
 
 Strangers who try passwords use up what strangers may try at an account. Its owner is let in beside
 them: by a cookie that only a login gives (OWASP calls it a device cookie), or by the address. Both
-only say whose attempts are counted; neither proves anything.
+only select whose attempts are counted; neither proves anything.
 """
 
 import hmac

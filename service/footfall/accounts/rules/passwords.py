@@ -52,7 +52,7 @@ class Passwords:
     async def hash(self, password: str, mail: str) -> str:
         """Of a new password of the account with this email.
 
-        Raises BadRequest, which says what is wrong with it, and Busy.
+        Raises BadRequest with the problem, and Busy.
         """
         return await self._run(partial(_hash_new, password, mail))
 
@@ -100,7 +100,7 @@ def _most_used() -> frozenset[str]:
 
 
 def weakness(password: str, mail: str) -> str:
-    """What is wrong with a new password of the account with this email; "" if nothing is."""
+    """The problem of a new password of the account with this email, or ""."""
     if len(password) < MIN_PASSWORD_CHARACTERS:
         return TOO_SHORT
     compared, address = canonical(password), canonical(mail)

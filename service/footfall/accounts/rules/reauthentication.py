@@ -31,14 +31,14 @@ FRESH_MINUTES = 10
 
 @dataclass(frozen=True, slots=True)
 class OwnerProof:
-    """What somebody sends besides their token: the password that they have, or a code."""
+    """The proof beside a token: the current password, or a code."""
 
     password: str = ""
     code: str = ""
 
 
 def needed_for(credentials: Credentials) -> str:
-    """What proves whose account this is: `code`, `password`, or `log-in` by another service."""
+    """The proof that an account needs: `code`, `password`, or `log-in` by another service."""
     if credentials.totp:
         return "code"
     return "password" if credentials.password else "log-in"

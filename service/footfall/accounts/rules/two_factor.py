@@ -73,7 +73,7 @@ def left_after(credentials: Credentials, code: str, now_ms: int) -> Credentials 
 
 
 def new_recovery_codes() -> tuple[list[str], tuple[str, ...]]:
-    """Codes to be shown once, and what is kept of them."""
+    """Codes to be shown once, and their stored hashes."""
     codes = [
         "".join(secrets.choice(RECOVERY_ALPHABET) for _ in range(RECOVERY_CHARACTERS))
         for _ in range(RECOVERY_CODES)

@@ -1,4 +1,5 @@
-"""Who may comment or register, and whether a new comment is approved, waits, is spam or refused."""
+"""Permission to comment and register, and the status of a new comment: approved, pending, spam or
+rejected."""
 
 import hmac
 from dataclasses import dataclass, replace

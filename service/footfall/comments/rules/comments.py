@@ -1,4 +1,4 @@
-"""Publishing and reading comments: the order of the steps, and who may do what.
+"""Publishing and reading comments: permissions and the order of the steps.
 
 Once a comment is stored on its page, no later failure turns the answer into an error.
 """

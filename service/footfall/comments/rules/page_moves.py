@@ -1,5 +1,5 @@
 """Moving a page: its counters, with when and by whom it was viewed, and its comments go to another
-path, and what is there already stays.
+path, and existing data there stays.
 
 comments/store/moves.py says why nothing is lost, and nothing added twice. What comes to the old
 path later stays there. An interrupted move is continued by every service (keeping_up.py).

@@ -1,4 +1,4 @@
-"""Deleting comments, putting them back, and removing what is stored of them.
+"""Deleting, restoring and removing comments.
 
 A deleted comment has a status that is shown to nobody. What hangs below it follows some comments at
 a time, in whichever direction: `sweep` brings a page to where its deleted comments say that it has

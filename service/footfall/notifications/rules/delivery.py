@@ -52,7 +52,7 @@ WAKE_SECONDS = 5.0
 FIRST_WAIT_SECONDS = 5
 MAX_WAIT_SECONDS = 3600
 MAX_ATTEMPTS = 45
-# What is kept of a reason, and shown.
+# Stored and shown characters of a reason.
 MAX_REASON_CHARACTERS = 300
 # Comments of a digest that are read: of the older ones only the number is given.
 MAX_READ = 1000
@@ -87,7 +87,7 @@ class Delivery:
         next_wake = loop.time()
         await _tried(self._outbox.begin())
         while not self._is_stopping:
-            # Each by itself: what is wrong with one must not keep the others from being done.
+            # Each by itself: a failure must not stop the others.
             if loop.time() >= next_wake:
                 await _tried(self._resume())
                 next_wake = loop.time() + WAKE_SECONDS

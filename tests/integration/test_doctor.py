@@ -1,4 +1,4 @@
-"""`footfall doctor`: one page that says how everything is, and no secret."""
+"""`footfall doctor`: one page for a bug report, without secrets."""
 
 import json
 import socket
@@ -75,7 +75,7 @@ def test_a_healthy_service_is_examined_and_nobody_is_told(
         "127.0.0.1: reachable",
         "port {port}: reachable",
         "SENDER_EMAIL=***@blog.example",
-        "Nothing is wrong.",
+        "No problems.",
     ):
         assert said.format(port=mails.port) in output
     assert (mails.came, hook.came) == ([], [])

@@ -273,7 +273,7 @@ def test_the_command_stores_what_it_fetches(served: Serving, storage: Storage) -
     assert served.ask(*words, APP_KEY, "--keep", held)[0] == NOTHING_TO_DO
     storage.classes["Counter"][3]["time"] = 20
     code, said = served.ask(*words, APP_KEY, "--keep", held)
-    assert (code, "UTC: everything is fetched anew" in said) == (0, True), said
+    assert (code, "UTC: everything is fetched again" in said) == (0, True), said
     assert httpx.get(f"{served.url}/article", params={"path": "/twice/"}).json() == 20
     code, said = served.ask(*words, "other")
     assert (code, "answered 401: Unauthorized" in said) == (1, True), said

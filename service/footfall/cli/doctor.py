@@ -1,4 +1,4 @@
-"""`footfall doctor`: how everything is, in one page to paste into a report."""
+"""`footfall doctor`: one page for a bug report."""
 
 import asyncio
 import json
@@ -67,15 +67,15 @@ def doctor(is_json: bool) -> None:
 
 
 def _show(sections: Sections, *, is_json: bool) -> bool:
-    """Print the page; is anything on it wrong?"""
+    """Print the page; are there problems on it?"""
     lines = [line for lines in sections.values() for line in lines]
     wrong = list(dict.fromkeys(line for line in lines if line.is_problem))
     if is_json:
         click.echo(json.dumps({"sections": sections, "wrong": wrong}))
         return bool(wrong)
     click.echo("\n".join(_page(sections)))
-    summary = number_of(len(wrong), "thing is", "things are")
-    click.echo(f"\n{summary} wrong, marked by !" if wrong else "\nNothing is wrong.")
+    summary = f"{number_of(len(wrong), 'problem')}, marked by !" if wrong else "No problems."
+    click.echo(f"\n{summary}")
     return bool(wrong)
 
 
@@ -165,7 +165,7 @@ def _settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[Line]:
             cut = "…" if len(value) > MAX_SHOWN_CHARACTERS else ""
             where = "" if name in os.environ or f"{name}_FILE" in os.environ else "  (in .env)"
             yield Line(f"{name}={value[:MAX_SHOWN_CHARACTERS]}{cut}{where}")
-    yield Line("all others have their defaults")
+    yield Line("others: defaults")
     yield from map(Problem, advice(settings, environ))
 
 

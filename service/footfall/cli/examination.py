@@ -141,7 +141,7 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
         Line(f"id {store.data_set_id.decode()}, format {store.format}"),
         Line(str(await store.scale.weigh() or "the amount of data is unknown")),
         Line(f"{number_of(accounts, 'account')}, {number_of(administrators, 'administrator')}"),
-        Line(f"outbox: {depth.waiting:,} waiting, {depth.later:,} to be retried"),
+        Line(f"outbox: {depth.waiting:,} queued, {depth.later:,} to be retried"),
     ]
     lines += _backup(await store.backups.last())
     if not administrators:
@@ -160,7 +160,7 @@ async def others(settings: Settings) -> list[Line]:
     lines = await asyncio.gather(*mails, *(_reached(*item) for item in addresses.items()))
     if settings.push_urls or settings.qmsg_key:
         lines.append(Line("chats and phones: not tried; `footfall notify test` sends to them"))
-    return lines or [Line("the settings name none")]
+    return lines or [Line("none configured")]
 
 
 def _addresses(settings: Settings) -> Mapping[str, str]:

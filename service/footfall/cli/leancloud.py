@@ -119,7 +119,7 @@ def _fetch(server: "LeanCloud", class_name: str, file: Path, *, is_kept: bool) -
 
     if is_kept and file.exists():
         when = datetime.fromtimestamp(file.stat().st_mtime, tz=UTC)
-        aside(f"{file} is of {when:%Y-%m-%d %H:%M} UTC: everything is fetched anew")
+        aside(f"{file} is of {when:%Y-%m-%d %H:%M} UTC: everything is fetched again")
     with progress() as on_progress:
         try:
             number = server.fetch(class_name, file, lambda share: on_progress("fetching", share))

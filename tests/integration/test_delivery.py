@@ -169,13 +169,13 @@ def test_notify_says_what_the_other_side_answered(
         code, output = served.ask("notify", "test")
         assert code == 1
         assert "webhook: status 418: I am a teapot" in output
-        assert "mail-owner: taken" in output
+        assert "mail-owner: sent" in output
         assert "mail-reader" not in output
         assert [to for to, _ in mails.came] == ["owner@blog.example"]
         hook.answer = lambda path, body: (200, b"")
         code, output = served.ask("notify", "test", "--to", "ann@example.com")
         assert code == 0
-        assert "mail-reader: taken" in output
+        assert "mail-reader: sent" in output
         mails.answer = "554 not from you"
         assert "554 not from you" in served.ask("notify", "test")[1]
 

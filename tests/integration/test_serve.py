@@ -170,7 +170,7 @@ def test_a_data_set_whose_files_are_lost_is_no_new_site(
             file.write_bytes(b"") if loss == "empty" else file.unlink()
         for command in ("serve", "doctor"):
             code, output = served.ask(command)
-            assert (code, "data-set says that there is a data set" in output) == (1, True), output
+            assert (code, "data-set marks a data set" in output) == (1, True), output
         (data / "data-set").unlink()
         for file in data.glob("appendonlydir/*"):
             file.unlink()

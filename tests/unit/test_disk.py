@@ -120,7 +120,7 @@ def test_files_without_their_list_are_not_started_on(tmp_path: Path) -> None:
     (files / "appendonly.aof.1.base.rdb").write_bytes(b"x" * 100)
     assert private_aof.flaw(tmp_path) == "", "a first start was interrupted"
     (files / "appendonly.aof.1.incr.aof").write_bytes(b"x" * 1000)
-    assert "has data, and lacks the file appendonly.aof.manifest" in private_aof.flaw(tmp_path)
+    assert "has data but no file appendonly.aof.manifest" in private_aof.flaw(tmp_path)
     (tmp_path / "appendonly.aof").touch()
     assert private_aof.flaw(tmp_path) == "", "a newer server takes an older one's file over"
 

@@ -124,7 +124,7 @@ def test(to: str) -> None:
     with errors_as_messages():
         answers = uvloop.run(tell())
     for name, answer in answers.items():
-        click.echo(printable(f"{name}: {answer or 'taken'}"))
+        click.echo(printable(f"{name}: {answer or 'sent'}"))
     if any(answers.values()):
         raise SystemExit(1)
 

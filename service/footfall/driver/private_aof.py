@@ -65,9 +65,9 @@ def flaw(data_dir: Path) -> str:
     directory, marker = data_dir / DIRECTORY, data_dir / MARKER
     if marker.exists() and sum(sizes(data_dir).values()) + _base_bytes(directory) < EMPTY_BYTES:
         return (
-            f"{marker} says that there is a data set, and its files are empty or gone, as after a "
-            "crash of the machine: look for them, or restore a backup into another DATA_DIR; to "
-            "begin anew here, remove it"
+            f"{marker} marks a data set, but its files are empty or missing, as after a crash of "
+            "the machine: find them, or restore a backup into another DATA_DIR; to start empty "
+            "here, remove the mark"
         )
     if (directory / MANIFEST).exists() or (data_dir / OLDER_FILE).exists():
         return ""
@@ -75,6 +75,6 @@ def flaw(data_dir: Path) -> str:
     if sum(path.stat().st_size for path in files) < MIN_DATA_BYTES:
         return ""
     return (
-        f"{directory} has data, and lacks the file {MANIFEST}, without which a server would "
-        "overwrite it: copy the whole directory again, or restore a backup into another DATA_DIR"
+        f"{directory} has data but no file {MANIFEST}, without which a server would overwrite "
+        "it: copy the whole directory again, or restore a backup into another DATA_DIR"
     )

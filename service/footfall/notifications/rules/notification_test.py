@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 # For each channel and spam filter, one after the other: somebody is waiting for their answers.
 TRIAL_SECONDS = 15
 PATH = "/test"
-WORDS = "This is how you are told of a comment."
-NO_RECIPIENT = "was told, since emails go only to readers: name one, or set AUTHOR_EMAIL"
+WORDS = "This is a test of your notifications."
+NO_RECIPIENT = "was notified, since emails go only to readers: name one, or set AUTHOR_EMAIL"
 
 
 async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:

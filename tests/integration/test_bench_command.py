@@ -107,7 +107,7 @@ def test_a_server_that_only_fails_is_not_asked_for_long(
     load = Load(Row("views"), views, target.address, Ledger([path]), connections=8, retry_for=0.3)
     row = load.run(600)
     assert (row.accepted, [*row.troubles]) == (0, [words])
-    assert row.gave_up == "Given up: no request was answered for 0.3 seconds"
+    assert row.gave_up == "Stopped: no request was answered for 0.3 seconds"
 
 
 def test_a_server_that_goes_away_ends_it_with_what_was_measured(start: Start, bench: Bench) -> None:

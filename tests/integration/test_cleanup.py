@@ -138,7 +138,7 @@ def test_a_server_that_counts_in_another_redis_now_is_found_out(served: Serving,
         output, _ = process.communicate(timeout=60)
         assert process.returncode == 1, output
         assert "Left behind: counters of up to 100 paths, /footfall-bench/" in output
-        assert f"{other.url} does not count in the Redis of these settings any more" in output
+        assert f"{other.url} no longer counts in the Redis of these settings" in output
     assert counters(served) == ["there are no counters"]
 
 

@@ -178,7 +178,7 @@ def test_the_master_key_brings_what_another_key_did_not(
     storage.troubles = [(200, b'{"results":[],"count":3}'), *[(503, b"")] * asking.TRIES]
     with pytest.raises(CannotFetch, match="answered 503"):
         fetch(key="m,master")
-    with pytest.raises(CannotFetch, match="begun with another class, server or key"):
+    with pytest.raises(CannotFetch, match="started with another class, server or key"):
         fetch()
 
 

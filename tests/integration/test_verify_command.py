@@ -99,7 +99,7 @@ def test_a_request_without_an_answer_is_hung(start: Start, monkeypatch: pytest.M
 def test_a_server_that_stays_away_is_given_up(start: Start, verify: Verify) -> None:
     code, output = verify(start(ends=5).url, "--seconds", "600", "--retry-for", "0.3")
     assert code == 1
-    assert "Given up: no request was answered for 0.3 seconds" in output
+    assert "Stopped: no request was answered for 0.3 seconds" in output
     assert "x cannot connect: Connection refused" in output
     assert "but the counts cannot be read: Connection refused" in output
 

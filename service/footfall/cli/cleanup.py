@@ -119,8 +119,8 @@ def _require_none(report: Report) -> None:
         while any(report.target.counted(report.ledger.paths)):
             if time.monotonic() > deadline:
                 raise click.ClickException(
-                    f"{report.target.address} does not count in the Redis of these settings any "
-                    "more, and still has some of them"
+                    f"{report.target.address} no longer counts in the Redis of these settings, and "
+                    "still has some of them"
                 )
             time.sleep(SEEN_POLL_SECONDS)
 

@@ -102,7 +102,7 @@ def delete(patterns: Sequence[str], types: Sequence[str], is_meant: bool) -> Non
 def prune(patterns: Sequence[str], types: Sequence[str], below: int, is_meant: bool) -> None:
     """Remove counters below a number; without --yes only list them.
 
-    The age of a counter is not stored: new counters are as low as abandoned ones.Services may keep
+    The age of a counter is not stored: new counters are as low as abandoned ones. Services may keep
     running: a counter that changes meanwhile stays.
     """
     _remove(CounterFilter(patterns, types, below), is_meant)

@@ -85,7 +85,7 @@ def bench(
     metavar="SECONDS",
     default=30.0,
     type=click.FloatRange(0, 1800),
-    help="Give up after this long without a response.",
+    help="Stop after this long without a response.",
 )
 def verify(
     url: str,

@@ -122,7 +122,7 @@ def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
         advice = "free memory, and disk space for a second one, then run BGREWRITEAOF"
         yield Problem("rewrite_fails", f"{text}: {advice}", is_fatal=False)
     if facts.get("appendfsync") == "no":
-        text = f"Redis never flushes its file (appendfsync no), but DURABILITY={durability}"
+        text = f"Redis leaves flushing to the system (appendfsync no), but DURABILITY={durability}"
         yield Problem("no_flush", f"{text} promises more: CONFIG SET appendfsync everysec")
     elif facts.get("no-appendfsync-on-rewrite") == "yes":
         text = "Redis does not flush its append-only file while it rewrites it"

@@ -46,7 +46,7 @@ LOG_SECONDS = 600.0
 # So many deaths in a row are logged, and then one of so many, about once a minute.
 MAX_LOGGED_DEATHS, DEATHS_A_LINE = 10, 30
 CONFIG = """\
-# Written anew at every start; the service's settings decide.
+# Rewritten at every start; the service's settings decide.
 port 0
 unixsocket redis.sock
 unixsocketperm 600

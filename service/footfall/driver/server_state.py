@@ -254,7 +254,7 @@ class ServerState:
             return None
         hurts: Hurts = "changes" if _EVERY_CHANGE.search(text) else "some"
         # What an unknown command was called with is nobody's business.
-        todo = f"{text.partition(', with args beginning')[0]}; {ADVICE}"
+        todo = f"{text.partition(', with args ')[0]}; {ADVICE}"
         over = "accepts commands again"
         return Trouble(REFUSED, "Redis rejects a command", todo, hurts, over)
 

@@ -193,7 +193,7 @@ class Load:
             on_progress(min((now - self._start) / seconds, 1.0))
             if self._outages.quiet(now) > self._retry_for:
                 who = f"no request was answered for {number_of(self._retry_for, 'second')}"
-                row.gave_up = f"Given up: {who}"
+                row.gave_up = f"Stopped: {who}"
                 self.stop()
         row.seconds, row.in_time = now - self._start, row.accepted
         row.busy = (time.thread_time() - used) / row.seconds if row.seconds else 0.0

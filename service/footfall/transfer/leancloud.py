@@ -125,7 +125,7 @@ def _kept(file: Path, head: bytes) -> tuple[str, int]:
             first = lines.readline(len(head) + 1)
             if not head.startswith(first):
                 raise CannotFetch(
-                    f"{file} was begun with another class, server or key: remove it, or name "
+                    f"{file} was started with another class, server or key: remove it, or name "
                     "another file"
                 )
             end = len(first) if first == head else 0

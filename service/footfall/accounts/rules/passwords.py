@@ -27,7 +27,7 @@ T = TypeVar("T")
 MIN_PASSWORD_CHARACTERS = 8
 MAX_PASSWORD_CHARACTERS = 256
 TOO_SHORT = f"password should be at least {MIN_PASSWORD_CHARACTERS} characters long"
-IS_MAIL = "password should not be your mail address, nor its first part"
+IS_MAIL = "password should not be your email address, nor its first part"
 IS_COMMON = "password is one of those that most people use, and is guessed first: choose another"
 # Of the passwords that are used most, so many of those that are long enough are refused.
 MOST_USED = 10_000

@@ -67,7 +67,7 @@ class JournalEntry:
     zero if that is not known.
 
     `version` is the page's, which no other entry has. `did` is publish, moderate, edit, delete,
-    restore or move; `by` author, moderator, spam filter, import, erasure, check or move; `actor` a
+    restore or move; `by` author, moderator, `judge`, import, erasure, check or move; `actor` a
     moderator's account; `lengths` the characters of a text before and now.
     """
 

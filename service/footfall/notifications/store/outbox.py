@@ -39,7 +39,8 @@ class Task:
     one.
 
     `kind` is `event` for what has happened and is still to be divided into tasks, else a channel's
-    name. `by` says who did it: author, moderator or spam filter. `version` is the page's after it.
+    name. `by` is author, moderator or, for a spam filter, `judge`. `version` is the page's after
+    it.
     """
 
     kind: str

@@ -78,7 +78,7 @@ const KNOWN = {
   'email need an email under your options': 'noMail',
   'url and avatar need an address of the web, with http:// or https://': 'noLink',
   'password should be at least 8 characters long': 'passwordTooShort',
-  'password should not be your mail address, nor its first part': 'passwordIsMail',
+  'password should not be your email address, nor its first part': 'passwordIsMail',
   'password is one of those that most people use, and is guessed first: choose another': 'passwordIsCommon',
 };
 

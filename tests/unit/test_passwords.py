@@ -1,5 +1,7 @@
 """Hashes of passwords: those made here, those of other comment servers, and what is none."""
 
+from importlib.resources import files
+
 import pytest
 
 from footfall.accounts.rules import phpass
@@ -100,3 +102,9 @@ async def test_what_is_no_hash_is_nobodys(passwords: Passwords, stored: str) -> 
 )
 def test_a_new_password_is_long_rare_and_not_the_mail(password: str, wrong: str) -> None:
     assert weakness(password, "Mara.Berg@example.com") == wrong
+
+
+def test_the_admin_ui_knows_each_refused_password_by_its_sentence() -> None:
+    script = files("footfall").joinpath("ui/admin/server.js").read_text()
+    for sentence in (TOO_SHORT, IS_COMMON, IS_MAIL):
+        assert f"'{sentence}': '" in script

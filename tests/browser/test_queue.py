@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from .conftest import NewVisitor, Start
 from .visitor import Visitor
@@ -590,6 +590,40 @@ def test_on_a_phone_a_comment_is_short_until_it_is_tapped(
     expect(desk.rows().nth(1).get_by_role("button", name="Approve")).to_be_visible()
     assert sorted(desk.statuses().values()) == ["approved", "waiting", "waiting"]
     desk.http.close()
+
+
+def test_bulk_actions_wait_for_the_list_that_they_are_for(desk: Desk) -> None:
+    desk.write("held")
+    desk.ask("PUT", "comment", {"ids": [desk.write("junk")], "status": "spam"})
+    page, held = desk.page, list[Route]()
+    page.route("**/queue?*", lambda route: held.append(route), times=1)
+    desk.open()
+    expect(many(page).get_by_text("Select all")).to_be_visible()
+    page.keyboard.press("*")
+    expect(many(page)).to_have_attribute("inert", "")
+    held.pop().continue_()
+    page.get_by_label("Select all").check()
+    page.get_by_role("radio", name="Spam").check()
+    expect(page.get_by_role("button", name="Empty spam")).to_be_visible()
+    desk.visitor.forgive("ERR_FAILED")
+    # The next list is late, and then it does not come at all: what is shown is still the spam.
+    page.route("**/queue?*", lambda route: held.append(route), times=1)
+    page.get_by_role("radio", name="Pending").check()
+    expect(many(page)).to_have_attribute("inert", "")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    held.pop().abort()
+    expect(page.locator("#notice.is-error")).to_be_visible()
+    page.keyboard.press("d")
+    expect(desk.rows()).to_have_count(0)
+    assert desk.statuses() == {"held": "waiting"}
+
+
+@pytest.mark.rare
+def test_there_is_nothing_to_select_in_an_empty_list(desk: Desk) -> None:
+    desk.open()
+    expect(desk.page.get_by_text("No comments.")).to_be_visible()
+    expect(desk.page.get_by_label("Select all")).to_be_disabled()
 
 
 def test_a_bulk_action_is_one_row_of_the_log_that_opens(desk: Desk) -> None:

@@ -43,7 +43,7 @@ export async function open(main, person) {
   list = new CommentList(part.list, row, showKnown);
   groups = new GroupList(part.groups, { decide: decideGroups, choose: () => { isAll = false; showChosen(); }, leave });
   document.addEventListener('keydown', pressed);
-  await list.load(wanted);
+  await load();
   if (isModerator) recall({ comment: (name) => undo(name, [], ''), bulk: (name) => undoAll(name, load) });
 }
 
@@ -56,30 +56,37 @@ function look(changes) {
   return load();
 }
 
-/** Show the list from its top: whole, or as groups and what is in none. */
+/** Show the list from its top: whole, or as groups and what is in none. Until it is there, nothing can be done with many. */
 async function load() {
   const mine = ++loads;
+  part.bar.inert = true;
+  if (await show(mine) && mine === loads) part.bar.inert = false;
+}
+
+/** False if that failed, or if a newer load has overtaken it. */
+async function show(mine) {
   isGrouped = isGrouped && !wanted.owner;
   part.grouped.hidden = Boolean(wanted.owner);
   part.grouped.setAttribute('aria-pressed', isGrouped);
   part.note.hidden = !isGrouped;
   if (!isGrouped) {
     groups.show([]);
-    await list.load(wanted);
-    return;
+    return list.load({ ...wanted });
   }
   const { status, keyword } = wanted;
   try {
     const found = await ask('GET', `queue/groups?${query({ status, keyword })}`);
-    if (mine !== loads) return;
+    if (mine !== loads) return false;
     ({ isPart } = found);
     groups.show(found.data, status);
     part.note.textContent = `${say(found.data.length ? 'someGroups' : 'noGroups')}${isPart ? ` ${say('isPart')}` : ''}`;
     const compared = [found.others, ...found.data.map(({ ids }) => ids)].flat().sort();
-    await list.load({ ...wanted, ids: found.others, oldest: compared[0] ?? '' });
+    const isShown = await list.load({ ...wanted, ids: found.others, oldest: compared[0] ?? '' });
     compared.forEach((id) => list.seen.add(id));
+    return isShown;
   } catch (refusal) {
     complain(refusal);
+    return false;
   }
 }
 
@@ -89,7 +96,9 @@ function showKnown({ waiting, spam, total, news, searched, hasMore, isHalted, sh
     part.statuses.querySelector(`[data-status=${status}]`).textContent = `${say(`status.${status}`)} ${number(count ?? 0)}`;
   }
   known = { hasMore, total, isSpam: wanted.status === 'spam' && spam > 0 && !wanted.keyword && !wanted.owner };
+  for (const id of chosen) if (!list.rows.has(id)) chosen.delete(id);
   showChosen();
+  part.all.disabled = !shown && !groups.rows.length;
   part.empty.hidden = shown > 0 || hasMore || groups.rows.length > 0;
   const { keyword } = wanted;
   part.empty.replaceChildren(...(keyword
@@ -369,8 +378,7 @@ function pressed(event) {
   else if (event.key === 'k') focusOn(all[Math.max(at - 1, 0)]);
   else if (event.key === 'u') takeBack();
   else if (event.key === 'g') part.grouped.click();
-  else if (event.key === '*') chooseAll(!part.all.checked);
   // Keys are for what is chosen, if something is, and else for the row with the focus.
-  else if (!(part.all.checked && press(part.bar, event.key)) && !press(all[at], event.key)) return;
+  else if (!((part.all.checked || event.key === '*') && press(part.bar, event.key)) && !press(all[at], event.key)) return;
   event.preventDefault();
 }

@@ -20,9 +20,9 @@ export function isOurs(event) {
   return !(event.ctrlKey || event.metaKey || event.altKey || isTyping);
 }
 
-/** Press what has this key within an element; false if nothing has it. */
+/** Press what has this key within an element and can be pressed; false if nothing has it. */
 export function press(element, key) {
-  const found = element?.querySelector(`[aria-keyshortcuts="${CSS.escape(key)}"]:not(:disabled)`);
+  const found = element?.querySelector(`[aria-keyshortcuts="${CSS.escape(key)}"]:not(:disabled, [inert] *)`);
   found?.click();
   return Boolean(found);
 }

@@ -23,24 +23,25 @@ export class CommentList {
     document.addEventListener('visibilitychange', () => this.look());
   }
 
-  /** Show the list of these fields from its top. */
-  async load(wanted = this.wanted, after = '') {
+  /** Show the list of these fields from its top. Where that fails, or a newer load has overtaken it, the list stays. */
+  async load(wanted) {
     const mine = ++this.stale;
-    this.wanted = wanted;
     this.element.setAttribute('aria-busy', 'true');
     try {
       const size = Math.min(Math.max(PART, this.isOpen ? this.rows.size : 0), MOST);
-      const part = await this.#part(size, after);
-      if (mine !== this.stale) return;
-      this.isOpen = true;
+      const part = await this.#part(wanted, size, '');
+      if (mine !== this.stale) return false;
+      Object.assign(this, { wanted, isOpen: true });
       this.target = Math.max(PART, size);
       this.known = {};
       this.rows.clear();
       this.seen.clear();
       this.element.replaceChildren();
       this.#take(part, size);
+      return true;
     } catch (refusal) {
       if (mine === this.stale) complain(refusal);
+      return false;
     } finally {
       if (mine === this.stale) this.element.removeAttribute('aria-busy');
     }
@@ -62,12 +63,11 @@ export class CommentList {
     const mine = this.stale;
     const missing = Math.min(this.target - this.rows.size, MOST);
     if (missing <= 0 || !this.after || this.known.isHalted) { await this.#look(); return; }
-    const part = await this.#part(missing, this.after);
+    const part = await this.#part(this.wanted, missing, this.after);
     if (mine === this.stale) this.#take(part, missing);
   }
 
-  async #part(pageSize, after) {
-    const { ids, ...fields } = this.wanted;
+  async #part({ ids, ...fields }, pageSize, after) {
     if (!ids) return ask('GET', `queue?${query({ ...fields, pageSize, after })}`);
     // A list of these comments alone, which sort by age as their ids do.
     const left = ids.filter((id) => !after || id < after);

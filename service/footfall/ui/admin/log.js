@@ -24,7 +24,12 @@ async function load(before) {
     const entries = await ask('GET', `log?${query({ before, pageSize: PAGE_SIZE })}`);
     body.append(...together(entries).map((some) => (some.length > 1 ? bulk(some) : row(some[0]))));
     if (!body.children.length) body.append(make('tr', {}, make('td', { colspan: 5, class: 'quiet' }, say('noLog'))));
-    more.replaceChildren(entries.length === PAGE_SIZE ? button(say('older'), () => load(entries.at(-1).entry), { class: 'button' }) : '');
+    const older = button(say('older'), async () => {
+      older.disabled = true; // a second tap would append the same entries again
+      await load(entries.at(-1).entry);
+      older.disabled = false;
+    }, { class: 'button' });
+    more.replaceChildren(entries.length === PAGE_SIZE ? older : '');
   } catch (refusal) {
     complain(refusal);
   }

@@ -1,4 +1,4 @@
-"""What statistics cost, as tables in docs/statistics.md.
+"""What statistics cost, as tables in bench/results/statistics.md.
 
     python -m bench.statistics [memory | rates] [--rounds N] [--seconds N] [--noisy]
                                [--durability everysec | always | none]

@@ -1,4 +1,4 @@
-"""The tables of docs/statistics.md, from what was measured; a test compares them.
+"""The tables of bench/results/statistics.md, from what was measured; a test compares them.
 
 A table whose figures were not measured yet is left as it is.
 """
@@ -14,7 +14,7 @@ from ..results import DIRECTORY, Results
 from ..stats import Spread
 from .rates import KEPT, ROWS, name_of
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "statistics.md"
+DOCUMENT = DIRECTORY / "statistics.md"
 RATES = DIRECTORY / "statistics.json"
 MEMORY = DIRECTORY / "statistics-memory.json"
 

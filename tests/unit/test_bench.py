@@ -158,7 +158,6 @@ def test_runs_of_each_topic_are_kept_once_and_each_has_its_table() -> None:
     for file in directory.glob("*.json"):
         kept = json.loads(file.read_text())
         assert file.read_text() == f"{lines(kept)}\n", f"{file.name}: a run is a line"
-        # Those of statistics are in docs/statistics.md.
         if "runs" in kept and file != STATISTICS_RATES:
             assert (directory / f"{Results.read(file).name}.md").exists()
 

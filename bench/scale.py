@@ -78,8 +78,8 @@ RENT = 4
 WORK = {
     "inc-browser": "counting a view",
     "read1-browser": "reading a count",
-    "page": "a page of comments that is kept",
-    "page-cold": "a page that is not kept",
+    "page": "a cached page of comments",
+    "page-cold": "a page that is not cached",
 }
 
 Row = dict[str, Any]

@@ -103,7 +103,7 @@ class OutboxSettings(FromEnvironment):
         "NOTIFY",
         "pending=now,approved=now",
         _ways,
-        "When AUTHOR_EMAIL is told of pending and of approved comments: now, in a digest, or never",
+        "When to email AUTHOR_EMAIL about pending and approved comments: now, in a digest or never",
     )
     disable_author_notify: bool = env(
         "DISABLE_AUTHOR_NOTIFY", "false", flag, "Do not email AUTHOR_EMAIL about new comments"

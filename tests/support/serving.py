@@ -105,8 +105,10 @@ class Serving:
         return code, rest
 
     def start(self) -> None:
-        # What is expected to come up may wait for its Redis, which a busy machine keeps waiting.
-        patient = {"REDIS_WAIT": "60"} if self.environ["REDIS_WAIT"] == "0" else {}
+        # On a busy machine Redis may be seconds late, at the start and with a flush to the disk.
+        patient = {"REDIS_TIMEOUT": "60"} if "REDIS_TIMEOUT" not in self.environ else {}
+        if self.environ["REDIS_WAIT"] == "0":
+            patient["REDIS_WAIT"] = "60"
         self.process = self.run("serve", *self.options, stderr=self.stderr, more=patient)
         assert self.process.stdout is not None
         self.output = ""

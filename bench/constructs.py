@@ -20,7 +20,7 @@ def _fill(unit: str, length: int = LENGTH) -> str:
 
 
 def _times(unit: str, after: str, length: int = LENGTH) -> str:
-    """A beginning, and the text that is repeated after it."""
+    """A prefix, and the text repeated after it."""
     return unit + _fill(after, length - len(unit))
 
 

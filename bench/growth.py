@@ -85,7 +85,7 @@ class Growth:
             self._measure("comments", size, "first pages", first)
             self._measure("comments", size, "last pages", last)
             self._measure("comments", size, "like", _likes)
-            self._measure("comments", size, "like, and page 1 anew", _likes_and_pages(size))
+            self._measure("comments", size, "like, and page 1 again", _likes_and_pages(size))
             self._measure("comments", size, "submit", _submits(size))
 
     def _measure(self, of: str, size: int, operation: str, draw: Draw) -> None:

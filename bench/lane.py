@@ -133,7 +133,7 @@ def joining(found: PageReply) -> dict[str, Callable[[], object]]:
     store.redis.sender.ask = lambda commands, done, deadline: done(read())  # type: ignore[method-assign]
     # It is sent at once, since nothing else joins the write.
     store.comments.pipeline.most_a_write = 1
-    return {"a page joined anew, 10 x (1+4)": join, "hiredis alone, 10 x (1+4)": read}
+    return {"a page joined again, 10 x (1+4)": join, "hiredis alone, 10 x (1+4)": read}
 
 
 def packed(reply: Any) -> bytes:

@@ -8,7 +8,7 @@ each address, a histogram of durations, an ETag.
 
 It leaves out what a server needs and an ordinary request does not: limits to head and body,
 requests that only ASGI can answer, pipelining, back pressure, time-outs, trusted networks (any
-X-Forwarded-For is believed as it is), tokens in Redis (an allowance holds for this process alone),
+X-Forwarded-For is trusted), tokens in Redis (an allowance holds for this process alone),
 accounts, Redis Cluster, and a connection to Redis that breaks.
 """
 

@@ -1,7 +1,7 @@
 """The machine of a measurement: its cores, who used them, and what each process used.
 
 Servers get one core, Redis and the load generator another, so that neither takes time from what is
-measured. On a machine with one core nothing is pinned, and the table says so.
+measured. On a machine with one core nothing is pinned, and the table notes it.
 """
 
 import os

@@ -195,7 +195,7 @@ def wait_until_idle(peer: Peer, at_most: float = 20.0) -> None:
 
 
 def changes_among(is_change: list[bool], sent: int) -> int:
-    """How many of the first `sent` requests were changes; the list is sent again and again."""
+    """How many of the first `sent` requests were changes; the list is sent repeatedly."""
     rounds, rest = divmod(sent, len(is_change))
     return rounds * sum(is_change) + sum(is_change[:rest])
 

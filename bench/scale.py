@@ -7,7 +7,7 @@ The service's own store sends the batches over several connections, as several w
 one, Redis would fall asleep and wake up, which a busy Redis does not do. Redis reports its costs:
 its main thread's CPU time includes its sockets. What HTTP costs a worker is taken from the bench's
 results. A row that other processes disturbed is measured again, and if it stays so nothing is
-written; --noisy keeps it, and the document says so.
+written; --noisy keeps it, and the document notes it.
 """
 
 import argparse

@@ -156,7 +156,7 @@ def into_redis(redis: "Redis", written: Iterable[SeedComment]) -> None:
 
 
 def fragment(each: SeedComment) -> bytes:
-    """A comment as this service answers it; a root's text ends where its replies begin."""
+    """A comment as this service answers it; a root's text ends where its replies start."""
     fields: dict[str, Any] = {
         "objectId": f"{each.n:032d}",
         "comment": each.html,

@@ -1,7 +1,7 @@
 """Fixtures: a store on every kind of server, a service on it, an HTTP client before that.
 
 Tests of one session share one process of each real server; every test has a key prefix of its own,
-so none sees another's keys. fakeredis is there for speed, a real server is the judge. What the
+so none sees another's keys. fakeredis is there for speed, a real server is the reference. What the
 service speaks to is imported here from tests/support: a provider of logins, and an email server.
 """
 

@@ -235,7 +235,7 @@ def floor_of(parts: Sequence[str]) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Absolute names of all imported modules, ours beginning with "footfall."."""
+    """Absolute names of all imported modules, ours that start with "footfall."."""
     package = ("footfall", *path.relative_to(ROOT / "service/footfall").parts[:-1])
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):

@@ -1,4 +1,5 @@
-"""On a machine that has Python and nothing else, no test fails: what needs more says so.
+"""On a machine that has Python and nothing else, no test fails: tests that need more are skipped
+with a reason.
 
 Those of deploy/ are run, which need the most programs; .ci/run looks whether all others are found.
 """

@@ -23,7 +23,25 @@ DOCUMENTS = [
     ),
     ROOT / "bench/README.md",
 ]
-MODULES = sorted((ROOT / "service/footfall").rglob("*.py"))
+SOURCES = sorted(
+    path
+    for name, endings in {
+        "service/footfall": (".py", ".js"),
+        "bench": (".py",),
+        "tests": (".py",),
+        "lua": (".lua",),
+        "deploy": (".yaml", ".conf", ".service", ".sh"),
+    }.items()
+    for path in (ROOT / name).rglob("*")
+    if path.suffix in endings
+)
+# Comments by the ending of a file. In a script's header, names and values are not prose.
+COMMENTS = {
+    ".js": re.compile(r"/\*.*?\*/|(?<![:\"'`])//[^\n]*", re.DOTALL),
+    ".lua": re.compile(r"--[^\n]*"),
+}
+HASHED = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
+NAMES = re.compile(r"^--\s(?:KEYS|ARGV|\s{4})\s+\S+|\{\w+\}:\w+|[\w-]+(?: \| [\w-]+)+")
 MOST_WORDS_OF_A_VALUE = 3
 MESSAGES = (ROOT / "service/footfall/ui/admin/en.json", ROOT / "service/footfall/ui/errors/de.json")
 
@@ -36,7 +54,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def remarks(path: Path) -> Iterator[tuple[int, str]]:
-    """The docstrings, comments and messages of a module."""
+    """The docstrings and comments of a module; and its messages, but not what tests send."""
     source = path.read_text()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -45,9 +63,16 @@ def remarks(path: Path) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             body = getattr(node, "body", [])
             yield getattr(node, "lineno", 1), ast.get_docstring(node) or "" if body else ""
-        # A shorter one may be a value, such as a label of a metric.
-        if isinstance(node, ast.Constant) and len(str(node.value).split()) > MOST_WORDS_OF_A_VALUE:
-            yield node.lineno, str(node.value)
+        # A shorter text may be a value, such as a label of a metric.
+        if isinstance(node, ast.Constant) and ROOT / "tests" not in path.parents:
+            text = str(node.value)
+            yield node.lineno, text if len(text.split()) > MOST_WORDS_OF_A_VALUE else ""
+
+
+def comments(path: Path) -> Iterator[tuple[int, str]]:
+    text = path.read_text()
+    for match in COMMENTS.get(path.suffix, HASHED).finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, NAMES.sub("", match[0])
 
 
 def messages(path: Path) -> Iterator[tuple[int, str]]:
@@ -58,7 +83,7 @@ def messages(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def hits(path: Path) -> Iterator[str]:
-    read = {".md": prose, ".py": remarks, ".json": messages}[path.suffix]
+    read = {".md": prose, ".py": remarks, ".json": messages}.get(path.suffix, comments)
     for number, line in read(path):
         # Code in words is a name.
         words = re.sub(r"`[^`]*`", "", line)
@@ -71,7 +96,7 @@ def hits(path: Path) -> Iterator[str]:
 
 
 def test_people_read_the_terms_of_the_trade() -> None:
-    assert [hit for path in (*DOCUMENTS, *MODULES, *MESSAGES) for hit in hits(path)] == []
+    assert [hit for path in (*DOCUMENTS, *SOURCES, *MESSAGES) for hit in hits(path)] == []
 
 
 @pytest.mark.parametrize(
@@ -79,6 +104,9 @@ def test_people_read_the_terms_of_the_trade() -> None:
     [
         ("a.md", "# The log-in of `a log-in`\n"),
         ("a.py", "# The log-in of `a log-in`\n"),
+        ("a.js", "/* The log-in of `a log-in` */ 'log-in'\n"),
+        ("a.lua", "-- ARGV    log-in  text  of a log-in: one | log-in | none\n"),
+        ("a.yaml", "key: log-in # a log-in\n"),
         ("a.py", "raise ValueError('this is not a log-in', 'log-in', 'SQL to BEGIN with it')\n"),
     ],
 )

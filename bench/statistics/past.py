@@ -76,7 +76,7 @@ class Past:
         await awaited(send)
 
     def by_nobody(self, path: str, views: int = 1, source: str = "") -> View:
-        """By somebody who is not told apart, and comes from this host."""
+        """By a visitor without a number, from this host."""
         change = [(path, "time", views)]
         return self.store.counters.change(change, Origin(source)), NO_CLIENT
 

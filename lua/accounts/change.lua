@@ -1,38 +1,38 @@
 -- Change or remove an account, unless it has changed since it was read.
 --
--- KEYS    bodies          hash  {accounts}:bodies          account id -> JSON that readers may see
---         credentials     hash  {accounts}:credentials     account id -> JSON that nobody may see
---         mails           hash  {accounts}:mails           mail in its canonical form -> account id
+-- KEYS    bodies          hash  {accounts}:bodies          account id -> public JSON
+--         credentials     hash  {accounts}:credentials     account id -> secret JSON
+--         mails           hash  {accounts}:mails           canonical email -> account id
 --         ids             zset  {accounts}:ids             every account, score 0
 --         administrators  zset  {accounts}:administrators  ids of administrators, score 0
---         sessions        zset  {accounts}:sessions:<id>   its sessions by when they end, ms
---         logins          hash  {accounts}:logins:<id>     session -> JSON: how and where it began
+--         sessions        zset  {accounts}:sessions:<id>   its sessions by end, ms
+--         logins          hash  {accounts}:logins:<id>     session -> JSON: start, method, browser, network
 --         unseen          zset  {accounts}:unseen          accounts that readers may still see as
---                                                          they were, by when they changed, ms
+--                                                          they were, by change, ms
 --         identities      hash  {accounts}:identities      <service> <id there> -> account id
---         link            string  {accounts}:link:<digest>  what the link holds that asks for this
---         places          zset  {accounts}:places:<id>     digests of addresses from which it logged in
+--         link            string  {accounts}:link:<digest>  the value of the link for this request
+--         places          zset  {accounts}:places:<id>     digests of addresses of recent logins
 -- ARGV    id              text
 --         old_body        json  as it was read
 --         old_secret      json  its credentials as they were read
---         old_mail        text  in its canonical form
---         body            json  its new body; empty: it is removed
+--         old_mail        text  canonical email
+--         body            json  its new body; empty: remove it
 --         secret          json  its new credentials
---         mail            text  in its canonical form
---         administers     flag  it is an administrator from now on
---         session         text  the session of this account that asks; empty: somebody else asks
---         revokes         flag  its sessions end
---         keeps           flag  but for the one that asks
---         unseen_since    int   ms since the epoch; 0: readers see nothing of the change
---         follows         text  what that link holds, which is used up by this; empty: there is none
---         lost            int   of the last ones, so many are what it is known by no more
---         known_by...     text  what other services know it by: <service> <id there>; the lost ones
+--         mail            text  canonical email
+--         administers     flag  it becomes or stays an administrator
+--         session         text  this account's session of the request; empty: another account's request
+--         revokes         flag  end its sessions
+--         keeps           flag  except that one
+--         unseen_since    int   ms since the epoch; 0: readers do not see the change
+--         follows         text  the value of the link that this uses up; empty: none
+--         lost            int   number of identities to remove
+--         known_by...     text  its identities: <service> <id there>; those to remove
 --                               first
 -- RETURNS OK                    done
---         EXPIRED               the link was used already, or is too old
---         CHANGED               it has changed since it was read, or is gone
---         ENDED                 the session that asks is over
---         TAKEN id              this account has the new mail
+--         EXPIRED               the link was used or has expired
+--         CHANGED               it has changed since it was read, or was removed
+--         ENDED                 that session has ended
+--         TAKEN id              this account has the new email
 --         KNOWN id              this account has one of those identities
 --         LAST                  there would be no administrator left
 -- INCLUDE end_sessions

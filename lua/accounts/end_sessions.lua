@@ -1,11 +1,11 @@
 -- End one session of an account, or all but one.
 --
--- KEYS    sessions  zset  {accounts}:sessions:<id>  its sessions by when they end, ms
---         logins    hash  {accounts}:logins:<id>    session -> JSON: how and where it began
+-- KEYS    sessions  zset  {accounts}:sessions:<id>  its sessions by end, ms
+--         logins    hash  {accounts}:logins:<id>    session -> JSON: start, method, browser, network
 -- ARGV    session   text
---         others    flag  all but this one end, if it goes on itself
+--         others    flag  end all others, if this one is valid
 -- RETURNS OK              done, or done before
---         ENDED           the session that asks is over, and no other one has ended
+--         ENDED           this session has ended, and no other was ended
 -- INCLUDE end_sessions
 -- COST    O(sessions)
 

@@ -1,9 +1,9 @@
--- Find an account by its mail.
+-- Find an account by email.
 --
--- KEYS    bodies       hash  {accounts}:bodies       account id -> JSON that readers may see of it
---         credentials  hash  {accounts}:credentials  account id -> JSON that nobody may see
---         mails        hash  {accounts}:mails        mail in its canonical form -> account id
--- ARGV    mail         text  in its canonical form
+-- KEYS    bodies       hash  {accounts}:bodies       account id -> public JSON
+--         credentials  hash  {accounts}:credentials  account id -> secret JSON
+--         mails        hash  {accounts}:mails        canonical email -> account id
+-- ARGV    mail         text  canonical email
 -- RETURNS id body credentials  or nothing if there is none
 -- FLAGS   no-writes
 -- COST    O(1)

@@ -1,22 +1,22 @@
--- Begin a session, unless the account has changed since its password was compared.
+-- Start a session, unless the account has changed since its password was checked.
 --
--- KEYS    bodies       hash  {accounts}:bodies         account id -> JSON that readers may see
---         credentials  hash  {accounts}:credentials    account id -> JSON that nobody may see
---         sessions     zset  {accounts}:sessions:<id>  its sessions by when they end, ms
---         logins       hash  {accounts}:logins:<id>    session -> JSON: how and where it began
---         link         string  {accounts}:link:<digest>  the id of the account that it is for
+-- KEYS    bodies       hash  {accounts}:bodies         account id -> public JSON
+--         credentials  hash  {accounts}:credentials    account id -> secret JSON
+--         sessions     zset  {accounts}:sessions:<id>  its sessions by end, ms
+--         logins       hash  {accounts}:logins:<id>    session -> JSON: start, method, browser, network
+--         link         string  {accounts}:link:<digest>  the id of its account
 -- ARGV    id           text
 --         body         json  as it was read
 --         old_secret   json  its credentials as they were read
---         secret       json  its new credentials, without a code that was used
+--         secret       json  its new credentials, without the recovery code used
 --         session      text
---         facts        json  how and where it begins
+--         facts        json  start, method, browser, network
 --         now          int   ms since the epoch
 --         ends         int   ms since the epoch
---         follows      flag  a link asks for this, and is used up by it
---         keep         int   sessions that an account may have; the first to end make room
--- RETURNS OK                 begun
---         EXPIRED            the link was used already, or is too old
+--         follows      flag  this uses up a link
+--         keep         int   sessions per account; the first to end are dropped
+-- RETURNS OK                 started
+--         EXPIRED            the link was used or has expired
 --         CHANGED            the account has changed since it was read
 -- COST    O(sessions)
 
@@ -45,7 +45,7 @@ for _, each in ipairs(before) do
     redis.call('HDEL', logins, each)
   end
 end
--- The keys expire with the session that ends last.
+-- The keys expire with the last session.
 local last = redis.call('ZRANGE', sessions, -1, -1, 'WITHSCORES')[2]
 local lasts = string.format('%.0f', last - now)
 redis.call('PEXPIRE', sessions, lasts)

@@ -1,27 +1,27 @@
--- Make an account unless there is one with its mail; the first one may be an administrator's.
+-- Create an account unless one has its email; the first one may be an administrator's.
 --
--- KEYS    bodies          hash  {accounts}:bodies          account id -> JSON that readers may see
---         credentials     hash  {accounts}:credentials     account id -> JSON that nobody may see
---         mails           hash  {accounts}:mails           mail in its canonical form -> account id
+-- KEYS    bodies          hash  {accounts}:bodies          account id -> public JSON
+--         credentials     hash  {accounts}:credentials     account id -> secret JSON
+--         mails           hash  {accounts}:mails           canonical email -> account id
 --         ids             zset  {accounts}:ids             every account, score 0: they sort by age
 --         administrators  zset  {accounts}:administrators  ids of administrators, score 0
 --         identities      hash  {accounts}:identities      <service> <id there> -> account id
---         link            string  {accounts}:link:<digest>  what the link holds that asks for this
+--         link            string  {accounts}:link:<digest>  the value of the link for this request
 -- ARGV    id              text  a new one
---         mail            text  in its canonical form
---         first           json  its body if there is no account yet; empty: it may not be the first
---         other           json  its body if there is one; empty: it may be no other
---         founds          flag  that first body is an administrator's
---         administers     flag  that other body is an administrator's
+--         mail            text  canonical email
+--         first           json  its body if it is the first account; empty: reject that
+--         other           json  its body otherwise; empty: reject that
+--         founds          flag  `first` is an administrator's
+--         administers     flag  `other` is an administrator's
 --         secret          json  its credentials
---         follows         text  what that link holds, which is used up by this; empty: there is none
---         known_by...     text  what other services know it by: <service> <id there>
--- RETURNS FIRST                 made, as the first
---         OK                    made, as another
---         EXPIRED               the link was used already, or is too old
---         TAKEN id              this account has that mail
+--         follows         text  the value of the link that this uses up; empty: none
+--         known_by...     text  its identities: <service> <id there>
+-- RETURNS FIRST                 created, as the first
+--         OK                    created, as another
+--         EXPIRED               the link was used or has expired
+--         TAKEN id              this account has that email
 --         KNOWN id              this account has one of those identities
---         CLOSED                it may not be made
+--         CLOSED                rejected
 -- COST    O(log n)
 
 local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]

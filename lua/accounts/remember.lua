@@ -1,17 +1,17 @@
--- Note that an account has logged in from somewhere, if there is such an account.
+-- Note where an account has logged in, if it exists.
 --
--- KEYS    bodies   hash  {accounts}:bodies       account id -> JSON that readers may see
---         places   zset  {accounts}:places:<id>  digests of addresses from which it logged in lately,
---                                                by when it last did, ms; expires
+-- KEYS    bodies   hash  {accounts}:bodies       account id -> public JSON
+--         places   zset  {accounts}:places:<id>  digests of addresses of recent logins,
+--                                                by last login, ms; expires
 -- ARGV    id       text
 --         place    text  a digest
 --         now      int   ms since the epoch
---         lasts    int   ms for which it is remembered
---         keep     int   so many are; the one that was used longest ago makes room
+--         lasts    int   ms to remember it
+--         keep     int   number of places; the oldest is dropped
 -- RETURNS OK             noted
 --         GONE           there is no such account
 -- FLAGS   no-promise
--- COST    O(log n + places that are forgotten)
+-- COST    O(log n + dropped places)
 
 local bodies, places = KEYS[1], KEYS[2]
 local id, place, now, lasts, keep = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]

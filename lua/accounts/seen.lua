@@ -1,6 +1,6 @@
--- Note that readers see an account as it is since a change; a later change is not forgotten.
+-- Note that readers see a change of an account; a later change stays noted.
 --
--- KEYS    unseen  zset  {accounts}:unseen  accounts that readers may still see as they were
+-- KEYS    unseen  zset  {accounts}:unseen  changed accounts whose pages readers may still see unchanged
 -- ARGV    id      text
 --         since   int   when the change was made, ms
 -- RETURNS OK

@@ -1,5 +1,5 @@
 -- Read some of a page's comments: the next ones of a walk over all, and those with these ids.
--- Each comment is consistent; a walk of several calls returns all that exist from its beginning to
+-- Each comment is consistent; a walk of several calls returns all that exist from its start to
 -- its end, some of them twice.
 --
 -- KEYS    version      string  {p}:version
@@ -14,16 +14,16 @@
 -- ARGV    cursor       text    HSCAN's cursor of the walk, 0 at first; empty: no walk
 --         echo         text    the same for fingerprints, which are read after all comments
 --         count        int     about how many comments to read
---         bytes        int     stop after so many bytes of comments
+--         bytes        int     stop after this many bytes
 --         ids...       text    further comments to read
 -- RETURNS version path server cursor echo comments fingerprints heads
 --                          cursor and echo for the next call, empty at the end; they are valid on
 --                          this server only, by its run_id. A comment is id, body, private, likes,
 --                          status, pinned (1 or 0); each fingerprint is followed by its id. The
---                          heads are all that were deleted by themselves: what hangs below them is
---                          deleted, too, although some of it may not say so yet
+--                          heads were deleted by themselves: replies below them are deleted, too,
+--                          although some may not be marked yet
 -- FLAGS   no-writes
--- COST    O(count + heads), or all of a hash that is packed
+-- COST    O(count + heads), or all of a packed hash
 
 local version, path, bodies, private, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local held, pinned, fingerprints, deleted = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -41,7 +41,7 @@ local function add(id, body)
   }
 end
 
--- The next step of a walk over a hash: its next cursor, empty at the end, and what it found.
+-- The next step of a walk over a hash: its next cursor, empty at the end, and its results.
 local function walk(index, from, most)
   local found = redis.call('HSCAN', index, from, 'COUNT', most)
   return found[1] ~= '0' and found[1] or '', found[2]

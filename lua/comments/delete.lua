@@ -1,8 +1,8 @@
--- Delete a comment, or go on with that: it is shown to nobody from now on, and its replies neither.
--- It can be restored until comments/remove takes it away.
+-- Delete a comment, or continue: from now on, it and its replies are hidden.
+-- It can be restored until comments/remove.lua removes it.
 --
--- What hangs below a root is counted out at once, and leaves the indexes some at a time: call it
--- again while anything remains. With a reply go those that reply to it.
+-- Replies of a root are discounted immediately, and leave the indexes in steps: call this script
+-- again while any remain. Replies to a reply are deleted with it.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -17,22 +17,22 @@
 --         mine         zset    {p}:mine
 --         nested       zset    {p}:nested
 --         hidden       hash    {p}:hidden
---         deleted      zset    {p}:deleted   comments that were deleted, by when, ms
---         gone         zset    {p}:gone      what went with one of them, member <deleted>:<id>
+--         deleted      zset    {p}:deleted   deleted comments, by time, ms
+--         gone         zset    {p}:gone      replies deleted with one of them, member <deleted>:<id>
 --         journal      stream  {p}:journal
 -- ARGV    id           text
---         root         text    id of the root that it is a reply under, empty for a root
---         parent       text    id of the comment that it replies to, empty for a root
---         begins       flag    delete it; else only go on with its replies
+--         root         text    id of its root, empty for a root
+--         parent       text    id of its parent, empty for a root
+--         begins       flag    delete it; otherwise, only continue with its replies
 --         now          int     ms since the epoch: the new version is at least this
 --         most         int     replies that leave the indexes
---         bytes        int     stop after so many bytes of their bodies
+--         bytes        int     stop after this many bytes of bodies
 --         by           text    author | moderator | erasure
 --         actor        text    the moderator's account; empty for others
--- RETURNS OK version remaining entries  done; how many replies are still indexed; the journal's
+-- RETURNS OK version remaining entries  done; number of replies still indexed; the journal's
 --                                       oldest entries
---         GONE                          it was deleted before, by itself or with another one
---         MISSING                       no such comment, or to go on: it is not deleted
+--         GONE                          deleted before, by itself or with another one
+--         MISSING                       no such comment; when continuing: it is not deleted
 -- INCLUDE place status_of indexes version author_of count_visible record unapplied
 -- COST    O(most * log n), and the bytes of their bodies
 
@@ -53,7 +53,7 @@ end
 local first, last = '[' .. id .. ':', '(' .. id .. ';'
 local changes = {}
 
--- Take a comment out of all indexes, and keep what it was.
+-- Remove a comment from all indexes, and store its former status.
 local function hide(each, under, stored, is_pinned)
   local words = redis.call('HGET', held, each) or 'approved'
   local account, author = author_of(stored)
@@ -67,7 +67,7 @@ local function hide(each, under, stored, is_pinned)
   return before
 end
 
--- Count a reply below a deleted root that is still indexed, or is not any more.
+-- Count a reply below a deleted root that is still indexed, or no longer.
 local function count_hidden(kind, number)
   if number ~= 0 and redis.call('HINCRBY', hidden, kind, number) == 0 then
     redis.call('HDEL', hidden, kind)
@@ -85,7 +85,7 @@ if begins == '1' then
   end
 end
 
--- Held ones first, since their authors count them as their own until they are hidden.
+-- Unpublished ones first, since they are in their authors' own lists until they are hidden.
 local size, is_below_deleted = 0, root == '' or status_of(root) == 'deleted'
 for _, index in ipairs(root == '' and {heldreplies, replies} or {nested}) do
   for _, member in ipairs(redis.call('ZRANGEBYLEX', index, first, last, 'LIMIT', 0, most)) do
@@ -96,7 +96,7 @@ for _, index in ipairs(root == '' and {heldreplies, replies} or {nested}) do
       break
     end
     if root ~= '' and status_of(reply) == 'deleted' then
-      -- Its root took it, or is still to bring it back: this one was to take it before.
+      -- It was deleted with its root, whose restore may be in progress; this comment came first.
       redis.call('ZREM', gone, root .. ':' .. reply)
     else
       local before = hide(reply, root == '' and id or root, stored, false)

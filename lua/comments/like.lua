@@ -16,7 +16,7 @@
 --         room       int     the largest body to return, in bytes
 --         now        int     ms since the epoch: the new version is at least this
 -- RETURNS OK likes body status pinned path   pinned is 1 or 0; a larger body is empty
---         MISSING                            no such comment, or none that the caller may see
+--         MISSING                            no such comment, or hidden from the caller
 -- INCLUDE status_of version
 -- COST    O(log n)
 
@@ -26,7 +26,7 @@ local pinned, mine = KEYS[8], KEYS[9]
 local id, delta, sees, account = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local room, now = tonumber(ARGV[5]), ARGV[6]
 
--- Checked before the body is read: the time to refuse must not tell that a held comment exists.
+-- Checked before the body is read: the time must not reveal that an unpublished comment exists.
 local status = status_of(id)
 local is_theirs = sees == 'own' and redis.call('ZSCORE', mine, account .. ':' .. id)
 if status == 'deleted' or (status ~= 'approved' and sees ~= 'all' and not is_theirs) then

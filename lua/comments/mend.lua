@@ -1,8 +1,8 @@
--- Carry out what `footfall check --repair` has found to be wrong with a page's keys, unless the page
--- has changed since it was read.
+-- Apply the corrections of `footfall check --repair` to a page's keys, unless the page has changed
+-- since it was read.
 --
 -- KEYS    version  string  {p}:version
---         wrong... string  the page's keys that are to be changed, of any type
+--         wrong... string  the page's keys to change, of any type
 -- ARGV    known    text    the version at which they were read; empty: the page had none
 --         now      int     ms since the epoch: the new version is at least this
 --         changes... text  of each in turn: the place of its key, the number of its words, and these:

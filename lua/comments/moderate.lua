@@ -19,23 +19,23 @@
 --         journal      stream  {p}:journal
 -- ARGV    id           text
 --         at           int     insertion time, ms since the epoch
---         root         text    id of the root that it is a reply under, empty for a root
+--         root         text    id of its root, empty for a root
 --         status       text    approved | waiting | spam; empty: unchanged
 --         pin          text    1 | 0; empty: unchanged, and for every reply
 --         now          int     ms since the epoch: the new version is at least this
---         before       text    both halves as they were read, joined; empty: the text stays
+--         before       text    body and secrets as they were read, joined; empty: the text stays
 --         body         json    opaque here, but for its author, as are the secrets
 --         secrets      json    body, secrets and fingerprints only come with a new text
 --         outdated     text    fingerprint of the author's old text; empty: none, or it stays
 --         fingerprint  text    fingerprint of the new text; empty: it is not compared
---         only         text    the status that it must still have; empty: any
+--         only         text    the status that it must have; empty: any
 --         by           text    author | moderator | judge | erasure
 --         actor        text    the moderator's account; empty for others
 --         lengths      text    characters of the text before and now, for the log; empty: it stays
 -- RETURNS OK was changed entries  the status before; 1, or 0 if there was nothing to do; the journal's
 --                                 oldest entries
 --         MISSING                 no such comment, or it is deleted
---         OVERTAKEN               it has another text or status by now than was read
+--         OVERTAKEN               its text or status has changed since it was read
 --         DUPLICATE id            this comment has the new text already
 -- INCLUDE place status_of hold indexes version author_of count_visible record unapplied
 -- COST    O(log n)

@@ -1,5 +1,5 @@
--- Read one page of roots with their replies, or one root with the replies after one, as a viewer
--- may see them; up to so many replies and bytes of bodies.
+-- Read a page of roots with their replies, or a root with the replies after a given one, as a viewer
+-- may see them; up to a number of replies and bytes of bodies.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -14,23 +14,23 @@
 --         mine         zset    {p}:mine       held comments of accounts, <account>:<id>
 --         hidden       hash    {p}:hidden     replies below deleted roots that are still indexed
 --         deleted      zset    {p}:deleted
---         gone         zset    {p}:gone       what went with a deleted comment
+--         gone         zset    {p}:gone       replies deleted with a comment
 -- ARGV    first        int     roots to skip
 --         size         int     roots wanted, at most 100
 --         order        text    insertedAt_desc | insertedAt_asc | like_desc
 --         sees         text    public | own | all: which held comments the viewer may see
 --         account      text    the viewer's, or empty
---         root         text    this root alone; empty: a page of roots
+--         root         text    only this root; empty: a page of roots
 --         after        text    only its replies after this one; empty: from the first
 --         most         int     replies wanted, at most 1000
 --         room         int     bytes of bodies wanted; half of them is for roots
--- RETURNS version count roots  then how many of the roots are pinned, which are the first ones; the
+-- RETURNS version count roots  then the number of pinned roots, which are first; the
 --                              ids in a string, separated by blanks, each root followed by its
 --                              replies, oldest first; a list of their bodies, empty for one that
---                              does not fit; for each root how many of its replies are here; for
---                              each root how many are left out, an empty list if none is; and two
+--                              does not fit; for each root the number of its replies here; for
+--                              each root the number left out, an empty list if none; and two
 --                              lists in the order of the ids: likes, null for none, empty if
---                              nothing is liked; statuses, null for approved, empty for the public
+--                              none has likes; statuses, null for approved, empty for the public
 -- FLAGS   no-writes
 -- COST    O(log n + size + replies shown), and their bytes; if the viewer sees held roots,
 --         O(log held * log n) more
@@ -43,9 +43,9 @@ local first, size, order, sees = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], 
 local account, root, after = ARGV[5], ARGV[6], ARGV[7]
 local most, room = tonumber(ARGV[8]), tonumber(ARGV[9])
 
--- How many held comments of their own, the newest ones, viewers see; administrators see all.
+-- Viewers see this many of their own unpublished comments, the newest; administrators see all.
 local MOST_OWN = 100
--- How many replies are read in one range, which usually are all of the page's roots.
+-- Replies read in one range, usually all of the page's roots.
 local NEIGHBOURS = 1000
 local NONE = {}
 
@@ -107,13 +107,13 @@ else
   local ranked_total = call('ZCARD', ranked)
   local held_total = sees == 'all' and call('ZCARD', heldranked) or #own_roots
 
-  -- The held roots that the viewer sees, by their rank among them.
+  -- The unpublished roots that the viewer sees, by their rank.
   local function held_entries(from, to)
     if sees == 'all' then return entries(heldranked, from, to) end
     return {unpack(own_roots, from + 1, to + 1)}
   end
 
-  -- How many of the first `place` approved and held roots are held ones: a binary search by rank. A
+  -- How many of the first `place` roots are unpublished: a binary search by rank. A
   -- number is too small if the next held root comes before the last approved one.
   local function held_before(place)
     local low, high = max(place - ranked_total, 0), min(place, held_total)
@@ -153,7 +153,7 @@ local function of_root(command, index, id, ...)
   return call(command, index, low, '(' .. id .. ';', ...)
 end
 
--- The viewer's own held replies to a root, all of them: there are few.
+-- All unpublished replies of the viewer to a root: there are few.
 local function own_replies(id)
   local found = {}
   for reply in pairs(own) do
@@ -174,7 +174,7 @@ local function first_replies(id, limit)
   return found
 end
 
--- How many replies a root has.
+-- The number of replies to a root.
 local function count_replies(id)
   local many = of_root('ZLEXCOUNT', replies, id)
   if sees == 'all' then return many + of_root('ZLEXCOUNT', heldreplies, id) end
@@ -192,8 +192,8 @@ local function ascending(numbers)
   return places
 end
 
--- Divide `there` fairly: small wishes are granted, the others get equal shares. So a root with very
--- many replies takes no room from other roots.
+-- Divide `there` fairly: small requests are granted, the others get equal shares. So a root with
+-- many replies takes no space from other roots.
 local function shares(wanted, there)
   local given, places = {}, ascending(wanted)
   for n, i in ipairs(places) do
@@ -203,8 +203,8 @@ local function shares(wanted, there)
   return given
 end
 
--- For each root: a list of members that has its replies, after how many others they begin in it,
--- and how many replies there are.
+-- For each root: a list of members that has its replies, the number of members before them,
+-- and the number of replies.
 local lists, behind, wanted = {}, {}, {}
 
 -- In the orders by time, the replies of neighbouring roots are one range of the index.

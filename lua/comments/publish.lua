@@ -1,8 +1,8 @@
 -- Store and index one comment, unless the same author has posted the same text before.
 --
 -- KEYS    version      string  {p}:version       raised by every change of the page
---         path         string  {p}:path          the article's path, which its digest does not tell
---         bodies       hash    {p}:bodies        comment id -> JSON that everybody may see
+--         path         string  {p}:path          the article's path
+--         bodies       hash    {p}:bodies        comment id -> public JSON
 --         private      hash    {p}:private       comment id -> JSON for administrators
 --         newest       zset    {p}:newest        approved roots by insertion time (ms)
 --         liked        zset    {p}:liked         the same roots by like count
@@ -16,10 +16,10 @@
 --         mine         zset    {p}:mine          held comments of accounts, <account>:<id>, score 0
 --         nested       zset    {p}:nested        replies to replies, <parent>:<id>, score 0
 --         hidden       hash    {p}:hidden        replies below deleted roots that are still indexed
---         fingerprints hash    {p}:fingerprints  fingerprint of author and words -> comment id
---         longest      string  {p}:longest       bytes of the page's longest body so far; missing
---                                                if it is not known
---         journal      stream  {p}:journal       what the site has not followed yet
+--         fingerprints hash    {p}:fingerprints  fingerprint of author and text -> comment id
+--         longest      string  {p}:longest       bytes of the page's longest body; missing
+--                                                if unknown
+--         journal      stream  {p}:journal       changes that the site has not followed yet
 -- ARGV    id           text    sorts by age, so that members with equal scores do
 --         at           int     insertion time, ms since the epoch; the new version is at least this
 --         article      text    the path
@@ -28,18 +28,18 @@
 --         status       text    approved | waiting | spam
 --         parent       text    id of the comment replied to, empty for a root
 --         root         text    id of the root replied under, empty for a root
---         needs        text    which of both must be there: an imported reply may come before its
+--         needs        text    which of both must exist: an imported reply may precede its
 --                              parent; empty for a root
 --         fingerprint  text    of author and text; empty: duplicates are allowed
---         liking       int     its likes, if it is imported; 0 for a new one
---         pin          flag    it is pinned, likewise
---         mark         text    of a held one that comes from another page; else empty
+--         liking       int     likes of an imported comment; 0 for a new one
+--         pin          flag    it is pinned (imports)
+--         mark         text    of an unpublished one moved from another page; else empty
 --         by           text    author | import | move
 --         actor        text    empty
 -- RETURNS OK version entries   stored; the journal's oldest entries
 --         DUPLICATE id         this comment has the same author and text
 --         TAKEN                the id exists already
---         ORPHAN               what it needs does not exist, or is deleted, or the root is none
+--         ORPHAN               what it needs is missing or deleted, or the root is a reply
 -- INCLUDE place status_of hold is_root indexes version author_of count_visible record unapplied
 -- COST    O(log n)
 
@@ -53,7 +53,7 @@ local parent, root, needs, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 local liking, pin, mark, by = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
 local actor = ARGV[15]
 
--- A deleted comment keeps nobody from saying the same.
+-- A deleted comment does not prevent the same text.
 local same = fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint)
 if same and status_of(same) ~= 'deleted' then
   return {'DUPLICATE', same}

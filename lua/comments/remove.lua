@@ -1,4 +1,4 @@
--- Remove what is stored of deleted comments, so that they cannot be restored any more.
+-- Remove the data of deleted comments for good.
 --
 -- KEYS    bodies       hash    {p}:bodies
 --         private      hash    {p}:private
@@ -9,11 +9,11 @@
 --         deleted      zset    {p}:deleted
 --         gone         zset    {p}:gone
 -- ARGV    head         text    id of the comment that was deleted
---         before       int     ms since the epoch: it was deleted until then
---         comments...  text    of each in turn that goes: its id; that of the comment it replies to,
+--         before       int     ms since the epoch: it was deleted before that
+--         comments...  text    of each in turn: its id; its parent's id,
 --                              or empty; the fingerprint of its text, or empty. The head itself goes
---                              last, when nothing is left that went with it
--- RETURNS OK removed           how many were removed: none, if it was restored meanwhile
+--                              last, after the replies deleted with it
+-- RETURNS OK removed           number of removed comments: 0 if it was restored meanwhile
 -- COST    O(comments * log n)
 
 local bodies, private, likes, held, nested = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -23,7 +23,7 @@ local head, before, comments = ARGV[1], tonumber(ARGV[2]), ARGV
 local FIRST, WIDTH = 3, 3
 local removed = 0
 
--- What was still to come back with a comment that is removed by now goes, too.
+-- Replies that were to be restored with a removed comment are removed, too.
 local at = tonumber(redis.call('ZSCORE', deleted, head) or math.huge)
 if at > before and (at < math.huge or redis.call('HEXISTS', bodies, head) == 1) then
   return {'OK', 0}

@@ -5,7 +5,7 @@
 --         longest     string  {p}:longest
 -- ARGV    now         int     ms since the epoch: the new version is at least this
 --         changes...  json    three for each comment: its id, the body that was read, the new body
--- RETURNS a number for each change: 1 if it was made, 0 if the comment has another body by now or
+-- RETURNS a number for each change: 1 if it was made, 0 if the comment has another body or
 --         does not exist
 -- INCLUDE version
 -- COST    O(changes), as many bytes as they have

@@ -1,4 +1,4 @@
--- Put a deleted comment back as it was, with what went with it, or go on with that.
+-- Restore a deleted comment with the replies deleted with it, or continue.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -19,18 +19,18 @@
 --         journal      stream  {p}:journal
 -- ARGV    id           text
 --         at           int     insertion time, ms since the epoch
---         root         text    id of the root that it is a reply under, empty for a root
---         parent       text    id of the comment that it replies to, empty for a root
---         begins       flag    restore it; else only go on with what went with it
+--         root         text    id of its root, empty for a root
+--         parent       text    id of its parent, empty for a root
+--         begins       flag    restore it; otherwise, only continue with its replies
 --         now          int     ms since the epoch: the new version is at least this
---         most         int     replies that come back into the indexes
---         bytes        int     stop after so many bytes of their bodies
+--         most         int     replies to restore
+--         bytes        int     stop after this many bytes of bodies
 --         by           text    moderator
 --         actor        text    the moderator's account
--- RETURNS OK version remaining entries  done; how many replies are still to come back; the journal's
+-- RETURNS OK version remaining entries  done; number of replies still to restore; the journal's
 --                                       oldest entries
---         MISSING                       it was not deleted by itself, or its root is missing, or
---                                       what it replies to is deleted; to go on: it is deleted
+--         MISSING                       not deleted by itself, or its root is missing, or its
+--                                       parent is deleted; when continuing: it is deleted
 -- INCLUDE place status_of is_root indexes version author_of count_visible record unapplied
 -- COST    O(most * log n), and the bytes of their bodies
 

@@ -1,5 +1,5 @@
--- Take comments from a page, so that they can be given to another one. What was taken stays here until it is known
--- to have arrived there.
+-- Take comments from a page, to give them to another page. They stay here until they have arrived
+-- there.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -17,7 +17,7 @@
 --         nested       zset    {p}:nested
 --         hidden       hash    {p}:hidden
 --         fingerprints hash    {p}:fingerprints
---         moving       hash    {p}:moving  "<move> <id> <part>", of each part of a comment that is on its way
+--         moving       hash    {p}:moving  "<move> <id> <part>", part of a comment being moved
 --         journal      stream  {p}:journal
 -- ARGV    move         text    its id
 --         now          int     ms since the epoch: the new version is at least this
@@ -25,8 +25,8 @@
 --         actor        text    empty
 --         comments...  text    of each in turn: its id, its root's and its parent's, or empty; the fingerprint of its
 --                              author and text; and its body as it was read: one that has changed
---                              stays, and what is deleted, or below that
--- RETURNS OK taken entries     how many; the journal's oldest entries
+--                              stays, like a deleted one and its replies
+-- RETURNS OK taken entries     their number; the journal's oldest entries
 -- INCLUDE place status_of hold indexes version author_of count_visible record unapplied
 -- COST    O(comments * log n)
 
@@ -39,7 +39,7 @@ local move, now, by, actor, comments = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
 local ARGV_BEFORE, WIDTH = 4, 5
 local changes = {}
 
--- Keep a part of a comment, and take it away.
+-- Move a part of a comment to `moving`.
 local function keep(id, part, words)
   if words then
     redis.call('HSET', moving, move .. ' ' .. id .. ' ' .. part, words)

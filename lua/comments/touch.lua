@@ -1,5 +1,5 @@
--- Raise a page's version, because something has changed that answers look up for it, or so that
--- what its journal has is as durable as this change.
+-- Raise a page's version, because something that its responses include has changed, or so that
+-- its journal is as durable as this change.
 --
 -- KEYS    version  string  {p}:version
 --         journal  stream  {p}:journal

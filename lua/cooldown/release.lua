@@ -1,7 +1,7 @@
 -- End an address's cooldown, because its comment or edit was not stored.
 --
 -- KEYS    cooldown  string  {i}:cooldown
--- ARGV    id        text    of the comment or edit that began it; another's cooldown stays
+-- ARGV    id        text    of the comment or edit that started it; another's cooldown stays
 -- RETURNS OK        done
 -- FLAGS   no-promise
 -- COST    O(1)

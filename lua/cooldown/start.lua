@@ -1,11 +1,11 @@
--- Begin an address's cooldown, unless one goes on.
+-- Start an address's cooldown, unless it has one.
 --
--- KEYS    cooldown  string  {i}:cooldown  id of the comment or edit that began it; expires with it
--- ARGV    id        text    of the comment or edit that begins it
---         window    int     ms that it lasts
---         exempt    flag    1: begin it anew even if one goes on
--- RETURNS OK                it has begun: the comment or edit may be stored
---         TOO_FAST wait     another one goes on: ms until its end
+-- KEYS    cooldown  string  {i}:cooldown  id of the comment or edit that started it; expires at its end
+-- ARGV    id        text    of the comment or edit
+--         window    int     its length in ms
+--         exempt    flag    1: start it even if there is one
+-- RETURNS OK                started: the comment or edit may be stored
+--         TOO_FAST wait     there is one: ms until its end
 -- FLAGS   no-promise
 -- COST    O(1)
 

@@ -1,7 +1,7 @@
 -- Change many counters in one step, none of them below zero.
 --
 -- KEYS    counts...[2]   hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
---                              and {c}:numbers, kind of such a hash -> how many counters the group has in those
+--                              and {c}:numbers, kind of such a hash -> number of its counters
 -- ARGV    changes...[2]  text  of each change in turn: field, delta
 -- RETURNS counts            the new values, in the order of the changes
 -- INCLUDE kind_of change

@@ -1,51 +1,51 @@
--- Change many counters in one step, and note when and by whom pages were viewed.
+-- Change many counters in one step, and note when pages were viewed, and by whom.
 --
 -- KEYS    site        hash  {c}:site, a share of the site: hour -> views, "b<day> <class>" -> views by bots
---         sources     hash  {c}:sources:<day>, a share of them: host -> views that came from there
+--         sources     hash  {c}:sources:<day>, a share of them: host -> views from there
 --         counts...[7]  hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
---                           {c}:numbers, kind of such a hash -> how many counters the group has in those,
---                           and views -> the sum of its counters of views; {c}:hours:<page>, hour -> views,
+--                           {c}:numbers, kind of such a hash -> number of its counters,
+--                           and views -> the sum of its view counters; {c}:hours:<page>, hour -> views,
 --                           "<hour> <class>" -> those by bots;
 --                           {c}:days:<page>:<month>, day -> views, v<day> -> visitors, with base, the count before
 --                           that, and undated, what else was added to the count;
 --                           {c}:bots:<page>:<month>, "<day> <class>" -> views;
 --                           {c}:visitors:<page>:<day>, a set of numbers, or a sketch of them;
 --                           {c}:read:<day>, a zset path -> views
--- ARGV    day         text  of the month; or `undated` for what nobody has viewed
+-- ARGV    day         text  of the month; `undated` for changes that are not views
 --         date        int   the same day such as 20261123
 --         hour        int   such as 2026112316
---         oldest      int   hour that is kept
---         hours_ms    int   for which hours, and what is kept of a day apart from its numbers, are kept
---         days_ms     int   for which the month is kept
---         day_ms      int   for which visitors' numbers are kept
---         changes...[5]  text  of each change in turn: field, delta, the host from where its views came or "", how
+--         oldest      int   hour to keep
+--         hours_ms    int   ms to keep hours, and the lists of a day
+--         days_ms     int   ms to keep the month
+--         day_ms      int   ms to keep visitors' numbers
+--         changes...[5]  text  of each change in turn: field, delta, the source host of its views or "", how
 --                           many people there are and how many bots; people's numbers; bots' classes
 -- RETURNS counts            the new values, in the order of the changes
 -- INCLUDE kind_of change note_day sketch note_visitors
--- COST    O(changes), O(hours) of each page that begins one, and O(visitors) once for a
---         page of very many
+-- COST    O(changes), O(hours) of each page with a new hour, and O(visitors) once for a
+--         page whose visitors become a sketch
 
 local site, sources, counts = KEYS[1], KEYS[2], KEYS
 local day, date, hour, oldest, hours_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local days_ms, day_ms, changes = ARGV[6], ARGV[7], ARGV
 
--- Before the first change, and of each.
+-- Keys and arguments: before the first change, and per change.
 local KEYS_BEFORE, KEYS_EACH, ARGV_BEFORE, ARGV_EACH = 2, 7, 7, 5
 -- Of 72 hours, with each class of bots in all of them, at the end of the hour after.
 local MOST_HOURS = 1300
--- Visitors of a page and day that are known one by one.
+-- Visitors of a page and day counted exactly.
 local MOST_VISITORS = 10000
--- Of the pages that a group has viewed on a day, when there are more than the first, the second stay.
+-- When a group's list of a day has more pages than the first number, the second number stays.
 local MOST_READ, KEPT_READ, MOST_PATH = 128, 64, 512
 local MOST_SOURCES = 100
 
 -- pcall, because damaged statistics must not stop what counts; what it lets through is a hash.
 local function note_hour(index, views)
   if redis.pcall('HINCRBY', index, hour, views) == views then
-    -- One step reads a small hash whole.
+    -- HSCAN reads a small hash in one step.
     local words = redis.call('HSCAN', index, 0, 'COUNT', MOST_HOURS)[2]
     for i = 1, #words, 2 do
-      -- What begins with no hour was damaged.
+      -- A field that does not start with an hour is damaged.
       if (tonumber(string.match(words[i], '^%d+')) or 0) < tonumber(oldest) then
         redis.call('HDEL', index, words[i])
       end
@@ -54,7 +54,7 @@ local function note_hour(index, views)
   end
 end
 
--- How far a number has come: four steps until it has doubled.
+-- The step of a number: four steps until it doubles.
 local function steps(number)
   local part, doubled = math.frexp(number)
   return 4 * doubled + math.floor(8 * part)
@@ -66,7 +66,7 @@ local function note_read(index, path, known, views)
   if #path > MOST_PATH or steps(known) == steps(known - views) then
     return
   end
-  -- A new page is the only one that makes the list longer.
+  -- Only a new page makes the list longer.
   if redis.pcall('ZADD', index, known, path) == 1 then
     redis.call('PEXPIRE', index, hours_ms)
     if redis.call('ZCARD', index) > MOST_READ then
@@ -75,7 +75,7 @@ local function note_read(index, path, known, views)
   end
 end
 
--- Those that have sent fewest make room: strangers can name any number of hosts, each of them once.
+-- The hosts with fewest views are dropped: visitors can invent any number of hosts.
 local function drop_rarest()
   local words, least, dropped = redis.call('HSCAN', sources, 0, 'COUNT', MOST_SOURCES)[2], math.huge, 0
   for i = 1, #words, 2 do
@@ -133,7 +133,7 @@ for i = 1, (#counts - KEYS_BEFORE) / KEYS_EACH do
         redis.pcall('HINCRBY', counts[at + 3], hour .. ' ' .. changes[j], 1)
         redis.pcall('HINCRBY', site, 'b' .. date .. ' ' .. changes[j], 1)
       end
-      -- Bots come from nowhere.
+      -- Bots have no source.
       if source ~= '' and added > bots then
         note_source(source, added - bots)
       end

@@ -1,28 +1,28 @@
--- Give a page the counters of another one, with when and by whom that was viewed; each move once.
+-- Give a page the counters and statistics of another page; each move once.
 --
--- KEYS    given      hash    {c}:given  what has arrived in this group: "<page> <move>" -> 1
---         numbers    hash    {c}:numbers  kind of hash -> how many counters the group has in those, and
---                            views -> the sum of its counters of views
+-- KEYS    given      hash    {c}:given  moves that have arrived in this group: "<page> <move>" -> 1
+--         numbers    hash    {c}:numbers  kind of hash -> number of its counters, and
+--                            views -> the sum of its view counters
 --         counter    hash    {c}:counts or {c}:long, which has the page's counter of views
 --         hours      hash    {c}:hours:<page>, hour -> views
---         spare      string  {c}:spare  for a moment a sketch of visitors
+--         spare      string  {c}:spare  a temporary sketch of visitors
 --         places...  hash    of each counter in turn its {c}:counts or {c}:long; of each month in turn, oldest first,
---                            {c}:days:<page>:<month> and {c}:bots:<page>:<month>, as count.lua keeps them;
+--                            {c}:days:<page>:<month> and {c}:bots:<page>:<month>, as in count.lua;
 --                            of each day in turn {c}:visitors:<page>:<day>
--- ARGV    page       text    digest of the one that they come from
+-- ARGV    page       text    digest of the source page
 --         id         text    of the move
---         given_ms   int     for which that is remembered
+--         given_ms   int     ms to remember that
 --         name       text    of the page's counter of views
---         counters   int     how many counters there are
---         months     int     how many months
---         day_ms     int     for how many ms visitors' numbers are kept
+--         counters   int     number of counters
+--         months     int     number of months
+--         day_ms     int     ms to keep visitors' numbers
 --         words...   text    of each counter in turn its name and count; of each month in turn what the other
 --                            page's count was before it, for how many ms the month is kept, how many fields of days
 --                            there are, each with its number, and how many of bots, likewise; for how many ms hours
 --                            are kept, how many there are, each with its views; of each day in turn the place of its
 --                            month, its field there, how many visitors' numbers there are, and these; or -1 and a
 --                            sketch
--- RETURNS OK                 they are there
+-- RETURNS OK                 they have arrived
 -- INCLUDE kind_of change sketch note_visitors
 -- COST    O(words)
 
@@ -33,9 +33,9 @@ local counters, months, day_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local words = ARGV
 
 local KEYS_BEFORE, ARGV_BEFORE = 5, 7
--- Visitors of a page and day that are known one by one.
+-- Visitors of a page and day counted exactly.
 local MOST_VISITORS = 10000
--- As many words as one call of Redis gets.
+-- Arguments per call of Redis.
 local STEP = 1000
 -- Fields of a month whose sum its views are.
 local DATED = {'undated'}
@@ -51,7 +51,7 @@ end
 redis.call('HSET', given, arrival, 1)
 redis.call('PEXPIRE', given, given_ms)
 
--- How many words, and places, were read.
+-- The number of words and places read.
 local read, met = 0, 0
 
 local function next_word()
@@ -64,7 +64,7 @@ local function next_place()
   return places[KEYS_BEFORE + met]
 end
 
--- pcall here and below, because a damaged key must not keep the others from arriving.
+-- pcall here and below, because a damaged key must not stop the others.
 local function number_in(index, field)
   local found = redis.pcall('HGET', index, field)
   return type(found) == 'string' and tonumber(found) or nil
@@ -142,7 +142,7 @@ local hours_ms = next_word()
 add_each(hours)
 keep(hours, hours_ms)
 
--- What is a sketch there is one here from now on.
+-- A sketch there makes it a sketch here.
 local function join_sketch(index, total, field)
   sketch(index)
   redis.call('SET', spare, next_word())

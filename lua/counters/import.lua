@@ -1,17 +1,17 @@
--- Merge counts from elsewhere into counters; each batch of a sum is added only once.
+-- Merge imported counts into counters; each batch of a sum is added once.
 --
--- KEYS    done       string  {c}:imported:<import>  how many batches of this sum were added here
---         numbers    hash    {c}:numbers  kind of hash -> how many counters the group has in those, and
---                            views -> the sum of its counters of views
+-- KEYS    done       string  {c}:imported:<import>  number of batches of this sum added here
+--         numbers    hash    {c}:numbers  kind of hash -> number of its counters, and
+--                            views -> the sum of its view counters
 --         counts...  hash    {c}:counts or {c}:long  "<counter> <path>" -> count;
---                            behind those {c}:days:<page>:<month>, the page's views, as count.lua keeps them
+--                            after those {c}:days:<page>:<month>, the page's views, as in count.lua
 -- ARGV    way        text    max | sum | replace
 --         number     int     of the batch in its group, from 1
---         kept       int     seconds for which `done` is kept
---         days_ms    int     for which the month is kept
+--         kept       int     seconds to keep `done`
+--         days_ms    int     ms to keep the month
 --         merged...  text    of each counter in turn: its place in counts, its name, its count, and the
 --                            place of its page's views in counts, or 0
--- RETURNS OK changed  how many counters have a new count
+-- RETURNS OK changed  number of changed counters
 --         DONE        this batch was added before
 --         GAP         an earlier batch was not added
 -- INCLUDE kind_of note_day

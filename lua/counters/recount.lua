@@ -1,10 +1,10 @@
--- Count a group's counters by the lengths of its hashes, and compare that with the numbers that are kept.
+-- Count a group's counters by the lengths of its hashes, and compare that with the stored numbers.
 --
--- KEYS    numbers    hash  {c}:numbers  kind of hash -> how many counters the group has in those; what else
---                          it has stays (recount_views.lua)
+-- KEYS    numbers    hash  {c}:numbers  kind of hash -> number of its counters;
+--                          its other fields stay (recount_views.lua)
 --         counts...  hash  {c}:counts and {c}:long, all of the group
 -- ARGV    mends      flag  correct the numbers
--- RETURNS found            of each kind in turn: its name, the number that was kept, and the true one
+-- RETURNS found            of each kind in turn: its name, the stored number, and the true one
 -- INCLUDE kind_of
 -- FLAGS   no-promise
 -- COST    O(hashes)
@@ -18,7 +18,7 @@ local lengths = {}
 for i = KEYS_BEFORE + 1, #counts do
   local kind, length = kind_of(counts[i]), redis.pcall('HLEN', counts[i])
   if type(length) == 'table' then
-    -- A key of another type has no counters, and is no reason not to count the others.
+    -- A key of another type has no counters; count the others.
     if not string.find(length.err, 'WRONGTYPE', 1, true) then
       return length
     end

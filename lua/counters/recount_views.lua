@@ -1,9 +1,9 @@
--- Add up a group's counters of views, and compare that with the sum that is kept.
+-- Add up a group's view counters, and compare that with the stored sum.
 --
--- KEYS    numbers    hash  {c}:numbers  views -> the sum of the group's counters of views, among others
+-- KEYS    numbers    hash  {c}:numbers  views -> the sum of the group's view counters, among others
 --         counts...  hash  {c}:counts and {c}:long, all of the group
 -- ARGV    mends      flag  correct the sum
--- RETURNS found            the sum that was kept, and the true one
+-- RETURNS found            the stored sum, and the true one
 -- COST    O(counters of the group)
 
 local numbers, counts = KEYS[1], KEYS
@@ -18,7 +18,7 @@ for i = KEYS_BEFORE + 1, #counts do
   repeat
     local step = redis.pcall('HSCAN', counts[i], cursor, 'COUNT', STEP)
     if step.err then
-      -- A key of another type has no counters, and is no reason not to add up the others.
+      -- A key of another type has no counters; add up the others.
       if not string.find(step.err, 'WRONGTYPE', 1, true) then
         return step
       end
@@ -27,7 +27,7 @@ for i = KEYS_BEFORE + 1, #counts do
     local words = step[2]
     for j = 1, #words, 2 do
       local count = words[j + 1]
-      -- What is not a count was damaged.
+      -- A value that is not a count is damaged.
       local is_count = #count <= MOST_DIGITS and string.find(count, '^%d+$')
       if is_count and string.sub(words[j], 1, 5) == 'time ' then
         sum = sum + tonumber(count)

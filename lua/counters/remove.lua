@@ -1,10 +1,10 @@
 -- Remove counters unless they have changed since they were read.
 --
--- KEYS    numbers    hash  {c}:numbers  kind of hash -> how many counters the group has in those, and
---                          views -> the sum of its counters of views
+-- KEYS    numbers    hash  {c}:numbers  kind of hash -> number of its counters, and
+--                          views -> the sum of its view counters
 --         counts     hash  {c}:counts or {c}:long  "<counter> <path>" -> count
 -- ARGV    judged...  text  field and count, in turn
--- RETURNS removed          how many were removed
+-- RETURNS removed          number of removed counters
 -- INCLUDE kind_of
 -- COST    O(judged)
 
@@ -17,7 +17,7 @@ for i = 1, #judged, 2 do
   if redis.call('HGET', counts, judged[i]) == judged[i + 1] then
     removed = removed + redis.call('HDEL', counts, judged[i])
     if string.sub(judged[i], 1, 5) == 'time ' then
-      -- What is not a number was damaged.
+      -- A value that is not a number is damaged.
       views = views + (tonumber(judged[i + 1]) or 0)
     end
   end

@@ -1,18 +1,18 @@
--- Take all counters of a page, with when and by whom it was viewed, so that they can be given to another page.
--- What was taken stays here until it is known to have arrived there.
+-- Take all counters and statistics of a page, to give them to another page. They stay here until
+-- they have arrived there.
 --
 -- KEYS    moving     hash  {c}:moving:<page>  "id", of the move; "to", its path; and "<counter> <path>" -> count
---         numbers    hash  {c}:numbers  kind of hash -> how many counters the group has in those, and
---                          views -> the sum of its counters of views
+--         numbers    hash  {c}:numbers  kind of hash -> number of its counters, and
+--                          views -> the sum of its view counters
 --         places...  hash  of each counter in turn its {c}:counts or {c}:long; then of each key with views of
---                          the page in turn, as count.lua keeps them: that, and where it stays
+--                          the page in turn, as in count.lua: the key, and its place here
 -- ARGV    id         text  of this move
---         to         text  the path to which it goes
---         arrived    text  id of a move that has arrived, which is forgotten; or empty
---         counters   int   how many counters there are; 0: nothing is taken
+--         to         text  the target path
+--         arrived    text  id of a move that has arrived, to forget; or empty
+--         counters   int   number of counters; 0: take nothing
 --         names...   text  of each counter in turn: "<counter> <path>"
--- RETURNS TAKEN id to      this move, or one that is to arrive first
---         NONE             there is nothing
+-- RETURNS TAKEN id to      this move, or one that must arrive first
+--         NONE             nothing to take
 -- INCLUDE kind_of
 -- COST    O(names + places), and O(views) to forget them
 
@@ -21,7 +21,7 @@ local id, to, arrived, counters = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local names = ARGV
 
 local KEYS_BEFORE, ARGV_BEFORE = 2, 4
--- Behind two keys and the counters.
+-- After two keys and the counters.
 local first_views = 3 + counters
 
 local pending = redis.call('HGET', moving, 'id')
@@ -40,7 +40,7 @@ end
 local taken = 0
 
 local function take(index, name)
-  -- pcall, because what is damaged stays, for `footfall check`.
+  -- pcall, because damaged keys stay, for `footfall check`.
   local count = redis.pcall('HGET', index, name)
   if type(count) == 'string' and string.match(count, '^%d+$') then
     redis.call('HSET', moving, name, count)

@@ -1,5 +1,5 @@
--- Whose a stored body is: the account that its first line names, and the author's key in tallies,
--- which is its last line; `-` for what there is not. Nothing else of a body is read by scripts.
+-- The account in a body's first line, and the author's key in tallies in its last line; `-` for
+-- none. Scripts read nothing else of a body.
 
 local function author_of(body)
   local account = string.match(body, '^"user_id":"([^"\n]*)"') or ''

@@ -3,7 +3,7 @@
 
 local function change(counts, numbers, field, delta)
   local step = tonumber(delta)
-  -- Only a rise may create a field, or strangers could fill the memory with zeros.
+  -- Only an increment may create a field. Otherwise, visitors could fill the memory with zeros.
   if step < 1 and redis.pcall('HEXISTS', counts, field) == 0 then
     return 0, 0
   end
@@ -13,16 +13,16 @@ local function change(counts, numbers, field, delta)
     return count, 0
   end
   if count <= 0 and step < 1 then
-    -- A count of zero is not stored. So one that equals its step has just begun, and the common
-    -- change of a counter that exists asks for nothing else.
+    -- A count of zero is not stored. So a count that equals its step is new, and the common
+    -- change of an existing counter needs no other command.
     redis.pcall('HDEL', counts, field)
     redis.pcall('HINCRBY', numbers, kind_of(counts), -1)
     return 0, step - count
   elseif count == step then
     redis.pcall('HINCRBY', numbers, kind_of(counts), 1)
   elseif count < step then
-    -- It was below zero, which only damage brings about. Several visitors' rises may be one step,
-    -- and each gets a count of its own from it.
+    -- It was below zero, which only damage causes. One step may add several visitors' increments,
+    -- and each gets its own count.
     redis.pcall('HSET', counts, field, delta)
     return step, step
   end

@@ -1,4 +1,4 @@
--- How many approved comments a page shows.
+-- The number of approved comments that a page shows.
 --
 -- KEYS    bodies  hash  comment id -> JSON
 --         held    hash  comments that are not approved

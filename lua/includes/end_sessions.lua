@@ -1,7 +1,7 @@
--- End an account's sessions, all but the one that is kept; '' keeps none.
+-- End an account's sessions except one; '' ends all.
 --
--- KEYS    sessions  zset  the account's sessions by when they end, ms
---         logins    hash  session -> JSON: how and where it began
+-- KEYS    sessions  zset  the account's sessions by end, ms
+--         logins    hash  session -> JSON: start, method, browser, network
 
 local function end_sessions(kept)
   for _, session in ipairs(redis.call('ZRANGE', sessions, 0, -1)) do

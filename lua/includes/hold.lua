@@ -1,4 +1,4 @@
--- Write down a comment's status, and the mark of a held one.
+-- Store a comment's status, and the mark of an unpublished one.
 --
 -- KEYS    held  hash  comment id -> its status and mark
 

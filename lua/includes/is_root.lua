@@ -2,7 +2,7 @@
 -- texts are escaped there, so no text can look like that.
 --
 -- INCLUDE status_of
--- KEYS    bodies  hash  comment id -> JSON, of which nothing is read but its author and root
+-- KEYS    bodies  hash  comment id -> JSON, of which only author and root are read
 --         held    hash  comment id -> its status and mark
 
 local function is_root(id)

@@ -1,5 +1,5 @@
--- Note what was added to a counter of views: on a day, or as undated. What that has now, if it is sound.
--- ARGV    days_ms     int   for which the month is kept
+-- Note what was added to a counter of views: on a day, or as undated. Returns its new value, if it is not damaged.
+-- ARGV    days_ms     int   ms to keep the month
 
 local function note_day(index, field, count, added)
   -- pcall, because damaged statistics must not stop what counts; what it lets through is a hash.

@@ -1,5 +1,5 @@
--- Note who has viewed, by their numbers of the day, and how many they are: exactly up to `most`.
--- ARGV    day_ms      int   for which such numbers are kept
+-- Note visitors by their numbers of the day, and count them: exactly up to `most`.
+-- ARGV    day_ms      int   ms to keep such numbers
 -- INCLUDE sketch
 
 -- pcall, because damaged statistics must not stop what counts.
@@ -10,7 +10,7 @@ local function note_visitors(index, total, field, most, numbers)
   end
   if type(new) == 'number' then
     local known = redis.pcall('HINCRBY', total, field, new)
-    -- Once for each set; always, for a user who may not ask.
+    -- Once per set; always, for a Redis user without the permission to look.
     local size = redis.pcall('SCARD', index)
     if type(size) ~= 'number' or size == new then
       redis.call('PEXPIRE', index, day_ms)
@@ -21,8 +21,8 @@ local function note_visitors(index, total, field, most, numbers)
   elseif redis.pcall('PFADD', index, unpack(numbers)) == 1 then
     local known, told = redis.pcall('PFCOUNT', index), redis.pcall('HGET', total, field)
     if type(known) == 'number' and type(told) ~= 'table' then
-      -- Never so few that it would be read as exact; nor fewer than before, since of a day that was
-      -- restored more visitors were counted than are known by their numbers.
+      -- Not below `most`, which would look exact; nor fewer than before, since for a restored day
+      -- more visitors were counted than there are numbers.
       redis.pcall('HSET', total, field, math.max(known, most + 1, tonumber(told or 0) or 0))
     end
   end

@@ -1,11 +1,11 @@
--- Append to the page's journal what has happened, in the step in which it happens. The entry's
+-- Append a change to the page's journal, in the same step. The entry's
 -- id is the page's version after it, which no other change has.
 --
 -- INCLUDE count_visible
 -- KEYS    bodies   hash    comment id -> JSON
 --         held     hash    comments that are not approved
 --         hidden   hash    how many replies below deleted roots are still in the indexes
---         journal  stream  what the site has not followed yet
+--         journal  stream  changes that the site has not followed yet
 -- ARGV    by       text    author | moderator | judge | import | erasure | move
 --         actor    text    the moderator's account, for the log; empty for others
 

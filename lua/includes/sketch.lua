@@ -1,10 +1,10 @@
 -- Turn a set of visitors' numbers into a sketch, which counts any number of them within 0.81 %.
--- ARGV    day_ms      int   for which such numbers are kept
+-- ARGV    day_ms      int   ms to keep such numbers
 
--- pcall, because a user who may not must not stop what counts.
+-- pcall, because a Redis user without permission must still count.
 local function sketch(index)
-  -- It is not a sketch yet, and says so to a user who may make one. Without this right the set stays:
-  -- once it is gone, who is in it would be counted again.
+  -- It is still a set, and the user may make a sketch. Without that permission the set stays:
+  -- if it were removed, its visitors would be counted again.
   local refused = redis.pcall('PFADD', index, 0)
   local may = type(refused) == 'table' and string.find(refused.err, 'WRONGTYPE', 1, true)
   local numbers = may and redis.pcall('SMEMBERS', index)

@@ -1,7 +1,7 @@
--- A comment's status, approved | waiting | spam | deleted, and the mark of a held one: 1 if it was
--- approved before and people know of it, 0 if nobody was told, empty if it never was.
+-- A comment's status, approved | waiting | spam | deleted, and the mark of an unpublished one: 1 if it was
+-- approved and announced before, 0 if approved only, empty if never approved.
 --
--- KEYS    held  hash  comment id -> its status and mark; `deleted` is followed by what it was before
+-- KEYS    held  hash  comment id -> its status and mark; `deleted` is followed by its former status
 
 local function status_of(id)
   local words = redis.call('HGET', held, id)

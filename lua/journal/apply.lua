@@ -1,28 +1,28 @@
--- Let the site follow entries of a page's journal. Each has its effect once, however often it comes:
+-- Let the site follow entries of a page's journal. Each takes effect once, however often it is sent:
 -- the site remembers the last one of each page.
 --
 -- KEYS    recent    zset    {site}:recent    approved comments by time
---         waiting   zset    {site}:waiting   comments that wait for approval, by time
---         spam      zset    {site}:spam      comments held as spam, by time
+--         waiting   zset    {site}:waiting   pending comments, by time
+--         spam      zset    {site}:spam      spam comments, by time
 --         totals    hash    {site}:totals    page -> "<version> <approved comments>", for every page:
 --                                            the version of the last entry that was followed
 --         total     string  {site}:total     approved comments of the site: the sum of totals
---         authors   zset    {site}:authors   authors by how many approved comments they have
---         log       stream  {site}:log       what moderators did lately
---         outbox    stream  {site}:outbox    tasks to be done
---         changing  zset    {site}:changing  changes under way, by when they began, ms
---         removals  zset    {site}:removals  pages with deleted comments, by when these are to be
---                                            removed, ms
+--         authors   zset    {site}:authors   authors by number of approved comments
+--         log       stream  {site}:log       recent moderator actions
+--         outbox    stream  {site}:outbox    queued tasks
+--         changing  zset    {site}:changing  changes in progress, by start, ms
+--         removals  zset    {site}:removals  pages with deleted comments, by when to remove
+--                                            them, ms
 --         lists...  zset    {site}:own:<account>, {site}:by:<author>: lists of comments that the
 --                           entries name by their place here, 0 for none
 -- ARGV    page      text    digest
---         change    text    the member of `changing` that is over; empty: none
+--         change    text    the member of `changing` that has ended; empty: none
 --         entries... text   of each in turn: its version; approved comments of the page, below zero
---                           if not known; the number of comments, and of each its id, its time in ms, its status now, the
+--                           if unknown; the number of comments, and of each its id, its time in ms, its status now, the
 --                           places of the lists `own` before and now and `by` before and now, and of
 --                           its author before and now; when its page's removals are due, 0 for none;
 --                           the number of words for the log, and these; a task, or empty
--- RETURNS OK version told   of the last entry that is followed by now; how many tasks came
+-- RETURNS OK version told   of the last entry followed; the number of new tasks
 -- INCLUDE place
 -- FLAGS   no-promise
 -- COST    O(comments * log n)
@@ -50,7 +50,7 @@ local function words(number)
   return unpack(entries, at - number, at - 1)
 end
 
--- Whether a comment is in a list, and with that how many approved comments its author has.
+-- Put a comment into a list or remove it, which counts its author's approved comments.
 local function list(number, id, is_in, author)
   if number == '0' then
     return

@@ -1,15 +1,15 @@
--- Cut off of a page's journal what the site has followed.
+-- Cut entries from a page's journal that the site has followed.
 --
 -- KEYS    journal  stream  {p}:journal
 -- ARGV    applied  int     the version of the last entry that the site has followed
--- RETURNS OK left          how many entries there are behind it
+-- RETURNS OK left          number of entries after it
 -- FLAGS   no-promise
--- COST    O(entries that are cut off)
+-- COST    O(entries cut)
 
 local journal = KEYS[1]
 local applied = ARGV[1]
 
--- Entries that are cut off; more than ten come only together (lua/includes/unapplied.lua).
+-- Entries per cut; more than ten come only together (lua/includes/unapplied.lua).
 local MOST = 100
 
 local old = redis.call('XRANGE', journal, '-', string.format('%.0f', applied), 'COUNT', MOST)

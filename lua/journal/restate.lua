@@ -1,4 +1,4 @@
--- Append to a page's journal how some of its comments are, so that the site follows that once more.
+-- Append the state of some comments to their page's journal, so that the site follows it again.
 --
 -- KEYS    version  string  {p}:version
 --         bodies   hash    {p}:bodies
@@ -9,8 +9,8 @@
 -- ARGV    now      int     ms since the epoch: the new version is at least this
 --         by       text    check
 --         actor    text    empty
---         comments... text of each in turn: its id, and an account and an author in whose lists it may
---                          be wrongly; `-` for none
+--         comments... text of each in turn: its id, and an account and an author whose lists may
+--                          have it wrongly; `-` for none
 -- RETURNS OK version entries  the journal's oldest entries
 -- INCLUDE status_of version author_of count_visible record unapplied
 -- COST    O(comments), and the bytes of their bodies

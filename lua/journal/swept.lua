@@ -3,10 +3,10 @@
 -- KEYS    totals    hash    {site}:totals
 --         removals  zset    {site}:removals
 -- ARGV    page      text    digest
---         known     text    the page's entry of `totals` before its deleted comments were looked at
+--         known     text    the page's entry of `totals` before its deleted comments were read
 --         due       int     ms since the epoch; 0: there are none
 -- RETURNS OK
---         OVERTAKEN         there was another change: look again
+--         OVERTAKEN         the page has changed: read it again
 -- FLAGS   no-promise
 -- COST    O(log n)
 

@@ -1,11 +1,11 @@
--- Put a task back into the outbox that was given up.
+-- Queue a task again that failed permanently.
 --
--- KEYS    outbox       stream  {site}:outbox       tasks to be done
---         undelivered  stream  {site}:undelivered  tasks that were given up
+-- KEYS    outbox       stream  {site}:outbox       queued tasks
+--         undelivered  stream  {site}:undelivered  tasks that failed permanently
 -- ARGV    entry        text    id of the task's entry there
---         task         text    the task to be tried
+--         task         text    the task
 -- RETURNS OK
---         MISSING              there is no such entry, or not any more
+--         MISSING              there is no such entry
 -- FLAGS   no-promise
 -- COST    O(1)
 

@@ -1,13 +1,13 @@
--- Begin the digest of what was gathered, if it is time for one.
+-- Start the digest of gathered comments, if it is due.
 --
--- KEYS    outbox    stream  {site}:outbox    tasks to be done
---         gathered  zset    {site}:gathered  comments for the next digest, by when they came, ms
+-- KEYS    outbox    stream  {site}:outbox    queued tasks
+--         gathered  zset    {site}:gathered  comments for the next digest, by arrival, ms
 --         mailed    string  {site}:mailed    until when the owner gets no further email, ms
 -- ARGV    now       int     ms since the epoch
 --         every     int     ms between two emails
---         task      json    what is put into the outbox
+--         task      json    the task to queue
 -- RETURNS BEGUN
---         IDLE              nothing was gathered, or it is not time yet
+--         IDLE              nothing was gathered, or it is not due
 -- FLAGS   no-promise
 -- COST    O(1)
 

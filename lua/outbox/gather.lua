@@ -1,13 +1,13 @@
--- May the owner be mailed of a comment now? Else it is for the next digest.
+-- May a comment be emailed to the owner now? Otherwise, add it to the next digest.
 --
--- KEYS    gathered  zset    {site}:gathered  comments for the next digest, by when they came, ms
+-- KEYS    gathered  zset    {site}:gathered  comments for the next digest, by arrival, ms
 --         mailed    string  {site}:mailed    until when the owner gets no further email, ms
 -- ARGV    id        text    the comment
 --         now       int     ms since the epoch
 --         every     int     ms between two emails
---         most      int     comments of a digest: further ones are not noted
---         waits     flag    it is for a digest in any case, `every` from now at the latest
--- RETURNS NOW               and no further one until `every` is over
+--         most      int     comments per digest; further ones are dropped
+--         waits     flag    add it to a digest in any case, due within `every`
+-- RETURNS NOW               and no further one within `every`
 --         GATHERED
 -- FLAGS   no-promise
 -- COST    O(log n)

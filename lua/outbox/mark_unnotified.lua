@@ -1,9 +1,9 @@
--- Note that readers were not told of a comment's approval, if it is held: the next one is news.
+-- Note that a comment's approval was not announced, if it is unpublished: the next approval is news.
 --
--- KEYS    held  hash  {p}:held  comment id -> its status, and 1 behind it if it was approved before
+-- KEYS    held  hash  {p}:held  comment id -> its status, then 1 if it was approved before
 -- ARGV    id    text
 -- RETURNS OK
---         APPROVED    it is approved by now, so readers may be told
+--         APPROVED    it is approved by now, so it may be announced
 -- FLAGS   no-promise
 -- COST    O(1)
 

@@ -1,12 +1,12 @@
--- End a task of the outbox: it is done, is followed by others, at once or later, or is given up.
+-- End a task of the outbox: done, followed by other tasks now or later, or failed permanently.
 --
--- KEYS    outbox       stream  {site}:outbox       tasks to be done
---         retries      zset    {site}:retries      tasks by when they are tried again, ms
---         undelivered  stream  {site}:undelivered  tasks that were given up
+-- KEYS    outbox       stream  {site}:outbox       queued tasks
+--         retries      zset    {site}:retries      tasks by next attempt, ms
+--         undelivered  stream  {site}:undelivered  tasks that failed permanently
 -- ARGV    group        text    the consumers' group
 --         entry        text    id of the task's entry
---         error        text    why the first of `follow` is given up; empty if it is not
---         follow...    text    when, ms since the epoch or 0 for at once, and task, in turn
+--         error        text    why the first of `follow` failed permanently; empty: it did not
+--         follow...    text    time in ms since the epoch, or 0 for now, and task, in turn
 -- RETURNS OK
 --         SETTLED              another worker has ended it: nothing was changed
 -- FLAGS   no-promise
@@ -15,7 +15,7 @@
 local outbox, retries, undelivered = KEYS[1], KEYS[2], KEYS[3]
 local group, entry, error, follow = ARGV[1], ARGV[2], ARGV[3], ARGV
 
--- The index of the first task, and about how many given-up tasks are kept.
+-- The index of the first task, and about the number of failed tasks to keep.
 local FIRST, KEPT = 4, 10000
 
 if redis.call('XACK', outbox, group, entry) == 0 then

@@ -1,9 +1,9 @@
--- Put tasks whose time has come back into the outbox.
+-- Queue the tasks that are due for a retry.
 --
--- KEYS    outbox   stream  {site}:outbox   tasks to be done
---         retries  zset    {site}:retries  tasks by when they are tried again, ms
+-- KEYS    outbox   stream  {site}:outbox   queued tasks
+--         retries  zset    {site}:retries  tasks by next attempt, ms
 -- ARGV    now      int     ms since the epoch
---         most     int     at most so many
+--         most     int     at most this many
 -- RETURNS OK woken
 -- FLAGS   no-promise
 -- COST    O(most * log n)

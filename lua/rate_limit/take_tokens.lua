@@ -1,7 +1,7 @@
 -- Take tokens from addresses' buckets, which fill again with time.
 --
 -- KEYS    buckets...  string  {i}:tokens or {i}:newtokens  time in µs when it is full; expires then
--- ARGV    spends...[4]  int   of each bucket in turn: now, tokens (below 0: they are given back), µs for one
+-- ARGV    spends...[4]  int   of each bucket in turn: now, tokens (below 0: they are returned), µs for one
 --                             token, µs for a full bucket
 -- RETURNS waits               for each bucket 0 if the tokens were taken; else ms until there are enough
 -- FLAGS   no-promise

@@ -1,23 +1,23 @@
 -- Store, change or lift a ban, unless it has changed since it was read, and log that.
 --
--- KEYS    bans    hash    {site}:bans  what is banned -> JSON; `version`: raised by every change
---         log     stream  {site}:log   what moderators did lately
---         caught  hash    {site}:caught  how often each ban has caught somebody, and when last
--- ARGV    value   text    what is banned, in its canonical form
+-- KEYS    bans    hash    {site}:bans  ban -> JSON; `version`: raised by every change
+--         log     stream  {site}:log   recent moderator actions
+--         caught  hash    {site}:caught  per ban: number of catches, and the last
+-- ARGV    value   text    the ban, in its canonical form
 --         before  json    as it was read; empty: there was none
---         ban     json    empty: it is lifted
+--         ban     json    empty: lift it
 --         now     int     ms since the epoch: the least that the version becomes
---         most    int     bans that there may be
---         entry... text   fields and values for the log, in turn; none: nobody moderated
+--         most    int     maximum number of bans
+--         entry... text   fields and values for the log, in turn; none: not moderated
 -- RETURNS OK              done
 --         CHANGED         it has changed since it was read
---         FULL            there are as many bans as allowed
+--         FULL            the maximum is reached
 -- COST    O(1)
 
 local bans, log, caught = KEYS[1], KEYS[2], KEYS[3]
 local value, before, ban, now, most, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
 
--- The index of the log's entry, and about how many entries the log has.
+-- The index of the log's entry, and about the number of entries the log keeps.
 local FIRST, LOGGED = 6, 10000
 
 if (redis.call('HGET', bans, value) or '') ~= before then

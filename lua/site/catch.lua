@@ -1,11 +1,11 @@
--- Count what bans have caught; those that were lifted meanwhile count nothing any more.
+-- Count what bans have caught, except bans that were lifted meanwhile.
 --
--- KEYS    bans       hash  {site}:bans    what is banned -> JSON
---         caught     hash  {site}:caught  how often each ban has caught somebody, and when last
+-- KEYS    bans       hash  {site}:bans    ban -> JSON
+--         caught     hash  {site}:caught  per ban: number of catches, and the last
 -- ARGV    now        int   ms since the epoch
---         numbers... text  what is banned, and how often it has caught somebody since, in turn
+--         numbers... text  ban and number of new catches, in turn
 -- RETURNS OK               done
--- COST    O(n)             of so many bans
+-- COST    O(n)             of the bans
 
 local bans, caught = KEYS[1], KEYS[2]
 local now, numbers = ARGV[1], ARGV

@@ -1,12 +1,12 @@
--- Try every command that scripts call, on keys that nobody else has: may this user call them?
+-- Try every command that scripts call, on keys of its own: does this user have the permissions?
 --
--- KEYS    hash     hash    gone at the end, as all of them
+-- KEYS    hash     hash    removed at the end, like all of them
 --         members  zset
 --         entries  stream
 --         text     string
 --         numbers  string  a set
 --         sketch   string
--- ARGV    kept_ms  int     for which a key is kept that may not be removed
+-- ARGV    kept_ms  int     ms to keep a key that may not be removed
 -- RETURNS command error...  each that failed, and why
 -- FLAGS   no-promise
 -- COST    O(1)
@@ -59,7 +59,7 @@ try('SMEMBERS', numbers)
 try('PFADD', sketch, 1)
 try('PFCOUNT', sketch)
 try('PFMERGE', sketch, sketch)
--- As the others fail if a part of this did before, whoever may not rename is told no other.
+-- The others fail if a part of this failed before, so a missing RENAME is reported alone.
 try('SET', text, 1)
 try('RENAME', text, sketch)
 try('DEL', hash, members, entries, text, numbers, sketch)

@@ -1,26 +1,26 @@
--- Add views of the past to the days of pages, each step of a day once.
+-- Add past views to the days of pages, each step of a day once.
 --
 -- KEYS    files       hash  {c}:files:<month>  step -> 1 if it was added to the pages of this group
---         numbers     hash  {c}:numbers  kind of hash -> how many counters the group has in those, and views ->
---                           the sum of its counters of views
+--         numbers     hash  {c}:numbers  kind of hash -> number of its counters, and views ->
+--                           the sum of its view counters
 --         pages...[5] hash  of each change in turn: {c}:days:<page>:<month>, as count.lua keeps it; those of the last
 --                           month and of this one; {c}:bots:<page>:<month>, "<day> <class>" -> views; and {c}:counts
 --                           or {c}:long, which has the page's counter
 -- ARGV    step        text  the digest of the day's views, and the step's number
---         kept_ms     int   for which that is remembered
---         counts      flag  are these views added to the counters? If not, the counters have them already
+--         kept_ms     int   ms to remember that
+--         counts      flag  add these views to the counters; otherwise, they include them already
 --         changes...  text  of each change in turn: the counter's name, day of the month, views, visitors, for how
 --                           many ms the month is kept, how many classes of bots there are; and each class and its
 --                           views
--- RETURNS OK                they are added
---         DONE              they were added before
+-- RETURNS OK                added
+--         DONE              added before
 -- INCLUDE kind_of change
 -- COST    O(changes)
 
 local files, numbers, pages = KEYS[1], KEYS[2], KEYS
 local step, kept_ms, counts, changes = ARGV[1], ARGV[2], ARGV[3], ARGV
 
--- Keys before the first change; how many keys a change has.
+-- Keys before the first change; keys per change.
 local KEYS_BEFORE, KEYS_EACH = 2, 5
 
 -- pcall here and below, because a damaged page must not stop the others.
@@ -29,7 +29,7 @@ local function number_in(index, field)
   return type(found) == 'string' and tonumber(found) or nil
 end
 
--- What the next month that may count views begins with, if it has begun.
+-- The count with which the next month starts, if it has started.
 local function next_base(days, last, current)
   local base = nil
   if days ~= last and days ~= current then
@@ -47,7 +47,7 @@ local function raise_base(index, views)
   end
 end
 
--- These views are in the counter already: the month began with fewer, or else some have no day.
+-- The counter includes these views already: the month started with fewer, or some have no day.
 local function take_from_base(index, views)
   local moved = math.max(0, math.min(number_in(index, 'base') or 0, views))
   redis.pcall('HINCRBY', index, 'base', -moved)
@@ -61,9 +61,9 @@ if redis.call('HSETNX', files, step, 1) == 0 then
 end
 redis.call('PEXPIRE', files, kept_ms)
 
--- How many arguments have been read: those before the first change.
+-- The number of arguments read, at first those before the changes.
 local read = 3
--- What was added to counters.
+-- The sum added to counters.
 local total = 0
 
 for i = 1, (#pages - KEYS_BEFORE) / KEYS_EACH do

@@ -1,22 +1,22 @@
--- Add views of the past to the site's sums, each step of a day once.
+-- Add past views to the site's sums, each step of a day once.
 --
 -- KEYS    files       hash  {site}:files:<month>  step -> 1 if it was added to the site
 --         sums...     hash  of each change in turn: {site}:views:<month>, or {site}:sources:<day>
 -- ARGV    step        text  the digest of the day's views, and the step's number
---         kept_ms     int   for which that is remembered
---         changes...[4] text of each change in turn: what becomes of a number that is there (add, most, or add and,
+--         kept_ms     int   ms to remember that
+--         changes...[4] text of each change in turn: how to combine it with an existing number (add, most, or add and,
 --                           beyond MOST_SOURCES fields, to the rest: source), field, number, for how many ms the
 --                           hash is kept
--- RETURNS OK                they are added
---         DONE              they were added before
+-- RETURNS OK                added
+--         DONE              added before
 -- COST    O(changes)
 
 local files, sums = KEYS[1], KEYS
 local step, kept_ms, changes = ARGV[1], ARGV[2], ARGV
 
--- Keys before the first change, and arguments; how many arguments a change has.
+-- Keys and arguments before the first change; arguments per change.
 local KEYS_BEFORE, ARGV_BEFORE, ARGV_EACH = 1, 2, 4
--- Hosts of a day; the rest has the name "".
+-- Hosts per day; the name "" counts the rest.
 local MOST_SOURCES = 1000
 
 if redis.call('HSETNX', files, step, 1) == 0 then

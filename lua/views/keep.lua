@@ -1,9 +1,9 @@
--- Keep the sums of shares of the site's statistics, where they are more than what is known.
+-- Store sums of the site's statistics where they exceed the stored ones.
 --
 -- KEYS    sums        hash  {site}:views:<month> or {site}:sources:<day>
--- ARGV    kept_ms     int   for which they are kept
+-- ARGV    kept_ms     int   ms to keep them
 --         counted...  text  field and number, in turn
--- RETURNS changed           how many fields have more
+-- RETURNS changed           number of raised fields
 -- FLAGS   no-promise
 -- COST    O(counted)
 
@@ -13,8 +13,8 @@ local kept_ms, counted = ARGV[1], ARGV
 local FIRST = 2
 local changed = 0
 
--- They only become more. So who has read the shares while another removes them, and has
--- less, spoils nothing.
+-- Sums only rise. So a service that reads the shares while another removes them, and gets
+-- less, changes nothing.
 for i = FIRST, #counted, 2 do
   local known = tonumber(redis.call('HGET', sums, counted[i]) or 0)
   if not known or known < tonumber(counted[i + 1]) then

@@ -1,20 +1,20 @@
--- Note who has viewed the site on a day, whatever pages.
+-- Note the site's visitors of a day.
 --
 -- KEYS    shares...[2]  hash  of each visitor in turn: {c}:site, v<day> -> visitors; and {c}:visitors:<day>, a set of
 --                           their numbers, or a sketch of them
 -- ARGV    field       text  such as v20261123
---         day_ms      int   for which visitors' numbers are kept
+--         day_ms      int   ms to keep visitors' numbers
 --         visitors... int   their numbers of the day
 -- RETURNS done              0
 -- INCLUDE sketch note_visitors
 -- FLAGS   no-promise
--- COST    O(visitors), and once more of a share of very many
+-- COST    O(visitors), and once of a share that becomes a sketch
 
 local shares = KEYS
 local field, day_ms, visitors = ARGV[1], ARGV[2], ARGV
 
 local ARGV_BEFORE, KEYS_EACH = 2, 2
--- Visitors of a share that are known one by one: half a million of the site.
+-- Visitors of a share counted exactly: half a million of the site.
 local MOST_VISITORS = 2000
 
 for i = 1, #visitors - ARGV_BEFORE do

@@ -105,10 +105,10 @@ async def test_a_mail_that_is_written_otherwise(site: Site) -> None:
 async def test_a_token_that_was_copied_and_the_account_that_goes_with_it(
     make_site: Sites, site: Site
 ) -> None:
-    """Who: somebody who has copied a token. What: sets a password, an email and a second factor of
-    their own with it, to have the account for good. Instead: each of these asks for the password
-    as well, in words; guesses of it are counted, and the owner, whose guesses these are not, ends
-    the copied login with a new password."""
+    """Who: somebody who has copied a token. What: sets a password, an email and two-factor
+    authentication of their own with it, to have the account for good. Instead: each of these asks
+    for the password as well, in words; guesses of it are counted, and the owner, whose guesses
+    these are not, ends the copied login with a new password."""
     token = (await log_in(site, GUEST))["data"]["token"]
     copied = (await log_in(site, GUEST))["data"]["token"]
     secret = (await site.get("/api/token/2fa", by=copied))["data"]["secret"]
@@ -135,9 +135,9 @@ async def test_a_token_that_was_copied_and_the_account_that_goes_with_it(
 
 async def test_an_administrators_token_that_was_copied(site: Site) -> None:
     """Who: somebody who has copied an administrator's token. What: gives other accounts passwords,
-    emails and roles, and takes their second factors off, to go on as one of them when the token has
-    ended. Instead: that asks for the administrator's own password; bans, which take nothing over,
-    do not."""
+    emails and roles, and takes their two-factor authentication off, to go on as one of them when
+    the token has ended. Instead: that asks for the administrator's own password; bans, which take
+    nothing over, do not."""
     token = (await log_in(site, OWNER))["data"]["token"]
     guest = (await log_in(site, GUEST))["data"]
     path = f"/api/user/{guest['objectId']}"
@@ -155,8 +155,8 @@ async def test_an_administrators_token_that_was_copied(site: Site) -> None:
 
 async def test_a_second_factor_that_somebody_with_the_password_takes_off(site: Site) -> None:
     """Who: somebody who has a copied token, and has guessed the password. What: takes off the
-    second factor, or puts their own in its place. Instead: that asks for a code, which works once,
-    and no password stands for it."""
+    two-factor authentication, or puts their own in its place. Instead: that asks for a code, which
+    works once, and no password stands for it."""
     token = (await log_in(site, GUEST))["data"]["token"]
     secret = (await site.get("/api/token/2fa", by=token))["data"]["secret"]
     codes, step = pyotp.TOTP(secret), site.clock.now // 1000
@@ -178,10 +178,10 @@ async def test_a_second_factor_that_somebody_with_the_password_takes_off(site: S
 
 async def test_log_ins_that_their_owner_does_not_know_of(site: Site) -> None:
     """Who: somebody who has logged in with a stolen password and stays. What: hopes that nobody
-    sees it, and that a new password or a second factor changes nothing for them. Instead: the
-    owner's list shows each login, with browser, network and time; the owner ends one or all
-    others, and setting a password or a second factor does so by itself. Nobody ends anybody
-    else's."""
+    sees it, and that a new password or two-factor authentication changes nothing for them. Instead:
+    the owner's list shows each login, with browser, network and time; the owner ends one or all
+    others, and setting a password or two-factor authentication does so by itself. Nobody ends
+    anybody else's."""
     owner = (await log_in(site, OWNER))["data"]["token"]
     stolen = (await log_in(site, OWNER))["data"]["token"]
     guest = (await log_in(site, GUEST))["data"]["token"]

@@ -1,4 +1,4 @@
-"""Mail addresses: somebody wants to be taken for whose address it is, or to use it up."""
+"""Email addresses: somebody wants to be taken for whose address it is, or to use it up."""
 
 import asyncio
 from typing import Any
@@ -111,9 +111,9 @@ async def test_an_old_account_with_somebody_elses_address(
     site: Site, mails: MailServer, other: Provider
 ) -> None:
     """Who: somebody who made an account with another's address before it had to be confirmed. What:
-    leaves a password, a second factor, a service, a session and links there, to be in it when the
-    other person comes. Instead: whoever comes by a provider that vouches for the address gets the
-    account without any of it."""
+    leaves a password, two-factor authentication, a service, a session and links there, to be in it
+    when the other person comes. Instead: a login through a provider that vouches for the address
+    gets the account without any of it."""
     account = await eves(site, totp="", identities={"github": "eve"})
     eve = (await log_in(site, EVE))["data"]["token"]
     await forget(site, VICTIM)
@@ -137,7 +137,7 @@ async def test_an_account_by_a_service_that_only_names_an_address(
 ) -> None:
     """Who: somebody who can claim any address at a service that does not ask for proof, where no
     emails are sent. What: takes somebody else's address by it, and stays logged in. Instead:
-    whoever is vouched for gets the account, and the other is logged out and known by it no more."""
+    the confirmed owner gets the account, and the other is logged out and known by it no more."""
     site = make_site.without_accounts(**by_others(other))
     await site.send("POST", "/api/user", OWNER)
     other.people["github"]["email"] = VICTIM
@@ -420,7 +420,7 @@ async def test_a_link_that_is_for_somebody_else(site: Site, mails: MailServer) -
 
 
 async def test_a_mailbox_that_somebody_reads_later(site: Site, mails: MailServer) -> None:
-    """Who: whoever has the phone or the mailbox a day later. What: opens the old links in it.
+    """Who: somebody who has the phone or the mailbox a day later. What: opens the old links in it.
     Instead: a link was used up, was ended by a newer one or by another password, or is too old."""
     links = []
     for _ in range(3):
@@ -438,8 +438,8 @@ async def test_a_mailbox_that_somebody_reads_later(site: Site, mails: MailServer
 async def test_a_service_that_somebody_left_in_an_account(site: Site, mails: MailServer) -> None:
     """Who: somebody who made an account with another's address before it had to be confirmed. What:
     adds a login by another service to it, and uses that after the address's owner has set another
-    password. Instead: whoever proves by email that an address is theirs, which nobody had proved
-    before, gets its account without services."""
+    password. Instead: the person who proves by email that an address is theirs, which nobody had
+    proved before, gets its account without services."""
     await eves(site, identities={"github": "eve"})
     await forget(site, VICTIM)
     ((_, mail),) = await mailed(site, mails)

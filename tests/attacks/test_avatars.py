@@ -15,7 +15,7 @@ TRACKER = "https://evil.example/who.png"
 def test_mails_tried_out_against_an_avatar() -> None:
     """Who: a reader who wonders whose comment it is. What: hashes the emails of those it may be,
     and looks for the hash in the avatar's address. Instead: by default that works, as with the
-    reference, and the settings say so; with AVATAR_KEY and the filter keyed no address has a hash
+    reference, as the settings describe; with AVATAR_KEY and the filter keyed no address has a hash
     of the email alone."""
     mail = "bob@example.com"
     hashes = {hash(mail.encode()).hexdigest() for hash in (md5, sha256)}

@@ -230,7 +230,7 @@ def test_a_reply_that_hangs_in_the_air(why: str) -> None:
     ],
 )
 def test_a_page_in_pieces(lines: list[Any]) -> None:
-    """Who: the same. What: begins a page and never ends it, or brings it once more, so that a root
+    """Who: the same. What: starts a page and never ends it, or brings it once more, so that a root
     becomes a reply behind the back of those who looked at its thread. Instead: a page's lines have
     to follow each other, and the file is refused."""
     assert refusal(file_of(HEADER, *lines)).startswith("line ")

@@ -34,7 +34,7 @@ CODECS = ("punycode", "idna", "uu", "bz2", "unicode_escape", "utf-7", "utf-16", 
 async def test_a_boundary_that_ends_its_quotes_chooses_no_codec(site: Site, codec: str) -> None:
     """Who: anybody. What: writes `"; charset=punycode; x="` into a form's boundary, so that the
     fields are decoded by a codec of their choice, for minutes. Instead: the boundary is no
-    boundary, and 400 says so."""
+    boundary, with a 400 that names it."""
     text = "é" * 100_000
     for boundary in (f'B\\"; charset={codec}; x=\\"', f'B"; charset={codec}; x="'):
         response = await site.http.post(

@@ -123,7 +123,7 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
 
 async def test_who_flips_a_reaction_does_not_use_up_the_limit(store: Store) -> None:
     """Who: somebody who takes a reaction back and gives it again, for hours. What: lets services
-    believe that counters begin, so that they refuse everybody else's. Instead: before anybody is
+    believe that counters start, so that they refuse everybody else's. Instead: before anybody is
     refused the number of all counters is read again, but at most once a second."""
     room = CounterQuota(store.redis, store.keys, store.numbers, 50)
     store.new_counters = NewCounters(room, store.cooldown)
@@ -141,7 +141,7 @@ async def test_new_counters_come_slowly_and_known_ones_go_on(make_site: Sites) -
     """Who: one address with a list of words, within the rate of views. What: counts paths that no
     site has, a hundred a second, each of which takes memory for good. Instead: after two hundred
     new counters it gets 429 with Retry-After for further ones, then one a second; known pages are
-    counted as before, and others may begin new counters."""
+    counted as before, and others may start new counters."""
     site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="0.01")
     for n in range(200):
         assert await site.count(f"/{n}") == 1
@@ -177,7 +177,7 @@ async def first_refused(site: Site) -> httpx.Response:
 @pytest.mark.usefixtures("no_allowance")
 async def test_tokens_that_are_owed_have_to_be_paid(make_site: Sites) -> None:
     """Who: one address that counts two hundred new paths in each of many simultaneous requests.
-    What: begins them before the first ones have taken tokens. Instead: all of them take tokens, and
+    What: starts them before the first ones have taken tokens. Instead: all of them take tokens, and
     the address has to wait until these are paid."""
     site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="1")
     many = [[{"path": f"/{n}/{i}"} for i in range(200)] for n in range(5)]

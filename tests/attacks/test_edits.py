@@ -33,7 +33,7 @@ async def test_what_is_held_is_not_let_go_by_its_author(make_site: Sites) -> Non
 async def test_edited_words_are_made_safe_as_new_ones_are(site: Site) -> None:
     """Who: an author, or a thief of an administrator's token. What: edits markup into the text, the
     name and the link of a comment. Instead: texts are rendered and sanitised like new ones, a name
-    begins no tag, and a link runs no script."""
+    starts no tag, and a link runs no script."""
     own = (await site.post("hello", by=BOB))["objectId"]
     other = (await site.post("hello"))["objectId"]
     await change(site, own, {"comment": HOSTILE}, by=BOB)

@@ -10,7 +10,7 @@ async def test_a_feed_read_by_a_page_that_may_not_call(make_site: Sites, prefix:
     """Who: a page of another site, where SECURE_DOMAINS names the owner's. What: reads feeds in its
     visitors' browsers, as pages of the owner's site read comments. Instead: it may, as any program
     that reads feeds, none of which says where it comes from; but it sees no held comment, no email
-    and no address, whoever is logged in, and everything else is refused."""
+    and no address, no matter who is logged in, and everything else is refused."""
     site = await make_site("203.0.113.7", SECURE_DOMAINS="blog.example")
     own, other = ({"referer": f"https://{host}/"} for host in ("blog.example", "evil.example"))
     for text in ("shown", "held"):

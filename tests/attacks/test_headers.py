@@ -242,7 +242,7 @@ async def test_a_request_that_does_not_say_for_which_host_it_is(
     for target in ("/api/article?path=/a", "/ui/login", "/nowhere"):
         head = "\r\n".join([f"GET {target} HTTP/1.1", *lines]).encode("latin-1") + b"\r\n\r\n"
         answer = await agreed(both, READ + head + READ)
-        # Each body ends where the next status line begins.
+        # Each body ends where the next status line starts.
         statuses = [each.split()[0] for each in answer.split(b"HTTP/1.1 ") if each[:3].isdigit()]
         assert statuses == [b"200", b"400"]
         assert b'"errmsg":"Host: HTTP/1.1 needs exactly one line of it' in answer

@@ -76,7 +76,7 @@ async def test_a_picture_that_tells_who_opens_a_mail(
     make_site: Sites, mails: MailServer, picture: str
 ) -> None:
     """Who: an author. What: shows a picture on their own server in a comment, which is mailed to
-    the owner and to whoever is replied to, so that their email programs tell where and when they
+    the owner and to the parent's author, so that their email programs tell where and when they
     read it. Instead: pictures, audio and video are links in emails, as in the queue, whatever the
     template; only those that are pasted into the comment are shown."""
     template = {"MAIL_TEMPLATE": "{{ self.comment | safe }} {{ parent.comment | safe }}"}

@@ -138,8 +138,8 @@ async def test_a_picture_that_takes_its_readers_attempts(
     site: Site, headers: dict[str, str]
 ) -> None:
     """Who: the author of a comment, or of any page. What: shows a picture whose address asks for a
-    second factor, follows a link of an email, or begins a login, a hundred times. Instead: such
-    requests take nothing of what a reader may do, and begin nothing."""
+    two-factor authentication, follows a link of an email, or starts a login, a hundred times.
+    Instead: such requests take nothing of what a reader may do, and start nothing."""
     for _ in range(30):
         for path in ("token/2fa?email=x@example.com", "verification?token=x", "oauth?type=github"):
             for prefix in ("/api", ""):
@@ -186,7 +186,8 @@ async def test_a_page_that_the_owner_reads(site: Site) -> None:
 async def test_a_class_that_registers_behind_one_address(make_site: Sites) -> None:
     """Who: nobody in particular: thirty pupils behind one address register, log in, and some of
     them mistype. What: use up what one address may try. Instead: registrations have a limit of
-    their own, a login that succeeds costs nothing, and asking for a second factor is not a try."""
+    their own, a login that succeeds costs nothing, and asking for two-factor authentication is not
+    a try."""
     school = make_site.without_accounts(SCHOOL)
     for n in range(30):
         pupil = {"display_name": f"P{n}", "email": f"p{n}@example.com", "password": f"words of {n}"}
@@ -268,10 +269,10 @@ async def second_factor(site: Site) -> str:
 
 
 async def test_a_password_without_its_code(site: Site, make_site: Sites) -> None:
-    """Who: somebody who looks for the passwords of accounts with a second factor. What: sends them
-    without a code, which costs less, and looks at what is left of the attempts. Instead: without
-    the code no password is compared, so that the right one is answered and counted like others.
-    Whoever is asked for a code meanwhile has lost no try by it."""
+    """Who: somebody who looks for the passwords of accounts with two-factor authentication. What:
+    sends them without a code, which costs less, and looks at what is left of the attempts. Instead:
+    without the code no password is compared, so that the right one is answered and counted like
+    others. A request for a code costs no attempt."""
     secret = await second_factor(site)
     there = make_site.without_accounts(CAFE)
     for password in ("a guess", OWNER["password"]):
@@ -328,8 +329,8 @@ async def test_views_from_networks_of_ipv6(make_site: Sites) -> None:
 
 @pytest.mark.rare
 async def test_new_counters_from_networks_of_ipv6(make_site: Sites) -> None:
-    """Who: the same. What: begins counters, which take memory for good, from each network. Instead:
-    a /48 owes tokens for them as an address does, and begins no more until they are paid."""
+    """Who: the same. What: starts counters, which take memory for good, from each network. Instead:
+    a /48 owes tokens for them as an address does, and starts no more until they are paid."""
     found = []
     for n in range(40):
         rates = {"COUNTER_RATE": "1000", "NEW_COUNTER_RATE": "0.01"}
@@ -345,7 +346,7 @@ async def test_new_counters_from_networks_of_ipv6(make_site: Sites) -> None:
 async def test_new_counters_in_one_request_of_each_network(make_site: Sites) -> None:
     """Who: the same. What: fills COUNTER_LIMIT for good by one request from each of 65,536
     addresses, none of which has ever owed anything. Instead: their /48 owes, and who comes with
-    another address of it learns so; others begin counters as before."""
+    another address of it learns so; others start counters as before."""
     site = await make_site(COUNTER_RATE="1000", NEW_COUNTER_RATE="0.01")
 
     async def begun(address: str, n: int) -> int:
@@ -368,8 +369,8 @@ async def test_new_counters_in_one_request_of_each_network(make_site: Sites) -> 
 
 async def test_a_picture_of_a_log_in_by_another_service(make_site: Sites) -> None:
     """Who: the author of a comment on the service's own host. What: shows a picture whose address
-    begins a login by another service, so that the one that its reader has begun ends nowhere.
-    Instead: only a browser that goes there begins one."""
+    starts a login by another service, so that the one that its reader has started ends nowhere.
+    Instead: only a browser that goes there starts one."""
     site = make_site.without_accounts(
         SERVER_URL="https://site.test", OAUTH_URL="https://auth.example"
     )

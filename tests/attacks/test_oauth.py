@@ -46,14 +46,14 @@ async def accounts_of(site: Site) -> int:
 
 
 async def begun(browser: Browser, name: str = "github") -> str:
-    """The address at which a login returns that this browser has begun."""
+    """The address at which a login returns that this browser has started."""
     sent = await browser.get(f"/api/oauth?type={name}")
     back = await browser.get(sent.headers["location"])
     return str(back.headers["location"])
 
 
 async def test_an_answer_in_another_browser(browser: Browser, site: Site) -> None:
-    """Who: a stranger with an account at the other service. What: begins a login, and gets
+    """Who: a stranger with an account at the other service. What: starts a login, and gets
     somebody else to open the address at which it returns, to have them logged in as the stranger,
     or to add the stranger's identity to their account. Instead: the state works only in the browser
     that has the cookie, and is not used up."""
@@ -101,7 +101,7 @@ async def test_the_address_of_a_ticket(browser: Browser, site: Site, other: Prov
 @pytest.mark.usefixtures("patient")
 async def test_addresses_at_which_a_log_in_ends(browser: Browser) -> None:
     """Who: somebody who reads a history or a log. What: looks for the token in the address at which
-    a login by another service has ended, on whichever page it was begun. Instead: no such address
+    a login by another service has ended, on whichever page it was started. Instead: no such address
     has a token."""
     for target in ("", "/", "/ui", "/ui/", "/ui/profile", "/ui/login", "https://blog.example/post"):
         ended = await browser.log_in("github", target)
@@ -123,7 +123,7 @@ async def test_a_cookie_that_was_planted(browser: Browser, site: Site) -> None:
 async def test_an_answer_that_comes_twice(browser: Browser, site: Site) -> None:
     """Who: somebody who reads addresses in a history or a log. What: opens that of a login again,
     in the same browser, twenty times at once. Instead: one is answered, and the others are told to
-    begin again."""
+    start again."""
     address = await begun(browser)
     headers = {"cookie": "; ".join(f"{n}={value}" for n, value in site.http.cookies.items())}
     answers = await asyncio.gather(*(browser.get(address, **headers) for _ in range(20)))
@@ -228,7 +228,7 @@ async def test_tokens_that_the_provider_did_not_make_for_this_log_in(
 
 async def test_an_answer_of_another_issuer(browser: Browser, other: Provider, site: Site) -> None:
     """Who: one provider of several. What: sends a browser back with its own code, as if it were the
-    one that the login was begun with; or uses ids of another provider. Instead: if an issuer is
+    one that the login was started with; or uses ids of another provider. Instead: if an issuer is
     named it has to be the right one, and an account is known by service and id together."""
     address = await begun(browser, "oidc")
     answer = await browser.get(f"{address}&iss=https://id.example")
@@ -243,7 +243,7 @@ async def test_a_provider_that_describes_others_as_itself(
 ) -> None:
     """Who: somebody who can answer in a provider's place. What: names other addresses: one of the
     internal network, one without encryption, none, and another issuer. Instead: addresses without
-    encryption are not asked, and another issuer is not believed."""
+    encryption are not asked, and another issuer is not trusted."""
     for described in (
         {"issuer": "https://id.example"},
         {"issuer": None},
@@ -366,8 +366,8 @@ async def test_a_mail_that_is_the_owners(browser: Browser, other: Provider, site
 
 async def test_a_token_that_adds_somebody_elses_log_in(browser: Browser, site: Site) -> None:
     """Who: somebody who has copied the owner's token. What: adds their own login by another
-    service to the account, by either way that begins it, or removes the owner's. Instead: that asks
-    for the password as well; and a login that was begun with it adds nothing any more once the
+    service to the account, by either way that starts it, or removes the owner's. Instead: that asks
+    for the password as well; and a login that was started with it adds nothing once the
     owner has ended the copied one."""
 
     async def ask(method: str, path: str, body: dict[str, str], by: str = "") -> Any:
@@ -392,8 +392,8 @@ async def test_a_token_that_adds_somebody_elses_log_in(browser: Browser, site: S
 
 
 async def test_many_log_ins_that_nobody_ends(browser: Browser) -> None:
-    """Who: a stranger. What: begins logins and leaves them, to fill the memory with them. Instead:
-    an address may begin only so many, and each is deleted after ten minutes."""
+    """Who: a stranger. What: starts logins and leaves them, to fill the memory with them. Instead:
+    an address may start only so many, and each is deleted after ten minutes."""
     answers = [await browser.get("/api/oauth?type=github") for _ in range(70)]
     assert sum(answer.status_code == 302 for answer in answers) <= 62
     assert "Too many attempts" in answers[-1].text

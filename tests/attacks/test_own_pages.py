@@ -52,8 +52,8 @@ FORGED: tuple[dict[str, str | None], ...] = (
 async def test_a_page_that_acts_as_its_reader(site: Site, page: OwnPage) -> None:
     """Who: the owner of any page that an administrator visits. What: has the visitor's browser
     delete, approve, edit, promote, log in and log out, by forms, scripts and frames (CSRF).
-    Instead: nothing happens without a header that only this service's own pages can send, and the
-    refusal says so."""
+    Instead: nothing happens without a header that only this service's own pages can send, as the
+    error describes."""
     posted = await site.post("hello")
     guest = (await page("GET", "user?email=guest@example.com"))["data"]["objectId"]
     actions = (
@@ -116,7 +116,7 @@ async def test_a_script_that_asks_before(page: OwnPage) -> None:
 async def test_a_session_that_was_there_before_the_log_in(site: Site, page: OwnPage) -> None:
     """Who: somebody who can set a cookie, on another host of the domain or at a shared computer.
     What: leaves a session of theirs, or one that they know, for the owner to log in to (fixation).
-    Instead: each login begins a new session, and if there are two cookies, neither counts."""
+    Instead: each login starts a new session, and if there are two cookies, neither counts."""
     other = OwnPage(site)
     await other.ask("POST", "token", GUEST)
     known = other.cookie

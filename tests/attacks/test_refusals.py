@@ -56,7 +56,7 @@ async def test_whoever_tries_too_often_is_told_when_to_come_back(make_site: Site
 async def test_a_language_that_is_the_name_of_a_file(make_site: Sites, language: str) -> None:
     """Who: anybody. What: sends as `lang` the path of another file, a NUL or a very long text, as
     translations are read from files. Instead: only the languages that there are have a file; all
-    else gets English, or the beginning of it that is a language's."""
+    else gets English, or the start of it that is a language's."""
     site = await make_site(LOGIN="force")
     answer = await site.http.post("/api/comment", params={"lang": language}, json=DRAFT)
     assert answer.status_code == 401

@@ -1,4 +1,4 @@
-"""Whoever sends work without end waits for it alone."""
+"""A client that sends endless work waits for it alone."""
 
 import asyncio
 import threading

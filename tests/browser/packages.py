@@ -1,4 +1,4 @@
-"""The published clients, and a judge of pages, fetched once into .cache/."""
+"""The published clients, and a checker of pages, fetched once into .cache/."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""From a registration to a new password, a second factor and a recovery code, by emails that a real
-server takes, on a desk and on a phone, on our pages and in the window of a client."""
+"""From a registration to a new password, two-factor authentication and a recovery code, by emails
+that a real server takes, on a desk and on a phone, on our pages and in the window of a client."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ def prove(page: Page, label: str, text: str) -> None:
 
 
 def set_up_codes(page: Page, password: str) -> list[str]:
-    """A second factor, in the profile; the recovery codes."""
+    """Two-factor authentication, in the profile; the recovery codes."""
     page.get_by_role("button", name="Set up").click()
     secret = page.locator("[data-form=second-factor] code").inner_text()
     page.get_by_label("Code", exact=True).fill(pyotp.TOTP(secret).now())

@@ -30,7 +30,7 @@ RUNNING = '<img src="data:," onerror="window.ran = 1">'
 
 
 class Owner:
-    """The site's owner, and their password and second factor."""
+    """The site's owner, and their password and two-factor authentication."""
 
     def __init__(self, service: Serving) -> None:
         self.service = service
@@ -42,7 +42,7 @@ class Owner:
         self.cookie = ("", "")
 
     def settle(self) -> None:
-        """Register, set up a second factor and log in, without a browser."""
+        """Register, set up two-factor authentication and log in, without a browser."""
         headers = {"x-footfall-page": "1", "origin": self.url}
         person = {"display_name": "Mara", "email": MAIL, "password": self.password}
         with httpx.Client(base_url=f"{self.url}/ui/api/", headers=headers) as http:

@@ -260,7 +260,7 @@ def test_an_owner_whom_count_js_leaves_out_reads_and_does_not_count(
     assert views(service, path) == 1
 
 
-# busuanzi's own script, as npm has it: a module, to which a page must say so.
+# busuanzi's own script, as npm has it: a module, which a page must declare.
 
 MODULE = "<script>var module = {}</script>"
 WHOLE = '<meta name="referrer" content="no-referrer-when-downgrade">'

@@ -317,7 +317,7 @@ def test_the_order_can_be_chosen_and_more_is_loaded_in_it(demo: Demo, write: Wri
     expect(demo.texts).to_have_text(texts[:10])
     demo.more.click()
     expect(demo.texts).to_have_text(texts[:20])
-    # Whoever loads more by keyboard continues at the first new comment.
+    # Loading more by keyboard continues at the first new comment.
     expect(demo.comment("number 10")).to_be_focused()
     demo.more.click()
     expect(demo.texts).to_have_text(texts)

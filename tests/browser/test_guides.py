@@ -94,7 +94,7 @@ def paths(settings: Mapping[str, Any], before: tuple[str, ...] = ()) -> Iterator
 
 def is_there(home: Path, path: tuple[str, ...]) -> bool:
     """Is it a setting of the theme, perhaps one that is commented out, a script of its, or what its
-    templates read though no setting says so any more?"""
+    templates read though no setting names it?"""
     text = (home / "_config.yml").read_text()
     found = yaml.safe_load(text)
     first, name = path[0], path[-1]

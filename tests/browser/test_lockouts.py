@@ -1,4 +1,5 @@
-"""What a page of another site can make its reader's browser send, in a browser that says so."""
+"""What a page of another site can make its reader's browser send, in a browser that reports the
+request's origin."""
 
 import httpx
 import pytest

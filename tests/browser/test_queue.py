@@ -12,7 +12,7 @@ from .conftest import NewVisitor, Start
 from .visitor import Visitor
 
 OWNER = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
-# Whoever writes has the address that they name.
+# Authors have the address they name.
 HELD = {"COMMENT_AUDIT": "true", "TRUSTED_PROXIES": "127.0.0.1"}
 SHOWN = 20
 

@@ -1,6 +1,6 @@
 """What an operator does to a live service: a backup that is restored beside it.
 
-A client counts paths of its own meanwhile. What existed when the backup began must be in the
+A client counts paths of its own meanwhile. What existed when the backup started must be in the
 target, and nothing that did not exist when it ended.
 """
 

@@ -331,7 +331,7 @@ def delay_redis(scene: Scene) -> None:
 @fault("Redis unreachable", "nothing comes through for a while, then everything", HOP)
 def hold_back(scene: Scene) -> None:
     trouble_the_hop(scene, Trouble(holds_back=True))
-    # What was held back is delivered now.
+    # What was delayed is delivered now.
 
 
 def trouble_the_hop(scene: Scene, trouble: Trouble) -> None:

@@ -108,7 +108,7 @@ class Moderators:
                 self.actions += 1
 
     def _ask(self, client: httpx.Client, method: str, path: str, **body: Any) -> Any:
-        """The answer's data; None if there was none, or Redis was away."""
+        """The answer's data; None if there was none, or Redis was unreachable."""
         try:
             response = client.request(method, path, json=body or None)
         except httpx.HTTPError:

@@ -1,7 +1,7 @@
 """A relay for one hop, TCP or UNIX, that can cut, delay and hold back what passes through it.
 
-It runs in its own thread, independently of the test and the clients. What is held back is delivered
-in the end, as by a network: a request may arrive long after its sender has given up.
+It runs in its own thread, independently of the test and the clients. What is delayed is delivered
+in the end, as by a network: a request may arrive long after its sender has stopped waiting.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 @dataclass(frozen=True)
 class Trouble:
     """`cut_requests` and `cut_replies` are the chance, for each piece of data, that only its
-    beginning passes and both sides are then closed."""
+    start passes and both sides are then closed."""
 
     cut_requests: float = 0.0
     cut_replies: float = 0.0
@@ -87,7 +87,7 @@ class Relay:
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
-        # One that is cancelled before it begins has closed nothing.
+        # One that is cancelled before it starts has closed nothing.
         task.add_done_callback(lambda _: writer.close())
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

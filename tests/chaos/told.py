@@ -45,7 +45,7 @@ class AuthoredComment:
             self._command, cwd=ROOT, env=environ, stdout=subprocess.PIPE
         )
         assert self._server.stdout is not None
-        # It says so when it listens.
+        # It reports when it listens.
         assert self._server.stdout.readline()
 
     def start_worker(self, service: Serving) -> None:

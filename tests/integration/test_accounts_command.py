@@ -65,7 +65,7 @@ def test_the_first_administrator_is_made_on_the_server(served: Serving) -> None:
 
 @pytest.mark.rare
 def test_a_lost_password_is_set_by_a_link(served: Serving) -> None:
-    # Another person is first and no administrator, since the owner said so.
+    # Another person is first and no administrator, as the owner decided.
     set_password(served, ask(served, "add", "mara@example.com"), "mara's own")
     said = ask(served, "password", "MARA@example.com")
     assert log_in(served, "mara@example.com", "mara's own")["errno"] == 0

@@ -175,7 +175,7 @@ async def test_a_long_site_is_worked_through_in_parts(
     assert answer["data"]["more"]["searched"] == 2
     first = await written.send("PUT", "/api/author", {"who": BOB.mail}, by=ADMIN)
     assert first["data"]["account"] is False
-    # The account is locked out from the first part on; then the deletion is interrupted and begun
+    # The account is locked out from the first part on; then the deletion is interrupted and started
     # again.
     stored = await written.store.accounts.by_id(BOB.id)
     assert stored is not None

@@ -370,7 +370,7 @@ async def deleted(site: Site) -> list[str]:
 
 
 async def removed(site: Site) -> None:
-    """Wait until what is deleted cannot be put back."""
+    """Wait until what is deleted cannot be restored."""
     site.clock.now += UNDO_MS + 1
     await site.kept_up()
 
@@ -428,7 +428,7 @@ async def test_so_is_what_a_crash_has_left_half_deleted(
     make_site: Sites, target: Store, monkeypatch: pytest.MonkeyPatch, walk: str
 ) -> None:
     async def crash(*args: object) -> None:
-        """Nobody goes on with what was begun."""
+        """Nobody goes on with what was started."""
 
     site = await busy(make_site)
     source = site.store
@@ -477,7 +477,7 @@ async def test_comments_may_be_deleted_and_put_back_during_a_backup(
 
     async def paced(*args: Any) -> Step:
         """Do a step of the walk. Threads of which it read replies are deleted before their root is
-        read, and others are deleted or put back."""
+        read, and others are deleted or restored."""
         step = await copy(*args)
         roots = {root_of(parse_body(body)) for _, body, *_ in step.comments}
         for id in roots & after:

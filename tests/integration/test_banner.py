@@ -125,6 +125,6 @@ def test_help_consists_of_whole_sentences(name: str) -> None:
     # In the usage, dots mean that there may be more.
     assert "..." not in output.partition("\n\n")[2]
     listed = output.partition("Commands:\n")[2]
-    # A line that is indented no deeper than a name begins a command.
+    # A line that is indented no deeper than a name starts a command.
     entries = listed.replace("\n   ", " ").splitlines() if listed else []
     assert all(entry.rstrip().endswith(".") for entry in entries), entries

@@ -89,7 +89,7 @@ async def storm(site: Site) -> AsyncIterator[None]:
 
 
 async def quiet(site: Site) -> None:
-    """All that was begun has come to its end."""
+    """All that was started has come to its end."""
     await site.settled()
     site.clock.now += LONG_MS
     await site.kept_up()

@@ -1,4 +1,4 @@
-"""Every script on a one-node cluster with its rights declared, so that Redis itself judges them.
+"""Every script on a one-node cluster with its rights declared, so that Redis itself checks them.
 
 In production scripts are sent without a shebang line, and Redis lets them touch any slot. With one,
 it refuses access outside the declared slot, and writes in a script that says it makes none.

@@ -202,7 +202,8 @@ async def test_reads_go_to_replicas_and_changes_to_masters(
     own: RealCluster, open_store: Open
 ) -> None:
     writer = await open_store(Durability("replica", 1))
-    # A replica that was away is not asked for a moment, and the reader may ask any node who is one.
+    # A replica that was unreachable is not asked for a moment, and the reader may ask any node who
+    # is one.
     async with asyncio.timeout(60):
         while not all_know_replicas(own):
             await asyncio.sleep(0.05)

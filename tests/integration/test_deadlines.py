@@ -30,7 +30,7 @@ TIMEOUT = 5.0
 
 
 class Slow:
-    """Accepts connections at once, and answers each command when the test says so."""
+    """Accepts connections at once, and answers each command when the test decides."""
 
     def __init__(self) -> None:
         self.greets = asyncio.Event()
@@ -110,7 +110,7 @@ async def late(sender: CommandSender, word: str, seconds: float) -> str:
 
 
 async def passed(seconds: float) -> None:
-    """Wait until the deadline of a command that began with so many seconds is over."""
+    """Wait until the deadline of a command that started with so many seconds is over."""
     await asyncio.sleep(0)
     over = asyncio.get_running_loop().time() + seconds
     while asyncio.get_running_loop().time() < over:

@@ -87,12 +87,12 @@ def test_a_service_that_is_killed_while_it_delivers_loses_nothing(
         let_pass(servers["valkey"], settings["KEY_PREFIX"], seconds=60)
         wait_until(lambda: len({*sent(hook)}) == COMMENTS, "each comment")
         wait_until(lambda: len({str(mail["Message-ID"]) for _, mail in mails.came}) == COMMENTS, "")
-        # Only what the killed service had begun may have come twice.
+        # Only what the killed service had started may have come twice.
         assert len(sent(hook)) <= COMMENTS + MAX_TASKS
 
 
 def let_pass(server: RealServer, prefix: str, seconds: int) -> None:
-    """Let time pass for tasks that some worker has begun."""
+    """Let time pass for tasks that some worker has started."""
     with server.admin() as client:
         key = f"{prefix}:{{site}}:outbox"
         begun = [each["message_id"] for each in client.xpending_range(key, GROUP, "-", "+", 1000)]

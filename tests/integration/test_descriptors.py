@@ -1,4 +1,4 @@
-"""A service with few file descriptors says so, refuses whom it cannot serve, and goes on."""
+"""A service with few file descriptors reports it, rejects what it cannot serve, and continues."""
 
 import re
 import socket

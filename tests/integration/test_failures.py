@@ -1,5 +1,5 @@
-"""Redis is away, frozen, without its scripts, or loses a reply: 503 quickly, no double count, no
-hang.
+"""Redis is unreachable, frozen, without its scripts, or loses a reply: 503 quickly, no double
+count, no hang.
 """
 
 import asyncio

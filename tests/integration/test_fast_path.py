@@ -128,7 +128,7 @@ class Served:
         reading, idle = asyncio.ensure_future(reader.read(65536)), 0
         while not reading.done() and (has_end or idle < IDLE_TURNS):
             await asyncio.sleep(0)
-            # One that the server has closed is not among its connections any more: its end comes.
+            # One that the server has closed is no longer among its connections.
             there = self.state.connections
             is_idle = there and not unread(writer) and all(map(waits_for_more, there))
             idle = idle + 1 if is_idle else 0

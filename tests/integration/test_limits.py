@@ -81,7 +81,7 @@ def test_at_the_limit_no_service_accepts_a_new_counter(both: list[Serving]) -> N
     first, second = both
     assert [post(first, f"/{n}") for n in range(5)] == [0, 0, 0, 1000, 1000]
     assert post(first, "/0") == 0
-    # The other service has seen none of them begin, and continues until it counts again.
+    # The other service has seen none of them start, and continues until it counts again.
     assert post(second, "/0") == 0
     second.stop()
     second.start()

@@ -34,7 +34,7 @@ def test_a_service_that_hangs_delays_only_log_ins(own: Path, other: Provider) ->
         serving(own, OAUTH_URL=other.url, **oidc, **SERVER) as service,
         httpx.Client(base_url=service.url) as client,
     ):
-        # None of these ends before the other service is given up, if it waits for that.
+        # None of these ends before the other service has timed out, if it waits for that.
         client.timeout = httpx.Timeout(3)
         assert client.post("/api/article", json={"path": "/a"}).json()["errno"] == 0
         assert client.get("/api/comment?path=/a").json()["errno"] == 0

@@ -86,7 +86,7 @@ def test_spellings_of_one_page_are_merged(served: Serving, data_set: dict[str, s
 
 
 async def test_data_of_older_versions_is_decoded(own: Path, data_set: dict[str, str]) -> None:
-    """Its services take each spelling for a page, until they begin again."""
+    """Its services take each spelling for a page, until they start again."""
     encoded, plain = "/%E4%BD%A0/", "/你/"
     with serving(own / "s", **data_set) as made:
         async with opened(made) as store:

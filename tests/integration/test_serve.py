@@ -150,7 +150,7 @@ def in_a_shell(served: Serving, begin: str) -> subprocess.Popen[str]:
 def test_a_data_set_whose_files_are_lost_is_no_new_site(
     directory: Path, environ: dict[str, str], loss: str
 ) -> None:
-    """Which would belong to whoever comes first."""
+    """It would belong to the first visitor."""
     with serving(directory, **environ) as served:
         data = Path(served.environ["DATA_DIR"])
         with Redis(unix_socket_path=str(data / "redis.sock")) as client:

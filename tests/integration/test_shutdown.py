@@ -139,7 +139,7 @@ def test_a_client_that_has_connected_and_sent_nothing_yet_is_answered_and_told_o
             assert read_answer(idle).startswith(b"HTTP/1.1 200 ")
             assert served.process is not None
             served.process.send_signal(signal.SIGTERM)
-            # The service closes the idle connection when its end begins.
+            # The service closes the idle connection when its end starts.
             assert idle.recv(65536) == b""
             late.sendall(REQUEST.replace(b"connection: close\r\n", b""))
             answer = read_all(late)
@@ -187,7 +187,7 @@ def test_a_single_worker_that_is_stopped_leaves_the_shared_socket_to_the_others(
         assert served.stop()[0] == 0
 
 
-# As the first module that Python loads, so that workers end before they have begun; their parent
+# As the first module that Python loads, so that workers end before they have started; their parent
 # need not wait until it starts the next one.
 DYING = """
 import os, sys

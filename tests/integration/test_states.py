@@ -32,7 +32,7 @@ PATHS = [f"/{n}" for n in range(100)]
 
 
 def row(scene: Scene, name: str, how: str, state: State) -> str:
-    """A row of the table; fails if the beginning or the end of the state is not noticed."""
+    """A row of the table; fails if the start or the end of the state is not noticed."""
     strict, lenient = scene.strict, scene.lenient
     wait_until(lambda: lenient.ready() == (200, []), "both services to be ready")
     logged, failures = len(strict.lines()), strict.failures()
@@ -149,7 +149,7 @@ def of_replicated(home: Path, rows: list[Row]) -> list[str]:
 
 def of_cluster(home: Path) -> list[str]:
     with clustered(program_of("valkey"), home / "c") as cluster:
-        # On a busy machine the nodes that are there are slow to say so.
+        # On a busy machine existing nodes are slow to respond.
         # A flush comes each second, and on a busy machine later.
         with services(home, cluster.url, REDIS_TIMEOUT="2.5") as both:
             by_path = states.slots(cluster, PATHS)
@@ -198,7 +198,7 @@ def test_the_table_of_states_is_what_was_seen(own: Path) -> None:
         parts = [
             pool.submit(of_single, own / "1", SINGLE),
             pool.submit(of_single, own / "2", FROZEN),
-            # On a busy machine a server that loads is slow to say so.
+            # On a busy machine a loading server is slow to respond.
             pool.submit(of_single, own / "3", LOADING, REDIS_TIMEOUT="5"),
             pool.submit(of_replicated, own / "4", REPLICATED),
             pool.submit(of_cluster, own / "5"),

@@ -162,7 +162,7 @@ def nowhere(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_an_absent_collector_delays_neither_start_nor_requests_nor_the_end(
     directory: Path, nowhere: str, data_set: dict[str, str]
 ) -> None:
-    # Longer than anything else here waits: whoever waits for the collector does not come back.
+    # Longer than anything else here waits: a request that waits for the collector would not return.
     environ = {**asking(nowhere), "OTEL_EXPORTER_OTLP_TIMEOUT": "600000"}
     with serving(directory, **environ) as served:
         for n in range(1, 11):

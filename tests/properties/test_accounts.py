@@ -1,7 +1,7 @@
 """Any sequence of changes of accounts, bans and comments, against a model of who may do what.
 
-The model knows the roles of accounts, the bans, and the authors of comments. Whoever has a token,
-posts or is moderated has to get the model's answer, and `check` must find nothing.
+The model knows the roles of accounts, the bans, and the authors of comments. Anyone with a token,
+a post or a moderated comment must get the model's answer, and `check` must find nothing.
 """
 
 from dataclasses import dataclass, field

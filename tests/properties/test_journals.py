@@ -284,7 +284,7 @@ class Journals(SiteMachine):
             store = self.run(self._store())
             self.run(self._drained(store))
             self.run(self._check(store))
-            # Now nothing can be put back any more.
+            # Now nothing can be restored.
             self.now += UNDO_MS
             self.run(self._drained(store))
             self.run(self._check(store, is_removed=True))
@@ -318,7 +318,7 @@ class Journals(SiteMachine):
             )
             assert set(born.values()) <= {1}
             self.answered -= {id + page for id in born}
-        # Whoever was told that a comment is stored was told the truth.
+        # Every acknowledged comment is stored.
         assert self.answered <= {""}
         del site.log[frozenset()]
         assert await found_in(store) == site.content(is_removed=is_removed)

@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def author(self) -> str:
-        """For whom it counts; "" for nobody."""
+        """The account for which it counts; "" for none."""
         return self.account or (digest(self.mail) if self.mail else "")
 
     def is_seen_by(self, viewer: Account | None) -> bool:

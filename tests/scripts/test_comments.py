@@ -264,7 +264,7 @@ async def test_a_reply_needs_its_root_even_if_what_it_replies_to_is_there_still(
 
 
 async def test_a_reply_below_what_is_no_root_is_not_stored(article: Article) -> None:
-    # A file may say so that was changed since it was imported.
+    # A file may claim this if it was changed since its import.
     _, reply = await thread_of(article)
     late = replace(article.comment("late", reply), root=reply.id)
     with pytest.raises(NoSuchParent):

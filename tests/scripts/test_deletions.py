@@ -335,7 +335,7 @@ async def test_an_undo_takes_back_what_has_not_happened_yet(article: Article) ->
             await step(article, "delete", root)
         left = await restore(article, root)
         assert left is not None
-        # Whoever went on with the deletion meanwhile is stopped.
+        # A process that continued the deletion meanwhile is stopped.
         assert await step(article, "delete", root) is None
         await sweep(article)
         assert await state(article.store) == whole

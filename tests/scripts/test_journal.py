@@ -548,7 +548,7 @@ async def test_a_sweep_that_fails_is_taken_up_again(
     lost = lost_replies(monkeypatch, "comments/remove", is_done=False)
     with lost, pytest.raises(StoreUnavailable):
         await store.deletions.sweep_due(NOW + UNDO_MS)
-    # Others leave the page to whoever is at it, for a while.
+    # Others leave the page to its current worker for a while.
     await store.deletions.sweep_due(NOW + UNDO_MS)
     (bodies,) = await store.redis.ask(("HLEN", store.keys.page(PAGE, "bodies")))
     assert bodies == 1

@@ -56,7 +56,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def site(store: Store, clock: Clock) -> AsyncIterator[Site]:
-    """The same data set, where visitors are told apart, by a clock that tests set."""
+    """The same data set, where visitors are distinguished, by a clock that tests set."""
     salts = Salts(Calendar(ZoneInfo("UTC")), clock, "ff")
     moments = Moments(Calendar(ZoneInfo("UTC")), clock, 25, salts)
     dated = Store(store.redis, prefix=store.keys.prefix, buckets=256, moment=moments)
@@ -162,7 +162,7 @@ async def test_who_has_viewed_both_pages_is_one_visitor(
     wanted = len({*of_source, *of_target})
     found = (await today(site, target)).visitors
     assert found == wanted if wanted <= 10_000 else abs(found - wanted) < 0.03 * wanted
-    # Whoever comes again is known.
+    # A returning visitor is recognised.
     await view(site, target, [person(of_source[0]), person(of_target[0])])
     assert (await today(site, target)).visitors == found
     assert (await today(site, source)).visitors == 0

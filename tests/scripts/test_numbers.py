@@ -1,4 +1,4 @@
-"""How many counters there are: kept by the scripts that begin and remove them, and made again by
+"""How many counters there are: kept by the scripts that start and remove them, and made again by
 lua/counters/recount.lua."""
 
 import asyncio
@@ -27,7 +27,7 @@ async def agreed(store: Store) -> CounterTotals:
 async def test_the_numbers_rise_with_each_counter_that_begins(store: Store) -> None:
     assert await agreed(store) == await store.numbers.total()
     paths = [*(f"/{n}" for n in range(40)), LONG, "/" + "x" * 90]
-    # The same one twice in a batch begins once.
+    # The same one twice in a batch starts once.
     await store.counters.add([(path, "time", 1) for path in (*paths, *paths)])
     await store.counters.add([(path, "time", 1) for path in paths])
     await store.counters.add([("/0", "reaction0", 1), ("/1", "reaction1", 7)])

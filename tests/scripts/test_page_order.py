@@ -1,4 +1,4 @@
-"""Each page is a part of one sorted list, whatever its roots are and whoever looks at it.
+"""Each page is a part of one sorted list, whatever its roots are and for every viewer.
 
 The model sorts all roots for every question; the script finds a page's place in two indexes.
 """

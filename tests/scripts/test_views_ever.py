@@ -84,7 +84,7 @@ async def test_imported_counts_are_part_of_the_sum_once(
     imports = Imports(store.redis, store.scripts, store.keys, moment)
     await viewed(store, "/a", times=5)
     await viewed(store, "/b", times=3)
-    # So many of each, and of a reaction; the last one begins.
+    # So many of each, and of a reaction; the last one starts.
     for name, count in (("time /a", 5), ("time /b", 0), ("reaction0 /a", 9), ("time /c", 4)):
         for _ in range(2):
             await imports.merge([(imports.place(name), name, count)], way, of=name, number=1)
@@ -136,7 +136,7 @@ async def test_nobody_vouches_while_a_service_counts_without_statistics(
         await on.keep_up()
         clock.now += ASKED_MS // 4
         assert await store.views_ever.total() is None
-    # It has ended, and nobody answers any more.
+    # It has ended, and no process responds.
     for _ in range(5):
         await on.keep_up()
         clock.now += ASKED_MS // 2

@@ -57,7 +57,7 @@ def salts(clock: Clock) -> Salts:
 
 @pytest.fixture
 async def telling(store: Store, clock: Clock, salts: Salts) -> Store:
-    """The same data set, where visitors are told apart."""
+    """The same data set, where visitors are distinguished."""
     keys = store.keys
     moments = Moments(Calendar(ZoneInfo("Europe/Berlin")), clock, 25, salts)
     telling = Store(store.redis, prefix=keys.prefix, buckets=keys.buckets, moment=moments)
@@ -487,7 +487,7 @@ async def test_made_up_sources_push_out_none_that_come_again(
     telling: Store, statistics: Reports
 ) -> None:
     """Who: a stranger who names another host with each view. What: fills the list, so that nobody
-    learns where readers come from. Instead: whoever has sent fewest makes room."""
+    learns where readers come from. Instead: the hosts with fewest views are dropped."""
     for n in range(600):
         await view(telling, "/a", [NO_CLIENT], Origin(f"{n}.made-up.example"))
         if n % 100 == 50:

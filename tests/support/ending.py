@@ -22,7 +22,7 @@ PAUSE_SECONDS = 0.01
 
 
 class Run:
-    """One run of tests, begun by the process that was called."""
+    """One run of tests, started by the process that was called."""
 
     def __init__(self) -> None:
         # A short name: a UNIX socket's path has room for a hundred bytes.

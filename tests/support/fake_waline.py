@@ -89,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
         with fake.lock:
             n, fake.views = fake.views, fake.views + 1
         if faults.ends and n >= faults.ends:
-            # Nothing listens any more when the client notices that its connection was closed.
+            # The listener is closed when the client notices that its connection was closed.
             fake.go_away()
             self.close_connection = True
         elif is_due(faults.closes, n):

@@ -140,7 +140,7 @@ def _serve(requests: socket.socket) -> dict[str, Any] | None:
 
 
 def _tell_of(command: int, streams: list[int], status: int) -> None:
-    # Held open here, a command's pipes would never end for whoever reads them.
+    # Held open here, a command's pipes would never end for their reader.
     for fd in {0, 1, 2, *streams}:
         os.close(fd)
     os.write(status, b"%d\n" % command)

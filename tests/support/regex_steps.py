@@ -1,7 +1,7 @@
 """How many steps Python's engine takes for a regular expression, counted and not timed.
 
 It walks the parsed expression as the engine does: each comparison with a character is a step, and
-what has failed is tried again in another way.
+what has failed is retried in another way.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A renderer that is stopped, so that tests see who waits for whom."""
+"""A renderer that is stopped, so that tests see the order of waiting clients."""
 
 import asyncio
 import threading

@@ -1,6 +1,6 @@
 """What a machine may lack: tests that need it are skipped with a reason; CI fails.
 
-What needs a thing asks for it and gives up itself, so that no test has to remember.
+What needs a thing asks for it and skips itself, so that no test has to remember.
 """
 
 import os

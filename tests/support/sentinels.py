@@ -33,7 +33,7 @@ class Member(RealServer):
         return [*super().command(), *above]
 
     def start_below(self, master: int) -> None:
-        """Start as a replica of this master, and not as one when a Sentinel says so."""
+        """Start as a replica of this master, and not as one because of a Sentinel."""
         self._master = master
         self.start()
 

@@ -199,5 +199,5 @@ def kept(server: Server) -> Iterator[Server]:
         yield server
         assert server.refusals() == []
     finally:
-        # Nobody reads its data any more, and an orderly end takes a tenth of a second.
+        # No process reads its data, and an orderly end takes a tenth of a second.
         server.end_at_once()

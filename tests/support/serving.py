@@ -62,7 +62,7 @@ class Serving:
         """Start a command of the package as a process in this directory, with these settings
         alone."""
         environ = {**self._whole_environ(), **(more or {})}
-        # These begin with an interpreter, and another module is not loaded yet.
+        # These start with an interpreter, and another module is not loaded yet.
         begins = "PYTHONPATH" in self.environ or bool(environ.keys() & COVERAGE)
         is_forked = self.module == "footfall" and not begins
         # Like the installed command, -P does not import from the working directory.

@@ -94,7 +94,7 @@ class Stepping:
     async def ask(
         self, service: Running, request: Coroutine[Any, Any, Any], *, is_answered: bool
     ) -> None:
-        """Let a service begin with a request, up to its first script call, or up to its answer,
+        """Let a service start with a request, up to its first script call, or up to its answer,
         while everything else stands still."""
         task = asyncio.get_running_loop().create_task(request)
         service.requests.add(task)
@@ -111,7 +111,7 @@ class Stepping:
         await self._stand_still()
 
     async def finish(self) -> None:
-        """Let everything that has begun come to its end."""
+        """Let everything that has started come to its end."""
         while self.calls:
             await self.go_on(self.calls[0], "comes")
 
@@ -135,7 +135,7 @@ class Stepping:
         return reply
 
     async def _end(self, service: Running) -> None:
-        """The service ends, and another one begins."""
+        """The service ends, and another one starts."""
         index = self.services.index(service)
         self.services[index] = Running(await self._make())
         self.calls = [call for call in self.calls if call.service is not service]

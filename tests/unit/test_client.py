@@ -10,7 +10,7 @@ TRUSTED = Networks(networks("127.0.0.0/8, ::1, 10.0.0.0/8, 2001:db8:9::/48"))
 @pytest.mark.parametrize(
     ("peer", "forwarded", "address"),
     [
-        # A stranger's header is not believed.
+        # A stranger's header is not trusted.
         ("192.0.2.1", "198.51.100.1", "192.0.2.1"),
         ("127.0.0.1", None, "127.0.0.1"),
         ("127.0.0.1", "198.51.100.1", "198.51.100.1"),
@@ -31,7 +31,7 @@ TRUSTED = Networks(networks("127.0.0.0/8, ::1, 10.0.0.0/8, 2001:db8:9::/48"))
         ("127.0.0.1", "[]", "[]"),
         ("127.0.0.1", "[198.51.100.1]", "198.51.100.1"),
         ("127.0.0.1", "198.51.100.1, []:5", "[]:5"),
-        # A UNIX socket has no peer address; whoever can open it is a local proxy.
+        # A UNIX socket has no peer address; a process that can open it is a local proxy.
         (None, "198.51.100.1", "198.51.100.1"),
         (None, None, ""),
     ],

@@ -1,4 +1,5 @@
-"""A value of a file is taken, changed or refused, and where it is not taken, the report says so."""
+"""A value of a file is taken, changed or refused, and where it is not taken, the report names
+it."""
 
 import copy
 import json

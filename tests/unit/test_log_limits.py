@@ -26,7 +26,7 @@ LOGGERS = (
 
 
 class Later:
-    """A timer that goes off when a test says so."""
+    """A timer that goes off when a test decides."""
 
     waiting: list["Later"] = []
 

@@ -38,7 +38,7 @@ def test_without_a_proxy_an_address_stays_as_it_is(address: str) -> None:
     assert Pictures().portrait(address) == address
 
 
-# What begins with the proxy's address, or contains it, and is read from elsewhere.
+# What starts with the proxy's address, or contains it, and is read from elsewhere.
 ELSEWHERE = (
     "https://proxy.example.evil.example/image?url=x",
     "https://proxy.example/image.evil?url=x",

@@ -100,7 +100,7 @@ def config() -> uvicorn.Config:
 
 def a_server() -> uvicorn.Server:
     made = uvicorn.Server(config())
-    # As Server.serve() begins.
+    # As Server.serve() starts.
     made.lifespan = made.config.lifespan_class(made.config)
     made.servers = []
     return made

@@ -1,4 +1,5 @@
-"""Accounts as clients use them: register, log in and out, change, ban, second factors."""
+"""Accounts as clients use them: register, log in and out, change, ban, two-factor
+authentication."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -411,7 +412,7 @@ async def test_login_force_asks_for_an_account(make_site: Sites) -> None:
     assert (await site.send("POST", "/api/comment", {}, by=token))["errno"] == 1001
 
 
-# Second factors.
+# Two-factor authentication.
 
 
 async def with_second_factor(people: People) -> tuple[str, list[str]]:
@@ -433,7 +434,7 @@ def code_at(site: Site, secret: str, steps: int = 0) -> str:
 async def test_with_a_second_factor_a_code_is_needed_and_works_once(people: People) -> None:
     secret, _ = await with_second_factor(people)
     assert await log_in(people.site, TOM) == {"errno": 1000}
-    # That code was used to set the second factor up.
+    # That code was used to set two-factor authentication up.
     assert await log_in(people.site, TOM, code=code_at(people.site, secret)) == {"errno": 1000}
     code = code_at(people.site, secret, 1)
     assert (await log_in(people.site, TOM, code=code))["data"]["2fa"] == "on"

@@ -42,7 +42,7 @@ DRAFT = {"comment": "hello", "url": "/p", "nick": "Ann"}
 class Scene:
     """A site with an approved and a held comment of one author, and somebody who sends a request.
 
-    The unverified, the banned and whoever has an ended token are that author, so that one sees
+    The unverified, the banned and the holder of an ended token are that author, so that one sees
     which rights are left then.
     """
 
@@ -54,7 +54,7 @@ class Scene:
 
 
 async def token_of(site: Site, account: Account, lasts_ms: int = 10_000_000) -> str:
-    """The token of a session that was begun while it was still allowed."""
+    """The token of a session that was started while it was still allowed."""
     stored = await site.store.accounts.by_id(account.id)
     assert stored is not None
     sessions = Sessions(site.store.accounts, site.clock, lasts_ms=lasts_ms)

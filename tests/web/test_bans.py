@@ -561,7 +561,7 @@ async def test_each_ban_says_what_it_has_caught_and_when_last(site: Site) -> Non
         '"cheap pills"': (1, True),
         "casino.example": (1, True),
     }
-    # A ban that is made again begins at 0, and one that was lifted counts nothing.
+    # A ban that is made again starts at 0, and one that was lifted counts nothing.
     await lift(site, "*@spam.example")
     await site.store.bans.note_caught({"*@spam.example": 5}, 1)
     await ban(site, "*@spam.example")

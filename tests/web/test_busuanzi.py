@@ -1,4 +1,5 @@
-"""busuanzi's, soxft's and Vercount's protocols: one counter for each page, whoever counts it."""
+"""busuanzi's, soxft's and Vercount's protocols: one counter for each page, whichever protocol
+counts it."""
 
 import gzip
 from typing import Any

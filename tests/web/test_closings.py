@@ -1,4 +1,4 @@
-"""Pages that take no new comments: who is refused, from when on, and who may say so."""
+"""Pages that take no new comments: who is rejected, from when on, and who may decide."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ async def test_a_closed_page_takes_comments_of_moderators_alone(site: Site) -> N
 
 async def test_a_page_closes_so_many_days_after_its_first_comment(site: Site) -> None:
     await close(site, "/a", 14)
-    # Without a comment the days have not begun.
+    # Without a comment the days have not started.
     site.clock.now += 30 * DAY_MS
     assert await is_open(site, "/a")
     site.clock.now += 14 * DAY_MS - 60_000

@@ -1,5 +1,5 @@
 """What another system did not show to everybody is not public here either: it waits, or is refused,
-and the report says why. A test for each way in which a system says so; docs/import has the tables.
+and the report says why. A test for each way in which a system marks it; docs/import has the tables.
 """
 
 import json

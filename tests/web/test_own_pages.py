@@ -260,7 +260,7 @@ def test_every_setting_is_described_in_every_language(language: str) -> None:
 
 
 def test_the_pages_write_numbers_as_their_language_does_and_choose_by_them() -> None:
-    """`say` does both, so whoever calls it hands over the number itself."""
+    """`say` does both, so its caller passes the number itself."""
     pages = list(PAGES.glob("*.js"))
     assert pages
     for path in pages:

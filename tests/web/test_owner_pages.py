@@ -92,13 +92,13 @@ async def test_a_token_in_the_address_is_taken_out_of_it(site: Site) -> None:
 
 
 async def test_a_link_of_another_site_leads_here_once_more_with_the_cookie(site: Site) -> None:
-    """Browsers leave the cookie out of the first request, whoever is logged in."""
+    """Browsers leave the cookie out of the first request, also for logged-in users."""
     led = {"sec-fetch-site": "cross-site"}
     answer = await site.http.get("/ui/statistics?path=/a%26b%22", headers=led)
     (address,) = {unescape(each) for each in re.findall(r'(?:url=|href=")([^"]+)', answer.text)}
     assert address == "./statistics?path=%2Fa%26b%22&again=1"
     assert "script" not in Shape(answer.text).tags
-    # Whoever is not logged in is not led in a circle.
+    # Without a login, there is no redirect loop.
     again = await site.http.get(f"/ui/{address[2:]}", headers=led)
     assert "static/main.js" in again.text
 

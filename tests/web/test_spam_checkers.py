@@ -1,4 +1,5 @@
-"""Judges: a comment waits until they were asked, and they are told what moderators correct."""
+"""Spam filters: a comment waits until they were asked, and they are told what moderators
+correct."""
 
 from typing import Any
 from urllib.parse import parse_qs
@@ -151,7 +152,8 @@ async def test_a_moderator_who_is_faster_decides(make_site: Sites, akismet: Rece
 async def test_a_comment_that_was_put_back_is_judged_as_if_nothing_had_happened(
     make_site: Sites, akismet: Receiver, method: str
 ) -> None:
-    """Its judge was away, and somebody deleted it, or marked it as spam, and undid that."""
+    """Its spam filter was unreachable, and somebody deleted it, or marked it as spam, and undid
+    that."""
     site, delivery = await judged(make_site, akismet)
     akismet.answer = lambda path, body: (500, b"")
     posted = await site.post("hello")

@@ -178,7 +178,7 @@ async def test_what_somebody_began_to_put_back_is_not_removed_when_its_minute_is
     # It was cut off there, and somebody else goes on.
     await site.service.comments.undo_records.release(answer["undo"])
     assert [*(await undone(site, answer)).values()] == ["done"] * 3
-    # What nobody has begun to put back is removed once that is over.
+    # What nobody has started to restored is removed once that is over.
     answer = await delete(site, await posted(site, "d"))
     await site.store.redis.client.delete(site.store.keys.held_back)
     site.clock.now += 2 * UNDO_MS

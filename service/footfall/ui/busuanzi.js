@@ -1,6 +1,6 @@
 /*! Footfall, MIT. Numbers in the elements of busuanzi, soxft's busuanzi and Vercount. */
 (d => {
-// Loaded once more, as themes do after pjax.
+// Loaded again, as themes do after pjax.
 if (window.bszCaller?.footfall) return window.bszCaller.footfall()
 const script = d.currentScript, { src, dataset = {} } = script || {}
 const names = ['site_pv', 'site_uv', 'page_pv', 'page_uv']
@@ -15,7 +15,7 @@ const each = (name, kinds, change) => kinds.forEach(kind =>
 	}))
 const display = value => names.forEach(name =>
 	each(name, ['container_'], e => { e.style.display = value(name) }))
-// 0 is what the service does not keep
+// 0: the service does not store it
 const tag = window.bszTag = {
 	bszs: names,
 	texts: n => names.forEach(name =>

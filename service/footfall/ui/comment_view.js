@@ -1,6 +1,6 @@
-/* Shows comments on our own pages: the demonstration's and the administrators'.
+/* Render comments on the demonstration page and in the admin UI.
  *
- * Only the comment's HTML, sanitised by the server, becomes markup; no picture of it is loaded.
+ * Only a comment's HTML, sanitised by the server, becomes markup; its pictures are not loaded.
  */
 
 export function spaced(browser) {
@@ -23,13 +23,13 @@ export function webAddress(address) {
   try { return /^https?:\/\//i.test(address) ? new URL(address).href : null; } catch { return null; }
 }
 
-/** The sanitised HTML as nodes, with pictures and media from elsewhere turned into links before they can load. */
+/** The sanitised HTML as nodes, with pictures and media replaced by links before they load. */
 export function contentOf(html) {
   const template = document.createElement('template');
   template.innerHTML = html;
   const { content } = template;
   content.querySelectorAll('[class], [style], [background]').forEach((node) => {
-    // A class could dress a comment up as a badge or a notice of this page; a background is a picture.
+    // A class could make a comment look like a badge or notice of this page; a background is a picture.
     for (const name of ['class', 'style', 'background']) node.removeAttribute(name);
   });
   content.querySelectorAll('picture').forEach((picture) => picture.replaceWith(picture.querySelector('img') ?? ''));
@@ -53,7 +53,7 @@ function linkInstead(media) {
   media.replaceWith(media.closest('a') ? link.textContent : link);
 }
 
-// Only an element that scrolls gets the focus by keyboard; that is known once the comment is in the page.
+// Elements that scroll need keyboard focus; this is known once the comment is in the page.
 export function settle(item) {
   item.querySelectorAll('pre, .scroll').forEach((box) => {
     if (box.scrollWidth <= box.clientWidth) return;

@@ -1,7 +1,7 @@
 /* The demonstration page: it reads, likes and writes through the same public API as every client.
  *
- * Only the comment's HTML, sanitised by the server, goes in as markup; everything else is text. No picture
- * from elsewhere is loaded: a page that tells others to keep their readers private should do so itself.
+ * Only a comment's HTML, sanitised by the server, becomes markup; everything else is text. Pictures from other hosts are
+ * not loaded, which protects readers' privacy.
  */
 
 import { loadWords, number, say } from '../ui/static/words.js';
@@ -9,9 +9,9 @@ import { contentOf, linkTo, settle, spaced, tone, webAddress } from './comment_v
 
 const PAGE_SIZE = 10;
 const PATIENCE_MS = 20_000;
-const LIKES_KEPT = 50; // as Waline's client, whose storage keys we share
+const LIKES_KEPT = 50; // as in Waline's client, whose storage keys we share
 
-// If comments need an account (LOGIN=force), this page is logged in by a cookie, as those at /ui are.
+// With LOGIN=force, this page authenticates by the admin UI's cookie.
 const mustLogIn = document.documentElement.dataset.login === 'force';
 const API = mustLogIn ? 'ui/api' : 'api';
 
@@ -20,7 +20,7 @@ await loadWords(lang);
 const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto' });
 const fullDate = new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: 'short' });
 
-// Looked up once, before any comment is shown: an id in a comment's HTML must not pass for one of ours.
+// Looked up once, before any comment is shown: an id in a comment's HTML must not replace one of ours.
 const part = Object.fromEntries([
   'comment-count', 'comment-form-place', 'comment-list', 'comment-template', 'form-template', 'list-empty',
   'list-error', 'list-error-text', 'list-loading', 'list-retry', 'live-status', 'load-more', 'log-in-template', 'read-count', 'read-label', 'sort-order',
@@ -30,7 +30,7 @@ const shown = new Map(); // objectId -> <li>, for paging that overlaps and for l
 let order = 'insertedAt_desc';
 let nextPage = 1;
 let total = 0;
-let loading = 0; // the number of the newest load; an older answer that comes late is dropped
+let loading = 0; // number of the newest load; responses to older ones are dropped
 let openReply = null; // { button, form, pid }, at most one
 const drafts = new Map(); // pid -> text of a reply that was closed unsent
 
@@ -98,7 +98,7 @@ async function countOnce() {
   return counted;
 }
 
-// A visit lasts as long as its tab: a reload is not another reader.
+// A tab counts as one visit: a reload is no new view.
 function isVisitCounted() {
   return read(sessionStorage, 'footfall-counted', false) === true;
 }
@@ -134,7 +134,7 @@ async function retry() {
   if (first) focusComment(first);
 }
 
-/** The page asked for, or null when it failed or was overtaken by a newer load. */
+/** The requested page, or null if it failed or a newer load replaced it. */
 async function loadPage() {
   const mine = ++loading;
   busy(true);
@@ -204,7 +204,7 @@ function commentItem(comment, root) {
   const article = find('.comment');
 
   shown.set(id, item);
-  article.id = id; // feeds and mails link to #<objectId>
+  article.id = id; // feeds and emails link to #<objectId>
   article.setAttribute('aria-label', say(root === comment ? 'demo.commentBy' : 'demo.replyBy', { nick }));
   find('.avatar').textContent = [...nick.trim()][0]?.toUpperCase() ?? '?';
   find('.avatar').classList.add(`tone-${tone(nick)}`);
@@ -220,7 +220,7 @@ function commentItem(comment, root) {
   likeButton(find('.like'), find('.like-error'), comment, nick);
   replyButton(find('.reply'), find('.reply-place'), comment, root, nick);
   if (root !== comment) find('.replies').remove();
-  // Last: from here on a class in a comment's HTML could answer to our selectors.
+  // Last: afterwards, a class in a comment's HTML could match our selectors.
   find('.comment-body').append(contentOf(comment.comment));
   return item;
 }
@@ -237,7 +237,7 @@ function showHeld(mark, status) {
 
 const isHeld = (status) => status === 'waiting' || status === 'spam';
 
-// The indent already says "reply to the root"; only an answer to another answer needs a name.
+// Indentation shows a reply to the root; only a reply to a reply needs a name.
 function showReplyTo(line, comment, root) {
   if (comment === root || String(comment.pid) === String(root.objectId) || !comment.reply_user) return;
   line.textContent = say('demo.replyingTo', { nick: comment.reply_user.nick || say('demo.anonymous') });
@@ -310,7 +310,7 @@ function likeButton(button, failure, comment, nick) {
     show();
   };
 
-  // Shown at once and taken back if the server disagrees: a like should feel like a click, not like a form.
+  // Show the like immediately, and revert it if the server rejects it.
   button.addEventListener('click', async () => {
     if (isSending) return;
     const isLiked = !likedIds().includes(id);
@@ -389,7 +389,7 @@ function commentForm({ name, reply, onCancel }) {
     form.querySelector('.cancel').addEventListener('click', onCancel);
   }
   form.addEventListener('keydown', (event) => {
-    if (event.isComposing) return; // Enter and Escape belong to the input method then
+    if (event.isComposing) return; // then Enter and Escape belong to the input method
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(); }
     if (event.key === 'Escape' && onCancel && !comment.value.trim()) onCancel();
   });
@@ -434,12 +434,12 @@ async function submit(form, reply) {
   }
 }
 
-// People write "example.com", and mean it.
+// People enter "example.com" without a scheme.
 function withScheme(address) {
   return !address || /^[a-z][a-z0-9+.-]*:(?!\d)|^\/\//i.test(address) ? address : `https://${address}`;
 }
 
-// A name that was typed for a reply is filled in above, too.
+// Copy a name entered for a reply to the main form.
 function introduce(author) {
   const { elements } = document.forms['new-form'];
   for (const [name, text] of Object.entries(author)) elements[name].value ||= text;
@@ -448,7 +448,7 @@ function introduce(author) {
 function sending(form, isSending) {
   const button = form.querySelector('[type=submit]');
   form.setAttribute('aria-busy', isSending);
-  button.setAttribute('aria-disabled', isSending); // not "disabled": that would throw the focus away
+  button.setAttribute('aria-disabled', isSending); // "disabled" would lose the focus
   button.textContent = say(isSending ? 'demo.sending' : form.id === 'new-form' ? 'demo.post' : 'demo.postReply');
 }
 
@@ -459,7 +459,7 @@ function clearErrors(form) {
   form.querySelectorAll('[aria-invalid]').forEach((field) => field.removeAttribute('aria-invalid'));
 }
 
-/** Each message goes next to the field it names; one that names no field of ours goes above the button. */
+/** Show each message next to its field, others above the button. */
 function showErrors(form, refusal) {
   const general = [refusal.message];
   for (const [name, text] of Object.entries(refusal.fields)) {
@@ -487,13 +487,13 @@ function showStored(form, stored, reply) {
 
 function placeReply(stored, { pid, rid, at }) {
   const rootItem = shown.get(String(rid));
-  if (!rootItem) return null; // the list was sorted anew while the reply was on its way
+  if (!rootItem) return null; // the list was sorted again while the reply was being sent
   const item = commentItem({ ...stored, reply_user: { nick: at } }, { objectId: rid });
   addReply(rootItem, item);
   return item;
 }
 
-// On top whatever the order, so that the author sees it, but below what is pinned.
+// Always on top, so that the author sees it, but below pinned comments.
 function placeRoot(stored) {
   const item = threadItem(stored);
   const firstUnpinned = [...part.commentList.children].find((each) => each.querySelector('.pinned').hidden);
@@ -519,7 +519,7 @@ async function copySnippet(button) {
   setTimeout(() => { button.textContent = say('demo.copy'); }, 2000);
 }
 
-// The clipboard API exists on https and localhost only; elsewhere the old command, or at least the selection.
+// The clipboard API exists on HTTPS and localhost only; elsewhere use the old command, or select the text.
 async function copy(code) {
   const isWritten = await navigator.clipboard?.writeText(code.textContent).then(() => true, () => false);
   if (isWritten) return true;
@@ -528,7 +528,7 @@ async function copy(code) {
 }
 
 function announce(text) {
-  part.liveStatus.textContent = ''; // the same words twice are news twice
+  part.liveStatus.textContent = ''; // so that the same text is announced twice
   setTimeout(() => { part.liveStatus.textContent = text; }, 50);
 }
 

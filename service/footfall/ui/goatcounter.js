@@ -1,7 +1,7 @@
-/*! Footfall, MIT. In front of count.js: for pages that have GoatCounter's script, what that is asked for. */
+/*! Footfall, MIT. Before count.js: GoatCounter's script interface. */
 (script => {
 if (script.dataset.goatcounter == null) return
-// count.js behind this fills in numbers, and counts no second view
+// count.js after this fills in numbers, and counts no second view
 script.dataset.noCount = ''
 const d = document
 let told = {}
@@ -32,7 +32,7 @@ gc.filter = () => {
 }
 gc.url = (vars = {}) => {
 	const path = value(vars, 'path', page())
-	// as a callback says that nothing is to be counted
+	// as a callback that prevents counting
 	if (path === null) return
 	return endpoint() + '?' + new URLSearchParams({ p: path, r: value(vars, 'referrer', d.referrer) ?? '',
 		e: !!(vars.event || gc.event), b: navigator.webdriver ? 153 : 0, rnd: Math.random() })

@@ -1,4 +1,4 @@
-/*! Footfall's most read pages, MIT. Strangers choose what paths there are: none becomes markup or leads elsewhere. */
+/*! Footfall's most read pages, MIT. Visitors choose paths: none becomes markup or leads to another site. */
 (async d => {
 const { src } = d.currentScript
 if (d.readyState == 'loading') await new Promise(go => d.addEventListener('DOMContentLoaded', go))
@@ -10,7 +10,7 @@ const isListed = path => script?.dataset.footfallTitles != 'only' || titleOf(pat
 
 d.querySelectorAll('[data-footfall-top]').forEach(list => fill(list).catch(() => {}))
 
-// Whatever fails on the way leaves the list with the words that the site gave it.
+// If anything fails, the list keeps the site's own text.
 async function fill(list) {
 	const { footfallTop: days, footfallCount: count, footfallBy: by, footfallSite: site } = list.dataset
 	const shown = by == 'visitors' || by == 'comments' ? by : 'people'
@@ -22,7 +22,7 @@ async function fill(list) {
 	if (items[0]) list.replaceChildren(...items)
 }
 
-// As browsers read it: '//other.example' and '/\t/other.example' are other sites, and 'post-1' is no address.
+// As browsers resolve it: '//other.example' and '/\t/other.example' are other sites, and 'post-1' is no address.
 function isWithin({ origin }, path) {
 	try { return path[0] == '/' && new URL(path, origin).origin == origin } catch { return false }
 }
@@ -31,7 +31,7 @@ function item({ path }, { origin }, number) {
 	const link = d.createElement('a'), li = d.createElement('li'), span = d.createElement('span')
 	link.href = new URL(path, origin)
 	link.textContent = titleOf(path) || shortened(decoded(path))
-	link.dir = 'auto' // what is written from right to left turns nothing beside it
+	link.dir = 'auto' // isolates right-to-left text
 	li.append(link)
 	if (number === +number) span.textContent = number, li.append(' ', span)
 	return li

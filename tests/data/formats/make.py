@@ -30,7 +30,7 @@ TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own
 # Nobody listens there, so what is sent fails and waits.
 NOWHERE = "http://127.0.0.1:1/"
 
-# Whoever asks: a name for the answers, and what the site takes for an account.
+# The client: a name for the answers, and what the site takes for an account.
 People = Mapping[str, Any]
 
 

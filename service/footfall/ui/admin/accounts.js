@@ -1,4 +1,4 @@
-/* The page of accounts: who there is, and what they may. */
+/* The page of accounts and their roles. */
 
 import { linkTo, tone } from './comment_view.js';
 import { make, button, choice, field } from './dom.js';
@@ -24,7 +24,7 @@ export async function open(main, account) {
   await load(1);
 }
 
-/** Who is invited gets an account, and a link to set its password. */
+/** Create an account and a link to set its password. */
 function invitation() {
   const given = make('p', { role: 'status' });
   const form = make('form', { class: 'stack', onsubmit: async (event) => {
@@ -96,7 +96,7 @@ function row(account, again) {
     !isMe && type === 'unverified' && button(say('delete'), () => remove(account, again), { class: 'plain danger' }));
 }
 
-/** Does the new role say more of somebody than that they are banned or not? */
+/** Does the change grant or remove permissions of moderators or administrators? */
 const letsIn = (before, after) => [before, after].some((role) => ['administrator', 'moderator'].includes(role));
 
 function relabel({ display_name: nick, label }, change) {

@@ -1,4 +1,4 @@
-/* The page at /ui/api: shows /openapi.json, operations by noun, with samples. */
+/* The page at /ui/api: /openapi.json as operations by noun, with samples. */
 
 import { make } from './dom.js';
 
@@ -38,7 +38,7 @@ function shapes(schema) {
   });
 }
 
-/** A schema as an outline of what it allows, with the named ones by their names. */
+/** An outline of a schema; named schemas appear by name. */
 function outline(schema, depth = 0) {
   if (schema.$ref) return schema.$ref.split('/').pop();
   if (schema.anyOf) return schema.anyOf.map((each) => outline(each, depth)).join('\n| ');
@@ -100,7 +100,7 @@ function fetching({ target, method, headers, body }) {
   return `const response = await fetch(${JSON.stringify(target)}${rest});\nconst answer = await response.json();`;
 }
 
-/** What an operation answers if it does not refuse: under /api the data alone. */
+/** The schema of a successful response: under /api, of its data. */
 function answers(operation) {
   const schema = operation?.responses['200'].content?.[JSON_TYPE]?.schema ?? {};
   const all = (schema.anyOf ?? [schema]).filter((each) => !each.properties?.errno?.enum);
@@ -119,7 +119,7 @@ function shown(path, method, operation, bare) {
   if (wrapped) parts.push(make('h3', {}, 'Data'), make('pre', {}, wrapped));
   const plain = bare && answers(bare);
   if (plain && plain !== wrapped) parts.push(make('h3', {}, 'Without prefix'), make('pre', {}, plain));
-  // The service's own pages send a cookie, which no script has.
+  // The admin UI sends a cookie, which scripts cannot read.
   if (!path.startsWith('/ui/')) {
     const asked = request(path, method, operation);
     parts.push(make('h3', {}, 'curl'), make('pre', {}, curl(asked)), make('h3', {}, 'fetch'), make('pre', {}, fetching(asked)));

@@ -1,7 +1,6 @@
-/* The page that data protection law asks for: all that is stored about one author, to be exported, made anonymous
- * or deleted.
+/* The page for data requests: export, anonymise or delete everything stored about an author.
  *
- * Each answer is about a part of the site's comments, so the page sends requests until there is no more.
+ * Each request covers a part of the site's comments, so the page sends several.
  */
 
 import { make, button, field } from './dom.js';
@@ -27,7 +26,7 @@ export async function open(main) {
   if (who) await show(who);
 }
 
-/** Ask part by part; `use` gets each answer. False where that failed. */
+/** Send requests until nothing is left; `use` gets each answer. False if one failed. */
 async function goThrough(request, use) {
   let searched = 0;
   let after = '';

@@ -1,4 +1,4 @@
-/* The page of bans: who and what is banned, since when, why, until when, and what each has caught. */
+/* The page of bans: value, start, reason, end, and how often each has caught something. */
 
 import { carryOut } from './bulk.js';
 import { closings } from './closings.js';
@@ -9,8 +9,8 @@ import { date, say } from './words.js';
 
 const DAY_MS = 86_400_000;
 const PAGE_SIZE = 50;
-const PERIODS = [0, 1, 7, 30, 365]; // days; 0 is for ever
-// What becomes of comments that the ban would have caught: the action, and of which status they are.
+const PERIODS = [0, 1, 7, 30, 365]; // days; 0: permanent
+// For existing comments that the ban matches: the action, and their status.
 const THEIRS = { none: null, spam: ['spam', 'waiting'], delete: ['delete', ''] };
 
 let list, pager;
@@ -18,7 +18,7 @@ let list, pager;
 export async function open(main) {
   list = make('ol', { class: 'rows', 'aria-label': say('page.bans') });
   pager = make('nav', { class: 'pager', 'aria-label': say('pages') });
-  // Who comes from the queue has just seen what waits there.
+  // From the queue, the moderator has just seen the pending ones.
   const value = new URLSearchParams(location.search).get('value') ?? '';
   const form = make('form', { class: 'stack', onsubmit: async (event) => {
     event.preventDefault();
@@ -43,7 +43,7 @@ export async function open(main) {
   await load(1);
 }
 
-/** Those of the newest comments; what comes from now on is caught. */
+/** Apply the action to existing comments; new ones are caught by the ban. */
 async function remove(ban, what, status) {
   const { data: [newest] } = await ask('GET', `queue?${query({ status, pageSize: 1 })}`);
   if (newest) await carryOut(what, { status, ban, newest: newest.objectId }, () => {});

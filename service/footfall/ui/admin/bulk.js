@@ -1,15 +1,15 @@
-/* Actions on many comments, which the server goes on with behind the request: how far they are, and their undo. */
+/* Bulk actions, which the server continues in the background: progress and undo. */
 
 import { complain, progress, tell } from './notice.js';
 import { ask, query } from './server.js';
 import { say } from './words.js';
 
 const LOOK_MS = 400;
-// The server undoes it within a minute from its beginning, and needs some of that.
+// The server allows an undo within a minute of the start, including the time to do it.
 const UNDO_MS = 50_000;
 const DEEDS = { approve: 'approved', hold: 'waiting', spam: 'spam', delete: 'deleted' };
 
-/** Do this with what `fields` name; `settled` is called when that is over, and when it was undone. */
+/** Run an action on what `fields` select; `settled` is called at its end, and after an undo. */
 export async function carryOut(what, fields, settled) {
   try {
     const began = performance.now();
@@ -29,7 +29,7 @@ const way = (name, settled, ms) => ({ kind: 'bulk', name, ms, how: () => undo(na
 export async function undo(name, settled) {
   try {
     const action = await toTheEnd(await ask('PUT', 'queue/bulk', { name }));
-    // The server knows what is left, and does only that.
+    // The server undoes only the rest.
     tell(`${say('undone')}${notDone(action)}`, action.canUndo || action.isCut ? way(name, settled) : null, action.left > 0);
     await settled(action, true);
   } catch (refusal) {

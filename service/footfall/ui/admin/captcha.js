@@ -1,4 +1,4 @@
-/* The captcha of registration, where the server asks for one. Its script is loaded by the first who needs it. */
+/* The captcha of registrations, if the server requires one. Its script is loaded on first use. */
 
 import { Refusal } from './server.js';
 import { say } from './words.js';
@@ -39,7 +39,7 @@ const WIDGETS = {
 };
 const GLOBALS = { turnstile: 'turnstile', recaptchaV3: 'grecaptcha' };
 
-/** The field of a registration that proves that somebody is no robot; none where no captcha is asked. `place` shows it. */
+/** The captcha's field of a registration; empty if none is required. `place` shows it. */
 export async function passed(place) {
   if (!field) return {};
   if (!key) throw new Refusal(say('captchaWithoutKey'));

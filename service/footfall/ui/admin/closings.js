@@ -1,11 +1,11 @@
-/* The pages that take no new comments, a part of the page of bans. */
+/* Pages closed to new comments, a section of the page of bans. */
 
 import { make, button, choice, field } from './dom.js';
 import { complain, tell } from './notice.js';
 import { ask } from './server.js';
 import { say } from './words.js';
 
-const DAYS = [0, 14, 30, 90, 365, -1]; // after the first comment; 0 is at once, -1 never
+const DAYS = [0, 14, 30, 90, 365, -1]; // after the first comment; 0: now, -1: never
 
 let list;
 
@@ -30,7 +30,7 @@ function rule(days) {
 
 const name = (path) => path || say('closed.others');
 
-/** `days` null: the page follows all others again. */
+/** `days` null: the default for all other pages applies again. */
 async function change(path, days) {
   try {
     const changed = await ask('PUT', 'pages/closed', { path, days });

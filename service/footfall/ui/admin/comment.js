@@ -1,11 +1,11 @@
-/* One comment as a moderator sees it: who wrote it, where, and what can be done about it. */
+/* A comment as a moderator sees it: its author, its page, and the possible actions. */
 
 import { contentOf, linkTo, spaced, tone } from './comment_view.js';
 import { editForm, replyForm, thread, toggle } from './comment_forms.js';
 import { make, button } from './dom.js';
 import { date, number, say } from './words.js';
 
-/** `acts`: the viewer, and the functions to call when something is decided, selected or was changed. */
+/** `acts`: the viewer, and callbacks for decisions, selections and edits. */
 export function card(comment, acts) {
   const id = comment.objectId;
   const place = make('div', {}); // for the form, or for the thread
@@ -36,7 +36,7 @@ export function header(comment) {
     make('time', { class: 'when', datetime: new Date(comment.time).toISOString() }, date(comment.time)));
 }
 
-/** The comment's page, and what only administrators see of its author. */
+/** The comment's page, and details of its author for moderators only. */
 function origin(comment) {
   const page = make('a', { class: 'page' }, comment.url);
   linkTo(page, pageAddress(comment.url));
@@ -45,13 +45,13 @@ function origin(comment) {
   return make('p', { class: 'origin quiet' }, page, ...facts.filter(Boolean).map((fact) => make('span', {}, fact)));
 }
 
-/** The address of the page with this name below the site, as render/page_address.py has it; '' for none. */
+/** The page's address below SITE_URL, as in render/page_address.py; '' for none. */
 function pageAddress(name) {
   const { site } = document.documentElement.dataset;
   if (!site) return '';
   const home = new URL(`${site}/`).href;
   const path = name.startsWith(`${site}/`) ? name.slice(site.length) : name;
-  // After the slash nothing in a name is a host any more; dots could still leave the folder.
+  // After the slash, a name cannot contain a host, but dots could still leave the folder.
   const address = new URL(home + path.replace(/^[/\\]+/, '')).href;
   return address.startsWith(home) ? address : '';
 }

@@ -1,4 +1,4 @@
-/* What opens below a comment: the forms to edit and to answer it, and its thread. */
+/* What opens below a comment: the forms to edit it and to reply, and its thread. */
 
 import { contentOf, settle } from './comment_view.js';
 import { avatar, body, header } from './comment.js';
@@ -7,7 +7,7 @@ import { complain } from './notice.js';
 import { ask, query } from './server.js';
 import { say } from './words.js';
 
-/** Show what this function makes below the comment, or take it away if it is there. */
+/** Show or hide what this function creates below the comment. */
 export async function toggle(place, name, create) {
   const isThere = place.dataset.shows === name;
   place.dataset.shows = isThere ? '' : name;
@@ -24,7 +24,7 @@ export async function toggle(place, name, create) {
 }
 
 export function editForm(comment, acts) {
-  // If the author has an account, name and addresses are the account's.
+  // Name, email and link of an author with an account are the account's.
   const isNamed = acts.isModerator && !comment.user_id;
   return form('e', say('save'), (fields) => acts.save(comment.objectId, fields), { value: comment.orig, acts },
     isNamed && make('div', { class: 'fields' },
@@ -33,14 +33,14 @@ export function editForm(comment, acts) {
       field(say('website'), 'link', { value: comment.link ?? '', maxlength: 2048 })));
 }
 
-/** To answer a comment, which is approved with it. */
+/** The form to reply, which also approves the comment. */
 export function replyForm(comment, acts) {
   const word = comment.status === 'approved' ? 'sendReply' : 'approveAndReply';
   return form('r', say(word), ({ comment: text }) => acts.reply(comment.objectId, text), { acts });
 }
 
-/** A form for a text, which the button with this key closes, and how the text will look. `send` gets the fields; it is
- * not called again before it has ended. */
+/** A form for a text, with a preview; the button with this key closes it. `send` gets the fields, one call at a
+ * time. */
 function form(key, word, send, { acts, value = '' }, ...more) {
   const shown = make('div', { class: 'comment-body preview', 'aria-live': 'polite' });
   const close = () => element.closest('article').querySelector(`[aria-keyshortcuts=${key}]`).click();
@@ -76,7 +76,7 @@ function form(key, word, send, { acts, value = '' }, ...more) {
   return element;
 }
 
-/** The comment in its thread: the root with all its replies. The comment itself is a line that says where it is. */
+/** The comment's thread: the root with all replies. The comment itself is only a line that marks its place. */
 export async function thread(comment) {
   const root = comment.rid || comment.objectId;
   const { data } = await ask('GET', `comment?${query({ path: comment.url, rid: root, pageSize: 50 })}`);

@@ -1,5 +1,5 @@
-/* Confirms an address with the token of a mailed link, which is after its # and so is sent nowhere else. Nothing
- * happens before somebody presses the button: programs that scan mails open links as well.
+/* Confirm an email address with the token from a link, after its # so that it is sent nowhere else. Nothing happens
+ * before the button is pressed: email scanners open links, too.
  */
 
 import { ask } from './server.js';
@@ -10,7 +10,7 @@ const status = document.getElementById('status');
 const password = document.getElementById('password');
 const token = location.hash.slice(1);
 history.replaceState(null, '', location.pathname + location.search);
-// The token of another address for an account begins with that account.
+// The token for a changed address starts with the account.
 const account = token.includes('.') ? token.slice(0, token.lastIndexOf('.')) : '';
 
 async function isTheirs() {
@@ -34,7 +34,7 @@ form.addEventListener('submit', async (event) => {
   } catch (refusal) {
     status.textContent = refusal.message;
   }
-  // Also behind a refusal: who has confirmed already only has to log in.
+  // Also after an error: if it was confirmed before, a login is enough.
   document.getElementById('login').hidden = false;
   button.disabled = false;
 });

@@ -1,7 +1,7 @@
-/* The page of counters: one page's, the highest of all, and corrections.
+/* The page of counters: those of a page, the highest of all, and corrections.
  *
- * The pages read most are known at once. There is no index of the others by number, so they are found by
- * reading all, some at a time; the page shows its progress.
+ * Statistics supply the most read pages. Other counters have no index by count, so a search reads all of them in
+ * steps and shows its progress.
  */
 
 import { make, button, field } from './dom.js';
@@ -12,7 +12,7 @@ import { number, say } from './words.js';
 const SHOWN = 50;
 
 let body, progress, stop;
-let walk = 0; // the number of the newest search; an older one ends
+let walk = 0; // number of the newest search; older ones stop
 
 export async function open(main) {
   body = make('tbody', {});
@@ -34,7 +34,7 @@ export async function open(main) {
   showMostRead().catch(complain);
 }
 
-/** Which pages are read most is known where there are statistics; anything else has to be searched for. */
+/** The most read pages, if statistics are on. */
 async function showMostRead() {
   const mine = walk;
   const { pages } = await ask('GET', `statistics/top?${query({ days: 0, count: SHOWN })}`);
@@ -43,7 +43,7 @@ async function showMostRead() {
 
 const nameOf = (type) => (type === 'time' ? say('views') : type ? type.replace('reaction', `${say('reaction')} `) : say('status.all'));
 
-/** A text that begins with a slash is one page's address; other words are searched for in all. */
+/** Text with a leading slash is a page's address; anything else is searched for. */
 async function search(words, type) {
   walk += 1;
   const mine = walk;
@@ -72,7 +72,7 @@ async function goThrough(mine, keyword, type) {
     found = [...each.values()].sort((a, b) => b.count - a.count).slice(0, SHOWN);
     progress.value = part.share;
     ({ after } = part);
-    // That there is none is known at the end alone.
+    // An empty result is certain only at the end.
     if (found.length || !after) show(found);
   } while (after);
 }
@@ -93,7 +93,7 @@ function row(counter) {
     make('td', { class: 'actions' }, button(say('correct'), () => correct(counter, count)), button(say('move'), () => move(counter.path))));
 }
 
-/** A page goes to another path: what would move is shown first, and moved by a second tap. */
+/** Move a page to another path: the first submit shows what would move, the second one moves it. */
 function move(path) {
   const what = make('p', { role: 'status' });
   const submit = make('button', { type: 'submit', class: 'button primary' }, say('goOn'));

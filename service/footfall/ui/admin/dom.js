@@ -1,6 +1,6 @@
-/* Elements, made without markup: whatever strangers wrote becomes text and nothing else. */
+/* Create elements without markup, so that visitors' text stays text. */
 
-/** `attributes`: names with on are listeners, true sets an attribute, false leaves it out; children are nodes or text. */
+/** `attributes`: names starting with on are listeners, true sets an attribute, false omits it; children: nodes or text. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -16,7 +16,7 @@ export function make(tag, attributes = {}, ...children) {
 export const button = (text, onclick, attributes = {}) =>
   make('button', { type: 'button', class: 'plain', ...attributes, onclick }, text);
 
-/** A label and its field; `more` are the field's attributes. */
+/** A label and its field; `more`: the field's attributes. */
 export function field(label, name, more = {}, hint = '') {
   const { tag = 'input', ...attributes } = more;
   const described = hint ? { 'aria-describedby': `${name}-hint` } : {};
@@ -26,7 +26,7 @@ export function field(label, name, more = {}, hint = '') {
     hint && make('span', { class: 'hint', id: `${name}-hint` }, hint));
 }
 
-/** A label and its list of choices, each a value and its text. */
+/** A label and its select; options are [value, text]. */
 export const choice = (label, name, options, chosen) => make('p', { class: 'field' }, make('label', { for: `f-${name}` }, label),
   make('select', { id: `f-${name}`, name }, options.map(([value, text]) => make('option', { value, selected: value === chosen }, text))));
 

@@ -1,5 +1,5 @@
-/* Sets a password with the token of a link, which is after its # and so is sent nowhere else; without one, asks for
- * a link where the service sends mails.
+/* Set a password with the token from a link, after its # so that it is sent nowhere else; without a token, request a
+ * link by email.
  */
 
 import { ask } from './server.js';

@@ -1,17 +1,17 @@
-/* Groups of comments that are alike: what they have in common, some of them, and one decision for all. */
+/* Groups of similar comments: what they share, samples, and one decision for all. */
 
 import { make, button } from './dom.js';
 import { complain } from './notice.js';
 import { ask, query } from './server.js';
 import { date, say } from './words.js';
 
-// Of a group, comments that are read at a time.
+// Comments of a group per request.
 const PART = 100;
 const DEEDS = [['approve', 'a', 'approved'], ['hold', 'h', 'waiting'], ['spam', 's', 'spam'], ['delete', 'd', 'deleted']];
 
 export class GroupList {
-  /** `acts`: `decide` is called with what to do and the groups, `choose` behind each choice, `leave` with the id of a
-   * comment that is in its group no more. */
+  /** `acts`: callbacks: `decide` gets an action and groups, `choose` follows each selection, `leave` gets the id of an
+   * excluded comment. */
   constructor(element, acts) {
     Object.assign(this, { element, acts, rows: [] });
   }
@@ -76,7 +76,7 @@ class GroupRow {
     const ids = this.ids.filter((id) => !this.listed.has(id)).slice(0, PART);
     try {
       this.#append((await ask('GET', `queue?${query({ ids: ids.join(',') })}`)).data);
-      // What is gone meanwhile is not asked for again.
+      // Do not request comments again that are gone.
       for (const id of ids) this.listed.add(id);
       this.#tell();
       this.more.textContent = say('showMore');

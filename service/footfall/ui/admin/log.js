@@ -1,4 +1,4 @@
-/* The page of the log: what moderators did, newest first. */
+/* The moderation log, newest first. */
 
 import { make, button } from './dom.js';
 import { complain } from './notice.js';
@@ -35,7 +35,7 @@ async function load(before) {
   }
 }
 
-/** Entries beside each other by which one person did the same to several comments within a minute. */
+/** Group consecutive entries of one moderator that did the same to several comments within a minute. */
 function together(entries) {
   const groups = [];
   for (const entry of entries) {
@@ -47,7 +47,7 @@ function together(entries) {
   return groups;
 }
 
-/** One row for all of them, which opens. */
+/** One row for a group, which expands. */
 function bulk(some) {
   const whole = row({ ...some[0], url: '', id: '' });
   const what = whole.children[2];

@@ -1,6 +1,6 @@
-/* Logs in or registers. A site's page that asked for it gets the log-in, by a message or by an address to return
- * to: the server has said which page may have it, and whether the reader is to be asked before. Everybody else is led
- * to the pages at /ui/.
+/* Log in or register. A site's page that opened this one receives the login, by a message or in the address to return
+ * to: the server has decided which page may receive it, and whether the reader is asked first. Everybody else continues
+ * in the admin UI.
  */
 
 import { passed } from './captcha.js';
@@ -14,18 +14,18 @@ const status = byId('status');
 const page = document.documentElement.dataset;
 const { opener, return: back, asks, refused } = page;
 const asked = new URLSearchParams(location.search);
-// Who comes from a page of ours returns to it, and nothing is handed over. A site may have this very origin.
+// From a page of the admin UI, return to it without handing over a login. A site may have the same origin.
 const isOurs = asked.has('next') || back.startsWith(new URL('./', location).href);
 const isAsked = Boolean(opener && !isOurs && (window.opener || back));
 const isRefused = Boolean(refused && (window.opener || asked.has('redirect')));
 const services = Object.entries(JSON.parse(page.services));
 
 let isRegistering = false;
-// The mail of an account that was made here, and that is to be confirmed.
+// The email of a new account, to be confirmed.
 let unconfirmed = '';
-// Whether mail and password are those of an account that needs a code as well, and this page asks for it.
+// Does the account need a two-factor code, which this page asks for?
 let asksCode = false;
-// The ticket of a log-in by another service, which replaces mail and password.
+// The ticket of a login through another service, instead of email and password.
 let ticket = '';
 
 function show() {
@@ -53,7 +53,7 @@ function show() {
   status.textContent = '';
 }
 
-/** Hand the log-in to the page that asked for it, or else lead to ours. */
+/** Hand the login to the page that asked for it, or continue in the admin UI. */
 async function goOn(person, remember) {
   const isHanded = isAsked && (!asks || (await mayHand()));
   if (isHanded && window.opener) {
@@ -67,17 +67,17 @@ async function goOn(person, remember) {
     location.replace(target);
     return;
   }
-  // Only the demonstration, or the name of a page, so that this page leads nowhere else.
+  // Only the demonstration page or the name of a page: no open redirect.
   const next = asked.get('next') ?? '';
   location.replace(next === 'demo' ? '../' : `./${/^[a-z]+$/.test(next) ? next : ''}`);
 }
 
-/** Asks whether the page that no setting names may have the log-in. */
+/** Ask whether a page that no setting names may receive the login. */
 function mayHand() {
   status.textContent = '';
   byId('hand-question').textContent = say('handQuestion', { site: opener });
   byId('hand').hidden = false;
-  // Neither button: the one who was typing has not answered.
+  // No button has the focus: a key press while typing is no answer.
   byId('hand').focus();
   return new Promise((answer) => {
     for (const [id, isYes] of [['hand-yes', true], ['hand-no', false]]) {
@@ -89,7 +89,7 @@ function mayHand() {
   });
 }
 
-/** A link for each service. It returns to this page, which then knows for which page the log-in is. */
+/** A link per service. It returns to this page, which remembers the page that asked for the login. */
 function listServices() {
   for (const [type, service] of services) {
     const link = document.createElement('a');
@@ -111,7 +111,7 @@ function listServices() {
   }
 }
 
-/** The other service's answer, which is after the #. */
+/** The other service's answer, after the #. */
 async function comeBack() {
   const answer = new URLSearchParams(location.hash.slice(1));
   if (!answer.has('ticket') && !answer.has('problem')) return;
@@ -124,7 +124,7 @@ async function comeBack() {
   else await trySubmit();
 }
 
-/** What to say, or null if nothing more is to be done here. */
+/** The message to show, or null if this page is done. */
 async function submit() {
   const person = ticket ? { ticket } : { email: byId('mail').value, password: byId('password').value };
   if (isRegistering) {
@@ -164,7 +164,7 @@ async function trySubmit() {
     if (words !== null) status.textContent = words;
   } catch (refusal) {
     if (ticket && refusal.message !== say('wrongCode')) {
-      // Of another browser, used, or too old.
+      // From another browser, used, or expired.
       ticket = '';
       show();
     }
@@ -183,18 +183,18 @@ await loadWords();
 addEventListener('hashchange', show);
 byId('other').addEventListener('click', (event) => {
   if (byId('code-row').hidden) return;
-  event.preventDefault(); // "Log in as someone else" begins again, on this page
+  event.preventDefault(); // "Log in as someone else" restarts on this page
   asksCode = false;
   ticket = byId('code').value = '';
   show();
 });
 byId('vacant').hidden = !page.vacant;
 listServices();
-// The page that this log-in is for stays open in its window.
+// The page that asked for the login stays open in its window.
 if (isAsked) byId('forgot').target = '_blank';
 if (isAsked) byId('for').textContent = say('for', { site: new URL(opener).host });
 else if (isRefused) byId('for').textContent = say('notFor', { site: refused });
 show();
-// A form that is sent before this script listens goes nowhere, and says so to nobody: form-action is 'none'.
+// Before this script listens, submitting the form does nothing: form-action is 'none'.
 form.querySelector('button').disabled = false;
 await comeBack();

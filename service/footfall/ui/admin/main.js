@@ -1,20 +1,20 @@
-/* The page at /ui/: who is logged in, the pages that they may open, and the one that was asked for. */
+/* The admin UI's frame: login, navigation by role, and the requested page. */
 
 import { make, button } from './dom.js';
 import { complain } from './notice.js';
 import { ask } from './server.js';
 import { chosenLanguage, loadWords, say } from './words.js';
 
-// Name in the address -> who may open it. The first shows who may not moderate their own comments.
+// Name in the address -> roles. The first page shows guests their own comments.
 const MODERATORS = ['administrator', 'moderator'];
 const OWNERS = ['administrator'];
 const PAGES = { '': null, queue: MODERATORS, statistics: OWNERS, counters: OWNERS, accounts: OWNERS, bans: MODERATORS, authors: OWNERS, moving: OWNERS, log: MODERATORS, outbox: OWNERS, settings: OWNERS, state: OWNERS, profile: null };
 
-// Links beside each other; the others are under one.
+// Links in the bar; the others are under "More".
 const SHOWN = 5;
 const SHOWN_ON_PHONES = 3;
 
-// To administrators the server shows these whole, without this script.
+// For administrators, the server renders these.
 const WHOLE = ['', 'statistics'];
 
 const asked = location.pathname.split('/').pop();
@@ -41,14 +41,14 @@ async function begin() {
   await module.open(main, account);
 }
 
-/** The browser left the cookie out, since a page of another site led here: from this one it is sent. */
+/** After a link on another site, the browser omits the cookie; from this page, it sends it. */
 function showWay(name) {
   document.title = `${say(`page.${name || 'overview'}`)} · ${document.title}`;
   main.replaceChildren(make('h1', {}, say(`page.${name || 'overview'}`)), make('div', { class: 'state' },
     make('p', {}, say('openAgain')), make('a', { href: location.pathname + location.search, class: 'button' }, say('goOn'))));
 }
 
-// A click or a tap elsewhere closes what is under "More".
+// A click or tap elsewhere closes "More".
 document.addEventListener('click', ({ target }) => {
   const others = document.querySelector('.others');
   if (others && !others.contains(target)) others.open = false;
@@ -57,7 +57,7 @@ document.addEventListener('click', ({ target }) => {
 const isFor = (account, name) => !PAGES[name] || PAGES[name].includes(account.type);
 
 function showTop(account, isAdministrator) {
-  // To moderators the first is their queue, which has a link already.
+  // For moderators the first page is the queue, which has a link already.
   const names = Object.keys(PAGES).filter((name) => isFor(account, name) && (name || account.type !== 'moderator'));
   const link = (name, width) => make('a', { href: `./${name}${WHOLE.includes(name) ? chosenLanguage() : ''}`, class: width, 'aria-current': name === asked && 'page' },
     name || isAdministrator ? say(`page.${name || 'overview'}`) : say('page.own'));
@@ -72,11 +72,11 @@ function showTop(account, isAdministrator) {
       make('div', {}, names.slice(SHOWN_ON_PHONES).map((name, place) => link(name, place < SHOWN - SHOWN_ON_PHONES && 'narrow')), out)));
 }
 
-/** Where something has failed for good, or Redis complains: as far as anybody may ask, which a proxy may not let through. */
+/** Mark failed notifications and problems with Redis. A proxy may block /readyz. */
 async function showAlarms() {
   const answer = await fetch('../readyz');
   const { outbox, reasons = [], warnings = [] } = await answer.json();
-  // One of the warnings is of failed notifications.
+  // One of the warnings is about failed notifications.
   const failed = outbox?.undelivered ? 1 : 0;
   const marked = [failed && 'outbox', reasons.length + warnings.length > failed && 'state'].filter(Boolean);
   for (const name of marked) document.querySelector(`.top nav a[href^="./${name}"]`)?.append(' ', alarm());

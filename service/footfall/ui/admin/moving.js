@@ -1,13 +1,11 @@
-/* The page for import and export: a file of another system is tried first, and then imported; and all that is stored
- * as one file.
- */
+/* Import and export: a file of another system is checked first, then imported. */
 
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
 import { ask, query, upload, Refusal } from './server.js';
 import { number, say } from './words.js';
 
-const MOST_MIB = 32; // as the server has it
+const MOST_MIB = 32; // as on the server
 const EXPORT_MS = 600_000;
 const KINDS = ['comments', 'counters', 'accounts'];
 const OUTCOMES = ['read', 'stored', 'there', 'changed', 'refused'];
@@ -30,7 +28,7 @@ export async function open(main) {
       make('div', { class: 'actions' }, button(say('export'), download, { class: 'button' }))));
 }
 
-/** Import the chosen file, or with `dry` only say what that would do. */
+/** Import the chosen file, or with `dry` only report what would happen. */
 async function send(dry) {
   const file = form.elements.file.files[0];
   const bar = make('progress', { max: 1, 'aria-label': say('moment') });
@@ -70,7 +68,7 @@ function numbers(report, isDry) {
   return rows.length ? make('ul', { class: 'rows' }, rows) : make('p', { class: 'quiet' }, say('emptyFile'));
 }
 
-/** Why rows were changed or refused, and which: their reasons are the server's words. */
+/** Changed and refused rows by reason, in the server's words. */
 function notes({ reasons, rows }) {
   if (!reasons.length) return [];
   const all = reasons.reduce((sum, each) => sum + each.number, 0);

@@ -1,24 +1,24 @@
-/* One line at the bottom of the page: what has happened, and a way to take it back. */
+/* The line at the bottom of the page: the result of an action, and its undo. */
 
 import { make, button } from './dom.js';
 import { say } from './words.js';
 
 const SHOWN_MS = 8_000;
-const UNDO_MS = 58_000; // the server keeps it for a minute
+const UNDO_MS = 58_000; // the server keeps the record for a minute
 const KEPT = 'footfall.undo';
 
 const place = document.getElementById('notice');
 let timer = 0;
-// What of the last minute can be taken back, the last action first: its text, until when, and how.
+// Undoable actions of the last minute, newest first: text, end, callback.
 let kept = [];
 
-/** `undo` has a function `how`, called once, within `ms`; with a `kind` and a `name` it outlives the page. */
+/** `undo`: the callback `how`, called once, within `ms`; with `kind` and `name` it survives a reload. */
 export function tell(text, undo = null, isError = false) {
   if (undo) keep([{ text, until: Date.now() + (undo.ms ?? UNDO_MS), ...undo }, ...kept]);
   show(text, undo && kept[0], isError);
 }
 
-/** Offer what this page had left to take back before it was loaded again; `ways` have a function for each kind. */
+/** Offer the undo of actions from before a reload; `ways`: a callback for each kind. */
 export function recall(ways) {
   const found = JSON.parse(sessionStorage.getItem(KEPT) ?? '[]');
   keep(found.map((each) => ({ ...each, how: () => ways[each.kind](each.name) })));
@@ -45,7 +45,7 @@ function show(text, action, isError = false) {
 const way = (action) => button(say('undo'), () => takeBack(action), {
   class: 'plain undo', 'aria-label': `${say('undo')}: ${action.text}`, 'aria-keyshortcuts': action === kept[0] && 'u' });
 
-/** How far something is that goes on; `total` null where nobody knows it yet. */
+/** Show progress; `total` null: unknown. */
 export function progress(text, done, total) {
   clearTimeout(timer);
   const bar = make('progress', { max: total || 1, 'aria-label': text });
@@ -54,7 +54,7 @@ export function progress(text, done, total) {
   place.classList.remove('is-error');
 }
 
-/** `again` undoes what this was, if it can be tried again. */
+/** `again`: the undo, if it can be retried. */
 export const complain = (refusal, again = null) => tell(refusal.message, again, true);
 
 /** Undo this action, or the last one, if it can be undone. */

@@ -1,4 +1,4 @@
-/* The page of notifications: how many wait, which were given up and why, and a trial of all channels. */
+/* The page of notifications: queued and failed ones, with reasons, and a test of all channels. */
 
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';

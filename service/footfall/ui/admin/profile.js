@@ -1,4 +1,4 @@
-/* The page about one's own account: name and picture, mail and password, the second factor, and log-ins. */
+/* The profile page: name, picture, email, password, two-factor authentication, login services, sessions. */
 
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
@@ -42,7 +42,7 @@ function section(name, ...children) {
   return make('section', { 'aria-labelledby': `h-${name}` }, make('h2', { id: `h-${name}` }, say(`section.${name}`)), ...children);
 }
 
-/** The picture whose address has been typed. Nothing is loaded from elsewhere before, or of what is no picture. */
+/** Preview of the picture at the entered address. Nothing else is loaded from other hosts. */
 function preview({ target }) {
   const shown = document.querySelector('img.picture');
   shown.hidden = true;
@@ -71,13 +71,13 @@ async function saved(name) {
   tell(say(name === 'password' ? 'passwordSaved' : 'saved'));
   await showSessions();
   account = await ask('GET', 'token');
-  // If a site's page has opened this one, it shows the new name at once.
+  // A site's page that opened this one shows the new name immediately.
   const { opener, asks } = document.documentElement.dataset;
   if (!window.opener || !opener) return;
   if (!asks || confirm(say('showProfile', { site: opener }))) window.opener.postMessage({ type: 'profile', data: account }, opener);
 }
 
-// --- other services to log in by
+// --- login services
 
 function services() {
   const known = Object.entries(JSON.parse(document.documentElement.dataset.services));
@@ -107,7 +107,7 @@ function services() {
   return rows.length ? [section('services', make('ul', { class: 'stack' }, rows))] : [];
 }
 
-// --- the second factor
+// --- two-factor authentication
 
 function secondFactor() {
   const place = make('div', {});
@@ -148,7 +148,7 @@ function secondFactor() {
         make('p', { role: 'status' }, say('recovery')),
         make('ul', { class: 'codes', tabindex: 0 }, recovery.map((each) => make('li', {}, each))),
         make('div', { class: 'actions' },
-          // Browsers have no clipboard for a page without HTTPS.
+          // Without HTTPS, browsers offer no clipboard.
           navigator.clipboard && button(say('copyCodes'), () => copy(recovery.join('\n')), { class: 'button' }),
           button(say('printCodes'), () => print(), { class: 'button' }),
           button(say('keptThem'), on, { class: 'button primary' })));

@@ -1,4 +1,4 @@
-/* Changes for which a log-in alone is not enough: asks for the password or a code, and sends it with them. */
+/* Sensitive changes: ask for the password or a code, and send it with the change. */
 
 import { make, button, field } from './dom.js';
 import { ask } from './server.js';
@@ -9,10 +9,10 @@ const FIELDS = {
   code: () => field(say('code'), 'current_code', { required: true, maxlength: 32, autocomplete: 'one-time-code' }, say('codeHint')),
 };
 
-/** {data} of an operation, once its sender has said who they are; null if they would not. Raises Refusal. */
+/** {data} of an operation, after proof; null if the dialog was cancelled. Throws Refusal. */
 export async function prove(method, path, body) {
   const { proof } = await ask('GET', 'token/sessions');
-  // Only another service knows such a person, and the server knows whether it has said so lately.
+  // With a login service only, the server checks how recent the login is.
   if (!FIELDS[proof]) return { data: await ask(method, path, body) };
   return new Promise((resolve) => open(FIELDS[proof](), (known) => ask(method, path, { ...body, ...known }), resolve));
 }

@@ -1,4 +1,4 @@
-/* The page of comments: those that wait, those that are held as spam, all of them, or one's own.
+/* The moderation queue: pending comments, spam, approved ones, all, or your own.
  *
  * Each decision is one request, for one comment or for many, and can be undone for a minute. A comment
  * that no longer matches leaves the list, and the next one gets the focus.
@@ -21,11 +21,11 @@ const DONE = ['done', 'unchanged'];
 let account, isModerator, part, list, groups;
 let known = {};
 const wanted = { status: '', owner: '', keyword: '' };
-const chosen = new Set(); // ids of comments that are shown
-const busy = new Set(); // ids that a request is under way for
-let isAll = false; // is all chosen that the list has, also what is not shown?
-let isGrouped = false; // are comments that are alike shown as groups, above the others?
-let isPart = false; // are these groups of the newest comments only?
+const chosen = new Set(); // selected ids, all of them in the list
+const busy = new Set(); // ids with a request in progress
+let isAll = false; // is the whole list selected, beyond the rows shown?
+let isGrouped = false; // are similar comments shown as groups, above the others?
+let isPart = false; // do the groups cover only the newest comments?
 let loads = 0;
 
 export async function open(main, person) {
@@ -56,14 +56,14 @@ function look(changes) {
   return load();
 }
 
-/** Show the list from its top: whole, or as groups and what is in none. Until it is there, nothing can be done with many. */
+/** Show the list from its top, whole or as groups and the rest. Bulk actions are disabled until it has loaded. */
 async function load() {
   const mine = ++loads;
   part.bar.inert = true;
   if (await show(mine) && mine === loads) part.bar.inert = false;
 }
 
-/** False if that failed, or if a newer load has overtaken it. */
+/** False if loading failed or a newer load has replaced this one. */
 async function show(mine) {
   isGrouped = isGrouped && !wanted.owner;
   part.grouped.hidden = Boolean(wanted.owner);
@@ -90,7 +90,7 @@ async function show(mine) {
   }
 }
 
-/** What is known behind each change of the list; the numbers are the server's. */
+/** Update the page after each change of the list; counts are the server's. */
 function showKnown({ waiting, spam, total, news, searched, hasMore, isHalted, shown }) {
   for (const [status, count] of [['waiting', waiting], ['spam', spam]]) {
     part.statuses.querySelector(`[data-status=${status}]`).textContent = `${say(`status.${status}`)} ${number(count ?? 0)}`;
@@ -106,7 +106,7 @@ function showKnown({ waiting, spam, total, news, searched, hasMore, isHalted, sh
     : [make('p', {}, say('nothing'))]));
   part.news.replaceChildren(...(news ? [button(say('newOnes', { count: news }), showNew, { class: 'button' })] : []));
   part.end.replaceChildren(...[
-    // A search reads so many comments at a time.
+    // A search covers a limited number of comments at a time.
     isHalted && make('span', { class: 'quiet' }, say('searched', { count: searched })),
     hasMore && button(say(isHalted ? 'searchOn' : 'showMore'), () => list.more(), { class: 'button' }),
   ].filter(Boolean));
@@ -124,7 +124,7 @@ async function showNew() {
 
 // --- selecting
 
-/** Choose a comment, or not any more; without id none is chosen. False if there are enough. */
+/** Select or deselect a comment; without id, deselect all. False if too many are selected. */
 function choose(id, isChosen) {
   if (isChosen && chosen.size >= MAX_CHOSEN) return false;
   isAll = false;
@@ -138,7 +138,7 @@ function choose(id, isChosen) {
 function chooseAll(isChosen) {
   groups.chooseAll(isChosen);
   showChosen();
-  // With groups, what is like no other is chosen one by one.
+  // With groups, the other comments are selected one by one.
   if (isChosen && groups.rows.length) return;
   for (const [id, { element }] of list.rows) {
     element.querySelector('.choose').checked = isChosen ? choose(id, true) : !choose(id, false);
@@ -167,7 +167,7 @@ const CHANGES = {
   approve: { status: 'approved' }, hold: { status: 'waiting' }, spam: { status: 'spam' }, pin: { sticky: 1 }, unpin: { sticky: 0 },
 };
 
-/** Do this with all that the list has, up to the newest comment that is shown: later ones nobody has seen. */
+/** Apply an action to the whole list, up to the newest comment shown: nobody has seen later ones. */
 async function decideAll(what) {
   const { status, keyword } = wanted;
   const newest = [...list.order, ...groups.rows.flatMap(({ ids }) => ids)].sort().at(-1);
@@ -184,7 +184,7 @@ function decideChosen(what) {
   return alike.length ? decideGroups(what, alike, [...chosen]) : decide(what, [...chosen]);
 }
 
-/** Do this with all that these groups have, and with these other comments. */
+/** Apply an action to these groups and to other comments. */
 async function decideGroups(what, alike, others = []) {
   if (alike.some(({ element }) => element.inert)) return;
   const ids = [...alike.flatMap((group) => group.ids), ...others];
@@ -195,7 +195,7 @@ async function decideGroups(what, alike, others = []) {
   await carryOut(what, { ids, status: wanted.status }, async (action, isUndone) => {
     groups.remove(alike);
     list.remove(others);
-    // The groups of what is back, or of what comes next.
+    // Group the restored comments, or the next ones.
     if (isUndone || (isPart && !groups.rows.length)) await load();
     else await list.refill();
     if (document.activeElement === document.body) focusOn(next?.isConnected ? next : items()[0]);
@@ -203,7 +203,7 @@ async function decideGroups(what, alike, others = []) {
   alike.forEach(({ element }) => { element.inert = false; });
 }
 
-/** A comment is in its group no more. */
+/** A comment was excluded from its group. */
 async function leave(id) {
   list.wanted.ids = [...list.wanted.ids, id].sort().reverse();
   showChosen();
@@ -216,7 +216,7 @@ async function decide(what, ids) {
   if (!isModerator) { await deleteOwn(ids[0]); return; }
   ids.forEach((id) => busy.add(id));
   try {
-    // Whoever decided meanwhile, in another tab or elsewhere, is not overruled by what is shown here.
+    // `seen` keeps a decision made meanwhile in another tab or by another moderator.
     const seen = ids.map((id) => list.rows.get(id).comment.status);
     const answer = what === 'delete'
       ? await ask('DELETE', 'comment', { ids, seen })
@@ -235,7 +235,7 @@ async function decide(what, ids) {
   }
 }
 
-/** Show what has become of these comments; they are returned as they were. */
+/** Update these comments after an action; returns them as they were before. */
 function settleList(what, ids, results) {
   const isThere = isFocusWith(ids);
   const next = neighbour(ids);
@@ -246,19 +246,19 @@ function settleList(what, ids, results) {
   list.remove(ids.filter((id) => results[id] === 'missing' || (goes && isDone(id))));
   const now = status ? { status } : { sticky: what === 'pin' };
   for (const id of ids) if (isDone(id) && list.rows.has(id)) list.put({ ...list.rows.get(id).comment, ...now });
-  // What somebody else has changed meanwhile is shown as it is now.
+  // Reload comments that someone else has changed meanwhile.
   refresh(ids.filter((id) => results[id] === 'changed')).catch(complain);
   settleFocus(isThere, ids.find((id) => list.rows.has(id)) ?? next);
   return before;
 }
 
-/** Is the focus on these comments, or on what decides them together? Nobody loses it who is elsewhere by now. */
+/** Is the focus on these comments or on the bulk actions? Elsewhere, it must not move. */
 function isFocusWith(ids) {
   const { activeElement } = document;
   return activeElement === document.body || part.bar.contains(activeElement) || ids.includes(focusedId());
 }
 
-/** Give the focus to this row, or to the first one, once what is missing was read on. */
+/** Focus this row; if it is gone, the first one after the refill. */
 async function settleFocus(isThere, id) {
   if (isThere) focus(id);
   await list.refill();
@@ -289,7 +289,7 @@ async function deleteOwn(id) {
 
 const way = (name, before, id) => (name ? { kind: 'comment', name, how: () => undo(name, before, id) } : null);
 
-/** Take an action back; `before` are the comments that it changed, as they were. */
+/** Undo an action; `before`: the comments as they were before it. */
 async function undo(name, before, id) {
   try {
     const { results, undo: rest } = await ask('PUT', 'comment', { undo: name });
@@ -323,7 +323,7 @@ async function save(id, fields) {
   }
 }
 
-/** Answer a comment. The form stays with its text where that fails: sent again, it is the same reply. */
+/** Reply to a comment. On failure the form keeps its text; a retry is the same reply. */
 async function reply(id, text) {
   try {
     const { reply: { objectId }, results, undo: name } = await ask('POST', 'queue/reply', { pid: id, comment: text, ua: navigator.userAgent });
@@ -378,7 +378,7 @@ function pressed(event) {
   else if (event.key === 'k') focusOn(all[Math.max(at - 1, 0)]);
   else if (event.key === 'u') takeBack();
   else if (event.key === 'g') part.grouped.click();
-  // Keys are for what is chosen, if something is, and else for the row with the focus.
+  // Keys act on the selection, or else on the row with the focus.
   else if (!((part.all.checked || event.key === '*') && press(part.bar, event.key)) && !press(all[at], event.key)) return;
   event.preventDefault();
 }

@@ -1,4 +1,4 @@
-/* The keys of the page of comments. A control names its key in aria-keyshortcuts; the help lists them all. */
+/* Keyboard shortcuts of the queue. A control names its key in aria-keyshortcuts; the help lists all. */
 
 import { make, button } from './dom.js';
 import { say } from './words.js';
@@ -14,13 +14,13 @@ export function help() {
   return dialog;
 }
 
-/** Is this a key of the page, and not of what somebody writes in, or of the browser? */
+/** Is this a shortcut, rather than typing or a shortcut of the browser? */
 export function isOurs(event) {
   const isTyping = event.target.closest('textarea, select, dialog[open], input:not([type=checkbox], [type=radio])');
   return !(event.ctrlKey || event.metaKey || event.altKey || isTyping);
 }
 
-/** Press what has this key within an element and can be pressed; false if nothing has it. */
+/** Press the enabled control with this key inside an element; false if there is none. */
 export function press(element, key) {
   const found = element?.querySelector(`[aria-keyshortcuts="${CSS.escape(key)}"]:not(:disabled, [inert] *)`);
   found?.click();

@@ -1,7 +1,7 @@
-/* The list of the page of comments, read on behind the last comment that was seen.
+/* The list of the moderation queue.
  *
- * What is decided leaves it, and as much is read on as is missing; so nothing is skipped, and nothing moves that somebody
- * looks at. What arrives meanwhile is told, and comes when it is asked for.
+ * Decided comments leave it, and it is refilled after the last comment shown, so nothing is skipped and no row moves
+ * while somebody looks at it. New comments are announced, and shown on request.
  */
 
 import { settle } from './comment_view.js';
@@ -9,21 +9,21 @@ import { complain } from './notice.js';
 import { ask, query } from './server.js';
 
 const PART = 20;
-// The most comments that one question may be for.
+// The most comments per request.
 const MOST = 100;
 const NEWS_MS = 20_000;
 
 export class CommentList {
-  /** `makeRow` makes the element of a comment; `told` is called with what is known behind each change. */
+  /** `makeRow` makes a comment's element; `told` is called with the list's state after each change. */
   constructor(element, makeRow, told) {
     Object.assign(this, { element, makeRow, told, rows: new Map(), seen: new Set(), wanted: {}, known: {}, after: '', target: PART });
-    this.stale = 0; // the number of the newest load: an older answer that comes late is dropped
+    this.stale = 0; // number of the newest load; responses to older ones are dropped
     this.reading = Promise.resolve();
     setInterval(() => this.look(), NEWS_MS);
     document.addEventListener('visibilitychange', () => this.look());
   }
 
-  /** Show the list of these fields from its top. Where that fails, or a newer load has overtaken it, the list stays. */
+  /** Show the list of these fields from its top. If this fails, or a newer load replaces it, the list stays. False then. */
   async load(wanted) {
     const mine = ++this.stale;
     this.element.setAttribute('aria-busy', 'true');
@@ -47,7 +47,7 @@ export class CommentList {
     }
   }
 
-  /** Read on until as many are shown as before, or until the end. */
+  /** Load as many comments as are missing. */
   refill(failed = complain) {
     this.reading = this.reading.then(() => this.#refill()).catch(failed);
     return this.reading;
@@ -69,7 +69,7 @@ export class CommentList {
 
   async #part({ ids, ...fields }, pageSize, after) {
     if (!ids) return ask('GET', `queue?${query({ ...fields, pageSize, after })}`);
-    // A list of these comments alone, which sort by age as their ids do.
+    // A list of given comments, whose ids sort by age.
     const left = ids.filter((id) => !after || id < after);
     const next = left.slice(0, pageSize);
     const part = await ask('GET', next.length ? `queue?${query({ ids: next.join(',') })}` : `queue/new?${query({ status: fields.status })}`);
@@ -80,7 +80,7 @@ export class CommentList {
     for (const comment of part.data) this.#append(comment);
     this.after = part.after;
     const { waiting, spam, total, searched } = part;
-    // A search that has found less than it was asked for goes on when somebody says so.
+    // A search that reached its limit continues on request.
     const isHalted = Boolean(part.after) && searched > 0 && part.data.length < asked;
     Object.assign(this.known, { waiting, spam, total, searched, isHalted });
     this.#tell();
@@ -97,7 +97,7 @@ export class CommentList {
     return settle(element);
   }
 
-  /** Ask what is new, if somebody is there to see it. Whether that works is told of what they do themselves. */
+  /** Look for new comments while the page is visible. Failures are silent: the next action reports them. */
   look() {
     if (this.isOpen && !document.hidden) this.refill(() => {});
   }
@@ -108,7 +108,7 @@ export class CommentList {
     const { ids, total, waiting, spam } = await ask('GET', `queue/new?${query({ status: this.wanted.status })}`);
     if (mine !== this.stale) return;
     const isSearch = Boolean(this.wanted.keyword);
-    // What is further down comes by reading on, or once what was compared is decided.
+    // Older ones appear by loading more, or after the compared ones are decided.
     const news = isSearch ? 0 : ids.filter((id) => !this.seen.has(id) && id > (this.wanted.oldest ?? this.after)).length;
     Object.assign(this.known, { waiting, spam, news, total: isSearch ? null : total });
     this.#tell();
@@ -118,7 +118,7 @@ export class CommentList {
     this.told({ ...this.known, hasMore: Boolean(this.after), shown: this.rows.size });
   }
 
-  /** Take comments out of the list; as they were, to be put back. */
+  /** Remove comments from the list; returns them for an undo. */
   remove(ids) {
     return ids.map((id) => {
       const row = this.rows.get(id);
@@ -128,11 +128,11 @@ export class CommentList {
     }).filter(Boolean);
   }
 
-  /** Show a comment as it is now: in its place if it is there, else where it belongs. */
+  /** Update or insert a comment. */
   put(comment) {
     const id = comment.objectId;
     const was = this.rows.get(id)?.element;
-    // Ids sort by age. Further down than the list has come, it comes by reading on.
+    // Ids sort by age. Beyond the end of the list, it appears by loading more.
     if (!was && this.after && id < this.after) return;
     const next = this.order.find((each) => each < id);
     const below = next && this.rows.get(next).element;
@@ -142,6 +142,6 @@ export class CommentList {
     else this.element.append(element);
   }
 
-  /** The ids of all that is shown, from the top. */
+  /** The ids of all rows, from the top. */
   get order() { return [...this.rows.keys()].sort().reverse(); }
 }

@@ -1,10 +1,10 @@
-/* The parts of the page of comments: what to look for, what to do with what is chosen, the groups, the list. */
+/* The elements of the moderation queue: search, bulk actions, groups, list. */
 
 import { make, button } from './dom.js';
 import { help } from './queue_keys.js';
 import { say } from './words.js';
 
-/** The page's parts by name; `acts` are the functions that they call. */
+/** Elements by name; `acts` are their callbacks. */
 export function build(main, wanted, isModerator, acts) {
   const part = {
     statuses: make('fieldset', { class: 'segments', onchange: (event) => acts.look({ status: event.target.value }) },

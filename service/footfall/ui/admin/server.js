@@ -1,11 +1,11 @@
-/* Requests to the API, logged in by a cookie that this script cannot see. */
+/* Requests to the API, authenticated by a cookie that this script cannot read. */
 
 import { language, say } from './words.js';
 
 const PATIENCE_MS = 20_000;
 
 export class Refusal extends Error {
-  /** `isBlank`: the server gave no reason. */
+  /** `isBlank`: the server sent no reason. */
   constructor(text, isBlank = false) {
     super(text);
     this.isBlank = isBlank;
@@ -18,7 +18,7 @@ const addressOf = (path) => {
   return url;
 };
 
-/** An operation's `data`; raises Refusal with a message for the user. */
+/** An operation's `data`; throws Refusal with a message for the user. */
 export async function ask(method, path, body, patienceMs = PATIENCE_MS) {
   const headers = { 'x-footfall-page': '1' };
   if (body) headers['content-type'] = 'application/json';
@@ -38,7 +38,7 @@ function dataOf(answer) {
   throw new Refusal(words(answer), answer.errmsg === undefined);
 }
 
-/** Send a file, for the `data` of the answer's last line; `onStep` gets those before. Raises Refusal. */
+/** Send a file; returns the `data` of the response's last line, `onStep` gets earlier ones. Throws Refusal. */
 export async function upload(path, file, onStep) {
   const headers = { 'x-footfall-page': '1', 'content-type': 'application/octet-stream' };
   let rest = '';
@@ -60,7 +60,7 @@ export async function upload(path, file, onStep) {
   } catch {
     throw new Refusal(say('away'));
   }
-  // An answer that was cut off has no last line.
+  // A truncated response has no last line.
   if (!last) throw new Refusal(say('away'));
   return dataOf(last);
 }
@@ -84,7 +84,7 @@ const KNOWN = {
 
 const PROBLEMS = ['UserExists', 'IdentityTaken', 'RegistrationClosed', 'WrongSetupCode', 'FlowExpired', 'ProviderUnavailable'];
 
-/** The message for a failed log-in by another service. */
+/** The message for a failed login through another service. */
 export const problem = (name) => say(PROBLEMS.includes(name) ? `problem.${name}` : 'problem');
 
 export const query = (fields) =>

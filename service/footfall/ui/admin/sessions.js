@@ -1,4 +1,4 @@
-/* The list of one's log-ins: where they began, and a way to end them. */
+/* The list of your sessions, and buttons to end them. */
 
 import { make, button } from './dom.js';
 import { complain, tell } from './notice.js';
@@ -7,7 +7,7 @@ import { date, say } from './words.js';
 
 const services = JSON.parse(document.documentElement.dataset.services);
 
-/** An element with the list, and a function that reads it again. */
+/** An element with the list, and a function that reloads it. */
 export function sessionList() {
   const place = make('div', {});
   const show = async () => {
@@ -47,7 +47,7 @@ const facts = ({ began, network, by }) => [
 const others = (sessions, end) =>
   sessions.length > 1 ? [button(say('endOthers'), () => end('token/sessions'), { class: 'button' })] : [];
 
-/** For accounts that only another service knows: its log-in is what proves whose they are. */
+/** For accounts with a login service only: log in there again as proof. */
 function logInAgain() {
   const redirect = location.pathname.replace(/profile$/, 'login?next=profile');
   return [

@@ -1,4 +1,4 @@
-/* The page of the settings in force. They are changed where the service is started, and not here. */
+/* The page of settings in force, read-only. */
 
 import { make } from './dom.js';
 import { ask } from './server.js';

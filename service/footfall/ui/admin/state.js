@@ -1,7 +1,7 @@
-/* The page of the state of the service and of Redis, and how fast they answer, while it is open.
+/* The state of Footfall and Redis, and their speed, while the page is open.
  *
- * Numbers are totals since the start. This page asks every few seconds, keeps the last few minutes and draws
- * the differences.
+ * The server sends totals since startup. This page queries it every few seconds, keeps a few minutes and draws the
+ * differences.
  */
 
 import { make, drawing } from './dom.js';
@@ -63,10 +63,10 @@ function tile(name, value, series = []) {
 const ms = (seconds) => (seconds === undefined || seconds === null ? '–' : `≤ ${number(seconds * 1000)} ms`);
 const megabytes = (bytes) => `${number(Number((bytes / 1e6).toFixed(1)))} MB`;
 
-/** Requests a second between each two samples. A restart sets totals back. */
+/** Requests per second between samples. A restart resets totals. */
 const rates = () => between((a, b) => Math.max(0, b.requests - a.requests) / ((b.at - a.at) / 1000));
 
-/** The p99, as a bucket's bound, between each two samples; null if there were no requests. */
+/** p99 between samples, as a bucket's bound; null without requests. */
 const percentiles = (name) => between((a, b) => {
   const counts = Object.entries(b[name]).map(([bound, count]) => [Number(bound), count - (a[name][bound] ?? 0)]);
   const all = counts.find(([bound]) => Number.isNaN(bound))?.[1] ?? 0;

@@ -1,4 +1,4 @@
-/* The page's words: one table for each language, chosen by ?lng=, or else by the browser. */
+/* Translations: one table per language, chosen by ?lng= or the browser. */
 
 const TABLES = { en: 'en', de: 'de', zh: 'zh' };
 const REMEMBERED = 'footfall-lng';
@@ -8,7 +8,7 @@ const tableOf = async (name) => (await fetch(new URL(`${name}.json`, import.meta
 let table = {};
 export let language = 'en';
 
-/** Must have ended before any word is asked for. `known` is the language of a page that the server has made. */
+/** Load the table; await this before `say`. `known`: the language of a page rendered by the server. */
 export async function loadWords(known) {
   const asked = new URLSearchParams(location.search).get('lng');
   if (asked) sessionStorage.setItem(REMEMBERED, asked);
@@ -19,13 +19,13 @@ export async function loadWords(known) {
   for (const each of document.querySelectorAll('[data-word]')) each.textContent = say(each.dataset.word);
 }
 
-/** What settings mean, by their name; {} in English, which the server says itself. */
+/** Descriptions of settings by name; {} in English, which the server sends. */
 export const meanings = async () => (language === 'en' ? {} : tableOf(`settings.${language}`));
 
-/** The query with which a page that the server makes has the language that somebody has chosen; '' for their browser's. */
+/** The query that keeps the chosen language on pages rendered by the server; '' for the browser's. */
 export const chosenLanguage = () => (sessionStorage.getItem(REMEMBERED) ? `?lng=${language}` : '');
 
-/** The words of this name, with {values} filled in; a number `count` chooses among plural forms, where there are any. */
+/** The text of this name with {values} filled in; a number `count` selects the plural form, if there are several. */
 export function say(name, values = {}) {
   const found = table[name] ?? name;
   const words = typeof found === 'string' ? found : found[plural(values.count)] ?? found.other;

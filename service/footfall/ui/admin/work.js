@@ -1,5 +1,5 @@
-/* A second of work that proves that somebody is no robot, as Altcha's second version has it: the number by which the
- * digest of salt, nonce and number begins with what the server asks for.
+/* Proof of work for registrations, as in version 2 of Altcha: find the number for which the digest of salt, nonce and
+ * number starts with the server's prefix. It takes about a second.
  */
 
 import { say } from './words.js';
@@ -7,12 +7,12 @@ import { say } from './words.js';
 const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 const hex = (digest) => [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
-// Digests that are computed at the same time.
+// Concurrent digests.
 const TOGETHER = 256;
 
-/** The challenge with its solution, as one text. */
+/** The challenge with its solution, encoded. */
 export async function done(challenge) {
-  // Browsers digest nothing for pages that anybody could have changed on their way.
+  // crypto.subtle exists only in secure contexts.
   if (!isSecureContext) throw new Error(say('needsHttps'));
   const { nonce, salt, keyPrefix } = challenge.parameters;
   const head = [...bytes(salt), ...bytes(nonce)];

@@ -19,8 +19,8 @@ def main() -> None:
         raise SystemExit(1) from None
     is_service = arguments[:1] == ["serve"]
     if is_service:
-        # Before anything else: the first process of a container that handles no signal has none,
-        # and until the service answers it may wait for Redis.
+        # First of all: the first process of a container has no default signal handlers, and waiting
+        # for Redis may take a while.
         signal.signal(signal.SIGTERM, _end)
     from .cli.main import main as command
 
@@ -50,7 +50,7 @@ def _open_standard_files() -> None:
 
 
 def _give_up_what_nobody_takes() -> None:
-    """Words that the end of a full disk keeps back are no reason to fail: a clean stop is one."""
+    """Ignore output that a full disk rejects: a clean stop must not fail because of it."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         try:
             stream.flush()

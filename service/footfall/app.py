@@ -1,6 +1,6 @@
-"""Puts a site together, of its settings and a store (stores.py); asgi.py adds the routes.
+"""Build a site from its settings and a store (stores.py); asgi.py adds the routes.
 
-Only cli/, server/ and tests import this module; all others get what they need as arguments.
+Only cli/, server/ and tests import this module; others get what they need as arguments.
 """
 
 import logging
@@ -65,7 +65,7 @@ def create_site(
     *,
     viewer_of: Callable[[str], Awaitable[Viewer]] | None = None,
 ) -> Site:
-    """`viewer_of` is who else may say whose token it is."""
+    """`viewer_of` can recognise tokens in place of the account's own."""
     accounts = _accounts_of(settings, process, store, viewer_of)
     counting = _counting_of(settings, process, store)
     return Site(
@@ -205,7 +205,7 @@ def _importer_of(store: Store) -> Importer[Comments]:
 
 def _export_of(store: Store, clock: Callable[[], int]) -> Callable[[], AsyncGenerator[bytes]]:
     def export() -> AsyncGenerator[bytes]:
-        # Loaded here, since next to nobody asks for it.
+        # Imported here, since it is rarely used.
         from .transfer.export import TABLES, Export, archive
 
         warn = logging.getLogger(__name__).warning
@@ -261,7 +261,7 @@ async def _try_out(settings: SiteSettings, site: Site, to: str) -> dict[str, str
 
 
 def _account_mails_of(settings: SiteSettings, store: Store, metrics: Metrics) -> AccountMails:
-    """Emails lead to SERVER_URL alone: a Host that a request names may be anybody's."""
+    """Links in emails lead to SERVER_URL only: clients choose the Host of a request."""
     sender = None
     if settings.has_mail and settings.server_url:
         name = settings.title

@@ -31,7 +31,7 @@ DAY_SECONDS = 86_400
 def create_metrics(
     compat: Collection[str] = (), memory: mmap | None = None, row: int = 0
 ) -> Metrics:
-    """For a site that speaks these protocols besides Waline's."""
+    """Metrics for a site that speaks these protocols in addition to Waline's."""
     names = [*(row.route for row in routes.table(compat)), *middleware.ROUTES]
     return Metrics(memory, row, routes=names)
 
@@ -54,8 +54,8 @@ def health_of(settings: Settings, site: Site) -> Health:
 
 
 def page_values(settings: Settings, accounts: Accounts) -> dict[str, str]:
-    """What our pages show of the settings. `most_read` is the attribute by which a list shows what
-    is read most, if there is a site for its links to lead to and everybody may know."""
+    """Values of settings that the HTML pages show. `most_read` is the attribute that makes a list
+    show the most read pages, if SITE_URL is set and these lists are public."""
     is_known = settings.statistics != "off" and accounts.rules.shows("top")
     return {
         "site_name": settings.title,

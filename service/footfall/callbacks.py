@@ -22,7 +22,7 @@ def fulfil(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:
 
 
 async def awaited(begin: Callable[[Callable[[T | Exception], None]], None]) -> T:
-    """What `begin` passes to the callback that it is given; raised if that is an exception."""
+    """Await the value that `begin` passes to its callback; an exception is raised."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     begin(fulfil(future))
     return await future

@@ -36,7 +36,7 @@ from .values import (
 
 @dataclass(frozen=True)
 class ProcessSettings(FromEnvironment):
-    """What holds for the whole process: where it listens, its Redis, what it logs."""
+    """Settings of the whole process: addresses, Redis, logs."""
 
     host: str = env("HOST", "127.0.0.1", host_or_address, "Address to listen on")
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")

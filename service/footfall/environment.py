@@ -91,16 +91,16 @@ class FromEnvironment:
     def from_env(
         cls, environ: Mapping[str, str], env_files: Mapping[str, str] | None = None
     ) -> Self:
-        """The settings in an environment; `env_files` says which variables stand in a .env.
+        """The settings in an environment; `env_files` names the variables that are set in a .env.
 
-        Raises BadSettings, which names all bad values.
+        Raises BadSettings, which names all invalid values.
         """
         variables = given(environ, [setting.metadata["env"] for setting in cls.settings()])
         return cls.of(replace(variables, env_files=env_files or {}))
 
     @classmethod
     def of(cls, given: GivenTexts) -> Self:
-        """The same of what was read from it."""
+        """The same for values already read."""
         values, wrong = dict[str, Any](), [*given.wrong]
         for setting in cls.settings():
             meta = setting.metadata
@@ -173,13 +173,13 @@ def _text(value: object) -> str:
 
 
 def is_service_link(name: str, text: str) -> bool:
-    """Is it a variable that Kubernetes and Docker add for a service, such as SMTP_PORT for one that
-    is called smtp?"""
+    """Is it a variable that Kubernetes and Docker add for a service, such as SMTP_PORT for a
+    service named smtp?"""
     return name.endswith("_PORT") and text.startswith(("tcp://", "udp://", "sctp://"))
 
 
 def given(environ: Mapping[str, str], names: Iterable[str]) -> GivenTexts:
-    """What the environment says about the settings of these names."""
+    """The environment's values of these settings."""
     texts, files, wrong = dict[str, str](), dict[str, str](), list[str]()
     for name in names:
         text = environ.get(name, "")

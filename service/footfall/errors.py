@@ -1,9 +1,9 @@
 """All errors that a client may get, as one tree; table/endpoint.py and table/fast_cycle.py catch
 them.
 
-A class says its HTTP status and errno if they are others than those of the class above it;
-docs/api.md says of each when it comes. Refusals by the site's rules have HTTP status 200 and an
-errno, because all published clients read errno and none reads the status.
+A class sets its HTTP status and errno if they differ from its base class; docs/api.md describes
+when each occurs. Errors by the site's rules have HTTP status 200 and an errno, because all
+published clients read errno and none reads the status.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ class ServiceError(Exception):
     status = 500
     errno = 500
     text = "Internal Server Error"
-    # Whether an answer says it.
+    # Whether a response contains it.
     has_words = True
 
     def __init_subclass__(cls, status: int = 0, errno: int = 0) -> None:
@@ -48,7 +48,7 @@ class ServiceError(Exception):
 
 
 class _Waits(Exception):
-    """With how long to wait, among its values and in Retry-After."""
+    """With the time to wait, among its values and in Retry-After."""
 
     values: Mapping[str, object]
 
@@ -77,7 +77,7 @@ class Unreadable(ServiceError, status=400):
 
 
 class UnsupportedMediaType(ServiceError, status=415):
-    """The message says what to send instead."""
+    """The message describes what to send instead."""
 
     text = (
         "send application/json, application/x-www-form-urlencoded or multipart/form-data "
@@ -94,7 +94,7 @@ class TooLong(ServiceError, status=431):
 
 
 class LoggedOut(ServiceError, status=200, errno=401):
-    """What Waline says where a login is set up."""
+    """Waline's answer when two-factor authentication is set up without a login."""
 
     text = ""
 
@@ -140,7 +140,7 @@ class TooMany(_Waits, ServiceError, status=429):
 
 
 class TooManyAtOnce(TooMany):
-    """Nothing was stored. Others are not refused."""
+    """Nothing was stored. Other clients are not rejected."""
 
     text = "Too many of your requests are in progress. Wait a moment and try again."
 
@@ -150,7 +150,7 @@ class Refused(ServiceError, status=200, errno=1000):
 
 
 class NotOver(Refused):
-    """Somebody does it right now."""
+    """Someone else is doing this right now."""
 
     text = "This action is still running"
 
@@ -210,7 +210,7 @@ class TooManyAttempts(_Waits, Refused):
 
 
 class UserExists(Refused):
-    # What Waline says in English, and its clients look for.
+    # Waline's English text, which its clients search for.
     text = "USER_EXIST"
 
 
@@ -308,7 +308,7 @@ class LastAdministrator(Refused):
 
 
 class Unavailable(ServiceError, status=503):
-    """Not now; Retry-After says when."""
+    """Not now; Retry-After gives the time."""
 
     text = "Service Unavailable"
 
@@ -326,4 +326,4 @@ class ProviderUnavailable(Unavailable):
 
 
 class Busy(Unavailable):
-    """Too many comments wait to be rendered, or passwords to be hashed; nothing was stored."""
+    """Too many comments are queued for rendering, or passwords for hashing; nothing was stored."""

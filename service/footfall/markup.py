@@ -59,8 +59,8 @@ def _is_port(text: str, scheme: re.Match[str]) -> bool:
     return "." in scheme[1] and text[scheme.end() : scheme.end() + 1].isdigit()
 
 
-# Control and format characters, among them those that turn text around; halves of characters, such
-# as belong to nobody, and separators of lines.
+# Control and format characters, including those that reverse text; halves of surrogate pairs; line
+# separators.
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
@@ -83,7 +83,7 @@ def _is_unseen(character: str) -> bool:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most so many characters, 3 at least: of a longer text its start and its end."""
+    """At most this many characters, 3 at least: of a longer text its start and its end."""
     if len(text) <= most:
         return text
     end = (most - 1) // 3

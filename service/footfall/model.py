@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 Status = Literal["approved", "waiting", "spam"]
-# Where a comment stands: one that is deleted is shown to nobody.
+# The status of a comment: a deleted one is shown to nobody.
 Standing = Status | Literal["deleted"]
 Order = Literal["insertedAt_desc", "insertedAt_asc", "like_desc"]
 Role = Literal["administrator", "moderator", "guest", "unverified", "banned"]
 # Only administrators make accounts with `invited`, and with `closed` the first is made by command.
 Registration = Literal["open", "invited", "closed"]
-# How much of the statistics is for everybody: each has what is before it, too.
+# How much of the statistics is public: each level includes those before it.
 StatisticsPublic = Literal["none", "totals", "top", "all"]
 # The types of a page's counters, unless a site has others.
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
@@ -26,7 +26,7 @@ NO_VIEWS = "count"
 # Other counters' protocols that a site may speak (compat/).
 PROTOCOLS = ("leancloud", "open-kounter", "busuanzi", "goatcounter", "abacus", "badges")
 Level = Literal["memory", "everysec", "fsync", "replica"]
-# Called with what is being done, and the share of it that is done, 0 to 1; or with that alone.
+# Called with the current step and the share that is done, 0 to 1; or with the step alone.
 OnProgress = Callable[[str, float], None]
 OnShare = Callable[[float], None]
 
@@ -40,7 +40,7 @@ ORDERS: tuple[Order, ...] = ("insertedAt_desc", "insertedAt_asc", "like_desc")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who can log in. Their comments show nick, link and avatar as they are now."""
+    """A person who can log in. Their comments show nick, link and avatar as they are now."""
 
     id: str
     role: Role
@@ -53,12 +53,12 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """How somebody proves that an account is theirs; shown to nobody.
+    """The secrets that authenticate the owner of an account; never shown.
 
     `password` is a hash, "" if there is none yet; `totp` the secret of an authenticator, "" if
     there is none, and `step` the number of the last step whose code was used; `recovery` holds
-    digests of codes; `identities` the ids that other services know them by. `confirmed` is the
-    email, in its canonical form, that is theirs for certain; of any other it is not known.
+    digests of codes; `identities` the ids at other services. `confirmed` is the email, in canonical
+    form, whose ownership is confirmed.
     """
 
     password: str = ""
@@ -71,10 +71,10 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A login that lasts: when it started and when it ends, ms.
+    """A session: start and end, ms.
 
-    `by` is "password", or the service that said who it is. Of where it started only browser, system
-    and the network of the address are kept. One that started before these were kept has none.
+    `by` is "password", or the login service. Of its place only browser, system and the network of
+    the address are stored. Sessions of older versions have none.
     """
 
     id: str
@@ -88,8 +88,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """A ban of people, hosts or words: `value` is one of accounts/rules/ban_list.py,
-    in its canonical form.
+    """A ban of people, hosts or words: `value` is one of accounts/rules/ban_list.py, in canonical
+    form.
 
     It ends at `until_ms`, 0 for never; `reason` is for moderators; `by` is the account of the
     moderator who banned, at `at_ms`.
@@ -128,10 +128,10 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who will see an answer, and by which session; no account means the public.
+    """Who will see a response, and by which session; no account means the public.
 
-    `former` is the account of a session that is over: it gives no right, but a ban of that account
-    is returned to everybody who still has the token.
+    `former` is the account of an ended session: it grants no permission, but a ban of that account
+    is reported to holders of the token.
     """
 
     account: Account | None = None
@@ -148,7 +148,7 @@ class Viewer:
 
     @property
     def sees(self) -> Literal["public", "own", "all"]:
-        """Which held comments the viewer sees: none, their own, or all."""
+        """Which unpublished comments the viewer sees: none, their own, or all."""
         return "all" if self.is_moderator else "own" if self.account else "public"
 
 
@@ -157,8 +157,8 @@ PUBLIC = Viewer()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request: the viewer, the IP address, the language (a client's `lang`, or what the
-    browser prefers by Accept-Language), and what the client calls itself."""
+    """The sender of a request: the viewer, the IP address, the language (a client's `lang`, or the
+    browser's Accept-Language), and the client's name."""
 
     viewer: Viewer = PUBLIC
     address: str = ""
@@ -171,8 +171,8 @@ class Caller:
 
 
 class Origin(NamedTuple):
-    """What only a page knows of its view: the host that led there, and the class of the bot that
-    its browser says it is; "" for none."""
+    """What only a page knows of its view: the referring host, and the class of the bot that its
+    browser reports; "" for none."""
 
     source: str = ""
     bot: str = ""
@@ -199,7 +199,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment as it is stored: what its author wrote and what was made of it then.
+    """A stored comment: its author's input and what was derived from it then.
 
     `id` contains the time and the page (comments/store/ids.py); `at` is in ms since the epoch;
     `root` and `parent` are ids, "" on a root; `account` is the author's account id or ""; `author`
@@ -283,11 +283,11 @@ class More(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Threads:
     """Comments of one page as columns, each root followed by its replies. A page may have a
-    thousand comments, and to make an object for each would cost more than to join them.
+    thousand comments, and an object for each would cost more than joining them.
 
     A column has a value for each comment; `persons` to `tallies` are the fields of Body. `replies`
-    has, for each root, how many of its replies follow; the first `pinned` roots are pinned. `more`
-    maps ids to what was left out of these comments.
+    has, for each root, the number of replies that follow; the first `pinned` roots are pinned.
+    `more` maps ids to what was left out of these comments.
     """
 
     ids: Sequence[bytes] = ()
@@ -330,7 +330,7 @@ class Durability(NamedTuple):
     """How durable a change is before it is acknowledged.
 
     `memory`: Redis has it in memory. `everysec`: the same, and it will be on disk within a second
-    or two. `fsync`: it is on disk. `replica`: so many replicas have it, too.
+    or two. `fsync`: it is on disk. `replica`: this many replicas have it, too.
     """
 
     level: Level

@@ -1,7 +1,7 @@
-"""Clients' IP addresses, and networks of them.
+"""Clients' IP addresses, and networks.
 
-This runs for every change behind a proxy, so integers are compared and no objects are made: those
-of the standard library would take 4 µs for each address.
+This runs for every change behind a proxy, so it compares integers and creates no objects: those of
+the standard library would take 4 µs per address.
 """
 
 from collections import defaultdict
@@ -13,14 +13,14 @@ from typing import Generic, TypeVar
 Network = IPv4Network | IPv6Network
 T = TypeVar("T")
 
-# A /48 of IPv6 may do as much as so many homes, each of which has a /64.
+# A /48 of IPv6 may do as much as this many homes, each of which has a /64.
 HOMES_IN_A_NETWORK = 32
 # The first bytes of an IPv4 address that a dual-stack socket shows as an IPv6 one.
 _MAPPED = bytes(10) + b"\xff\xff"
 
 
 class Networks:
-    """A set of networks; `in` tells if an address, as text, is in one of them."""
+    """A set of networks; `in` tests an address, as text."""
 
     def __init__(self, networks: Iterable[Network] = ()) -> None:
         # (length of an address in bytes, mask, first address of the network)
@@ -37,7 +37,7 @@ class Networks:
         return self._have(_packed(address))
 
     def limit_key_outside(self, address: str) -> str:
-        """limit_key of an address that is in none of these networks; "" for one that is."""
+        """limit_key of an address outside these networks; "" inside."""
         packed = _packed(address)
         return "" if self._have(packed) else _limit_key(address, packed)
 
@@ -59,8 +59,8 @@ class Networks:
 
 
 class NetworkMap(Generic[T]):
-    """Values by networks: to find those of an address costs a look for each length of a prefix that
-    there is, however many networks there are."""
+    """Values by networks: finding those of an address costs one lookup per prefix length, however
+    many networks there are."""
 
     def __init__(self) -> None:
         # (length of an address in bytes, mask) -> first address of a network -> value
@@ -86,7 +86,7 @@ def network_text(text: str) -> str:
     An IPv6 address alone stands for its /64, which one home has.
     """
     if "%" in text:
-        # The zone of a link-local address says nothing elsewhere.
+        # The zone of a link-local address means nothing on other machines.
         return ""
     if _packed(text):
         return limit_key(text)

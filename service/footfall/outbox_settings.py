@@ -43,7 +43,7 @@ def _ways(text: str) -> Mapping[Kind, Way]:
 
 
 def flag_or_nothing(text: str) -> bool | None:
-    """None where nothing is said."""
+    """None if empty."""
     return flag(text) if text.strip() else None
 
 
@@ -220,7 +220,7 @@ class OutboxSettings(FromEnvironment):
 
     @property
     def owner_email(self) -> str:
-        """ "" if there is none."""
+        """ "" if none."""
         return next(iter(self.author_email), "")
 
     @property
@@ -273,7 +273,7 @@ class OutboxSettings(FromEnvironment):
 
     @property
     def spam_checkers(self) -> tuple[str, ...]:
-        """The spam filters that are asked whether comments are spam."""
+        """The spam filters that check comments."""
         values = {
             "Akismet": self.akismet_key,
             "a web service": self.judge_webhook,

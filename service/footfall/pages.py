@@ -1,7 +1,7 @@
-"""One page is one page: by which path it is counted, however a client spells that.
+"""The path by which a page is counted, however a client spells it.
 
 Clients of one site send `/2020/%E4%BD%A0/` and `/2020/你/` for the same page. Further rules are the
-operator's choice (PATHS), since there are sites where `/a` and `/a/` are two pages.
+operator's choice (PATHS), since on some sites `/a` and `/a/` are two pages.
 """
 
 import re
@@ -23,7 +23,7 @@ _TRACKING = re.compile(
 
 
 def decode_uri(text: str) -> str:
-    """What decodeURI makes of a text (ECMA-262, section 19.2.6); one that it refuses stays."""
+    """decodeURI (ECMA-262, section 19.2.6); a text that it rejects is unchanged."""
     if "%" not in text or _BROKEN.search(text):
         return text
     try:
@@ -78,8 +78,8 @@ RULES: dict[str, Callable[[str], str]] = {
 
 
 class PageNames:
-    """Makes the path by which a page is counted of a client's. `decodes` says whether this data set
-    has decoded paths without words of tracking, which those made by older versions have not."""
+    """Maps a client's path to the path by which a page is counted. `decodes`: this data set has
+    decoded paths without tracking parameters, unlike those of older versions."""
 
     def __init__(
         self, rules: Collection[str] = (), decodes: Callable[[], bool] = lambda: True

@@ -62,15 +62,15 @@ class Patterns:
         object.__setattr__(self, "_compiled", _compile(joined))
 
     def search(self, text: str) -> bool:
-        """Does one of them match? RE2 releases the GIL, so other threads continue meanwhile."""
+        """Does one of them match? RE2 releases the GIL, so other threads continue."""
         match = self._compiled.search(text.encode(errors="replace"))
         return match is not None
 
 
 class PatternSet:
-    """Many regular expressions that are searched for at once, in bytes, and case matters.
+    """Many case-sensitive regular expressions that are searched for at once, in bytes.
 
-    They come from lists of others: one that RE2 cannot use is left out.
+    They come from third-party lists: expressions that RE2 does not support are left out.
     """
 
     def __init__(self, sources: Iterable[str]) -> None:

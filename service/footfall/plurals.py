@@ -1,4 +1,4 @@
-"""Numbers with their nouns, in English, as commands, logs and findings say them."""
+"""Numbers with their nouns, in English, for commands, logs and findings."""
 
 
 def number_of(number: float, one: str, many: str = "") -> str:

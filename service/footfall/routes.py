@@ -86,15 +86,15 @@ def api_routes(site: Site, policy: Policy) -> Iterator[Route]:
     # After all exact paths, since routes are tried in turn.
     yield from variable
     yield from others
-    # A protocol of its own refuses what it does not have, too; LeanCloud's also where it is not
-    # spoken, since a theme of Fluid's would show the number 1 for any other refusal.
+    # A protocol with errors of its own also answers its unknown routes; LeanCloud's even where it
+    # is off, since Fluid shows the number 1 for any other error.
     for prefix in dict.fromkeys((*operations(site.settings.compat), leancloud.PREFIX)):
         if prefix.path and not prefix.longer:
             yield Route(f"{prefix.path}/{{rest:path}}", Resource({}, site, policy, prefix.dialect))
 
 
 def table(compat: Collection[str]) -> Sequence[Row]:
-    """The operations of a site that speaks these protocols besides Waline's."""
+    """The operations of a site that speaks these protocols in addition to Waline's."""
     return (*TABLE, *compat_rows.rows_of(compat))
 
 

@@ -71,9 +71,9 @@ class Accounts:
     mails: AccountMails
     captcha: Captcha
     cooldown: Cooldown
-    # By whom people may log in.
+    # The login services.
     providers: Providers
-    # Whose token this is; the public for one that is nobody's.
+    # The viewer with this token; the public for an invalid one.
     viewer_of: Callable[[str], Awaitable[Viewer]]
 
 
@@ -92,7 +92,7 @@ class Comments:
     bulk_actions: BulkActions
     recent: Recent
     index: SiteIndex
-    # Which pages' replies somebody no longer wants to hear of.
+    # Unsubscribed recipients, by page.
     unsubscribed: Unsubscribed
     # Their pending notifications.
     outbox: Outbox
@@ -110,7 +110,7 @@ class Comments:
     bulk_shares: Shares = field(default_factory=lambda: Shares(8, 16))
     page_cache: PageCache = field(default_factory=PageCache)
     feed_queue: FairQueue = field(default_factory=FairQueue)
-    # Feeds that are not cached and wait to be made: those of one client, and all.
+    # Feeds waiting to be made: limits per client, and for all.
     feed_shares: Shares = field(default_factory=lambda: Shares(4, 64))
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
@@ -120,8 +120,8 @@ class Comments:
 class Notifications:
     outbox: Outbox
     recipients: Recipients
-    # Tries out all channels (notifications/rules/notification_test.py), for an address that gets
-    # what a reader would get: by the name of each channel why it failed, "" if it did not.
+    # Tests all channels (notifications/rules/notification_test.py), with an address for a reader's
+    # email: the error of each channel by name, "" for none.
     try_out: Callable[["Site", str], Awaitable[dict[str, str]]]
 
 
@@ -129,11 +129,11 @@ class Notifications:
 class Data:
     """All that is stored, as a whole."""
 
-    # How much Redis stores of it, and how many requests wait for the next batches.
+    # Sizes in Redis, and the number of requests waiting for the next batches.
     scale: Scale
     waiting: Callable[[], int]
     backups: Backups
-    # Waline's archive of it; and what stores rows from elsewhere, loaded when it is asked for.
+    # Waline's archive; and the importer, loaded on demand.
     export: Callable[[], AsyncGenerator[bytes]]
     importer: Callable[[], Importer[Comments]]
 

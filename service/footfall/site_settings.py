@@ -56,12 +56,12 @@ class SiteSettings(OutboxSettings):
 
     @property
     def known_counter_types(self) -> tuple[str, ...]:
-        """Without another protocol a type that is unknown is refused as Waline does."""
+        """Without another protocol, unknown types are rejected, as in Waline."""
         return self.every_counter_type if self.compat else self.counter_types
 
     @property
     def every_counter_type(self) -> tuple[str, ...]:
-        """With that of what is not a page, which other protocols count."""
+        """Including the type of counters that are not pages, which other protocols count."""
         return tuple(dict.fromkeys((*self.counter_types, NO_VIEWS)))
 
     key_prefix: str = env(

@@ -1,4 +1,4 @@
-"""Settings -> process -> store: what there is once, and one data set on its Redis.
+"""Settings -> process -> store: the parts that exist once, and a data set on their Redis.
 
 Only app.py, cli/, server/ and tests import this module.
 """
@@ -36,10 +36,9 @@ def open_process(
     *,
     clock: Callable[[], int] = now_ms,
 ) -> Process:
-    """What there is once, on the Redis at `url`; nothing is sent yet. Raises BadSettings.
+    """The process with the Redis at `url`; nothing is sent yet. Raises BadSettings.
 
-    `metrics` need the routes of the application that it is for (asgi.create_metrics), if it is for
-    one.
+    `metrics` need the routes of the application (asgi.create_metrics), if there is one.
     """
     durability = durability_of(settings)
     metrics = metrics or Metrics()

@@ -6,7 +6,7 @@ does not find out by the spam. The others are logged once, and have no effect.
 
 from collections.abc import Iterator, Mapping
 
-# Name -> the setting without which it protects nobody.
+# Name -> the setting without which it has no effect.
 PROTECTING = {"TURNSTILE_KEY": "TURNSTILE_SECRET", "RECAPTCHA_V3_KEY": "RECAPTCHA_V3_SECRET"}
 _OTHERS = """
     BLOGGER_EMAIL DISCORD_TEMPLATE LARK_SECRET LARK_TEMPLATE LIKE_INC_MAX MARKDOWN_CONFIG

@@ -1,6 +1,6 @@
-"""What a setting is, and parsers of settings: text -> value.
+"""A setting's declaration, and parsers: text -> value.
 
-Each parser raises ValueError, which says what the text must be.
+Each parser raises ValueError, which describes the expected text.
 """
 
 import ipaddress
@@ -56,7 +56,7 @@ def optional(text: str) -> str:
 
 
 def login(text: str) -> str:
-    """`force`, or a word that asks for nothing: any other is a typo that would protect nobody."""
+    """`force`, or a word that requires nothing: any other is a typo that would protect nothing."""
     word = optional(text).strip().lower()
     if word not in ("", "0", "enable", "disable", "force"):
         raise ValueError("must be force or empty")
@@ -151,7 +151,7 @@ def networks(text: str) -> tuple[Network, ...]:
 
 
 def patterns(text: str) -> Patterns | None:
-    """None if there are none."""
+    """None if empty."""
     parts = split(text)
     if not parts:
         return None

@@ -1,1 +1,2 @@
-"""Views and reactions, from the request to the script. README.md says in which order to read it."""
+"""Views and reactions, from the request to the script. README.md gives the order in which to read
+it."""

@@ -1,6 +1,6 @@
-"""Read counts and reactions of articles: read many, change one or many.
+"""Read and change counters of articles.
 
-Their dialect says what a count looks like: a number, or an object for each path.
+Their API variant decides the shape of a count: a number, or an object per path.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ from ..table.who import ANYBODY
 from .names import VIEWS
 from .rules import Counting, lowers_views
 
-# Answers are made by the types that were asked for, which strangers choose.
+# Encoders by requested types, which clients choose.
 MAX_SHARED_REPLIES = 256
 ACTIONS = {"inc": 1, "desc": -1}
 MAX_REFERRER = 2_000
@@ -82,7 +82,7 @@ def counts_reply(types: tuple[str, ...], dialect: Dialect) -> Answering:
         elif len(types) > 1 or not counts:
             json = orjson.dumps(_rows(types, counts))
         else:
-            # A site's front page reads fifty counters at once: to build fifty dicts would take
+            # A site's front page reads fifty counters at once: building fifty dicts would take
             # longer than the rest of the request.
             before, after = dialect.count(types[0]).split(b"%d")
             numbers = orjson.dumps(counts)[1:-1].replace(b",", after + b"," + before)
@@ -120,7 +120,7 @@ class Change:
     changes: Sequence[tuple[str, str, int]]
     is_list: bool
     dialect: Dialect
-    # What the page says of its view: the host that led there, and whether a program reads it.
+    # What only the page knows of its view: the referring host, and whether a bot reads it.
     referrer: str = ""
     webdriver: bool = False
 
@@ -162,7 +162,7 @@ class Aside(Field):
 
 
 def _asides(values: FieldValues) -> tuple[str, bool]:
-    """The referrer and whether a program reads the page, as far as they are said."""
+    """Referrer and bot, if the page sends them."""
     referrer = values["referrer"]
     is_text = isinstance(referrer, str) and len(referrer) <= MAX_REFERRER
     return referrer if is_text else "", values["webdriver"] is True
@@ -202,13 +202,13 @@ CHANGE = Shapes(
 
 
 def add(counting: Counting, parsed: Change | Read) -> FastRequest | None:
-    """None if only an administrator may ask for it."""
+    """None if only an administrator may send this."""
     is_lower = isinstance(parsed, Change) and lowers_views(parsed.changes)
     return None if is_lower else _asked(counting, parsed)
 
 
 async def change(counting: Counting, parsed: Change | Read, caller: Caller) -> Answered:
-    """Raises Unauthorized or Forbidden if anybody but an administrator counts views down."""
+    """Raises Unauthorized or Forbidden if a caller other than an administrator lowers views."""
     if isinstance(parsed, Change) and lowers_views(parsed.changes):
         require_administrator(caller.viewer)
     return await answered(_asked(counting, parsed), counting_client_of(counting, caller))

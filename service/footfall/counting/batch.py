@@ -19,7 +19,7 @@ from .calls import Began, ChangeCall, DatedCall
 from .clients import NO_CLIENT, CountingClient
 from .packed import PackedChange
 
-# Changes at which a batch is sent however many are in flight: a script call with so many blocks
+# Changes at which a batch is sent, however many are in flight: a script call with this many blocks
 # Redis for about a millisecond.
 MAX_BATCH_CHANGES = 1_000
 
@@ -30,7 +30,7 @@ Changes = dict[PackedChange, list[tuple[CountsCallback, CountingClient]]]
 
 
 class Dating(NamedTuple):
-    """Says when views are counted, and notes who has viewed the site."""
+    """Supplies the time of views, and notes the site's visitors."""
 
     moment: Clock
     visits: Visits
@@ -60,7 +60,7 @@ class CounterBatch(Batch):
         self._script = scripts["counters/count" if dating else "counters/add"]
         self._began = began
         self._dating = dating
-        # What has been asked since the last batch was sent, and how many changes that is.
+        # Requests since the last batch was sent, and the number of their changes.
         self._changes: Changes = {}
         self._number = 0
 
@@ -112,8 +112,8 @@ def _by_slot(changes: Changes) -> Iterable[Changes]:
 def batches_of(
     redis: RedisClient, scripts: Scripts, began: Began, dating: Dating | None
 ) -> dict[CommandSender, CounterBatcher]:
-    """A batcher for each sender: changes may wait for the disk or for replicas, and reads must not
-    wait behind them. With `dating` views are dated."""
+    """A batcher per sender: changes may wait for the disk or for replicas, and reads must not wait
+    for them. With `dating`, views are dated."""
     make = partial(CounterBatch, redis, scripts, began, dating)
     of_node = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
     return {

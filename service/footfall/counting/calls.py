@@ -1,4 +1,4 @@
-"""The script calls of a batch that change counters; on a Cluster there is one for each slot."""
+"""The script calls of a batch that change counters; on a Cluster, one per slot."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ Began = Callable[[CountingClient, PackedChange, Sequence[Any]], None]
 
 
 class ChangeCall(ScriptCall):
-    """Changes of counters, and who waits for each."""
+    """Changes of counters, and the requests waiting for each."""
 
     def __init__(self, script: Script, changes: Changes, began: Began) -> None:
         self._script = script
@@ -81,7 +81,7 @@ class ChangeCall(ScriptCall):
 
 
 class DatedCall(ChangeCall):
-    """The same where views are dated, and it is noted by whom they are."""
+    """The same with dated views and their visitors."""
 
     def __init__(
         self,
@@ -91,8 +91,8 @@ class DatedCall(ChangeCall):
         clock: Callable[[], Moment],
         visits: Visits,
     ) -> None:
-        """Views are of the moment when the command is first made: if that fails, as with a clock
-        that is far off, it fails for who waits."""
+        """Views are dated when the command is first built. If that fails, for example because of a
+        wrong clock, the waiting requests fail."""
         super().__init__(script, changes, began)
         self._clock = clock
         self._moment: Moment | None = None

@@ -13,18 +13,18 @@ MAX_KEPT_CLIENTS = 8_192
 MAX_KEPT_BYTES = 1_024
 
 _NONE, _ONE = pack_word(0), pack_word(1)
-# What lua/counters/count.lua receives of a view: how many people and how many bots, and who.
+# What lua/counters/count.lua receives of a view: numbers of people and of bots, and who they are.
 NOBODY_SEEN = _NONE + _NONE
 _PERSON_SEEN = _ONE + _NONE
 
 
 class CountingClient:
-    """`key` names it for the rate limits, "" if it has none. Of its views nobody is noted: visitors
-    are not distinguished, or it changes what is not a view."""
+    """`key` is its name in the rate limits, "" if it has none. Its visitor is not noted: visitors
+    are not distinguished, or it changes something other than views."""
 
     __slots__ = ("key",)
 
-    # What is noted of one view, and how many words of it say who.
+    # The arguments for one view, and how many of them identify visitors or bots.
     noted = NOBODY_SEEN
     words = 0
 
@@ -77,21 +77,22 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
     """(peer's address, X-Forwarded-For if it is a proxy's, user agent, purpose) -> the client. The
     purpose is the header Sec-Purpose, or Purpose.
 
-    A cache: most clients ask again. It has addresses, so it is cleared when a day is over.
+    A cache, since most clients return. It contains addresses, so it is cleared at the end of the
+    day.
     """
 
     def __init__(
         self, limits: RateLimits, behind: Callable[[str, bytes], str], *, tells_visitors: bool
     ) -> None:
-        """`behind` finds the client's address when a proxy sends the request. `tells_visitors`
-        distinguishes visitors."""
+        """`behind` finds the client's address behind a proxy. `tells_visitors` distinguishes
+        visitors."""
         self._day = 0
         self._limits = limits
         self._behind = behind
         self.tells_visitors = tells_visitors
 
     def forget_others_than(self, day: int) -> None:
-        """Know nobody of a day that is over."""
+        """Forget the clients of a past day."""
         if day != self._day:
             self.clear()
             self._day = day

@@ -1,17 +1,17 @@
 """The rate limit of counters: every change takes a token of its address's bucket.
 
-The limit is for strangers who inflate counts by the million; a household or an office stays far
-below it. Trusted proxies' own addresses have none: a proxy that does not forward its clients'
-addresses would count as one visitor.
+The limit stops clients that inflate counts by the million; a household or an office stays far below
+it. Trusted proxies' own addresses have none: a proxy that does not forward its clients' addresses
+would count as one visitor.
 
-Buckets are in Redis, for all services together. The first changes of an address take no tokens
-there: each worker grants it an allowance, and takes those tokens, too, once they are used up. So
-most visitors cost no extra round trip, and an address can exceed its bucket by one allowance for
-each worker at most.
+Buckets are in Redis, shared by all services. The first changes of an address take no tokens there:
+each worker grants it an allowance, and takes those tokens, too, once they are used up. So most
+visitors cost no extra round trip, and an address can exceed its bucket by one allowance per worker
+at most.
 
 New counters have a much lower limit, since each takes memory for good. Whether a counter is new is
 known only after it was counted, so its token is taken afterwards, and an address may owe tokens.
-While it does, Redis is first asked whether the counters that it changes exist.
+While it does, Redis is queried first whether the counters exist.
 """
 
 import time
@@ -19,16 +19,16 @@ import time
 from ..driver.script_calls import Rate
 from ..netaddr import Networks, network_key
 
-# A full bucket holds the tokens of so many seconds.
+# A full bucket holds the tokens of this many seconds.
 SAVED_SECONDS = 10
 # And at least as many as one request may change counters (http.params.MAX_PATHS).
 MIN_BURST_CHANGES = 200
 # A full bucket of tokens for new counters.
 NEW_BURST_COUNTERS = 200
-# Tokens that an address may use in one worker before Redis is asked.
+# Tokens that an address may use per worker before Redis is queried.
 ALLOWANCE_TOKENS = 20
-# Allowances start again after this time, or later where the rate is low, so that they add no more
-# than a tenth to the rate of a client that keeps coming.
+# Allowances are renewed after this time, or later if the rate is low, so that they add at most a
+# tenth to the rate of a persistent client.
 ALLOWANCE_SECONDS = 10
 # Slots of the table of what clients have used of their allowances, a byte each.
 ALLOWANCE_SLOTS = 1 << 17
@@ -39,11 +39,11 @@ MAX_KEPT_DEBTORS = 8192
 
 
 class Allowance:
-    """The tokens of one kind that clients have used in this worker without asking Redis.
+    """The tokens of one kind that clients have used in this worker without querying Redis.
 
     A hash table of fixed size, so its memory is bounded. Two clients in one slot share an
-    allowance; nobody outside can choose a slot. Those of a /48 have a few slots together, so that
-    a client with all its addresses does not have as many allowances.
+    allowance; clients cannot choose their slot. Those of a /48 share a few slots, so that a client
+    with all its addresses does not have as many allowances.
     """
 
     def __init__(self, rate: Rate) -> None:
@@ -110,7 +110,7 @@ class RateLimits:
             )
         if new_a_second:
             self.new = Allowance(Rate(new_a_second, NEW_BURST_COUNTERS))
-        # (client, tokens) -> may the client make so many changes without taking tokens in Redis?
+        # (client, tokens) -> may the client make this many changes without taking tokens in Redis?
         self.covers = self.changes.covers if self.changes else _covers_all
         self.owing: dict[str, float] = {}
         self.are_on = self.changes is not None or self.new is not None

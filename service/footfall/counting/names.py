@@ -23,6 +23,7 @@ def viewed_page(name: str) -> str:
 
 
 def type_of(name: str) -> str:
-    """The type of the counter that other protocols call so. A page may have any name, but two are
-    Fluid's: these are raised besides the page's, and as views the site would have each thrice."""
+    """The type of the counter with this name in other protocols. A page may have any name, but two
+    are Fluid's: it counts these in addition to the page's, and as views the site would have each
+    three times."""
     return NO_VIEWS if name in SITE_COUNTERS else VIEWS

@@ -10,12 +10,12 @@ from ..driver.reads import Memo, PackedRead
 from ..model import NO_ORIGIN, Origin
 from .names import is_view_counter
 
-# What each of several changes takes besides its name and bytes.
+# The bytes of each of several changes in addition to its name and value.
 CHANGE_OVERHEAD_BYTES = 130
 
 _HGET = b"*3\r\n$4\r\nHGET\r\n"
 _ONE = pack_word(1)
-# From where a view came and the bot that it is by, if neither is said.
+# The source of a view and its bot, if neither is given.
 _NO_ORIGIN = pack_word(""), b""
 
 
@@ -59,17 +59,17 @@ class PackedChange:
                 for (_, field), (_, delta) in zip(packed, changes, strict=True)
             ]
         )
-        # Several of the same rise are made at once, and each still gets the count of its own.
+        # Equal increments are combined, and each request still gets its own count.
         self.is_rise = self.size == 1 and changes[0][1] == 1
         self.is_view = any(is_view_counter(name) for name, _ in changes)
-        # And nothing says that it is by a bot, unless its client is one.
+        # And no bot is given, unless the client is one.
         self.is_one_view = self.is_rise and self.is_view and not origin[1]
         self._each = packed if self.size > 1 else ()
         self._parts: list[tuple[list[int], PackedChange]] = []
         self._dated = 0, b""
 
     def keys_on(self, day: int) -> bytes:
-        """The keys of each change, with those that tell when and by whom its page was viewed."""
+        """The keys of each change, including those of its page's statistics."""
         if self._dated[0] != day:
             each = zip(self._each or [(self.keys, b"")], self.changes, strict=True)
             keys = [keys + self._names.dated(name, day) for (keys, _), (name, _) in each]
@@ -82,7 +82,8 @@ class PackedChange:
         return b"".join(map(pack_word, shares))
 
     def noted(self, number: int, noted: bytes) -> bytes:
-        """The arguments of a rise by this number, or of one change, with what is noted of each."""
+        """The arguments of an increment by this number, or of one change, with the notes of
+        each."""
         if not self._each:
             return (self.args if number == 1 else self.rise_by(number)) + noted
         deltas = (_ONE if delta == 1 else pack_word(delta) for _, delta in self.changes)

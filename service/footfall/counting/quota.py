@@ -1,8 +1,8 @@
-"""How many counters there are, and COUNTER_LIMIT.
+"""The number of counters, and COUNTER_LIMIT.
 
-Numbers are exact. The scripts that make and remove counters keep them, beside their hashes: one
-number for each of the 256 groups (driver/keys.py) and kind of hash. So nothing has to be counted
-but what older versions have stored, which is done at each start.
+Numbers are exact. The scripts that create and remove counters maintain them: one number for each of
+the 256 groups (driver/keys.py) and kind of hash. So only the data of older versions must be
+counted, at each startup.
 """
 
 import asyncio
@@ -24,20 +24,20 @@ from .clients import CountingClient
 from .limits import RateLimits
 from .packed import PackedChange
 
-# What statistics take of a page's counter besides, as for all that is kept of its views: half a
-# kilobyte for three days, and then less and less of it for each month in which it is viewed.
+# Statistics add this to a page's counter, for all stored data of its views: half a kilobyte for
+# three days, then less for each month in which it is viewed.
 DATED_WEIGHT = 6
 # From this share of the limit on, the owner is warned.
 ALMOST_FULL = 0.8
 # At the limit the numbers are read again at most that often.
 FULL_FRESH_SECONDS = 1.0
 
-# Of a group by kind: the number of counters that is kept, and the true one.
+# Per kind of a group: the stored number of counters, and the true one.
 Rows = list[tuple[str, bytes, int]]
 
 
 class CounterTotals(NamedTuple):
-    """How many counters there are by the kinds of their hashes (driver/keys.py)."""
+    """Numbers of counters by the kinds of their hashes (driver/keys.py)."""
 
     by_kind: Mapping[str, int]
 
@@ -52,7 +52,7 @@ class CounterTotals(NamedTuple):
 
 
 class CounterNumbers:
-    """How many counters there are. All methods raise StoreUnavailable."""
+    """The stored numbers of counters. All methods raise StoreUnavailable."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
@@ -60,7 +60,7 @@ class CounterNumbers:
         self._keys = keys
 
     async def total(self) -> CounterTotals:
-        """The sum of the numbers that are kept."""
+        """The sum of the stored numbers."""
         names = map(self._keys.numbers, range(GROUPS))
         kept = await self._redis.ask_masters(*(("HMGET", name, *WEIGHTS) for name in names))
         columns = zip(WEIGHTS, zip(*kept, strict=True), strict=True)
@@ -69,12 +69,12 @@ class CounterNumbers:
         )
 
     async def recount(self, *, mends: bool) -> CounterTotals:
-        """Ask for the length of every hash, some hundred in a step; with `mends` the numbers that
-        are kept are what was found.
+        """Read the length of every hash, some hundred per step; with `mends`, correct the stored
+        numbers.
 
-        Each group is counted in one step, so every number is right, however often this is done and
-        while counters start. Only a service of an older version, which keeps none, can
-        start counters that its group's number then lacks.
+        Each group is counted in one step, so every number is right, even while counters are
+        created. Only a service of an older version, which stores no numbers, can create counters
+        that its group's number then lacks.
         """
         weights = Counter[str]()
         async for _, rows in of_all_groups(partial(self._group, mends=mends)):
@@ -120,7 +120,7 @@ class CounterQuota:
         *,
         is_dated: bool = False,
     ) -> None:
-        """`is_dated` if there are statistics of counters' pages."""
+        """`is_dated` if counters of pages have statistics."""
         self._each = DATED_WEIGHT if is_dated else 0
         self._redis = redis
         self._keys = keys
@@ -143,7 +143,7 @@ class CounterQuota:
 
     @property
     def warning(self) -> str:
-        """What the owner should know long before the limit is reached; "" while there is room."""
+        """A warning for the owner long before the limit is reached; "" if none."""
         if self.used < ALMOST_FULL:
             return ""
         what = "are refused" if self.used >= 1 else "will be refused when it is full"
@@ -154,7 +154,7 @@ class CounterQuota:
         )
 
     async def allows(self, names: Sequence[str]) -> bool:
-        """Is there room for these counters, or do all exist already? Raises StoreUnavailable."""
+        """Is there space for these counters, or do all exist already? Raises StoreUnavailable."""
         if not names or not self.is_full:
             return True
         if asyncio.get_running_loop().time() - self._read_at > FULL_FRESH_SECONDS:
@@ -169,11 +169,11 @@ class CounterQuota:
         return not names or all(await self._redis.ask_masters(*questions))
 
     async def read(self) -> None:
-        """Read how many counters there are, if there is a limit. Raises StoreUnavailable."""
+        """Read the number of counters, if there is a limit. Raises StoreUnavailable."""
         if not self._limit:
             return
         self._read_at = asyncio.get_running_loop().time()
-        # Before the numbers: counters that start meanwhile may count twice, but none is missed.
+        # Before the numbers: counters created meanwhile may count twice, but none is missed.
         begun = self._begun
         counted = await self._numbers.total()
         taken = counted.weight + self._each * counted.number
@@ -183,7 +183,7 @@ class CounterQuota:
 
 
 class NewCounters:
-    """What counters that start cost: room within the quota, and tokens of their client if there are
+    """The cost of new counters: space within the quota, and the client's tokens if there are
     `limits`."""
 
     def __init__(self, quota: CounterQuota, cooldown: Cooldown) -> None:
@@ -192,7 +192,7 @@ class NewCounters:
         self.limits: RateLimits | None = None
 
     def began(self, client: CountingClient, change: PackedChange, counts: Sequence[Any]) -> None:
-        """Note which counters a client's change has started. It does not wait for Redis."""
+        """Note which counters a client's change has created. It does not wait for Redis."""
         each = zip(change.changes, counts, strict=True)
         # A count of 1 after +1 means a new counter, since a count of 0 is not stored.
         names = [name for (name, delta), count in each if count == 1 and delta == 1]

@@ -1,8 +1,8 @@
-"""Permissions for counters: anybody may count up and undo a reaction, but views only rise.
+"""Permissions for counters: anyone may count up and undo a reaction, but views only rise.
 
-If the public could count views down, anybody could set a site's numbers to zero.
+If the public could lower views, anyone could reset a site's numbers to zero.
 
-The rule is written in callbacks, since busy sites count thousands of views a second.
+This rule uses callbacks, since busy sites count thousands of views per second.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,8 +46,9 @@ class Counting:
     def change(self, change: PackedChange, client: CountingClient, done: CountsCallback) -> None:
         """Apply changes, all or none; `done` gets the new counts, in order.
 
-        Or it gets TooMany if the client makes too many changes or too many new counters, NoRoom if
-        there is no room for a new counter, StoreUnavailable. A client without a key has no limit.
+        Or it gets TooMany if the client makes too many changes or creates too many counters, NoRoom
+        if there is no space for a new counter, StoreUnavailable. A client without a key has no
+        limit.
         """
         key = client.key
         if key and not self.limits.covers(key, change.size):
@@ -72,7 +73,7 @@ class Counting:
     async def _change_known(
         self, change: PackedChange, client: CountingClient, done: CountsCallback
     ) -> None:
-        """The same where new counters may be refused: Redis is asked first which these are."""
+        """The same while new counters may be rejected: query Redis first which these are."""
         names = [name for name, _ in change.changes]
         wait_ms = self.limits.wait_ms(client.key)
         try:

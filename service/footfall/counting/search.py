@@ -74,7 +74,7 @@ async def correct(
     now: int,
     reason: str,
 ) -> int:
-    """Raise a counter by the difference, so that who visits meanwhile is counted; the new count."""
+    """Change a counter by the difference, so that views meanwhile are counted; the new count."""
     account = caller.viewer.account
     assert account is not None
     # Before the change: none happens without an entry.

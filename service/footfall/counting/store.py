@@ -16,10 +16,10 @@ from ..model import NO_ORIGIN, NO_VIEWS, Origin
 from .batch import CounterBatcher
 from .packed import PackedChange, PackedNames
 
-# A step of a walk reads so many hashes, and so many fields of a large one: 8 MB at worst.
+# Hashes, and fields of a large one, per step of a walk: 8 MB at worst.
 MAX_STEP_HASHES = 32
 MAX_STEP_FIELDS = 32
-# Of one step of a search: so many hashes, of which most have nothing on a small site, or counters.
+# Limits of a search step: hashes, most of them empty on a small site, and counters.
 STEP_HASHES, STEP_COUNTERS = 16_384, 20_000
 
 
@@ -76,7 +76,7 @@ class Counters:
         return await awaited(partial(self.send, self.change(changes)))
 
     async def correct(self, path: str, type: str, delta: int) -> int:
-        """Change a counter by a difference, which nobody has viewed; the new count, 0 at least."""
+        """Change a counter by a difference that is not a view; the new count, 0 at least."""
         if self._undated:
             return await self._undated(f"{type} {path}", delta)
         (count,) = await self.add([(path, type, delta)])
@@ -84,9 +84,9 @@ class Counters:
 
 
 class CounterWalk:
-    """All counters, some hashes at a time, for a search by their paths.
+    """All counters, some hashes per step, for a search by path.
 
-    There is no index by path or by count: it would take as much memory as the counters.
+    There is no index by path or count: it would take as much memory as the counters.
     """
 
     def __init__(self, redis: RedisClient, keys: Keys) -> None:
@@ -100,7 +100,7 @@ class CounterWalk:
 
     async def step(self, first: int) -> tuple[Mapping[str, int], int]:
         """The counts by name in the hashes from this one on, without damaged ones; and the place of
-        the hash behind them.
+        the next hash.
 
         Raises StoreUnavailable.
         """

@@ -1,4 +1,4 @@
-"""Notices a proxy that TRUSTED_PROXIES lacks: all who come through it have one address's limits."""
+"""Detects a proxy missing in TRUSTED_PROXIES: all its visitors share one address's limits."""
 
 from ipaddress import ip_address
 
@@ -24,7 +24,7 @@ class UnknownProxies:
 
     @property
     def warning(self) -> str:
-        """For the owner; "" if there is none."""
+        """For the owner; "" if none."""
         peers = sorted(peer for peer, named in self._named.items() if len(named) >= MANY)
         if not peers:
             return ""
@@ -35,7 +35,7 @@ class UnknownProxies:
 
 
 def _is_near(peer: str) -> bool:
-    """Is it in a network of one's own? What strangers name from elsewhere is no warning."""
+    """Is it in a private network? Addresses that visitors name elsewhere are no warning."""
     try:
         return not ip_address(peer).is_global
     except ValueError:

@@ -1,8 +1,8 @@
 """Request bodies: JSON, forms and multipart, each parsed to the same dict of fields.
 
 JSON may also come as text/plain, which a page can send to another origin without a preflight, or
-without a Content-Type. Other types are refused with a message that says what to send. Text is
-UTF-8 always, whatever charset a request claims.
+without a Content-Type. Other types are rejected with a message that names the accepted ones. Text
+is always UTF-8, whatever charset a request claims.
 """
 
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE

@@ -14,7 +14,7 @@ Headers = Mapping[bytes, bytes]
 
 LOCAL = ("localhost", "127.0.0.1")
 _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+")
-# Names that nobody can register: those of one's own machine and network (RFC 6761, 6762, 8375).
+# Names that cannot be registered: those of a local machine and network (RFC 6761, 6762, 8375).
 _NOBODYS = re.compile(r"[^.]+|.+\.(localhost|local|internal|home\.arpa|lan|test)")
 _ADDRESS = re.compile(r"[\d.]+|(?=[^:]*:)[\da-f:.]+")
 # RFC 1035: no host has a longer name, so patterns need not search it.
@@ -44,7 +44,7 @@ def address_of(peer: Sequence[object] | None, headers: Headers, trusted: Network
 
 
 def purpose_of(headers: Mapping[bytes, bytes]) -> bytes:
-    """What a browser says that it asks for; b"" for what somebody wants to see."""
+    """The purpose of a request according to the browser; b"" for one to view a page."""
     return headers.get(b"sec-purpose") or headers.get(b"purpose", b"")
 
 
@@ -59,8 +59,8 @@ def is_proxy(peer: str, trusted: Networks) -> bool:
 def forwarded_address(nearest: str, forwarded: bytes, trusted: Networks) -> str:
     """The last address in X-Forwarded-For that is not a trusted proxy's; `nearest` is the proxy's.
 
-    The header is read from the right, because every proxy appends: what stands left of the first
-    address that is not trusted is only its claim.
+    The header is read from the right, because every proxy appends: everything left of the first
+    untrusted address is only that client's claim.
     """
     hops = forwarded.decode("latin-1").split(",")
     while hops:
@@ -125,7 +125,7 @@ def is_allowed(headers: Headers, domains: tuple[Domain, ...]) -> bool:
 
 
 def names_page(headers: Headers) -> bool:
-    """Does a request say of which page it is?"""
+    """Does a request name its page?"""
     return b"referer" in headers or b"origin" in headers
 
 
@@ -146,12 +146,12 @@ def is_own_page(headers: Headers, policy: Policy) -> bool:
 
 
 def may_be_own(host: str, policy: Policy) -> bool:
-    """May this service be at this host, which a request names? Anybody can have a name of theirs
-    lead here, and its pages would count as the service's own.
+    """May this service be at this host, which a request names? Anyone can point a host name here,
+    and its pages would count as the service's own.
 
-    Without SERVER_URL, the site's hosts and what is below them may be; and an address, or a name
-    that nobody can register, since no name server of a stranger leads there. While no setting says
-    whose site it is, any host may be: so the first page that an owner opens works.
+    Without SERVER_URL, the site's hosts and their subdomains are allowed; so are addresses and
+    names that cannot be registered, since no public name server points them here. While no setting
+    names the site, any host is allowed, so that the owner's first page works.
     """
     if not (policy.server_url or policy.site_url or policy.domains):
         return True

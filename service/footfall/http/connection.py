@@ -1,8 +1,8 @@
 """One client's connection, on uvicorn's protocol class: its time-outs, and how it is closed.
 
-A refused request is answered after all earlier ones on its connection. Then the service reads and
-discards what the client still sends: to close a socket with unread bytes resets the connection,
-and the client may lose the answer.
+A rejected request is answered after all earlier ones on its connection. Then the service reads and
+discards what the client still sends: closing a socket with unread bytes resets the connection, and
+the client may lose the answer.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ STUCK_SECONDS = 20
 # a new one, and one that has had an answer.
 NEW_CONNECTION_GRACE_SECONDS = 2.0
 USED_CONNECTION_GRACE_SECONDS = 0.1
-# What a client may still send after it was refused, and for how long.
+# Bytes that a client may still send after an error, and for how long.
 MAX_UNREAD_BYTES = 16 * 1024 * 1024
 LINGER_SECONDS = 20
 
@@ -96,7 +96,7 @@ class Connection(HttpToolsProtocol):
         self.is_closing_soon = False
         # When the last answer was written, or the last request started.
         self.since = self._made_at = monotonic()
-        # Since when the client does not read what is sent.
+        # The time since which the client has not read.
         self._stuck_at = math.inf
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -106,11 +106,11 @@ class Connection(HttpToolsProtocol):
             self.metrics.turned_away.add()
             self.is_discarding = self.is_refused = True
             self._answer_error(Unavailable())
-            # Closed at once, without lingering, to make room for other clients.
+            # Closed immediately, without lingering, to free capacity for other clients.
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # Without reference cycles, memory is freed at once and not by the garbage collector.
+        # Without reference cycles, memory is freed immediately, not by the garbage collector.
         self._answers_to.close = self.transport.close
         super().connection_lost(exc)
         self.cycle = None  # type: ignore[assignment]
@@ -145,8 +145,8 @@ class Connection(HttpToolsProtocol):
 
         async def send_perhaps_last(message: Message) -> None:
             if cycle.more_body:
-                # Answered before its body has come. A client that waits for 100 Continue may never
-                # send that, so no further request can be read.
+                # Answered before its body has arrived. A client that waits for 100 Continue may
+                # never send that, so no further request can be read.
                 cycle.keep_alive = False
             await send(message)
 
@@ -162,9 +162,9 @@ class Connection(HttpToolsProtocol):
             self._linger()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """The client will send nothing more. Whole requests are answered still.
+        """The client will send nothing more. Complete requests are still answered.
 
-        A body that has not come by now never will, so its connection is closed.
+        A body that has not arrived by now never will, so its connection is closed.
         """
         is_amid_body = self.is_in_body and not self.is_discarding
         if self.is_done or (is_amid_body and not self.pipeline):
@@ -172,7 +172,7 @@ class Connection(HttpToolsProtocol):
         self.close_soon()
         if self.cycle is not None:
             self.cycle.keep_alive = False
-            # A stream that would last for ever ends: nobody can tell whether it is still read.
+            # An endless stream ends: whether it is still read cannot be known.
             self.cycle.message_event.set()
         return True
 
@@ -186,9 +186,10 @@ class Connection(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def shutdown(self) -> None:
-        """When the service stops: answer what was sent, then close.
+        """When the service stops: answer the requests received, then close.
 
-        uvicorn's own method closes idle connections at once, also those with a request on its way.
+        uvicorn's own method closes idle connections immediately, even those with a request on its
+        way.
         """
         self.close_soon()
         is_new = self.since == self._made_at
@@ -259,7 +260,7 @@ class Connection(HttpToolsProtocol):
     def _linger(self) -> None:
         """Close the sending half, and discard what the client still sends until it closes, too.
 
-        To close the socket with unread bytes would reset the connection, and the client may lose
+        Closing the socket with unread bytes would reset the connection, and the client might lose
         an answer that it has not read yet.
         """
         if self._lingers_until < math.inf or self.transport.is_closing():

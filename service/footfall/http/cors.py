@@ -1,4 +1,4 @@
-"""Answers to CORS preflights: may a page of another site send this, and read what it gets?"""
+"""CORS preflights: may a page of another site send this request, and read the response?"""
 
 from .client import Headers
 from .response import PRIVATE, Response
@@ -20,5 +20,5 @@ def permitted(headers: Headers, allowed: str) -> Response:
 
 
 def refused(headers: Headers, allowed: str) -> Response:
-    """Without a word of who may read it, browsers take the answer for a refusal."""
+    """Without CORS headers, browsers treat the answer as a rejection."""
     return Response(204, b"", [(b"allow", allowed.encode())], PRIVATE)

@@ -1,9 +1,9 @@
 """Against cross-site request forgery: the checks of requests whose login is a session cookie.
 
-A browser sends a cookie with requests of any page. So this one goes with no request that another
-site started (SameSite); each request has a CSRF header, which other origins could send after a
-preflight only, which is refused; and by the origin check, what the browser itself says of where a
-request comes from has to be this host. The host has to be one at which this service may be.
+A browser sends a cookie with requests of any page. So this cookie is not sent with requests that
+another site started (SameSite); each request has a CSRF header, which other origins could send only
+after a preflight, which is rejected; and the origin reported by the browser must be this host. The
+host must be one that is allowed for this service.
 """
 
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ SESSION_COOKIE = "footfall"
 DEVICE_COOKIE = "footfall-device"
 # A browser takes a cookie with this before its name only over HTTPS, and with `Secure`.
 SECURE_PREFIX = "__Secure-"
-# Methods that change nothing: a browser need not say where these come from.
+# Methods that change nothing: browsers may omit the origin.
 _SAFE_METHODS = ("GET", "HEAD")
 
 
@@ -36,9 +36,9 @@ def check_csrf(method: str, headers: Headers, scope: Scope, policy: Policy) -> N
 
 
 def check_origin(method: str, headers: Headers, scope: Scope, policy: Policy) -> None:
-    """Raises Forbidden unless Origin and Sec-Fetch-Site say that a page of this host sent it.
+    """Raises Forbidden unless Origin and Sec-Fetch-Site name a page of this host.
 
-    For a form without a script, which can send no header of its own, this is the whole check.
+    For a form without a script, which cannot send its own header, this is the whole check.
     """
     site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
     if method not in _SAFE_METHODS and site is None and origin is None:
@@ -58,7 +58,7 @@ def session_cookie(headers: Headers, scope: Scope, policy: Policy) -> str:
     tokens = _values(headers, SECURE_PREFIX + SESSION_COOKIE)
     if not (tokens or is_encrypted):
         tokens = _values(headers, SESSION_COOKIE)
-    # Of two, somebody who has a part of this host's domain has set one.
+    # If there are two, somebody who controls a part of this host's domain has set one.
     return tokens[0] if len(tokens) == 1 else ""
 
 
@@ -78,7 +78,8 @@ def _values(headers: Headers, name: str) -> list[str]:
 def set_cookie(
     name: str, value: str, headers: Headers, scope: Scope, policy: Policy, *, lasts_seconds: int = 0
 ) -> Lines:
-    """What keeps this in the browser, for so long or until it is closed; the value "" ends it."""
+    """The cookie that keeps this in the browser, for this long or until it is closed; the value ""
+    deletes it."""
     prefix, secure = "", ""
     if _is_encrypted(headers, scope, policy):
         prefix, secure = SECURE_PREFIX, "; Secure"
@@ -89,7 +90,6 @@ def set_cookie(
 
 
 def _is_encrypted(headers: Headers, scope: Scope, policy: Policy) -> bool:
-    """Did the browser ask over HTTPS? The browser's own headers tell; a proxy may have forgotten
-    to."""
+    """Is the browser using HTTPS? The browser's own headers tell; a proxy may have forgotten to."""
     page = headers.get(b"origin") or headers.get(b"referer") or b""
     return page.startswith(b"https:") or server_address(scope, policy).startswith("https:")

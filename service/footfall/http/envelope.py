@@ -1,4 +1,4 @@
-"""The bodies of answers: what stands around the data, and what is said of an error."""
+"""The bodies of responses: the envelope of the data, and of errors."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,7 @@
-"""Fetch metadata: what browsers say of what made them send a request (Sec-Fetch-*).
+"""Fetch metadata: how browsers describe what caused a request (Sec-Fetch-*).
 
-Any page can have its readers' browsers ask for a picture here, or send a form. Older browsers, and
-all of them without HTTPS, say less: then Origin, which comes with every form, and Accept count.
+Any page can make its readers' browsers request a picture here, or send a form. Older browsers, and
+all of them without HTTPS, send less: then Origin, which comes with every form, and Accept decide.
 """
 
 from ..errors import Forbidden
@@ -35,7 +35,7 @@ def require_no_part(headers: Headers) -> None:
 
 
 def require_navigation(headers: Headers) -> None:
-    """Raises Forbidden unless a browser goes there, as far as it says."""
+    """Raises Forbidden unless it is a navigation, as far as the browser reports it."""
     require_no_part(headers)
     if headers.get(b"sec-fetch-mode", b"navigate") != b"navigate":
         raise Forbidden("Forbidden: a browser has to go to this address")

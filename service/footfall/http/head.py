@@ -24,8 +24,8 @@ DECIDING = UNUSUAL | {
     b"x-forwarded-for",
     b"x-request-id",
 }
-# Where only some sites may call, the page decides, too; where visitors are distinguished, what they
-# are.
+# If only some sites may call, the page matters, too; if visitors are distinguished, their user
+# agents.
 _OF_PAGES = ("Referer", "Origin")
 _OF_AGENTS = ("User-Agent", "Sec-Purpose", "Purpose")
 # What browsers and proxies send with most requests, which is dropped where the parser finds it.
@@ -80,7 +80,7 @@ class DecidingHeaders:
         self.collect, self._want = self._collector()
 
     def _collector(self) -> tuple[Collect, Want]:
-        """What takes a header, and what says which are wanted, and which never are.
+        """A function that takes a header, and one that sets which are wanted, and which never are.
 
         Closures: a method, called for a dozen headers, takes twice as long.
         """

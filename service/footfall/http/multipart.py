@@ -3,8 +3,8 @@
 Names and values are UTF-8, whatever charset, filename* or Content-Transfer-Encoding claim.
 
 Starlette has such a parser as well, but two of our bounds do not hold there: a form that ends
-before its last boundary is taken without the field that was cut off, and bytes that are not UTF-8
-are read as Latin-1. Nor are its refusals distinguished, each of which has words of its own here.
+before its last boundary is accepted without the truncated field, and bytes that are not UTF-8 are
+read as Latin-1. Nor does it distinguish its errors, each of which has its own message here.
 tests/unit/test_multipart.py fails as soon as that changes.
 """
 

@@ -1,7 +1,7 @@
-"""What the pages that the server makes say, in the tables that the other pages' scripts read.
+"""Texts of the pages made by the server, from the tables that the other pages' scripts read.
 
-A table maps names to words, with {values} in them, or to the plural forms of its language, of which
-the number `count` chooses.
+A table maps names to texts, with {values} in them, or to the plural forms of its language, of which
+the number `count` selects one.
 """
 
 import re
@@ -23,7 +23,7 @@ MAX_KEPT_DAYS = 2_000
 
 
 def language_of(asked: str) -> str:
-    """The first of these languages that there is a table of; browsers name what they like first."""
+    """The first of these languages with a table; browsers list preferred ones first."""
     names = (language.strip().lower().partition("-")[0] for language in re.split("[,;]", asked))
     return next((name for name in names if name in LOCALES), "en")
 
@@ -47,7 +47,7 @@ class PageWords:
         if not isinstance(text, str):
             text = text.get(_plural(self.language)(count), text["other"])
         values["count"] = count
-        # Only what is said: Babel takes longer than all the rest.
+        # Only for numbers: Babel takes longer than all the rest.
         said = {key: self._shown(value) for key, value in values.items() if f"{{{key}}}" in text}
         return text.format_map(said)
 

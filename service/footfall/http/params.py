@@ -26,7 +26,7 @@ MAX_NICK = 128
 MAX_MAIL = 254
 MAX_LINK = 2048
 MAX_UA = 1024
-# Ids have 32; a longer one is refused before Redis is asked for it.
+# Ids have 32; a longer one is rejected before Redis is queried.
 MAX_ID = 64
 # Of a captcha: two thousand are usual.
 MAX_CAPTCHA = 8192
@@ -47,11 +47,11 @@ Values = Mapping[str, Any]
 
 
 class RawRequest(NamedTuple):
-    """What a request says, before an operation parses it: its query, its body, the id in its path;
-    its headers, in lower case; by name what stands in the variable parts of its path; and this
-    service's address as its sender sees it.
+    """A request before an operation parses it: its query, its body, the id in its path; its
+    headers, in lower case; by name the variable parts of its path; and this service's address as
+    its sender sees it.
 
-    `dialect` is the one in which it is answered (table/dialects.py), of which nothing is known
+    `dialect` is the API variant of the response (table/dialects.py), of which nothing is known
     here.
     """
 
@@ -169,7 +169,7 @@ class Form:
         digits = value.lstrip("+-0")
         if value[0] == "-" or not digits:
             return default
-        # The length is compared first, since int() refuses thousands of digits.
+        # The length is compared first, since int() rejects thousands of digits.
         if len(digits) > len(str(most)) or int(digits) > most:
             self.wrong(name, f"{name} need an integer under your options")
             return default

@@ -8,7 +8,7 @@ from ..patterns import Domain
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Any site may call if `domains` is empty; `connections` is the most that may be open at once.
+    """Any site may call if `domains` is empty; `connections` is the maximum of open ones.
 
     Requests that take longer than `slow_seconds` are logged; 0 turns that off.
     """
@@ -19,7 +19,7 @@ class Policy:
     slow_seconds: float = 0.0
     # This service's address as browsers see it; if empty, it is derived from each request.
     server_url: str = ""
-    # The site's own, "" if it is not said.
+    # The site's own, "" if not set.
     site_url: str = ""
     # Are visitors distinguished, by what their browsers send?
     tells_visitors: bool = False

@@ -6,10 +6,9 @@ own answers it (table/fast_cycle.py). Any request that is unusual, long or has n
 replayed to uvicorn's callbacks and becomes an ASGI request.
 
 A browser sends a dozen headers, of which hardly one changes the answer: only those that might are
-kept. For a replay, which is rare, the request's bytes are parsed once more.
+stored. For a replay, which is rare, the request's bytes are parsed again.
 
-uvicorn sets no limit to the headers of a request; here they may be as long as in Waline
-server.
+uvicorn does not limit the headers of a request; here the limit is that of Waline's server.
 """
 
 import asyncio
@@ -119,7 +118,7 @@ class HttpProtocol(Connection):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        # Without reference cycles, memory is freed at once and not by the garbage collector.
+        # Without reference cycles, memory is freed immediately, not by the garbage collector.
         del self._fast_cycle
 
     def data_received(self, data: bytes) -> None:
@@ -127,7 +126,7 @@ class HttpProtocol(Connection):
             self.note_unread(data)
             return
         if len(data) > MAX_HEAD_BYTES:
-            # In pieces: so a head that is complete in the piece that it started in is no longer.
+            # In pieces, so that a head that is complete in its first piece needs no check.
             for start in range(0, len(data), MAX_HEAD_BYTES):
                 self.data_received(data[start : start + MAX_HEAD_BYTES])
             return
@@ -150,7 +149,7 @@ class HttpProtocol(Connection):
         self._received = b""
 
     def _check_unfinished(self, data: bytes) -> None:
-        """Bound what a request that is not complete may take, or pass it on."""
+        """Limit the size of an incomplete request, or pass it on."""
         self._collect_all()
         if self._has_moved:
             # The bytes in which a head starts may also contain the end of the body before it, so
@@ -243,7 +242,7 @@ class HttpProtocol(Connection):
             self.is_between = not self.is_discarding
             super().on_message_complete()
         self._completed += 1
-        # What a connection keeps until its next request is cold by then.
+        # Data that a connection keeps until its next request is out of the CPU's caches by then.
         self.url = self._body = b""
         self.head.clear()
 
@@ -255,7 +254,7 @@ class HttpProtocol(Connection):
         return [*self.head.items(), *self._headers.repeated]
 
     def _collect_all(self) -> None:
-        """From now on all headers are kept, also those of this request that were dropped."""
+        """Keep all headers from now on, including those of this request that were dropped."""
         if not self._has_all:
             self._has_all = True
             self._headers.collect_all(all_headers(self._received, self._completed))
@@ -333,8 +332,8 @@ class HttpProtocol(Connection):
         return True
 
     def _is_version_11(self, at: int) -> bool:
-        # Where the request is the first in these bytes, its version is found at once, behind the
-        # URL; the parser makes a text of it, which takes as long as reading the whole request.
+        # If the request is the first in these bytes, its version follows the URL; the parser would
+        # make a text of it, which takes as long as reading the whole request.
         is_first = not self._completed and self._received.startswith(_VERSION_11, at)
         return is_first or self.parser.get_http_version() == "1.1"
 

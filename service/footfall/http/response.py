@@ -26,7 +26,8 @@ _NOSNIFF = (b"x-content-type-options", b"nosniff")
 SHARED: Headers = (_NOSNIFF, (b"access-control-allow-origin", b"*"), (b"vary", b"Origin"))
 COMMON: Headers = (_VERSION, *SHARED)
 NO_STORE = (b"cache-control", b"no-store")
-# Of what a browser may open as a page, such as a picture with a stranger's words: nothing runs.
+# Prevents scripts in responses that a browser may open as a page, such as a picture with a
+# visitor's text.
 SANDBOX = (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox")
 # For the cookie's owner alone: no other site's page reads it, and nothing caches it.
 PRIVATE: Headers = (_VERSION, _NOSNIFF, NO_STORE, (b"cross-origin-resource-policy", b"same-origin"))
@@ -39,8 +40,8 @@ Reply = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """`common` are the headers that a dialect gives all its answers, `extra` those of this one.
-    `stream` is what follows the body, where nobody knows yet how long that is."""
+    """`common` are the headers of all responses of an API variant, `extra` those of this one.
+    `stream` follows the body, if its length is not known yet."""
 
     status: int
     body: bytes
@@ -54,7 +55,7 @@ class Response:
     @property
     def headers(self) -> Headers:
         headers = [(b"content-type", self.type), *self.common]
-        # A 204 and a 304 have no length; a HEAD has the length of what it leaves out.
+        # A 204 and a 304 have no length; a HEAD has the length of the omitted body.
         if self.status not in (204, 304) and not self.stream:
             headers.append((b"content-length", b"%d" % len(self.body)))
         if self.tag:

@@ -1,7 +1,7 @@
 r"""Halves of characters above U+FFFF (surrogates), each of which becomes U+FFFD.
 
-Clients cut texts between two halves, and JSON can escape one alone: "\ud83d" is no text in UTF-8,
-and parsers refuse all of a file or a request for it.
+Clients cut texts between two halves, and JSON can escape one alone: "\ud83d" is not a text in
+UTF-8, and parsers would reject the whole file or request.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Translated error messages, from ui/errors: a JSON file for each language.
 
-A file maps English texts of errors.py to their translations, with the same names in braces. Where
-grammar asks for it, a translation is an object of the language's plural categories, as CLDR names
-them, and the number among the values chooses; en.json has only these. A duration among the values
-becomes "in 5 minutes", as the language says it.
+A file maps English texts of errors.py to their translations, with the same names in braces. If
+grammar requires it, a translation is an object of the language's plural categories, as CLDR names
+them, selected by the number among the values; en.json has only these. A duration among the values
+becomes "in 5 minutes", in the language.
 """
 
 import re
@@ -32,7 +32,7 @@ def translate(text: str, values: Mapping[str, object], language: str) -> str:
     if not values:
         return translation if isinstance(translation, str) else text
     form = _form(translation, values, name)
-    # Only what is said: Babel takes longer than all the rest of a refusal.
+    # Only for values: Babel takes longer than the rest of an error.
     said = {key: _shown(value, name) for key, value in values.items() if f"{{{key}}}" in form}
     return form.format_map(said)
 
@@ -62,7 +62,7 @@ def _form(forms: str | Mapping[str, str], values: Mapping[str, object], name: st
     """The plural form for the number among the values."""
     if isinstance(forms, str):
         return forms
-    # Babel's tables take memory, so a process has those of languages that somebody was refused in.
+    # Babel's tables take memory, so a process loads only languages that were used.
     from babel import Locale
 
     number = next(value for value in values.values() if isinstance(value, int))
@@ -78,7 +78,7 @@ def _shown(value: object, name: str) -> object:
 
 
 def _in(wait: timedelta, locale: str) -> str:
-    """ "in 5 minutes": never sooner than the wait is over."""
+    """ "in 5 minutes": never sooner than the end of the wait."""
     from babel.dates import format_timedelta
 
     unit = next((limit for limit in UNITS if wait > limit), timedelta(seconds=1))

@@ -1,1 +1,1 @@
-"""Notifications of comments: each channel turns news into what it sends, and sends it once."""
+"""Notifications of comments: each channel turns news into a message, and sends it once."""

@@ -1,7 +1,7 @@
-"""Emails about an account, in the language of the request for them: their words are in words/.
+"""Emails about an account, in the language of the request for them: their texts are in words/.
 
-Strangers can have them sent to anybody, so of a stranger's words there is only a name, in which no
-email program finds an address to make a link of.
+Strangers can have them sent to anyone, so they contain nothing of a stranger's but a name, in which
+no email program finds an address to turn into a link.
 """
 
 import re
@@ -14,7 +14,7 @@ from .mail import address_of
 from .mail_words import Words, language_of
 from .notification import Failed
 
-# More of a name would be room for a message.
+# A longer name could carry a message.
 MAX_NAME_CHARACTERS = 40
 
 Kind = Literal["register", "reset", "mail", "moved", "invite"]

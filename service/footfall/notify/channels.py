@@ -35,8 +35,8 @@ def channels_of(
     links_of: LinksOf,
     behind: Behind,
 ) -> list[Channel]:
-    """Emails are made `behind` the requests, and the owner's have links. Raises ValueError, which
-    names the setting that is wrong."""
+    """Emails are composed by `behind`, in the background, and the owner's have links. Raises
+    ValueError, which names the invalid setting."""
     return [*_mails(settings, site_name, recipients, links_of, behind), *_others(settings)]
 
 

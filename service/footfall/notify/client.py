@@ -12,14 +12,14 @@ TIMEOUT_SECONDS = 20.0
 MAX_ANSWER_BYTES = 65_536
 # How much of the other side's words is in error messages.
 MAX_SAID_CHARACTERS = 200
-# 408 and 429 ask to come again; other statuses from 400 to 499 are final.
+# 408 and 429 request a retry; other statuses from 400 to 499 are final.
 AGAIN = (408, 425, 429)
 
 
 async def post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
     """The answer's headers and text, if its status is in the 200s. Raises Failed.
 
-    Redirects are not followed: an operator's address says where to.
+    Redirects are not followed: an operator's address is used as it is.
     """
     import httpx2  # loaded by the first request of this kind
 

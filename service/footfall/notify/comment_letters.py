@@ -1,6 +1,6 @@
-"""The letters about comments: to the owner, of one comment or of all in a digest, and to readers.
+"""Emails about comments: to the owner, of one comment or of several in a digest, and to readers.
 
-A comment that not everybody sees is quoted as plain text, without HTML and without a link to it.
+A comment that is not public is quoted as plain text, without HTML and without a link to it.
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ class OwnerLinks(NamedTuple):
 
 
 class Unsubscribing(NamedTuple):
-    """May somebody get an email about a thread now? And the links by which they stop emails about
-    it, or all: "" if this service does not know its own address."""
+    """May this reader get an email about a thread now? And the links that unsubscribe from it, or
+    from all: "" without SERVER_URL."""
 
     may_get: bool
     of_thread: str = ""
@@ -35,8 +35,8 @@ class Unsubscribing(NamedTuple):
 
 
 class News(NamedTuple):
-    """`number` of comments have come, `samples` are the newest of them; `waiting` is how many wait
-    for approval on the whole site. `queue_url` is "" if the service does not know its address."""
+    """`number` of new comments, `samples` are the newest of them; `waiting` is the number of
+    pending ones on the whole site. `queue_url` is "" without SERVER_URL."""
 
     number: int
     waiting: int
@@ -82,7 +82,7 @@ def owner_letter(words: Words, notification: Notification, links: OwnerLinks | N
 
 
 def reader_letter(words: Words, notification: Notification, stop: Unsubscribing) -> Letter:
-    """Of a reply that everybody sees, to the author of what it replies to."""
+    """About a public reply, to the parent's author."""
     about, parent, say = notification.about, notification.parent, words.say
     assert parent is not None
     nick, site = _nick(words, about), _site(words, notification.site_name)

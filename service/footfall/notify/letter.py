@@ -1,7 +1,7 @@
-"""What an email looks like: a letter of the site, as HTML and as plain text, which say the same.
+"""The layout of an email: a letter of the site, as HTML and as plain text with the same content.
 
 Email programs load nothing and run nothing. All of them know these styles, or do without; those
-that know `prefers-color-scheme` are dark where their user's screen is.
+that know `prefers-color-scheme` follow their user's dark mode.
 """
 
 import html
@@ -40,7 +40,7 @@ class Link(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """Somebody's words; `markup` is the same as safe HTML, "" if there is none."""
+    """A comment's text; `markup` is the same as safe HTML, "" if there is none."""
 
     text: str
     markup: str = ""

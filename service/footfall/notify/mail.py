@@ -35,7 +35,7 @@ TIMEOUT_SECONDS = 20.0
 QUIT_SECONDS = 2.0
 # How much of what should be an address is in error messages.
 MAX_SHOWN_CHARACTERS = 100
-# Codes of replies that ask to come again (RFC 5321, section 4.2.1).
+# Reply codes that request a retry (RFC 5321, section 4.2.1).
 TEMPORARY = range(400, 500)
 
 Security = Literal["tls", "starttls", "none"]
@@ -172,8 +172,9 @@ def address_of(text: str, name: str = "") -> Address:
 
 @dataclass(frozen=True, slots=True)
 class Composer:
-    """Writes emails about comments. An owner's templates, `subject` and `body`, take the place of
-    a letter's own. The longest comment takes several milliseconds, so it is done `behind`."""
+    """Composes emails about comments. An owner's templates, `subject` and `body`, replace the
+    built-in ones. The longest comment takes several milliseconds, so this runs in `behind`, in the
+    background."""
 
     words: Words
     subject: Fill | None
@@ -216,8 +217,8 @@ LinksOf = Callable[[str], Awaitable[OwnerLinks | None]]
 
 
 class OwnerMail:
-    """An email to the site's owners about each comment that is not their own; `ways` says when
-    they are notified of pending and of approved ones."""
+    """An email to the site's owners about each comment that is not their own; `ways` sets when they
+    are notified of pending and of approved ones."""
 
     name = OWNER_MAIL
 
@@ -297,7 +298,8 @@ class ReaderMail:
         letter = partial(reader_letter, self._composer.words, notification, replies)
         message = await self._composer.message([to], notification, letter)
         if replies.of_thread:
-            # RFC 8058: email programs post to this address when somebody presses their button.
+            # RFC 8058: email programs post to this address when their unsubscribe button is
+            # pressed.
             message["List-Unsubscribe"] = f"<{replies.of_thread}>"
             message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         await self._smtp.send(message, notification.key)

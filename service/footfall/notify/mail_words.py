@@ -1,4 +1,4 @@
-"""What emails say, in the languages of words/."""
+"""Texts of emails, in the languages of words/."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ LANGUAGES = ("en", "de", "zh")
 
 
 def language_of(asked: str) -> str:
-    """The first of these languages that there are words in; browsers name what they like first."""
+    """The first of these languages with a table; browsers list preferred ones first."""
     names = (language.strip().lower().partition("-")[0] for language in re.split("[,;]", asked))
     return next((name for name in names if name in LANGUAGES), LANGUAGES[0])
 
@@ -23,8 +23,8 @@ class Words:
     language: str = "en"
 
     def say(self, name: str, count: int = 0, /, **values: str) -> str:
-        """The text with this name, with its values; `count` chooses between "one" and "other".
-        Raises KeyError for a name that there is not."""
+        """The text with this name, with its values; `count` selects "one" or "other". Raises
+        KeyError for an unknown name."""
         text = _table(self.language)[name]
         if not isinstance(text, str):
             text = text["one" if count == 1 else "other"]

@@ -1,4 +1,4 @@
-"""Notifications of comments, and what a channel is."""
+"""Notifications of comments, and the interface of a channel."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -31,13 +31,13 @@ class Dropped(Failed):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """The comment `about` has become `now`; `was` is "" for a new one, and `by` who did it.
-    Meanwhile its `status` may be another one again.
+    """The comment `about` has become `now`; `was` is "" for a new one, and `by` the actor. Its
+    `status` may have changed again since.
 
-    `parent` is what it replies to, None for a root or if that is gone. Both have nick, email and
-    link of their author's account as it is now, if there is one. `key` is the same for each
-    attempt to tell this, and of no other news; `attempts` were made before. `seen` is "" if it was
-    never approved before, and "0" if that was so and readers were not notified.
+    `parent` is the comment it replies to, None for a root or if that is gone. Both have nick, email
+    and link of their author's account as it is now, if there is one. `key` is the same for each
+    attempt to deliver this, and unique to it; `attempts` were made before. `seen` is "" if it was
+    never approved before, and "0" if it was and readers were not notified.
     """
 
     about: Comment
@@ -60,19 +60,19 @@ class Notification:
 
     @property
     def is_new(self) -> bool:
-        """Is it the first news of a comment? Spam filters are asked before anybody is notified."""
+        """Is it the first news of a comment? Spam filters are queried before any notification."""
         return not self.seen and (self.was == "" or self.by == "judge")
 
     @property
     def is_for_owner(self) -> bool:
-        """Is it for the site's owner? A new comment, or one that its author changed so that
-        it is held now; spam is for nobody."""
+        """Is it for the site's owner? A new comment, or one that is unpublished after its author's
+        edit; never spam."""
         is_news = self.by != "moderator" and not self.seen
         return is_news and "spam" not in (self.now, self.status)
 
     @property
     def is_for_reader(self) -> bool:
-        """May the author of the parent learn of it? Only of what everybody sees, and once."""
+        """May the author of the parent be notified? Only of public comments, and once."""
         is_visible = self.now == self.status == "approved"
         return self.parent is not None and is_visible and self.seen != "1"
 

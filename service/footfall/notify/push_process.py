@@ -1,8 +1,8 @@
-"""Sends one message by Apprise, for push.py: in a process of its own, so that it can be ended.
+"""Sends one message by Apprise, for push.py: in its own process, so that it can be killed.
 
-Apprise sends in threads that nobody can stop, and reads all that a service answers. It gets
-[URL, title, body] as JSON on its standard input, since arguments can be seen by other users, and
-ends with 1 and Apprise's words if the message was not taken.
+Apprise sends in threads that cannot be stopped, and reads unlimited answers. The process gets [URL,
+title, body] as JSON on its standard input, since arguments are visible to other users, and exits
+with 1 and Apprise's error if the message was rejected.
 """
 
 import resource
@@ -10,7 +10,7 @@ import sys
 
 import orjson
 
-# For the library itself and what a service answers.
+# For the library itself and a service's answer.
 MAX_MEMORY_BYTES = 512 << 20
 MAX_SAID_CHARACTERS = 1000
 

@@ -1,6 +1,6 @@
 """Spam filters: Akismet, a web service, or a function in Python.
 
-A comment waits until all of them were asked; if one of them says that it is spam, it is.
+A comment waits until all of them have answered; it is spam if one of them finds it to be.
 """
 
 import inspect

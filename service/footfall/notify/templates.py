@@ -1,7 +1,7 @@
 """Templates of emails: Waline's, which are in Nunjucks, with its names of variables.
 
-`self` is the comment, `parent` what it replies to, `site` the site. Operators write templates, so
-the sandbox is only there to bound them. Strangers' words are escaped before they are filled in, so
+`self` is the comment, `parent` the comment it replies to, `site` the site. Operators write
+templates, so the sandbox only limits them. Visitors' text is escaped before it is filled in, so
 that the filter `safe`, which most templates use everywhere, lets no HTML of theirs through.
 """
 

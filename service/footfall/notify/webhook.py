@@ -1,7 +1,7 @@
 """WEBHOOK: Waline's request for each new comment, signed if there is a secret.
 
 The signature is `sha256=` and the HMAC of the time stamp, a dot and the body. A receiver that
-refuses old time stamps cannot be sent a request again by somebody who has intercepted it.
+rejects old time stamps is safe from replayed requests.
 """
 
 import hmac

@@ -5,5 +5,5 @@ from importlib import import_module
 
 
 async def load(*names: str) -> None:
-    """Import what is needed, the first time in a thread, since that may take half a second."""
+    """Import a library, the first time in a thread, since that may take half a second."""
     await asyncio.to_thread(lambda: [import_module(name, __package__) for name in names])

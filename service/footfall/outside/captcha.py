@@ -17,8 +17,8 @@ class Verifier:
     key: str = ""
 
     async def is_passed(self, token: str, address: str) -> bool:
-        """Does this token prove that somebody is not a robot? Raises ProviderUnavailable, Busy."""
-        from .fetch import post_form  # loaded by the first comment where a captcha is asked
+        """Is this captcha token valid? Raises ProviderUnavailable, Busy."""
+        from .fetch import post_form  # imported with the first comment that needs a captcha
 
         answer = await post_form(
             self.url, {"secret": self.secret, "response": token, "remoteip": address}

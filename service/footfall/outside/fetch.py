@@ -14,10 +14,10 @@ import httpx2
 
 from ..errors import Busy, ProviderUnavailable
 
-# The time and size of a whole answer: what a login needs has some kilobytes.
+# Limits of time and size for a whole answer: a login needs some kilobytes.
 ANSWER_SECONDS = 5.0
 MAX_ANSWER_BYTES = 256 * 1024
-# How many requests may wait for other servers at the same moment.
+# Maximum number of concurrent requests to other servers.
 MAX_ASKING = 32
 # How a client is made. Services of Waline's kind know their callers by this name.
 OPTIONS: Mapping[str, Any] = {
@@ -45,8 +45,8 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
-    """Reads only so much of an answer. A compressed one is refused, since a little of it may become
-    a lot."""
+    """Limits the size of an answer. A compressed one is rejected, since it may expand to a large
+    one."""
 
     def __init__(self) -> None:
         super().__init__(verify=_trusted())

@@ -1,7 +1,7 @@
-"""Services of Waline's kind: one address that knows several others to log in by.
+"""Login services of Waline's kind: one address in front of several services.
 
-GET <address>/ lists them; <address>/<name>?redirect&state sends a browser to one, which comes back
-with a code; and <address>/<name>?code says who that was. The list is fetched in the background and
+GET <address>/ lists them; <address>/<name>?redirect&state sends a browser to one, which returns
+with a code; and <address>/<name>?code returns the person. The list is fetched in the background and
 cached, so that only people who log in wait for it.
 """
 
@@ -19,7 +19,7 @@ from . import load
 
 log = logging.getLogger(__name__)
 
-# How long a list of services is valid, and until a service that did not answer is asked again.
+# How long a list of services is valid, and the pause after a failed request.
 KNOWN_SECONDS, AGAIN_SECONDS = 300, 15
 MAX_SERVICES = 20
 MAX_ID = 255
@@ -44,7 +44,7 @@ class OAuthServices:
         return self._names
 
     async def names(self, wait_seconds: float) -> tuple[str, ...]:
-        """The same; if there is no list yet, after waiting so long for one."""
+        """The same, waiting at most this long for the first list."""
         if not self.known() and self._asking:
             await asyncio.wait([self._asking], timeout=wait_seconds)
         return self._names

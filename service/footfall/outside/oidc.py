@@ -1,7 +1,7 @@
-"""OpenID Connect: one provider that says who somebody is, in a token that it has signed.
+"""OpenID Connect: one provider that identifies a person in a token that it has signed.
 
-Authlib speaks the protocol: PKCE, the exchange of the code, the claims of the token. This module
-has what a site decides: which provider, which algorithms, and which claims are trusted.
+Authlib implements the protocol: PKCE, the exchange of the code, the claims of the token. This
+module has the site's decisions: which provider, which algorithms, and which claims are trusted.
 """
 
 import re
@@ -28,7 +28,7 @@ ALGORITHMS = (
 )
 # How long a provider's metadata is valid, and how long its keys are before they are fetched again.
 KNOWN_SECONDS, KEYS_SECONDS = 3600, 60
-# The errors of reading an answer that is not what the protocol says.
+# Errors of parsing an answer that violates the protocol.
 UNUSABLE = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
 # The greatest difference between two clocks.
 LEEWAY_SECONDS = 60
@@ -109,7 +109,7 @@ class OpenIdConnect:
     def _authentication(self) -> str:
         if not self._client.secret:
             return "none"
-        # The default for a provider that does not say (OpenID Connect Discovery, section 3).
+        # The default for a provider that does not specify it (OpenID Connect Discovery, section 3).
         methods = self._described[1].get("token_endpoint_auth_methods_supported")
         takes_post = isinstance(methods, list) and "client_secret_basic" not in methods
         return "client_secret_post" if takes_post else "client_secret_basic"
@@ -185,7 +185,7 @@ class OpenIdConnect:
         subject = claims["sub"]
         if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT:
             raise NotProven()
-        # Another provider may have somebody else with the same id.
+        # Another provider may have another person with the same id.
         id = f"{claims['iss']} {subject}"
         is_vouched = more.get("email_verified") is True
         mail = text_of(more, "email") if is_vouched else ""

@@ -17,8 +17,8 @@ LABELS = {"github": "GitHub", "qq": "QQ", "oidc": "OpenID Connect", "x": "X"}
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A login that was started: by which service, where it ends, the account that it is to be added
-    to, with the session that asked for that, and the proof that an answer belongs to it."""
+    """A started login: its service, its target, the account to which it is to be added, with the
+    session that requested it, and the proof that an answer belongs to it."""
 
     name: str
     state: str
@@ -49,11 +49,11 @@ class Providers:
         return bool(self._oauth or self._connect)
 
     def known(self) -> tuple[str, ...]:
-        """Their names, as far as they are known without waiting."""
+        """Their cached names, without waiting."""
         return self._with(self._oauth.known() if self._oauth else ())
 
     async def names(self, wait_seconds: float) -> tuple[str, ...]:
-        """The same, after waiting so long if they are not known yet."""
+        """The same, waiting at most this long if none are cached."""
         return self._with(await self._oauth.names(wait_seconds) if self._oauth else ())
 
     def label(self, name: str) -> str:

@@ -13,9 +13,9 @@ _ORIGIN = re.compile(
 _PORTS = {"http": 80, "https": 443}
 # Browsers read a backslash as a slash, and remove characters that no address has.
 _UNCLEAR = re.compile(r"[\\\x00-\x20\x7f-\x9f]")
-# Segments that browsers and proxies take away, with those before them.
+# Segments that browsers and proxies remove, with the segment before them.
 _DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)")
-# Pages on the reader's own machine: nobody is between.
+# Pages on the reader's own machine: no network in between.
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -40,7 +40,7 @@ class Targets:
 
     @property
     def names_any(self) -> bool:
-        """Do the settings say which site it is?"""
+        """Do the settings name the site?"""
         return bool(self.site_url or self.domains)
 
     def resolve(self, address: str) -> str:
@@ -65,7 +65,7 @@ class Targets:
             return True
         parts = urlsplit(origin)
         host = parts.hostname or ""
-        # Anyone in between may read and change what is not encrypted.
+        # Without encryption, anyone in between may read and change it.
         is_safe = parts.scheme == "https" or host in _LOOPBACK
         return (is_safe or self.server_url.startswith("http:")) and self._is_listed(host)
 

@@ -1,1 +1,1 @@
-"""What there is once in a process."""
+"""The parts that exist once per process."""

@@ -1,7 +1,7 @@
-"""A queue in which clients share one worker fairly, by what their turns cost.
+"""A queue in which clients share one worker fairly, by the cost of their turns.
 
-However much one client asks for, another's short turn comes next: turns end in the order in which
-they would end if all clients that wait were served at the same time, each at the same pace (fair
+However much one client requests, another's short turn comes next: turns end in the order in which
+they would end if all waiting clients were served at the same time, each at the same pace (fair
 queueing, Demers, Keshav and Shenker 1989).
 """
 
@@ -13,16 +13,16 @@ from heapq import heappop, heappush
 
 
 class FairQueue:
-    """One turn at a time; a client's own turns come in the order in which it asked for them."""
+    """One turn at a time; a client's own turns keep their order."""
 
     def __init__(self) -> None:
         self._is_taken = False
-        # The cost that each client would have been served by now.
+        # The cost by which each client would have been served so far.
         self._served = 0.0
         # Client -> when its last turn would end, by that measure, and how many it has here.
         self._ends: dict[str, float] = {}
         self._turns = Counter[str]()
-        # (when it would end, in which order they came, who waits for it)
+        # (virtual end, order of arrival, the waiting future)
         self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
         self._number = 0
 
@@ -57,7 +57,7 @@ class FairQueue:
             raise
 
     def _pass_on(self) -> None:
-        """Give the turn away. It stays taken meanwhile, or a newcomer could be faster."""
+        """Pass the turn on. It stays taken meanwhile, or a newcomer could be faster."""
         while self._waiting:
             _, _, turn = heappop(self._waiting)
             if not turn.done():

@@ -1,4 +1,4 @@
-"""What there is once in a process, however many sites it serves."""
+"""The parts that exist once per process, however many sites it serves."""
 
 import time
 from asyncio import Event
@@ -55,11 +55,11 @@ class Process:
     clock: Callable[[], int] = now_ms
     ids: IdGenerator = field(default_factory=IdGenerator)
     about: About = About()
-    # Set when the service stops: it is no longer ready, and ends what would continue.
+    # Set when the service stops: it is no longer ready, and ends endless work.
     draining: Event = field(default_factory=Event)
 
     def new_id(self, path: str) -> str:
-        """Of what is made now: a comment on this page, or with "" what is on none."""
+        """An id for something new: a comment on this page, or with "" anything else."""
         return self.ids.new(self.clock(), path)
 
     async def close(self) -> None:

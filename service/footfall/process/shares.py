@@ -1,8 +1,8 @@
-"""Who counts as one client of what takes long, and how much of it each may have waiting.
+"""Clients of slow work, and the share of the queue that each may use.
 
-Where clients take turns (fair_queue.py), shares bound what waits: all of it, and each client's, so
-that one who asks for more than that is refused and others are not. An IPv6 address stands for its
-/64, of which one line may have 65,536: their /48 takes turns as one client, and has a share, too.
+Where clients take turns (fair_queue.py), shares bound the queue: in all, and for each client, so
+that only a client that exceeds its share is rejected. An IPv6 address stands for its /64, of which
+one line may have 65,536: their /48 takes turns as one client, and has a share, too.
 """
 
 from collections import Counter
@@ -32,7 +32,8 @@ BACKGROUND = QueuedClient("", ())
 
 def queued_client_of(caller: Caller) -> QueuedClient:
     """All of an address take turns as one, however many accounts it has; and an account has one
-    share, however many addresses it has. Administrators wait for no stranger at their address."""
+    share, however many addresses it has. Administrators do not wait for strangers at their
+    address."""
     account, home = caller.viewer.account, limit_key(caller.address)
     by_account = (f"account {account.id}",) if account else ()
     if caller.viewer.is_moderator:
@@ -42,10 +43,10 @@ def queued_client_of(caller: Caller) -> QueuedClient:
 
 
 class Shares:
-    """Room for `each` client and for all `together`, in whatever unit it is asked for. All of a
-    /48 have as much as HOMES_IN_A_NETWORK clients, and never more than half of it.
+    """The capacity for `each` client and for all `together`, in the caller's unit. All of a /48
+    have as much as HOMES_IN_A_NETWORK clients, and never more than half of it.
 
-    What exceeds it is still let in if there is any room, so that nothing is too large.
+    A request beyond it is still accepted if any capacity is free, so that nothing is too large.
     """
 
     def __init__(self, each: int, together: int) -> None:

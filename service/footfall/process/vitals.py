@@ -1,4 +1,4 @@
-"""What an operator watches and only Redis knows: which servers answer, and what waits for people.
+"""Values that an operator watches and only Redis knows: which servers answer, and what is pending.
 
 Each is read by itself and within a short time, so that one that cannot be read hides no other.
 """
@@ -21,10 +21,10 @@ NEVER = LastBackup(0, 0, 0, "")
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """`servers` is how many of them have each role of driver/roles.py.
+    """`servers`: how many have each role of driver/roles.py.
 
-    `held` is how many comments are waiting, and how many are spam; it and `backup` are None if
-    they could not be read.
+    `held`: the numbers of pending and of spam comments; it and `backup` are None if they could not
+    be read.
     """
 
     servers: Mapping[str, int]

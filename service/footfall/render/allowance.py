@@ -1,16 +1,16 @@
-"""Limits for the rendering of one comment: how much work it may cost, and how much HTML it becomes.
+"""Limits for the rendering of one comment: its cost, and the size of its HTML.
 
-Each costly part has a limit of its own; these are limits for their sums, since sixteen thousand
-harmless formulas fit in 64 kB. A part that is refused here stays in the comment as plain text.
+Each costly part has its own limit; these limit the sums, since sixteen thousand harmless formulas
+fit in 64 kB. A rejected part stays in the comment as plain text.
 """
 
 from html import escape
 
-# HTML may be so many times as long as its text. A text of & alone gets five times as long by
-# escaping, which is never refused; six leaves room for paragraphs.
+# HTML may be this many times as long as its text. A text of & alone becomes five times as long by
+# escaping, which is always allowed; six leaves space for paragraphs.
 MAX_GROWTH = 6
-# And so many bytes more, so that a short comment may be a table, a formula or highlighted code,
-# which gets ten times as long.
+# Plus this many bytes, so that a short comment may be a table, a formula or highlighted code, which
+# becomes ten times as long.
 FREE_BYTES = 32_768
 
 MAX_FORMULAS = 100
@@ -36,7 +36,7 @@ class Allowance:
 
     def __init__(self, text: str, *, is_plain: bool = False) -> None:
         bare = len(escape(text, quote=False).encode())
-        # A quarter of what the text leaves is for paragraphs and lists, which are never refused.
+        # A quarter of the rest is reserved for paragraphs and lists, which are always allowed.
         self._markup = (most_bytes(text) - bare) * 3 // 4
         # A plain comment has Markdown alone: no formulas, no highlighting, no HTML tags.
         self._formulas = 0 if is_plain else MAX_FORMULAS

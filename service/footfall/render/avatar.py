@@ -41,7 +41,7 @@ def compile_avatar(template: str, proxy: str, key: str = "") -> Avatar:
 
 
 def is_none(template: str) -> bool:
-    """Does this template say that there are no avatars?"""
+    """Does this template turn avatars off?"""
     return template.strip().lower() in ("none", "false")
 
 

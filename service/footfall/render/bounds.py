@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\s（），。；：！？、《》〈〉「」『』【�
 _Block = Callable[[StateBlock, int, int, bool], bool]
 
 _DELIMITERS = re.compile(r"(?=[^-]*-)[\s|:-]+")
-# The HTML of a link without its attributes' values, with what the sanitiser adds.
+# The HTML of a link without its attributes' values, including the sanitiser's additions.
 _LINK_BYTES = 80
 _CELL_BYTES = 10
 _ALIGNED_BYTES = 25
@@ -116,7 +116,7 @@ def _table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     delimiters = _line(state, first + 1).strip()
     columns = delimiters.strip("|").count("|") + 1
     cells, row = columns, first + 2
-    # Counted up to the limit only, or each table that is refused would read all lines to the end.
+    # Counted up to the limit only; otherwise each rejected table would read all lines to the end.
     while row < last and cells <= allowance.cells_left and not state.isEmpty(row):
         cells, row = cells + columns, row + 1
     each = _ALIGNED_BYTES if ":" in delimiters else _CELL_BYTES

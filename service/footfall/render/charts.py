@@ -1,8 +1,8 @@
-"""Charts as SVG: bars, a day each, and lines as small as a word. Pure functions of numbers.
+"""Charts as SVG: bars, one per day, and lines as small as a word. Pure functions of numbers.
 
-Readers who cannot see them get their name, and beside a chart of bars a table, which the page has;
-a pointer gets the title of each bar. Colours are the page's, by class, since a style within would
-need a weaker Content-Security-Policy.
+Screen readers get their name, and beside a chart of bars the page's table; a pointer shows the
+title of each bar. Colours are the page's, by class, since inline styles would need a weaker
+Content-Security-Policy.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ MARGIN = 2
 
 
 class Bar(NamedTuple):
-    """`title` says what it is in words; `parts` are numbers, of which the first is the lowest.
+    """`title` describes it; `parts` are numbers, from the bottom up.
 
-    A part below zero, which only damaged data has, is drawn as none.
+    A part below zero, which only damaged data has, is not drawn.
     """
 
     title: str
@@ -36,8 +36,8 @@ class Bar(NamedTuple):
 def bars(rows: Sequence[Bar], name: str, before: Sequence[int] = ()) -> str:
     """An SVG of bars side by side; the highest number is as high as the picture.
 
-    `name` is what it is called instead of being seen. Part number n has the class `part-n`;
-    `before` are the numbers of an earlier period, a line over the bars.
+    `name` is its text alternative. Part number n has the class `part-n`; `before` are the numbers
+    of an earlier period, a line over the bars.
     """
     top = max([1, *before, *(sum(bar.drawn) for bar in rows)])
     width = max(1, len(rows)) * BAR_WIDTH
@@ -84,14 +84,15 @@ def _rectangle(x: float, y: float, width: float, height: float, name: str) -> st
 
 
 def _share(part: int, whole: int, height: float) -> float:
-    """Of the height, what a part takes; one that is not nothing can be seen."""
+    """A part's share of the height; a positive one is always visible."""
     if not part:
         return 0
     return max(1, round(height * (part / whole), 2))
 
 
 def spark_line(numbers: Sequence[int], name: str) -> str:
-    """An SVG of a line through these numbers, from 0 at its bottom; `name` says them in words."""
+    """An SVG of a line through these numbers, from 0 at its bottom; `name` is its text
+    alternative."""
     heights = [max(0, number) for number in numbers] or [0]
     # A single number is a line, too.
     heights = heights if len(heights) > 1 else heights * 2

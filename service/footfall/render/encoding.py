@@ -18,5 +18,5 @@ def in_address(text: str) -> str:
 
 
 def md5_of(text: str) -> str:
-    # Picture services require MD5. It does not hide an email address that somebody can guess.
+    # Picture services require MD5. It does not hide an email address that can be guessed.
     return md5(text.encode(), usedforsecurity=False).hexdigest()

@@ -1,6 +1,6 @@
 """Feeds of comments: RSS 2.0, Atom (RFC 4287) and JSON Feed 1.1.
 
-What feeds say is decided by the comments alone, so that the same comments make the same bytes;
+The content of feeds depends on the comments alone, so that the same comments make the same bytes;
 those of an empty feed are the same for a day.
 """
 

@@ -41,7 +41,7 @@ def dollars(parser: MarkdownIt) -> None:
 
 
 def mathml(tex: str, *, display: bool) -> str | None:
-    """The formula as MathML, None if it is too long, refused or not TeX."""
+    """The formula as MathML, None if it is too long, rejected or not TeX."""
     if len(tex) > MAX_CHARACTERS or _REFUSED.search(tex):
         return None
     try:

@@ -1,7 +1,7 @@
-"""Links in the HTML of a comment: how many there are, and pictures as links.
+"""Links in the HTML of a comment: their number, and pictures as links.
 
-It is read by expressions, since the sanitiser has written it: each value is in double quotes and
-contains none, and no < in a text is one.
+It is read by regular expressions, since the sanitiser has written it: each value is in double
+quotes and contains none, and no < in a text is one.
 """
 
 import re
@@ -30,8 +30,9 @@ def linked(html: str) -> Iterator[str]:
 
 
 def pictures_as_links(html: str) -> str:
-    """The same HTML without anything that loads by itself: who looks at a picture that a stranger
-    has chosen tells them when and from where. One without a host becomes its words."""
+    """The same HTML without anything that loads by itself: loading a picture chosen by a stranger
+    would reveal when and from where it is viewed. A picture without a host becomes its alternative
+    text."""
     return "".join(_pieces(html))
 
 
@@ -52,7 +53,7 @@ def _instead(tag: re.Match[str], is_in_link: bool) -> str:
     attributes = _attributes(tag)
     address = bare_of(attributes.get("src", ""))
     if tag[2] == "img" and address.startswith("data:"):
-        # It is in the comment itself, so nobody is asked for it.
+        # It is in the comment itself, so nothing is loaded.
         return tag[0]
     text = escape(attributes.get("alt") or attributes.get("title") or address)
     if is_in_link or not _WEB.match(address):

@@ -6,7 +6,8 @@ lexer takes far too long for 2,500 characters of backslashes and quotes.
 
 Some of these expressions read ahead to the end of the line, or of the white space, in each place,
 and so take the square of its length, or worse: INI's took 5 s for one line of 2,500 blanks and
-colons, in which Python does nothing else. Code has no such lines, so what has them stays plain.
+colons, in which Python does nothing else. Real code has no such lines, so code with them stays
+plain.
 """
 
 import re
@@ -105,8 +106,8 @@ MAX_LINE_CHARACTERS = 300
 MAX_BLANK_CHARACTERS = 100
 _LONG_BLANKS = re.compile(rf"\s{{{MAX_BLANK_CHARACTERS + 1}}}")
 
-# The lexer for Java looks for a method's name behind any number of words, on any number of lines;
-# of ours eight.
+# The lexer for Java looks for a method's name after any number of words, on any number of lines;
+# ours after eight.
 _ANY_WORDS, _SOME_WORDS = r"\s+)+?)", r"\s+){1,8}?)"
 
 

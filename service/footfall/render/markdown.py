@@ -72,7 +72,7 @@ def _emoji(state: StateCore) -> None:
     for block in state.tokens:
         is_address = False
         for token in block.children or ():
-            # The text of a bare link is an address, in which `:tada:` and `:/` are no emoji.
+            # The text of a bare link is an address, in which `:tada:` and `:/` are not emoji.
             if token.type in ("link_open", "link_close"):
                 is_address = token.type == "link_open" and token.info == "auto"
             elif token.type == "text" and not is_address:

@@ -39,7 +39,7 @@ class _Expression:
 def compile_template(
     text: str, variables: Sequence[str], key: str
 ) -> Callable[[Mapping[str, str]], str]:
-    """A function that fills the template in. Raises ValueError for one that cannot be used.
+    """A function that fills the template in. Raises ValueError for an invalid one.
 
     `variables` are the names that it may use; `key` is AVATAR_KEY, for the filter `keyed`.
     """

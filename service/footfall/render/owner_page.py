@@ -1,8 +1,8 @@
-"""Pages that the server makes whole: the demonstration's, and those of a site's owner, which are in
+"""Pages made by the server: the demonstration page, and those of the admin UI, which are in
 ui/admin, by Jinja.
 
-Whatever is filled in is escaped, but for charts, which charts.py has escaped. Loaded when somebody
-opens such a page: Jinja takes 11 MB, which a service that only counts does not need.
+Values are escaped, except charts, which charts.py has escaped. Imported on first use: Jinja takes
+11 MB, which a service that only counts does not need.
 """
 
 from collections.abc import Mapping

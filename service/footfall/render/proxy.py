@@ -23,7 +23,7 @@ def proxied(address: str, proxy: str) -> str:
 
 
 def place_of(address: str) -> Place | None:
-    """What a browser asks, and for what; None for what it could read in another way."""
+    """The host that a browser would query, and the path; None for an ambiguous address."""
     match = _ADDRESS.fullmatch(address)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""The region of an IP address, by an ip2region database that is held in memory.
+"""The region of an IP address, by an ip2region database in memory.
 
 A database is for IPv4 or for IPv6, never for both: an address of the other kind has no region. The
 columns differ between versions; see `_levels`.

@@ -1,11 +1,11 @@
 """The JSON of comments, as one viewer may see them.
 
 A comment's body is stored as pieces of JSON, and a page is joined from them: a busy page has fifty
-comments and many readers, so nothing is parsed and written again.
+comments and many readers, so nothing is parsed and encoded again.
 
-Clients decide by the presence of a key: `rid` means "this is a reply", `like` means "this can be
-liked". So a missing fact is left out, and not sent as null. `more` says what was left out of an
-answer because of its limits; Waline's clients ignore it.
+Clients test for the presence of a key: `rid` means "this is a reply", `like` means "this can be
+liked". So a missing value is left out, and not sent as null. `more` describes what was left out of
+a response because of its limits; Waline's clients ignore it.
 """
 
 from bisect import bisect_right
@@ -46,10 +46,10 @@ DateField = Callable[[bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """A site's settings for how commentators are shown.
+    """A site's settings for the display of commentators.
 
-    `avatar` makes a picture's URL of (nick, email, link), and `pictures` says which accounts may
-    show of their own; `levels` are numbers of approved comments.
+    `avatar` makes a picture's URL of (nick, email, link), and `pictures` decides which accounts may
+    show their own; `levels` are numbers of approved comments.
     """
 
     avatar: Callable[[str, str, str], str]
@@ -59,18 +59,19 @@ class DisplayOptions:
     shows_region: bool = True
 
     def avatar_of(self, account: Account) -> str:
-        """The account's own picture if the site shows it, or what it would have without one."""
+        """The account's own picture if the site shows it, otherwise the default one."""
         own = account.avatar and self.pictures.portrait(account.avatar)
         return own or self.avatar(account.nick, account.mail, account.link)
 
     def level(self, approved: int) -> int:
-        """The index of the last threshold that so many comments reach, 0 below the first."""
+        """The index of the last threshold that this many comments reach, 0 below the first."""
         return max(bisect_right(self.levels, approved) - 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Writes comments for one viewer; `date` makes a field that comments have besides `time`."""
+    """Writes comments for one viewer; `date` makes a field that comments have in addition to
+    `time`."""
 
     viewer: Viewer
     display: DisplayOptions

@@ -1,1 +1,1 @@
-"""When, and by how many people, pages and the site were viewed. README.md says what is where."""
+"""When, and by how many people, pages and the site were viewed. README.md describes the files."""

@@ -1,7 +1,7 @@
-"""Which views are by people, and what the others are by: the class of a user agent.
+"""Which views are by people, and the classes of the others, by user agent.
 
-A class is for statistics alone. Crawlers with a browser's user agent are not found, and
-nobody is refused for theirs.
+A class is for statistics alone. Crawlers with a browser's user agent are not detected, and nobody
+is rejected for theirs.
 
 The patterns are those of crawler-user-agents, where each crawler has tags. A few of them match
 browsers, too, and are replaced here.
@@ -22,10 +22,10 @@ PEOPLE = ""
 NO_USER_AGENT = "no-user-agent"
 WEBDRIVER = "webdriver"
 PREFETCH = "prefetch"
-# It says that it is a machine, and the list does not know it.
+# A bot by its own user agent that the list does not know.
 OTHER_BOT = "other-bot"
-# The tags of the list. A crawler of several has the first: its operator comes before what it
-# does, and that before what it is made with.
+# The tags of the list. A crawler with several gets the first: its operator precedes its purpose,
+# and that its software.
 TAGS = (
     "ai-crawler",
     "search-engine",
@@ -61,7 +61,7 @@ REPLACED = {
     "Expanse": "Expanse, a Palo Alto",
     "Odin;": "compatible; Odin;",
 }
-# What machines say of themselves and browsers do not. Telephones are called Cubot and M bot.
+# Words that bots use and browsers do not. There are phones called Cubot and M bot.
 DECLARED = (
     r"(?:[^u]|[^Cc]u|^)[Bb]ot(?:[\/;:,)(]|$)",
     r"(?i)crawl(?:er|ing)\b",
@@ -78,7 +78,7 @@ def class_of_view(
     """One of CLASSES, or PEOPLE.
 
     `purpose` is the header Sec-Purpose or its predecessor Purpose; `is_automated` is what a page's
-    script reported of navigator.webdriver. What a user agent says of itself comes first.
+    script reported of navigator.webdriver. The user agent takes precedence.
     """
     name = class_of(user_agent)
     if name:
@@ -101,7 +101,7 @@ def load() -> None:
 
 
 def is_ahead(purpose: bytes) -> bool:
-    """Does a browser fetch the page before anybody wants to see it?"""
+    """Does a browser prefetch the page?"""
     purposes = purpose[:MAX_PURPOSE_BYTES].lower().replace(b",", b";").split(b";")
     return any(word.strip() in (b"prefetch", b"prerender") for word in purposes)
 

@@ -183,7 +183,7 @@ async def top(statistics: Statistics, parsed: Top, caller: Caller) -> JsonObject
 
 
 async def totals(site: Site, parsed: None, caller: Caller) -> JsonObject:
-    """Views and comments ever, and what there was today; None for what is not kept."""
+    """Views and comments ever, and today's; None for values that are not stored."""
     comments = await site.comments.index.total(PUBLIC)
     if not site.statistics.reports.is_on:
         return {"views": None, "comments": comments, "today": None}

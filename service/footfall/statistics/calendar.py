@@ -17,7 +17,7 @@ DAY_MS = 24 * HOUR_MS
 LEAST_MS = 94_694_400_000
 # The end of the year 9998: one day more is still a date in any zone.
 MOST_MS = 253_370_764_800_000
-# More than anybody looks at in one picture: twenty years.
+# More than fits into one picture: twenty years.
 MAX_DAYS = 7_320
 
 
@@ -36,7 +36,7 @@ class LocalHour(NamedTuple):
 class Calendar:
     """The clock of a time zone.
 
-    Views come in the order of time, so what is known of one minute serves for all of its views.
+    Views come in the order of time, so the last minute is cached for all of its views.
     """
 
     def __init__(self, zone: ZoneInfo) -> None:
@@ -66,8 +66,8 @@ class Calendar:
 
 
 def datable(clock: Callable[[], int]) -> Callable[[], int]:
-    """The same clock, except where it is far off: a machine without a battery starts in 1970, and
-    counts views before it has asked anybody for the time."""
+    """The same clock, unless it is far off: a machine without a battery starts in 1970, and may
+    count views before it has synchronised its clock."""
     return lambda: min(max(clock(), EARLIEST_MS), LATEST_MS)
 
 

@@ -1,10 +1,10 @@
-"""How often the site was viewed ever: the sum of all counters of views.
+"""The site's views ever: the sum of all view counters.
 
-Each group keeps its own in the step that changes its counters (lua/counters/count.lua), but only
-while views are dated: a service without statistics keeps none (lua/counters/add.lua). So the key
-`ever` vouches for the sums. A service that keeps none takes it away, again and again while it runs;
-one that keeps them asks whether there is such a service, and if nobody has answered for a while,
-adds the counters up.
+Each group keeps its own sum in the step that changes its counters (lua/counters/count.lua), but
+only while views are dated: a service without statistics keeps none (lua/counters/add.lua). So the
+key `ever` confirms the sums. A service that keeps none removes it repeatedly while it runs; one
+that keeps them asks, by that key, whether there is such a service, and after a while without an
+answer, adds the counters up.
 """
 
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ class ViewsEver:
         self._keys = keys
 
     async def total(self) -> int | None:
-        """None if nobody vouches for it."""
+        """None if the sums are not confirmed."""
         numbers = map(self._keys.numbers, range(GROUPS))
         sums = (("HGET", key, "views") for key in numbers)
         state, *sums_read = await self._redis.ask_masters(
@@ -40,19 +40,19 @@ class ViewsEver:
         return sum(map(number_or_0, sums_read)) if state == KNOWN else None
 
     async def state(self) -> bytes | None:
-        """KNOWN, or who asks whether somebody counts without keeping the sums, or None."""
+        """KNOWN, or the service that asks whether another one counts without sums, or None."""
         (state,) = await self._redis.ask_masters(("GET", self._keys.total_views_state))
         return bytes(state) if state is not None else None
 
     async def ask(self, who: str) -> None:
-        """Ask, unless somebody else does; not where the data set is gone, as after FLUSHALL."""
+        """Ask, unless another service does; not without a data set, as after FLUSHALL."""
         (born,) = await self._redis.ask_masters(("HGET", self._keys.site("format"), "born"))
         if born is not None:
             await self._redis.change(("SET", self._keys.total_views_state, who, "NX"))
 
     async def doubt(self) -> None:
-        """Let nobody rely on the sums, as this process counts without keeping them; and note that
-        views of this month may have no day."""
+        """Invalidate the sums, as this process counts without keeping them; and note that views of
+        this month may have no day."""
         if await self.state() is not None:
             await self._redis.change(("DEL", self._keys.total_views_state))
         month = int(f"{datetime.now(UTC):%Y%m}")
@@ -72,17 +72,17 @@ class ViewsEver:
             if await self.state() != state:
                 return
             await self._group(group, mends=True)
-        # XX: what is removed meanwhile stays removed.
+        # XX: a key that is removed meanwhile stays removed.
         await self._redis.change(("SET", self._keys.total_views_state, KNOWN, "XX"))
 
     async def restore(self) -> None:
-        """Add up the counters of a data set that nobody else uses, and vouch for the sums."""
+        """Add up the counters of a data set that no other process uses, and confirm the sums."""
         async for _ in of_all_groups(partial(self._group, mends=True)):
             pass
         await self._redis.change(("SET", self._keys.total_views_state, KNOWN))
 
     async def problems(self, *, repair: bool) -> AsyncIterator[str]:
-        """A line for each sum that is wrong, if somebody vouches for them."""
+        """A line for each wrong sum, if the sums are confirmed."""
         if await self.state() != KNOWN:
             return
         repaired = " (repaired)" if repair else ""
@@ -92,7 +92,7 @@ class ViewsEver:
                 yield f"{key} has {kept} for views instead of {counted}{repaired}"
 
     async def _group(self, group: int, *, mends: bool) -> tuple[str, str]:
-        """The sum that is kept, and the true one."""
+        """The stored sum, and the true one."""
         kept, counted = await self._recount(
             numbers=self._keys.numbers(group), counts=self._keys.counts_in(group), mends=mends
         )

@@ -19,12 +19,12 @@ from .salts import Salts
 from .site_store import SiteNumbers, SiteViews
 
 MONTH_MS = DAYS_OF_MONTH * 24 * HOUR_MS
-# A service that starts waits no longer for the salt.
+# A starting service waits no longer for the salt.
 MAX_BEGIN_SECONDS = 1.0
 
 
 class Keeper:
-    """`clock` returns Unix time in ms; days are kept for so many months besides their own.
+    """`clock` returns Unix time in ms; days are kept for this many months in addition to their own.
 
     All coroutines raise StoreUnavailable, and ErrorReply for a damaged key.
     """
@@ -44,16 +44,16 @@ class Keeper:
         self._clock = clock
         self._kept_ms = (months + 1) * MONTH_MS
         self._salts = salts
-        # The hour up to which this process has kept the site's.
+        # The hour up to which this process has stored the site's numbers.
         self._kept_until = 0
 
     async def begin(self) -> None:
-        """Before the first view: what is needed to distinguish visitors, if they are."""
+        """Before the first view: load what distinguishes visitors, if they are distinguished."""
         if self._salts is None:
             return
-        # In a thread, which Redis's answer is not waiting for.
+        # In a thread, concurrently with Redis's reply.
         loaded = asyncio.create_task(asyncio.to_thread(agents.load))
-        # If Redis is unreachable, keeping up asks it again.
+        # If Redis is unreachable, keeping up retries it.
         with suppress(StoreUnavailable, ErrorReply, TimeoutError):
             await asyncio.wait_for(self.keep_salts(), MAX_BEGIN_SECONDS)
         await loaded
@@ -69,7 +69,7 @@ class Keeper:
             await self._salts.keep_up(self._site)
 
     async def keep_hours(self) -> None:
-        """Once an hour: keep the site's numbers of what is over, and remove old shares."""
+        """Once an hour: store the site's numbers of past hours, and remove old shares."""
         now_ms = self._clock()
         now = hour_number(self._calendar.hour_of(now_ms))
         # A clock that was ahead is set back.

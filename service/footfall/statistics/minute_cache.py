@@ -10,7 +10,7 @@ MAX_KEPT = 1_000
 
 
 class MinuteCache:
-    """`clock` returns Unix time in ms. Who asks while an answer is made waits for the same one."""
+    """`clock` returns Unix time in ms. Concurrent callers wait for the same answer."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
@@ -18,14 +18,14 @@ class MinuteCache:
         self._made: dict[Hashable, asyncio.Task[Any]] = {}
 
     def known(self, key: Hashable) -> Any:
-        """The same without waiting; None if nothing has been made of it in this minute."""
+        """The same without waiting; None if there is none of this minute."""
         task = self._made.get(key)
         if task is None or not task.done() or self._clock() // MINUTE_MS != self._minute:
             return None
         return None if task.cancelled() or task.exception() else task.result()
 
     async def find_or_make(self, key: Hashable, make: Callable[[], Awaitable[Any]]) -> Any:
-        """What `make` returns, or has returned in this minute. Raises what it raises."""
+        """The result of `make`, now or earlier in this minute. Raises its errors."""
         minute = self._clock() // MINUTE_MS
         if minute != self._minute or len(self._made) >= MAX_KEPT:
             self._made = {}
@@ -35,7 +35,7 @@ class MinuteCache:
             made[key] = asyncio.ensure_future(_awaited(make))
         task = made[key]
         try:
-            # One who goes away takes it from nobody else.
+            # A cancelled caller does not cancel it for others.
             return await asyncio.shield(task)
         except Exception:
             if made.get(key) is task:

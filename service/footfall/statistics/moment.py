@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 
 class Moment(NamedTuple):
-    """A day such as 20261123, and `packed` the script's argument of it. The month is kept for
+    """A day such as 20261123, and `packed`, the script's argument for it. The month is kept for
     `days_ms`, visitors' numbers for `day_ms`.
 
-    Visitors are numbered with what is salted; without it they are not distinguished.
+    Visitors are numbered with a salted hash; without it they are not distinguished.
     """
 
     day: int

@@ -8,17 +8,18 @@ from .calendar import HOUR_MS, Calendar, LocalHour, date_of, month_of
 from .moment import Moment
 from .salts import Salts
 
-# How long a page's hours are kept, and how much longer the key that has them.
+# How long a page's hours are kept, and how much longer their key.
 KEPT_HOURS = 72
 SPARE_HOURS = 2
 HOURS_MS = (KEPT_HOURS + SPARE_HOURS) * HOUR_MS
 
 
 class Moments:
-    """Says it in the time zone of a calendar. Days are kept for so many months besides their own.
+    """Supplies the moment in the time zone of a calendar. Days are kept for this many months in
+    addition to their own.
 
-    `salts` are those of the days that are known, where visitors are distinguished. Most batches are
-    of the same hour as the one before.
+    `salts` are those of the known days, if visitors are distinguished. Most batches fall into the
+    same hour as the one before.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Moments:
         return Moment(hour.day, b"".join(map(pack_word, arguments)), days_ms, day_ms)
 
     def _end_of(self, month: int) -> int:
-        """Until when a month is kept, as Unix time in ms."""
+        """The end of a stored month, as Unix time in ms."""
         first = date_of(100 * month + 1)
         years, index = divmod(first.month + self._months, 12)
         return int(datetime(first.year + years, index + 1, 1, tzinfo=UTC).timestamp()) * 1000

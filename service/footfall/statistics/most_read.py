@@ -1,8 +1,8 @@
-"""Which pages are read most, and which rise.
+"""The most read pages, and the rising ones.
 
-A page is looked at if it was among the most viewed of one of the days in question. Their order is
-by exact numbers, of the best MAX_CANDIDATES by those lists. So what is asked costs the same however
-many pages a site has.
+Candidates are the pages that were among the most viewed of one of the days in question. Their order
+is by exact numbers, of the best MAX_CANDIDATES by those lists. So the cost is the same however many
+pages a site has.
 """
 
 from collections import Counter
@@ -18,19 +18,19 @@ from .store import Views
 
 MAX_CANDIDATES = 200
 MAX_PAGES = 100
-# Of which most can be asked; 1 is the last 24 hours, 0 is ever.
+# Periods in days; 1 is the last 24 hours, 0 is ever.
 PERIODS = (0, 1, 7, 30)
 ORDERS = ("views", "visitors", "rising", "comments")
-# How long the list of a day is kept: thirty days are asked for, in any time zone.
+# How long the list of a day is kept: queries go back thirty days, in any time zone.
 KEPT_DAYS = 33
-# A view counts half after so many hours: in what a page has now, and in what it usually has.
+# The half-life of views, in hours: for a page's current views, and for its usual ones.
 NOW_HOURS, USUAL_HOURS = 6, 48
 
 
 class TopPage(NamedTuple):
-    """A page in a list: its views in the period, and those by people, None where that is not given;
-    its visitors where that is of whole days, and the comments written in it where pages are asked
-    for by these."""
+    """A page in a list: its views in the period, and those by people, None if not given; its
+    visitors if the period has whole days, and the comments written in it if pages are ranked by
+    these."""
 
     path: str
     views: int
@@ -45,8 +45,8 @@ class TopPage(NamedTuple):
 
 
 class MostRead:
-    """`clock` returns Unix time in ms. All coroutines raise StoreUnavailable, and
-    ErrorReply where what is damaged is not one page's or one list's."""
+    """`clock` returns Unix time in ms. All coroutines raise StoreUnavailable, and ErrorReply for
+    damage beyond one page or one list."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class MostRead:
         ]
 
     async def series(self, paths: Sequence[str], days: int) -> list[list[int]]:
-        """The views of each page by people on the last so many days, the oldest first."""
+        """The views of each page by people on each of the last days, the oldest first."""
         viewed = await self._views.on_days(paths, self._days(days)[::-1], await self._site.people())
         return [[day.people for day in each] for each in viewed]
 
@@ -149,17 +149,17 @@ class MostRead:
                 lists[day] |= await self._site.shares_of_read(day)
         total = Counter[str]()
         for pages in lists.values():
-            # To add counters would copy what is there, for each day.
+            # Adding counters would copy them for each day.
             total.update(pages)
         return [path for path, _ in total.most_common(most)]
 
     def _days(self, number: int) -> list[int]:
-        """The last so many days, today first."""
+        """The last days, today first."""
         today = date_of(self._calendar.hour_of(self._clock()).day)
         return [day_number(today - timedelta(ago)) for ago in range(number)]
 
     def _hours(self, number: int) -> list[int]:
-        """The last so many hours, this one first."""
+        """The last hours, this one first."""
         now_ms = self._clock()
         hours = (self._calendar.hour_of(now_ms - ago * HOUR_MS) for ago in range(number))
         return list(dict.fromkeys(map(hour_number, hours)))

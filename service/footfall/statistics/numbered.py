@@ -1,10 +1,10 @@
-"""Hashes of numbers, as statistics are kept in, read whole; damaged fields are left out."""
+"""Hashes of numbers, as statistics are stored in, read whole; damaged fields are left out."""
 
 from collections.abc import Mapping, Sequence
 
 from ..driver.client import RedisClient
 
-# One step of this reads a hash whole that Redis keeps packed, and most others.
+# One step of this reads a packed hash whole, and most others.
 STEP_FIELDS = 1_000
 # Of a 64-bit number.
 MAX_DIGITS = 19
@@ -13,8 +13,8 @@ MAX_DIGITS = 19
 async def hashes(
     redis: RedisClient, keys: Sequence[str], *, spares: bool = False
 ) -> list[dict[bytes, bytes]]:
-    """Each of these hashes. Raises StoreUnavailable, and ErrorReply for what is none; with `spares`
-    that is empty, for numbers that are useful without it."""
+    """Each of these hashes. Raises StoreUnavailable, and ErrorReply for another type; with `spares`
+    that counts as empty, for numbers that are useful without it."""
     ask = redis.ask_each if spares else redis.ask
     read: list[dict[bytes, bytes]] = [{} for _ in keys]
     cursors = dict.fromkeys(range(len(keys)), b"0")
@@ -36,7 +36,7 @@ def fields_of(pairs: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 def is_number(word: bytes) -> bool:
-    # int() refuses thousands of digits, and is slow for fewer.
+    # int() rejects thousands of digits, and is slow for fewer.
     return word.isdigit() and len(word) <= MAX_DIGITS
 
 

@@ -21,7 +21,7 @@ from .store import Month, PageViews, Views
 DAYS_OF_MONTH = 100
 DAY_DIGITS = 8
 
-# What becomes of a number that is there already; `source` is `add` for a bounded number of hosts.
+# How to combine a number with an existing one; `source` is `add` for a bounded number of hosts.
 How = Literal["add", "most", "source"]
 
 
@@ -62,9 +62,9 @@ class OtherImport(Exception):
 
 
 class PastViews:
-    """`left_ms` says for how many ms a month such as 202611 is kept from now on. `current` is this
-    month, and the one before. All coroutines raise StoreUnavailable, and ErrorReply for a damaged
-    key."""
+    """`left_ms` returns for how many ms a month such as 202611 is kept from now on. `current` is
+    this month, and the one before. All coroutines raise StoreUnavailable, and ErrorReply for a
+    damaged key."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ class PastViews:
             limit = month.base
 
     async def note_most_read(self, day: int, paths: Sequence[str], kept_ms: int) -> None:
-        """Pages that may be the most viewed of a day, with what is known of them."""
+        """Note candidates for the most viewed pages of a day, with their known views."""
         pages = zip(paths, await self._views.on_days(paths, [day]), strict=True)
         views = {path: of_day.views for path, (of_day,) in pages if of_day.views}
         await self._site_views.keep_read(day, views, kept_ms)

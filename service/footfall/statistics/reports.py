@@ -1,8 +1,8 @@
-"""How often, and by whom, pages and the whole site were viewed: by day and by hour of the site's
-time zone; which pages are read most, and which rise.
+"""Views and visitors of pages and of the whole site, by day and by hour of the site's time zone;
+most read and rising pages.
 
-What is derived is as exact as the counters. An estimate is only the number of visitors beyond
-MOST_EXACT, and is marked; and lists know a page only if it was among the most viewed of some day.
+Derived numbers are as exact as the counters. Only the number of visitors beyond MOST_EXACT is an
+estimate, and is marked; and lists know a page only if it was among the most viewed of some day.
 """
 
 from collections import Counter
@@ -58,7 +58,7 @@ class Report(NamedTuple):
 
     @property
     def visitors(self) -> int:
-        """The sum of the days: who comes on two of them is not known to be one."""
+        """The sum of the days: a visitor of two days is not recognised as one."""
         return sum(day.visitors for day in self.days.values())
 
     @property
@@ -79,8 +79,8 @@ class Report(NamedTuple):
 
 
 class Reports:
-    """`clock` returns Unix time in ms; days are kept for so many months besides their own; `own`
-    are the site's hosts, which are not sources.
+    """`clock` returns Unix time in ms; days are kept for this many months in addition to their own;
+    `own` are the site's hosts, which are not sources.
 
     All coroutines raise StoreUnavailable, and ErrorReply for a damaged key.
     """
@@ -95,7 +95,7 @@ class Reports:
         *,
         kept: str = "off",
     ) -> None:
-        """`kept` is `off`, `views`, or `visitors` where these are kept as well."""
+        """`kept` is `off`, `views`, or `visitors` if these are stored as well."""
         self.is_on = kept != "off"
         self.keeps_visitors = kept == "visitors"
         self._views = views
@@ -118,7 +118,7 @@ class Reports:
 
     @staticmethod
     def days_before(day: int, days: int) -> int:
-        """The day that was so many days before this one."""
+        """The day this many days before this one."""
         return day_number(date_of(day) - timedelta(days))
 
     async def report(self, path: str | None, first: int, last: int) -> Report:
@@ -143,8 +143,8 @@ class Reports:
         }
 
     async def visitors(self, path: str | None) -> int:
-        """The sum of all days that are kept, of a page, or with None of the site; 0 where visitors
-        are not distinguished."""
+        """The sum of all stored days, of a page, or with None of the site; 0 if visitors are not
+        distinguished."""
         if not self.keeps_visitors:
             return 0
         today = self.today()
@@ -162,25 +162,26 @@ class Reports:
         return {hour: views for hour, views in views_by_hour.items() if hour // DAY in days}
 
     async def _numbers(self, months: list[int]) -> SiteNumbers:
-        """What is kept, and what the shares have of hours and days that are there still."""
+        """Stored sums, and the shares of hours and days that still exist."""
         shares = await self._minute.find_or_make("shares", self._site.shares)
         return _larger(await self._site.kept(months), shares)
 
     async def sources(self, first: int, last: int) -> Counter[str]:
-        """The MAX_SOURCES hosts from where most visitors came, and "" for those that were too many
-        to keep or to tell; of the last MAX_SOURCE_DAYS of the period."""
+        """The MAX_SOURCES hosts from which most visitors came, and "" for the rest; of the last
+        MAX_SOURCE_DAYS of the period."""
         days = days_between(first, last)[-MAX_SOURCE_DAYS:]
         total, recent = Counter[str](), self._recent_days()
         for at in range(0, len(days), SOURCE_DAYS_A_TRIP):
             some = days[at : at + SOURCE_DAYS_A_TRIP]
             for day, kept in zip(some, await self._site.sources(some), strict=True):
                 shares = await self._site.shares_of_sources(day) if day in recent else kept
-                # Each day goes into the same counter: to add counters copies what is there.
+                # All days go into the same counter: adding counters would copy them.
                 total.update(shares if shares.total() >= kept.total() else kept)
         return most_of(total)
 
     async def top(self, by: str, days: int, count: int) -> list[TopPage]:
-        """The `count` first pages, of MAX_PAGES at most; see MostRead. It is kept for a minute."""
+        """The first `count` pages, of MAX_PAGES at most; see MostRead. It is cached for a
+        minute."""
         make = partial(self.most_read.top, by, days, MAX_PAGES)
         pages: list[TopPage] = await self._minute.find_or_make((by, days), make)
         return pages[:count]
@@ -190,13 +191,13 @@ class Reports:
         return await self.report(None, today, today)
 
     async def count_as_people(self, name: str, *, is_people: bool) -> frozenset[str]:
-        """Let the views of a class of bots count as people's, or not, in what was kept before as
-        well. Returns all classes that do."""
+        """Count the views of a class of bots as people's, or not, for stored views as well. Returns
+        all classes that count."""
         await self._site.count_as_people(name, is_people=is_people)
         return await self._site.people()
 
     async def erase(self, path: str) -> bool:
-        """Forget when and by whom a page was viewed; was anything known? The site's numbers keep
+        """Forget when and by whom a page was viewed; was anything stored? The site's numbers keep
         its views."""
         return await self._views.erase([path])
 

@@ -37,7 +37,7 @@ class Salts(dict[int, "blake2b"]):
         for day in self._needed(now_ms) - self.keys():
             lasts_ms = self._calendar.ends_ms(day) - now_ms
             salt = await kept.salt(day, token_bytes(SALT_BYTES), lasts_ms)
-            # With a damaged one nobody could be numbered, and no view be counted.
+            # With a damaged salt, visitors could not be numbered, and no view counted.
             if len(salt) == SALT_BYTES:
                 self[day] = salted(salt, self._site)
 

@@ -1,8 +1,8 @@
 """When, by whom and from where the whole site was viewed.
 
 A script reaches one slot of a Cluster, so each group of counters has a share of the site's numbers
-(lua/counters/count.lua, lua/views/visit.lua). The shares are added up when they are read; of hours
-and days that are over, the sum is kept, and the shares are removed.
+(lua/counters/count.lua, lua/views/visit.lua). The shares are added up when they are read; for past
+hours and days, the sum is stored, and the shares are removed.
 """
 
 from collections import Counter, defaultdict
@@ -21,9 +21,9 @@ from .store import by_class, every_month
 # An hour such as 2026112316 divided by this is its day.
 HOURS = 100
 MAX_SOURCES = 1_000
-# The newest comments among which the pages with most are found, and so many of these pages.
+# The newest comments among which the most commented pages are found, and the number of these pages.
 MAX_COMMENTS, MAX_COMMENTED = 10_000, 100
-# Of a group, as many as it keeps of a day.
+# Of a group, as many as it keeps per day.
 MAX_READ = 64
 # Of the site.
 MAX_LISTED = 1_000
@@ -37,7 +37,7 @@ class SiteNumbers(NamedTuple):
     bots: Mapping[int, Counter[str]]
 
     def fields(self) -> dict[str, int]:
-        """As they are kept."""
+        """As they are stored."""
         numbers = {str(hour): views for hour, views in self.hours.items()}
         numbers |= {f"v{day}": visitors for day, visitors in self.visitors.items()}
         for day, classes in self.bots.items():
@@ -64,12 +64,12 @@ class SiteViews:
         )
 
     async def kept(self, months: Sequence[int]) -> SiteNumbers:
-        """What is kept of these months, such as 202611."""
+        """The stored numbers of these months, such as 202611."""
         keys = [self._keys.site_views(month) for month in months]
         return numbers_of(await hashes(self._redis, keys, spares=True))
 
     async def known_months(self) -> list[int]:
-        """The months of which anything is kept, such as 202611."""
+        """The months with stored numbers, such as 202611."""
         every = every_month()
         sizes = await self._redis.ask_each(
             *(("HLEN", self._keys.site_views(month)) for month in every), of_masters=True
@@ -79,7 +79,8 @@ class SiteViews:
         return sorted(kept | there)
 
     async def keep(self, numbers: SiteNumbers, kept_ms: int) -> None:
-        """Keep the sums of what is over. It may be done often, and by several services."""
+        """Store the sums of past hours and days. It may be repeated, and run by several
+        services."""
         months = defaultdict[str, dict[str, int]](dict)
         for field, number in numbers.fields().items():
             months[field.lstrip("vb")[:6]][field] = number
@@ -88,7 +89,7 @@ class SiteViews:
             try:
                 await self._kept(self._keys.site_views(int(month)), kept_ms, fields)
             except ErrorReply as error:
-                # The other months are kept all the same.
+                # The other months are stored nevertheless.
                 damage = error
         if damage:
             raise damage
@@ -98,18 +99,18 @@ class SiteViews:
         await self._keep(sums=key, kept_ms=kept_ms, counted=counted)
 
     async def drop(self, numbers: SiteNumbers) -> None:
-        """Remove from the shares what is kept."""
+        """Remove stored numbers from the shares."""
         if fields := [*numbers.fields()]:
             shares = map(self._keys.share, range(GROUPS))
             await self._redis.change(*(("HDEL", share, *fields) for share in shares))
 
     async def sources(self, days: Sequence[int]) -> list[Counter[str]]:
-        """Of each day, the hosts from where visitors came, as far as it is kept."""
+        """Of each day, the stored hosts from which visitors came."""
         days_sources = await hashes(self._redis, [*map(self._keys.sources, days)], spares=True)
         return [_by_host([fields]) for fields in days_sources]
 
     async def shares_of_sources(self, day: int) -> Counter[str]:
-        """What the shares have of a day that was not yet kept, or is not over."""
+        """The shares of a day that was not stored yet, or is not over."""
         keys = [self._keys.sources_in(group, day) for group in range(GROUPS)]
         return _by_host(await hashes(self._redis, keys, spares=True))
 
@@ -128,7 +129,7 @@ class SiteViews:
         return _by_path([word for pairs in replies for word in pairs or ()])
 
     async def read(self, days: Iterable[int]) -> list[Counter[str]]:
-        """What is kept of the pages most viewed on each day; of day 0, ever."""
+        """The stored views of the pages most viewed on each day; of day 0, ever."""
         keys = [self._keys.most_read(day) for day in days]
         replies = await self._redis.ask_each(
             *(("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys)
@@ -149,11 +150,11 @@ class SiteViews:
         return Counter({path.decode(): number for path, (_, number) in counts if path})
 
     async def keep_read(self, day: int, pages: Mapping[str, int], kept_ms: int = 0) -> None:
-        """Keep so many views of pages, of a day or ever, and only the most viewed."""
+        """Store these views of pages, of a day or ever, and only the most viewed."""
         if not pages:
             return
         key = self._keys.most_read(day)
-        # Redis does not give back the room that more of them once took.
+        # Redis does not free the memory that a larger list once took.
         first = Counter(pages).most_common(MAX_LISTED)
         scores = [word for path, views in first for word in (views, path)]
         cut = ("ZREMRANGEBYRANK", key, 0, -MAX_LISTED - 1)
@@ -211,7 +212,8 @@ def _by_host(read: Iterable[Mapping[bytes, bytes]]) -> Counter[str]:
 
 
 def _by_path(words: Sequence[bytes]) -> Counter[str]:
-    """Of a sorted set with its scores, which could be infinite if somebody had written there."""
+    """Of a sorted set with its scores, which could be infinite if another program had written
+    there."""
     pairs = zip(words[::2], map(float, words[1::2]), strict=True)
     return Counter(
         {path.decode(errors="replace"): round(score) for path, score in pairs if isfinite(score)}

@@ -1,8 +1,7 @@
-"""Where visitors come from: the host of the page that led to this one.
+"""Sources of visitors: the host of the referring page.
 
-Hosts are kept as they are: no list groups those of one search engine well enough to depend on it.
-They are what a stranger has sent, so each is a host's name or an address by its form, and nothing
-that a page could show as more than that.
+Hosts are stored as they are: no list groups those of one search engine reliably. They come from
+visitors, so each must have the form of a host name or an address, and pages can show it safely.
 """
 
 import re
@@ -32,8 +31,8 @@ _APPLICATION = re.compile(
 def source_of(referer: bytes | str, own: Container[str] = ()) -> str:
     """The host in a Referer, as host_name writes it; of an application on Android, its package.
 
-    "" for none, for hosts of the site itself, as host_name writes them, and for whatever is no
-    address of a page. Browsers send ASCII alone, so anything else is none.
+    "" for none, for hosts of the site itself, as host_name writes them, and for anything that is
+    not a page's address. Browsers send ASCII only, so anything else is none.
     """
     if isinstance(referer, bytes):
         referer = referer.decode(errors="replace")
@@ -83,13 +82,13 @@ def _punycode(name: str) -> str:
 
 
 def origin_of(referrer: str, own_hosts: Container[str], *, is_automated: bool) -> Origin:
-    """What a page says of its view."""
+    """The origin of a view as its page reports it."""
     if not (referrer or is_automated):
         return NO_ORIGIN
     if "//" in referrer:
         source = source_of(referrer, own_hosts)
     else:
-        # Browsers name a host in ASCII; to encode what a stranger sends may take 10 ms.
+        # Browsers send hosts in ASCII; encoding a visitor's text may take 10 ms.
         host = host_name(referrer) if referrer.isascii() else ""
         source = "" if host in own_hosts else host
     return Origin(source, agents.WEBDRIVER if is_automated else "")

@@ -1,7 +1,7 @@
 """When and by whom pages were viewed: by day, with visitors and bots, and by hour for three days.
 
 The script that counts a view notes it in the same step (lua/counters/count.lua), so that the days
-of a page add up to its counter. What is kept of the whole site is in site_views.py.
+of a page add up to its counter. The whole site's numbers are in site_store.py.
 """
 
 from collections import Counter, defaultdict
@@ -17,9 +17,9 @@ from ..driver.scripts import Scripts
 from .moment import Moment
 from .numbered import STEP_FIELDS, by_name, by_number, fields_of, hashes, is_number, number_or_0
 
-# As many as may be kept, the current one, and one that has started in another time zone.
+# As many as may be stored, the current one, and one that has started in another time zone.
 MOST_MONTHS = 122
-# For which a group keeps its most viewed pages, and for which the site does, in any time zone.
+# Days for which a group keeps its most viewed pages, and for which the site does, in any time zone.
 DAYS_OF_GROUPS, DAYS_OF_SITE = 5, 34
 BASE, UNDATED = b"base", b"undated"
 
@@ -47,8 +47,8 @@ class Month(NamedTuple):
 
 
 class PageViews(NamedTuple):
-    """All that is known of a page's views, by month and by hour, and its count before and after
-    that was read: if they differ, it was viewed meanwhile."""
+    """All stored views of a page, by month and by hour, and its count before and after reading
+    them: if they differ, it was viewed meanwhile."""
 
     before: int
     months: Mapping[int, Month]
@@ -83,8 +83,8 @@ class Viewed(NamedTuple):
 
 
 class Views:
-    """All methods raise StoreUnavailable, and ErrorReply for a damaged key; where many pages are
-    asked for, one that is damaged has nothing."""
+    """All methods raise StoreUnavailable, and ErrorReply for a damaged key; among many pages, a
+    damaged one has no views."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
@@ -118,8 +118,8 @@ class Views:
     async def on_days(
         self, paths: Sequence[str], days: Sequence[int], as_people: frozenset[str] = frozenset()
     ) -> list[list[Viewed]]:
-        """Of each page, what is known of each of these days, such as 20261123; these classes of
-        bots count as people."""
+        """Of each page, the numbers of each of these days, such as 20261123; these classes of bots
+        count as people."""
         months = list(dict.fromkeys(day // 100 for day in days))
         keys = [key for path in paths for month in months for key in self._month_keys(path, month)]
         fields = await hashes(self._redis, keys, spares=True)
@@ -149,7 +149,7 @@ class Views:
         return list(map(number_or_0, await self._redis.ask_each(*commands)))
 
     async def correct(self, name: str, delta: int, moment: Moment) -> int:
-        """Change a counter by what nobody has viewed; the new count, 0 at least."""
+        """Change a counter by a number that is not views; the new count, 0 at least."""
         path, keys = name.partition(" ")[2], self._keys
         counts = keys.counts(name)
         site, sources = keys.shares_beside(counts.encode(), moment.day)
@@ -179,12 +179,12 @@ class Views:
         return int(count)
 
     async def undate(self, path: str, month: int, views: int) -> None:
-        """Note that so many views of a page have no day."""
+        """Note that this many views of a page have no day."""
         await self._redis.change(("HINCRBY", self._keys.days(path, month), UNDATED, views))
 
     async def relist(self, source: str, target: str) -> None:
-        """Put a page into the lists of most viewed pages that have another one, which is left out,
-        with as many views as it has itself by now."""
+        """Replace a page by another one in the lists of most viewed pages, with the other one's
+        current views."""
         groups, site = days_of_groups(), last_days(DAYS_OF_SITE)
         (ever,) = await self.counts([target])
         on_days = await self.on_days([target], site)
@@ -205,7 +205,7 @@ class Views:
             await self._redis.change(*commands)
 
     async def forget(self, names: Sequence[str]) -> None:
-        """Remove what is kept of the pages whose counters of views are gone."""
+        """Remove the statistics of pages whose view counters are gone."""
         names = [name for name in names if is_view_counter(name)]
         counts = await self._redis.ask_masters(*(("HGET", self._keys.counts(n), n) for n in names))
         await self.erase(
@@ -213,8 +213,8 @@ class Views:
         )
 
     async def erase(self, paths: Sequence[str]) -> bool:
-        """Remove all that is kept of when and by whom these pages were viewed; was there anything?
-        Their counters stay, and their next views start again; the site's numbers keep theirs."""
+        """Remove all statistics of these pages; were there any? Their counters stay, and their next
+        views start again; the site's numbers keep theirs."""
         commands: list[Sequence[object]] = []
         for path in paths:
             commands.append(("DEL", *self._every_key(path)))
@@ -300,14 +300,14 @@ def by_class(fields: Iterable[tuple[bytes, bytes]]) -> dict[int, Counter[str]]:
 
 
 def every_month() -> list[int]:
-    """The next month and those before it that may be kept, such as 202612."""
+    """The next month and those before it that may be stored, such as 202612."""
     now = datetime.now(UTC)
     first = 12 * now.year + now.month
     return [100 * (month // 12) + month % 12 + 1 for month in range(first, first - MOST_MONTHS, -1)]
 
 
 def days_of_groups() -> list[int]:
-    """Tomorrow and the days before it of which a group keeps its most viewed pages."""
+    """Tomorrow and the days before it for which a group keeps its most viewed pages."""
     return last_days(DAYS_OF_GROUPS)
 
 

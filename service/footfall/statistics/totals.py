@@ -1,6 +1,7 @@
-"""What other counters show beside a page's own views: the site's views, and visitors of both.
+"""Numbers that other counters show beside a page's own views: the site's views, and visitors of
+both.
 
-No view waits for them more than once a minute: they are as good for the rest of it.
+A view waits for them once a minute at most: they are cached for the rest of it.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from .views_ever import ViewsEver
 
 
 class Totals(NamedTuple):
-    """Numbers always: 0 is what is not kept, not known yet, or not for everybody."""
+    """Always numbers: 0 for what is not stored, not known yet, or not public."""
 
     site_views: int = 0
     site_visitors: int = 0
@@ -23,7 +24,7 @@ class Totals(NamedTuple):
 
 
 class KnownTotals:
-    """`clock` returns Unix time in ms; `rules` say how much of the statistics is for everybody."""
+    """`clock` returns Unix time in ms; `rules` decide which statistics are public."""
 
     def __init__(
         self,
@@ -43,7 +44,7 @@ class KnownTotals:
         self._pages = MinuteCache(clock)
 
     def known(self, page: str) -> Totals | None:
-        """Without waiting, if they were asked for in this minute; "" is the site."""
+        """Without waiting, if they were read in this minute; "" is the site."""
         site: Totals | None = self._site.known("site")
         if not page:
             return site
@@ -79,5 +80,5 @@ class KnownTotals:
         )
 
     async def _visitors_of(self, page: str) -> int:
-        """Who asks knows the page: no list tells its path."""
+        """Public for a caller who knows the page: no list reveals its path."""
         return await self._statistics.visitors(page) if self._rules.shows("totals") else 0

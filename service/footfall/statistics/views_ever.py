@@ -21,12 +21,12 @@ class ViewsEver:
         self._clock = clock
         self._is_on = is_on
         self._minute = MinuteCache(clock)
-        # Who asks, and since when this process knows.
+        # The asking service, and since when this process knows.
         self._asking: bytes | None = None
         self._since = 0
 
     async def total(self) -> int | None:
-        """The sum of all counters of views; None while it is not known. It is kept for a minute."""
+        """The sum of all view counters; None while it is unknown. It is cached for a minute."""
         if not self._is_on:
             return None
         total: int | None = await self._minute.find_or_make("total", self._kept.total)

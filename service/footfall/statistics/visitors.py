@@ -1,7 +1,7 @@
-"""Who a visitor is: a number that is the same all day, and another one tomorrow.
+"""A visitor's number, which is the same all day, and another one tomorrow.
 
-It is a keyed hash of what a request has of its sender. The key is the day's salt, which is random
-and deleted after the day: then nobody can tell which number an address had, nor which
+It is a keyed hash of the request's details of its sender. The key is the day's salt, which is
+random and deleted after the day: then the number of an address cannot be recovered, nor which
 numbers of two days are one visitor's. With the salt, one can try addresses: it must not be logged
 or backed up.
 """
@@ -34,7 +34,7 @@ def sender_of(address: str) -> str:
 
 
 def number_of(salted: "blake2b", sender: str, user_agent: bytes) -> int:
-    """From -2**63 to 2**63 - 1: Redis keeps small sets of such numbers in eight bytes each."""
+    """From -2**63 to 2**63 - 1: Redis stores small sets of such numbers in eight bytes each."""
     name, agent = sender.encode(errors="replace"), user_agent[:MAX_AGENT_BYTES]
     hashed = salted.copy()
     # Each part after its length, so that no other parts give the same.

@@ -38,7 +38,7 @@ class Visits:
         self._keys = keys
         self._start = start
         self._is_cluster = is_cluster
-        # Of this moment's day: who is known, and the packed keys of each group's shares.
+        # For this day: the visitors noted, and the packed keys of each group's shares.
         self._moment = Moment(0, b"", 0, 0)
         self._known = set[int]()
         self._shares = dict[int, bytes]()
@@ -93,7 +93,7 @@ class Visits:
         return shares[group]
 
     def _calls(self, numbers: list[int]) -> Iterable[list[int]]:
-        """What one call may tell: on a Cluster it reaches one group."""
+        """The parts that one call may send: on a Cluster it reaches one group."""
         if not self._is_cluster:
             firsts = range(0, len(numbers), MAX_VISITS_A_CALL)
             return [numbers[first : first + MAX_VISITS_A_CALL] for first in firsts]

@@ -1,8 +1,8 @@
-"""Limits for an address: the cooldown after a comment or edit, and token buckets.
+"""Limits per address: the cooldown after a comment or edit, and token buckets.
 
 A comment, or an author's edit, starts a cooldown, in which its address can send no other. A change
-of a counter, and an attempt to log in, takes a token out of a bucket, which fills again with time.
-Neither waits for the disk: after a crash the limit only starts again.
+of a counter, and a login attempt, takes a token out of a bucket, which refills with time. Neither
+waits for the disk: after a crash the limit only starts again.
 
 An IPv6 address stands for its /64, of which one line may have 65,536: their /48 has a limit, too.
 """
@@ -18,7 +18,7 @@ from ..driver.scripts import Scripts
 from ..errors import TooFast
 from ..netaddr import HOMES_IN_A_NETWORK, network_key
 
-# A bucket so large that it never refuses: it lets an address owe any number of tokens.
+# A bucket so large that it never rejects: it lets an address owe any number of tokens.
 UNLIMITED_TOKENS = 1_000_000_000
 
 # (key, rate)
@@ -69,11 +69,11 @@ class Cooldown:
         self._take_all([bucket, (self._keys.tokens(network), of_a_network(rate))], tokens, done)
 
     async def attempt(self, who: Sequence[tuple[str, Rate]]) -> int:
-        """Take a token of each of these for an attempt, or of none; 0, or how many ms to wait."""
+        """Take a token of each of these for an attempt, or of none; 0, or the ms to wait."""
         return await self._take([(self._keys.attempts(name), rate) for name, rate in who])
 
     def succeed(self, who: Sequence[tuple[str, Rate]], success: tuple[str, Rate]) -> None:
-        """Give back what an attempt has taken, for a token of `success`; it does not wait."""
+        """Return the tokens of an attempt, for a token of `success`; it does not wait."""
 
         def counted(waits: list[int] | Exception) -> None:
             if isinstance(waits, list) and not waits[0]:
@@ -109,7 +109,7 @@ class Cooldown:
             if len(waits) + len(lost) < len(buckets):
                 return
             if lost:
-                # Whether Redis has taken them is not known: a lost reply gives nobody any.
+                # After a lost reply, it is unknown whether Redis has taken them: none are returned.
                 return done(lost[0])
             longest = max(waits.values())
             if longest:
@@ -122,8 +122,8 @@ class Cooldown:
             self._batch.take_tokens(key, tokens, rate, partial(arrived, (key, rate)))
 
     def give_back(self, bucket: Bucket, tokens: int = 1) -> None:
-        """Put tokens into a bucket that they were taken from; a full one gets no fuller. It does
-        not wait: if this is lost, so are the tokens."""
+        """Return tokens to their bucket; a full one gets no fuller. It does not wait: if this is
+        lost, so are the tokens."""
         key, rate = bucket
         self._batch.take_tokens(key, -tokens, rate, _ignore)
 

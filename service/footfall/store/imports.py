@@ -1,7 +1,7 @@
-"""What an import asks and does that nobody else does: what is there already, and merging counts.
+"""Queries and changes of imports: existing data, and merged counts.
 
-The larger count and the replaced one are the same however often they come. For a sum each group of
-hashes remembers how many batches of an import it has, for as long as one is likely to be repeated.
+Maximum and replacement can be repeated. For a sum each group of hashes remembers the number of its
+batches, for as long as a repetition is likely.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ REMEMBERED_SECONDS = 30 * 24 * 3600
 
 
 class Imports:
-    """With `moment`, counts that come from elsewhere are views without a day."""
+    """With `moment`, imported counts are views without a day."""
 
     def __init__(
         self, redis: RedisClient, scripts: Scripts, keys: Keys, moment: Clock | None = None
@@ -89,6 +89,6 @@ class Imports:
         raise StoreUnavailable()
 
     def _days(self, name: str, moment: Moment | None) -> str:
-        """The key of the views of this month, for a counter of views; "" if none are kept."""
+        """The key of the views of this month, for a view counter; "" if none are stored."""
         type, _, path = name.partition(" ")
         return self._keys.days(path, moment.month) if moment and type == "time" else ""

@@ -6,17 +6,17 @@ from typing import NamedTuple
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 
-# About how many entries there are; the scripts that add one have the same number.
+# The approximate number of entries; the scripts that add one have the same number.
 LOGGED = 10_000
 # Of a walk over them, in one trip.
 STEP_ENTRIES = 512
 
 
 class LogEntry(NamedTuple):
-    """`id` is the entry's own; its first half is when, in ms since the epoch.
+    """`id` is the entry's own; its first half is the time, in ms since the epoch.
 
-    `fields` are `by`, an account's id; `did`; `id`, of a comment or an account, or what is banned;
-    `was` and `now`.
+    `fields` are `by`, an account's id; `did`; `id`, of a comment or an account, or a ban; `was` and
+    `now`.
     """
 
     id: str

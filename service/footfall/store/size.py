@@ -1,10 +1,10 @@
-"""How many counters and comments are stored, and how much memory they take.
+"""The number of stored counters and comments, and their memory.
 
 Numbers are exact (counting/quota.py).
 
 Memory is estimated from a sample: the bytes of whole keys divided by the number of counters or
-comments in them, so each has its share of its key's own cost. The indexes `mine:<account>` are left
-out, since a page does not say which accounts have one.
+comments in them, so each has its share of its key's overhead. The indexes `mine:<account>` are left
+out, since a page does not list the accounts that have one.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from ..plurals import number_of
 FRESH_SECONDS = 60.0
 # Commands in one round trip: a request may have to wait for them for a millisecond or two.
 MAX_COMMANDS_A_TRIP = 1_024
-# The sample: so many hashes of counters of each kind, found in so many steps of a SCAN; so many
-# pages, and so many entries in them.
+# The sample: hashes of counters per kind, steps of the SCAN that finds them, pages, and entries per
+# page.
 MAX_SAMPLED_HASHES = 128
 MAX_SCANS = 16
 MAX_WEIGHED_PAGES = 128
@@ -37,8 +37,8 @@ SAMPLED_ENTRIES = 1_000
 
 
 class Kind(NamedTuple):
-    """How many there are, and the bytes of Redis's memory that one takes (0 if that is not known:
-    there are none, or none was met)."""
+    """Their number, and the bytes of Redis's memory for each (0 if unknown: there are none, or none
+    was found)."""
 
     number: int
     bytes_each: float
@@ -93,15 +93,15 @@ class Scale:
                 counters = await _counters(self._redis, self._keys, await self._numbers.total())
                 comments = await _comments(self._redis, self._keys)
         except (ErrorReply, StoreUnavailable, TimeoutError, ValueError):
-            # A ValueError is a damaged number. It is no reason not to start: `footfall check`
+            # A ValueError is a damaged number. It must not prevent the start: `footfall check`
             # reports it.
             return None
         return Size(counters, comments)
 
 
 async def _counters(redis: RedisClient, keys: Keys, counted: CounterTotals) -> Kind:
-    """By a sample of each kind of hashes: those for short names, which Redis keeps packed, and
-    those for long ones."""
+    """By a sample of each kind of hash: those for short names, which Redis keeps packed, and those
+    for long ones."""
     packed, long = await _sampled(redis, keys)
     short = counted.by_kind["counts"]
     total = short * await _bytes_each(redis, packed)

@@ -1,8 +1,8 @@
-"""What the service keeps in Redis: one module for each noun, one round trip for each method.
+"""The data in Redis: one module per noun, one round trip per method.
 
 The driver does the rest: it names keys (driver/keys.py), calls scripts by the names in their
-headers (driver/scripts.py), joins what many requests send at once (counting/batch.py), and turns
-failures of Redis into StoreUnavailable (driver/client.py).
+headers (driver/scripts.py), joins concurrent requests (counting/batch.py), and turns failures of
+Redis into StoreUnavailable (driver/client.py).
 """
 
 from collections.abc import Awaitable, Callable
@@ -47,7 +47,7 @@ __all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
 # The number of the data's layout. Format 1 had no seed, which decides where counters lie; format 2
 # had no number, and other names for two keys; format 3 had no journals.
 FORMAT = 4
-# What the data set says of its paths where each page has the one that pages.py makes.
+# Marks a data set whose paths are those that pages.py makes.
 DECODED = b"decoded"
 HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` create one"
 
@@ -63,10 +63,10 @@ class NoDataSet(Mismatch):
 class Store:
     """All nouns of one data set.
 
-    Scripts and background work may be shared with other data sets on this Redis.
-    `prefix` is KEY_PREFIX; `buckets` counts the hashes that counters lie in, unless the data set
-    says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; with `tells` what
-    happens to comments is written into the outbox. Views are dated by `moment`, if there is one.
+    Scripts and background work may be shared with other data sets on this Redis. `prefix` is
+    KEY_PREFIX; `buckets` is the number of counter hashes of a new data set; `counter_limit` is a
+    weight (driver/keys.py), 0 for no limit; with `tells`, changes of comments are written to the
+    outbox. Views are dated by `moment`, if given.
     """
 
     def __init__(
@@ -82,7 +82,8 @@ class Store:
         moment: Clock | None = None,
     ) -> None:
         self.redis = redis
-        # A random id that tells this data set from one that replaces it; known after `open`.
+        # A random id that distinguishes this data set from one that replaces it; known after
+        # `open`.
         self.data_set_id = b""
         # A data set of an older format can only be backed up.
         self.format = FORMAT
@@ -145,20 +146,20 @@ class Store:
         return moment and (lambda name, delta: self.views.correct(name, delta, moment()))
 
     def waiting(self) -> int:
-        """How many requests wait for the next batches."""
+        """The number of requests waiting for the next batches."""
         return sum(batch.waiting for batch in self.batches.values())
 
     async def create(self) -> bool:
-        """Open the data set, and make it first if there is none: then True. Raises what `open`
-        raises."""
+        """Open the data set, and create it first if there is none: then True. Raises the errors of
+        `open`."""
         try:
             await self.open()
             return False
         except NoDataSet:
             key = self.keys.site("format")
-            # HSETNX, because another process may be making the same data set. The number and the
-            # seed come first, since a data set without them counts as an older format.
-            # Nothing is counted yet, so the sums are right.
+            # HSETNX, because another process may be creating the same data set. The number and the
+            # seed come first, since a data set without them counts as an older format. Nothing is
+            # counted yet, so the sums are right.
             sums_are_right = [("SET", self.keys.total_views_state, KNOWN)] if self.moment else []
             await self.redis.change(
                 ("HSETNX", key, "number", FORMAT),

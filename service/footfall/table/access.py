@@ -1,7 +1,7 @@
-"""The access log's lines: of the fast path, of ASGI, and of requests rejected before.
+"""Lines of the access log: for the fast path, for ASGI, and for requests rejected before.
 
-Each class here is put over another one, and only if ACCESS_LOG asks for it: without it no code of
-this module runs in any request.
+Each class here wraps another one, and only with ACCESS_LOG: without it no code of this module runs
+in any request.
 """
 
 from time import monotonic
@@ -49,7 +49,7 @@ class LoggedRequests:
 
 
 def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtocol]:
-    """The protocol class with a line for each fast request, and for each that is refused."""
+    """The protocol class with a line for each fast request, and for each rejected one."""
 
     class LoggedProtocol(base):  # type: ignore[misc, valid-type]
         cycle_type = _logged_cycle(cast(type[FastCycle], base.cycle_type), log)

@@ -1,4 +1,5 @@
-"""What operations answer that is more than plain data, for the dialects to say it their way."""
+"""Results of operations that are more than plain data, which each API variant writes in its own
+way."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +17,15 @@ class NewSession:
     token: str
     # Makes what identifies the browser to the account from now on.
     device: Callable[[], Awaitable[str]] | None = None
-    # The browser keeps it when it is closed.
+    # The browser keeps it after it is closed.
     is_remembered: bool = False
-    # A page of another site has asked for the login, and is handed it.
+    # A page of another site has requested the login, and receives it.
     is_handed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Data, with what not every dialect says, or says in the same way."""
+    """Data, with details that API variants write differently or leave out."""
 
     data: Any
     headers: Headers = ()
@@ -35,7 +36,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """The JSON of the data in pieces, where nobody knows yet how long it is."""
+    """The JSON of the data in pieces, if its length is not known in advance."""
 
     pieces: AsyncGenerator[bytes]
 

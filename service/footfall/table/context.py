@@ -15,7 +15,7 @@ class ParseContext:
     # The path by which a page is counted, of the one that a client sent.
     page_of: Callable[[str], str]
     clock: Callable[[], int]
-    # By whom people may log in, and where they come back to.
+    # The login services, and the address to which they return.
     providers: Providers
     # They know which day it is.
     reports: Reports

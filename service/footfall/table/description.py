@@ -1,7 +1,7 @@
-"""/openapi.json: what the table of routes says, as OpenAPI 3.1.
+"""/openapi.json: the table of routes as OpenAPI 3.1.
 
-Operations are described under each of their prefixes, in its dialect; under /ui/api only those for
-this service's own pages alone. Bounds are the ones of this site.
+Operations are described under each of their prefixes, in its API variant; under /ui/api only those
+that exist there alone. Bounds are those of this site.
 """
 
 from collections import defaultdict
@@ -252,7 +252,7 @@ def _responses(rows: Sequence[Row], dialect: Dialect) -> Schema:
 
 
 def _good(rows: Sequence[Row], dialect: Dialect) -> Schema:
-    """The answer, or a refusal, which has status 200 as well."""
+    """The response, or an error that also has status 200."""
     if rows[0].answer.has_lines:
         meaning = "Lines of JSON: steps, and at last the report or a refusal"
         return {"description": meaning, "content": {"application/json": {"schema": {}}}}
@@ -293,7 +293,7 @@ def _names(refusals: Refusals) -> Iterator[tuple[int, str]]:
 
 
 class Description:
-    """The description as an ASGI application; it is made for the first who asks."""
+    """The description as an ASGI application, made on first request."""
 
     def __init__(self, context: ParseContext, version: str) -> None:
         self._context = context

@@ -1,9 +1,8 @@
-"""The dialects: how a request says who sends it, and what its answer looks like.
+"""API variants: how a request identifies its sender, and the form of the response.
 
-Waline's clients speak one under /api, where everything is wrapped; older ones speak another without
-prefix, where counts and comments are bare and have shapes of their own. Both are for pages of other
-sites, and who is logged in there sends a token. The dialect of this service's own pages is in
-own_pages.py; prefixes.py says which one is spoken where.
+Waline's clients use one under /api, where everything is wrapped; older ones another without prefix,
+where counts and comments are bare and have other shapes. Both serve pages of other sites, which
+send a token. The admin UI's variant is in own_pages.py; prefixes.py maps prefixes to variants.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -35,7 +34,7 @@ class Refusals(NamedTuple):
     described: Mapping[int, AnswerSchema]
 
 
-# Compared by identity, since finished pages are kept by it.
+# Compared by identity, since finished pages are cached by it.
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
     """Its values are functions wherever dialects differ by more than words."""
@@ -44,7 +43,7 @@ class Dialect:
 
     # Raises Forbidden unless its sender may call.
     admit: Callable[[Scope, Headers, Policy], None]
-    # What says who that is; "" for nobody.
+    # The token in the request; "" for none.
     token: Callable[[Scope, Headers, Policy], str]
     # May a page of another site have made the browser send a request with this method?
     is_sent_elsewhere: Callable[[str, Headers], bool]
@@ -52,13 +51,13 @@ class Dialect:
     # What any answer looks like.
 
     headers: Lines
-    # Of the request's headers and the methods that there are.
+    # From the request's headers and the route's methods.
     preflight: Callable[[Headers, str], Response]
     envelope: Envelope
-    # Around counts and comments, as pages ask for them.
+    # Around counts and comments.
     content_envelope: Envelope
     refusals: Refusals
-    # The data, and headers, of an answer that says more than its data.
+    # The data, and headers, of an answer that has more than data.
     finish: Callable[[Answer, Scope, Headers, Policy], Awaitable[tuple[Any, Lines]]]
     # The whole answer, or that the client has it already; with further headers.
     respond: Callable[[Reply | Response, Headers, Lines], Response]
@@ -67,19 +66,19 @@ class Dialect:
 
     # The JSON of a count of this type, with %d for the number.
     count: Callable[[str], bytes]
-    # The JSON of what is the only thing that was asked for.
+    # The JSON for a single requested value.
     single: Callable[[bytes], bytes]
     # The parameters that name the articles whose comments are counted: the first that was sent.
     article_names: Sequence[str]
-    # A field that comments have besides `time`.
+    # A field that comments have in addition to `time`.
     date: DateField | None
     # What stands before the text of a reply to (nick, id).
     mention: Callable[[str, str], str]
 
     @property
     def is_open(self) -> bool:
-        """Does SECURE_DOMAINS alone decide who may call, and Authorization say who that is? The
-        fast path looks at nothing else."""
+        """Do SECURE_DOMAINS and Authorization alone decide about callers? The fast path checks
+        nothing else."""
         return self.admit is _admit_page and self.token is _token
 
 
@@ -152,7 +151,7 @@ BARE = replace(
     content_envelope=NO_ENVELOPE,
     count=lambda type: b"%d",
     single=lambda json: json,
-    # Clients send `url` although Waline's documentation says `path`.
+    # Clients send `url` although Waline's documentation names `path`.
     article_names=("url", "path"),
     date=inserted_at,
     mention=lambda nick, id: f"[@{nick}](#{id}): ",

@@ -40,21 +40,21 @@ READING = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation, in the dialect of each of its prefixes.
+    """One operation, in the API variant of each of its prefixes.
 
-    What is variable in `path`, such as `{page:path}`, is a field of that name.
-    `run` and `fast` get the noun of the site that their first parameter is annotated with.
-    `route` is its name in metrics. `fields` are those that it reads, and `who` may ask, unless a
-    shape of the request says otherwise. `answer` describes what comes back. `run` returns plain
-    data, an answer that says more (answers.py), or a finished Reply or Response. `fast` makes of a
-    parsed request what can be answered without ASGI, for visitors who are not logged in; where it
-    makes nothing, and for others, `run` answers. Without `run`, `fast` answers everybody. `type` is
-    the value of the query's `type` that selects this row, None for any other value. `envelope`
-    chooses among those that a dialect has. `admits_all`: SECURE_DOMAINS does not hold, as for
-    browsers that another service sent here, and for readers of feeds. `is_picture`: it is shown
-    where no page is named, as GitHub's proxy asks. `is_upload`: the body is a file, and comes in
-    pieces. `is_unsafe`: it changes something, though it is a GET, such as a count; then a HEAD does
-    nothing, and nothing keeps an answer. `is_endless`: it is sent until its client goes away.
+    A variable in `path`, such as `{page:path}`, is a field of that name. `run` and `fast` get the
+    noun of the site that their first parameter is annotated with. `route` is its name in metrics.
+    `fields` are those that it reads, and `who` the permitted callers, unless a shape of the request
+    overrides it. `answer` describes the response. `run` returns plain data, an answer with more
+    (answers.py), or a finished Reply or Response. `fast` turns a parsed request into one that can
+    be answered without ASGI, for visitors who are not logged in; if it returns none, and for
+    others, `run` answers. Without `run`, `fast` answers everybody. `type` is the value of the
+    query's `type` that selects this row, None for any other value. `envelope` chooses among those
+    of an API variant. `admits_all`: SECURE_DOMAINS does not apply, as for browsers sent by another
+    service, and for feed readers. `is_picture`: it is served without a referring page, as to
+    GitHub's proxy. `is_upload`: the body is a file, and comes in pieces. `is_unsafe`: a GET that
+    changes something, such as a count; then a HEAD does nothing, and no response is cached.
+    `is_endless`: it is sent until its client disconnects.
     """
 
     route: str
@@ -85,8 +85,8 @@ class Row:
         rules: AccountRules,
         viewer: Viewer = PUBLIC,
     ) -> Any:
-        """What `run` gets. Raises BadRequest, FieldTooLong, and what says that this viewer may not
-        ask: nothing is parsed for other callers."""
+        """What `run` gets. Raises BadRequest, FieldTooLong, and errors of permission: nothing is
+        parsed for other callers."""
         shape = self.fields.shape_of(request)
         who = shape.who or self.who
         if who.is_first:
@@ -113,7 +113,7 @@ class Row:
         return fast
 
     def headers(self, dialect: Dialect) -> Lines:
-        """Those that all its answers have, refusals too."""
+        """The headers of all its responses, errors included."""
         headers = dialect.headers
         if self.is_unsafe and NO_STORE not in headers:
             headers = (*headers, NO_STORE)
@@ -142,8 +142,8 @@ def whole(row: Row, reply: Reply) -> Response:
 
 
 class Resource:
-    """All operations of one path in one dialect, as an ASGI application; `instead` says what to do
-    instead of any other method. Without operations, nothing is there."""
+    """All operations of one path in one API variant, as an ASGI application; `instead` describes
+    what to do instead of any other method. Without operations, the path does not exist."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class Resource:
             return dialect.respond(data, headers, ())
         if isinstance(data, Streamed):
             stream = streamed(data, row.envelope(dialect))
-            # Until its first piece is there, an error can be answered.
+            # Until the first piece exists, an error can be returned.
             return Response(200, await anext(stream), stream=stream)
         extra: Lines = ()
         if isinstance(data, Answer):
@@ -258,7 +258,7 @@ class Resource:
 
 
 async def _unknown() -> AsyncGenerator[bytes]:
-    """The body that a HEAD leaves out, where nobody has made it and knows its length."""
+    """The body that a HEAD omits, if nobody has made it and knows its length."""
     yield b""
 
 

@@ -1,7 +1,7 @@
-"""What an operation does with a request, in callbacks instead of coroutines.
+"""An operation's work for a request, in callbacks instead of coroutines.
 
 The function `fast` of an operation's row makes a FastRequest. The protocol class answers it without
-ASGI (fast_cycle.py), which costs several times the work itself; an endpoint waits for the same
+ASGI (fast_cycle.py), which costs several times the work itself; an endpoint awaits the same
 callbacks (`answered`). So the rule of an operation exists once, whichever way its requests come.
 """
 
@@ -54,7 +54,7 @@ class FastRequest:
 
     # Only for a change is the client made out.
     is_change = False
-    # Set where it is prepared; `lang` of the query says in which language a refusal is.
+    # Set during preparation; `lang` of the query is the language of errors.
     operation: Operation
     language: str
 
@@ -62,13 +62,14 @@ class FastRequest:
         self.answer = answer
 
     def send(self, client: CountingClient, done: Done) -> None:
-        """Ask Redis with the next batch, for this client if it is a change. Here nothing is asked,
-        as for what takes several round trips."""
+        """Query Redis with the next batch, for this client if it is a change. This default sends
+        nothing, for operations of several round trips."""
         done([])
 
     def kept_bytes(self, text_bytes: int) -> int:
-        """About how much memory it takes besides these objects, if it was parsed of so much text.
-        Of a byte, a string with a wide character makes four, and one of many short strings more."""
+        """Approximate memory in addition to these objects, if it was parsed from this many
+        characters. A byte becomes four in a string with a wide character, and more in many short
+        strings."""
         return 6 * text_bytes
 
 
@@ -80,7 +81,7 @@ class CounterRead(FastRequest):
     def __init__(
         self, counting: Counting, names: Sequence[str], answer: Answering, *, kept_bytes: int = 0
     ) -> None:
-        """`kept_bytes` is how much memory `answer` keeps for this request alone."""
+        """`kept_bytes`: memory that `answer` keeps for this request alone."""
         super().__init__(answer)
         self._counting = counting
         self._read = counting.counters.reading(names)
@@ -94,7 +95,8 @@ class CounterRead(FastRequest):
 
 
 class CounterChange(FastRequest):
-    """Makes these (path, type, delta) changes as anybody may, and answers the new counts."""
+    """Makes these (path, type, delta) changes with the public's permissions, and returns the new
+    counts."""
 
     __slots__ = ("_change", "_counting", "_kept_bytes")
 
@@ -109,7 +111,7 @@ class CounterChange(FastRequest):
         *,
         kept_bytes: int = 0,
     ) -> None:
-        """`kept_bytes` is how much memory `answer` keeps for this request alone."""
+        """`kept_bytes`: memory that `answer` keeps for this request alone."""
         super().__init__(answer)
         self._counting = counting
         self._change = counting.counters.change(changes, origin)
@@ -123,13 +125,13 @@ class CounterChange(FastRequest):
 
 
 def counting_client_of(counting: Counting, caller: Caller) -> CountingClient:
-    """Who asks for a change that takes no fast path."""
+    """The client of a change outside the fast path."""
     agent = caller.agent.encode("latin-1", errors="replace")
     return counting.clients[caller.address, b"", agent, caller.purpose]
 
 
 async def answered(request: FastRequest, client: CountingClient) -> Answered:
-    """The answer, for an endpoint. Raises what the operation refuses."""
+    """The answer, for an endpoint. Raises the operation's errors."""
     answer = request.answer(await awaited(partial(request.send, client)))
     finished: Answered = await answer if isinstance(answer, Coroutine) else answer
     return finished

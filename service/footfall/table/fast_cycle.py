@@ -71,7 +71,7 @@ class FastCycle:
         peer = connection.client[0] if connection.client else ""
         self._peer = peer
         limits = self.site.counting.limits
-        # True if what a browser says of itself decides, too, who the client is.
+        # True if headers of the browser are part of the client's identity.
         self._tells = self.clients.tells_visitors
         # True if the peer may name another client.
         self._may_forward = (limits.are_on or self._tells) and is_proxy(
@@ -84,7 +84,7 @@ class FastCycle:
     def take(self, request: FastRequest, headers: Headers) -> None:
         self.request = request
         self._client = self._peer_client
-        # Most sites have no proxy that they trust, or tell no visitors apart.
+        # Most sites trust no proxy, or distinguish no visitors.
         may_differ = self._tells or (self._may_forward and b"x-forwarded-for" in headers)
         if may_differ and request.is_change:
             get = headers.get
@@ -141,7 +141,7 @@ class FastCycle:
         try:
             return self.request.operation.finish(answer)
         except Exception as error:
-            # Nobody would answer the request if this were raised behind a task.
+            # If this were raised in a task, the request would get no answer.
             return self._failed(error)
 
     def _failed(self, error: BaseException) -> Response:

@@ -1,7 +1,7 @@
 """The paths of operations, and which of these have the fast path.
 
-A fixed path is looked up in a dictionary, and what is variable behind it, as Starlette's router
-finds it.
+A fixed path is looked up in a dictionary, then paths with variables, in the order of Starlette's
+router.
 """
 
 import re

@@ -23,14 +23,14 @@ from .fast_paths import FastPaths
 # The size of all cached requests together, and of one, as estimated by FastRequests._keep.
 MAX_KEPT_BYTES = 32 * 1024 * 1024
 MAX_REQUEST_BYTES = MAX_KEPT_BYTES // 512
-# What a cached request takes besides its text and what was made of it: its objects, and its entry
-# in the dictionary.
+# Memory of a cached request in addition to its text and result: its objects, and its entry in the
+# dictionary.
 REQUEST_OVERHEAD_BYTES = 600
 
 
 @dataclass(frozen=True, slots=True)
 class FastOperation:
-    """An operation in a dialect, with what the protocol class needs to answer it."""
+    """An operation in an API variant, with what the protocol class needs to answer it."""
 
     row: Row
     dialect: Dialect

@@ -35,9 +35,9 @@ def of_settings(value: Any, context: ParseContext) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field; `required` is what a refusal says where it is blank, "" if it may be.
+    """One field; `required` is the error if it is blank, "" if it may be.
 
-    `is_read` says at which sites it means anything.
+    `is_read` tells at which sites it has a meaning.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Text(Field):
-    """`default` is what it is if nothing was sent; `check` says what is wrong with a text, or "".
+    """`default` is the value if nothing was sent; `check` returns the problem of a text, or "".
 
     `least` is only documented: a `check` enforces it, with its own message.
     """
@@ -126,7 +126,7 @@ class Count(Field):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Field):
-    """One of these words; blank means the default, but if `is_word` it is refused."""
+    """One of these words; blank means the default, unless `is_word`, which rejects it."""
 
     default: str
     allowed: Collection[str] | FromSettings
@@ -226,12 +226,12 @@ ONLY_TRUE = {"type": "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of a request of one shape, and what is made of their values.
+    """The fields of a request of one shape, and the form made of their values.
 
-    `when` says which requests have this shape, where there are several. `before` refuses by what
-    is not in fields, `check` by several fields together; both raise, or return the form. `id` says
-    what the id after the path is, "" if the path has none. `who` may ask, where that is not the
-    same as for the operation's other shapes.
+    `when` selects the requests of this shape, if there are several. `before` checks everything
+    else, `check` several fields together; both raise, or return the form. `id` describes the id
+    after the path, "" if the path has none. `who` are the permitted callers, if they differ from
+    the operation's other shapes.
     """
 
     make: Callable[[FieldValues, RawRequest, ParseContext], Any]
@@ -282,7 +282,8 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Deferred(Fields):
-    """Fields that the operation checks by `read`, since which ones count depends on who asks."""
+    """Fields that the operation validates by `read`, since the caller's role decides which
+    count."""
 
     def __call__(self, request: RawRequest, context: ParseContext) -> Any:
         return self.make({}, request, context)
@@ -292,8 +293,7 @@ class Deferred(Fields):
 class ListOf:
     """A body that is a list of 1 to `most` objects with these fields.
 
-    `name` is what they are called together, and `each` one of them. A refusal names a field as
-    `<index>.<field>`.
+    `name` is the name of the list, and `each` of an item. Errors name a field as `<index>.<field>`.
     """
 
     make: Callable[[Sequence[FieldValues], RawRequest, ParseContext], Any]
@@ -342,7 +342,7 @@ Reader = Fields | Shapes
 
 
 def _nothing(values: FieldValues, request: RawRequest, context: ParseContext) -> None:
-    """Who asks is all that it depends on."""
+    """It depends on the caller only."""
 
 
 NO_FIELDS = Fields(_nothing)

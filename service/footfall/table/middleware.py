@@ -1,9 +1,9 @@
-"""The middleware around all routes: it takes several slashes in front for one, counts each answer,
-and logs those that were slow, with the id that the proxy gave the request.
+"""The middleware around all routes: it joins leading slashes, counts each response, and logs slow
+ones, with the proxy's request id.
 
-What answers puts its name in metrics into the scope, as `counted_as`, and the error that it tells
-of, as `refused`; the status of the answer is noted here, as `status`, for the access log. The fast
-path counts for itself, and so does http/connection.py what it refuses.
+Applications put their name in metrics into the scope, as `counted_as`, and their error, as
+`refused`; the response's status is stored there, as `status`, for the access log. The fast path
+does its own counting, and http/connection.py that of requests it rejects.
 """
 
 import logging
@@ -18,10 +18,9 @@ from ..telemetry.metrics import OTHER
 from .sending import send_failure
 
 PREFLIGHT = "preflight"
-# The routes of what is not an operation.
+# Routes that are not operations.
 ROUTES = ("page", "static", "unsubscribe", "decide", "health", "metrics", PREFLIGHT)
-# By these somebody looks at the service. They wait for a Redis that is unreachable, as nobody else
-# does.
+# Health checks wait for an unreachable Redis, unlike other requests.
 LOOKS = ("health", "metrics")
 
 
@@ -46,7 +45,7 @@ class CountedRequests:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         if scope["path"].startswith("//"):
-            # Clients ask so whose address of the server ends in a slash.
+            # Clients send this if their server's address ends in a slash.
             scope["path"] = "/" + scope["path"].lstrip("/")
         began = time.perf_counter()
         pauses.begin()

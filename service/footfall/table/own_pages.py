@@ -1,6 +1,6 @@
-"""The dialect of this service's own pages: a login is a cookie there, and no script has its token.
+"""The API variant of the admin UI: a login is a cookie, and no script has its token.
 
-Answers are for one person alone, so nothing keeps them.
+Responses are for one person, so nothing caches them.
 """
 
 from dataclasses import replace

@@ -13,9 +13,9 @@ from .own_pages import OWN_PAGES
 # Compared by identity, since another protocol may be without prefix, too.
 @dataclass(frozen=True, slots=True, eq=False)
 class Prefix:
-    """`dialect` is that of an exact path after it, `longer` that of one with more,
-    such as an id: None if there is none. /openapi.json lists the operations under `name`, or by
-    the first words of their paths."""
+    """`dialect` is that of an exact path after it, `longer` that of longer paths, such as one with
+    an id: None if there is none. /openapi.json lists the operations under `name`, or by the first
+    words of their paths."""
 
     path: str
     dialect: Dialect

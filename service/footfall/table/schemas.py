@@ -1,8 +1,8 @@
-"""What answers look like, as JSON Schema: the `data` of each operation under /api, and what the
-dialect without prefix sends where that is something else.
+"""Shapes of responses, as JSON Schema: the `data` of each operation under /api, and the form
+without prefix if it differs.
 
-An object has the fields that are named here and no others, so a field that nobody described, such
-as a secret, does not fit. Tests compare every answer with these.
+An object has the fields named here and no others, so an undescribed field, such as a secret, does
+not fit. Tests compare every response with these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ Schema = Mapping[str, Any]
 
 
 class AnswerSchema(NamedTuple):
-    """`bare` is what the dialect without prefix sends in place of `data`. With `has_lines` the body
-    is a JSON text a line, and with `is_redirect` there is none: browsers are sent on. `type` is
-    the value of Content-Type, and `others` are those that a request may ask for in its place;
-    `status` is that of an answer that is not a refusal."""
+    """`bare` is the form without prefix, in place of `data`. With `has_lines` the body is JSON
+    lines, and with `is_redirect` there is none: browsers are redirected. `type` is the value of
+    Content-Type, and `others` are those that a request may select instead; `status` is that of a
+    success."""
 
     data: Schema
     bare: Schema | None = None

@@ -45,8 +45,8 @@ async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Sen
 async def send_answer(
     send: Send, answer: Response, *, has_body: bool = True, receive: Receive | None = None
 ) -> None:
-    """With `receive` a stream ends when its client goes away, or will send nothing more: that is
-    what `receive` says once it has given the whole request."""
+    """With `receive`, a stream ends when its client disconnects or stops sending: `receive` reports
+    that after the whole request."""
     start: Message = {
         "type": "http.response.start",
         "status": answer.status,
@@ -54,7 +54,7 @@ async def send_answer(
     }
     await send(start)
     if answer.stream:
-        # Closed also when there is no client for it.
+        # Closed even without a client.
         async with aclosing(answer.stream) as rest:
             if has_body:
                 await _send_pieces(send, answer.body, rest, receive)

@@ -19,7 +19,7 @@ from ..model import StatisticsPublic, Viewer
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """`require` raises what a refusal is; `is_first`: before the fields are judged."""
+    """`require` raises the error; `is_first`: before the fields are validated."""
 
     name: str
     require: Callable[[Viewer, AccountRules], None]
@@ -27,7 +27,7 @@ class Who:
 
 
 def _allow(viewer: Viewer, rules: AccountRules) -> None:
-    """Nobody is refused."""
+    """Everybody is permitted."""
 
 
 def _logged_in(error: type[ServiceError]) -> Callable[[Viewer, AccountRules], None]:
@@ -60,7 +60,7 @@ def _public(level: StatisticsPublic) -> Callable[[Viewer, AccountRules], None]:
 
 
 ANYBODY = Who("anybody", _allow)
-# Under LOGIN=force everybody who is logged in.
+# With LOGIN=force, every account.
 COMMENTER = Who("anybody; with `LOGIN=force`, a person", require_log_in, is_first=True)
 # Who has an account. Waline answers where it has these operations in one of three ways.
 PERSON = Who("a person", _logged_in(LoggedOut))
@@ -72,7 +72,7 @@ EDITOR = Who("the author, or a moderator", _logged_in(Unauthorized), is_first=Tr
 ADMINISTRATOR = Who("an administrator", _administrator)
 # Or an administrator. Before the fields: a stranger learns only that a login is needed.
 MODERATOR = Who("a moderator", _moderator, is_first=True)
-# What of the statistics is for everybody, STATISTICS_PUBLIC says.
+# STATISTICS_PUBLIC decides which statistics are public.
 _AS_SAID = "an administrator; with `STATISTICS_PUBLIC="
 PUBLIC_TOTALS = Who(f"{_AS_SAID}totals`, `top` or `all`, anybody", _public("totals"))
 PUBLIC_TOP = Who(f"{_AS_SAID}top` or `all`, anybody", _public("top"))

@@ -1,9 +1,9 @@
 """The access log: a line for each request, written by a thread, so that no request waits for it.
 
 Lines are collected for a tenth of a second and written whole: several workers may share a pipe, and
-what is longer than PIPE_BUF could come out mixed with another's. When nobody reads them, lines are
-dropped and counted, and requests are answered all the same. Queries are left out, since they have
-emails and tokens.
+writes longer than PIPE_BUF could be interleaved. If the reader is too slow, lines are dropped and
+counted, and requests are still answered. Queries are left out, since they contain emails and
+tokens.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from .logs import ESCAPED, id_of, time_of
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.1
-# How many times PIPE_BUF may wait to be written, 8 MiB; further lines are dropped.
+# Multiples of PIPE_BUF that may wait to be written, 8 MiB; further lines are dropped.
 MAX_WAITING_PIECES = 2048
-# How long a stop waits until what was collected is written.
+# How long a stop waits until collected lines are written.
 CLOSE_SECONDS = 2.0
 # In characters, of which JSON makes up to two bytes: no line is longer than PIPE_BUF.
 MAX_PATH_CHARACTERS = 1024
@@ -39,7 +39,7 @@ _QUOTED = ESCAPED | {ord('"'): r"\x22", ord("\\"): r"\x5c"}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is known of a request: "" and b"" for what is not."""
+    """The details of a request: "" and b"" for unknown ones."""
 
     address: str
     method: bytes = b""
@@ -103,7 +103,7 @@ def _text(value: bytes, escaped: Mapping[int, str]) -> str:
 
 
 def _address(request: Request) -> str:
-    # A proxy passes on what it was told: nothing that looks like two fields.
+    # A proxy forwards values from clients: remove anything that looks like two fields.
     return re.sub(r"[^\w.:%-]", "?", request.address, flags=re.ASCII)
 
 
@@ -129,7 +129,7 @@ class AccessLog:
         self._lines.append(self._line(request, answer).encode() + b"\n")
 
     def close(self) -> None:
-        """Write what was collected; not for long, if nobody reads it."""
+        """Write collected lines; within a limit, if the reader is slow."""
         self._flush()
         with suppress(Full):
             self._pieces.put(b"", timeout=CLOSE_SECONDS)

@@ -24,7 +24,7 @@ request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", d
 # The length of the windows for which lines are limited.
 WINDOW_SECONDS = 1.0
 # Lines in a window from one line of code, and the same if its text has no arguments: then a second
-# line would say nothing new.
+# line would add nothing.
 MAX_LINES = 20
 MAX_EQUAL_LINES = 1
 # How much of the first suppressed message is quoted in the line that counts them.
@@ -109,9 +109,9 @@ _banner = logging.getLogger("footfall.said")
 
 
 def begin(form: str, level: str = "warning") -> None:
-    """Log in this form, "text" or "json", from now on, and what is at least of this level.
+    """Log in this form, "text" or "json", from now on, from this level up.
 
-    Libraries log warnings and errors only: their other lines tell addresses that have secrets.
+    Libraries log warnings and errors only: their other lines contain addresses with secrets.
     """
     handler = LimitedHandler(sys.stderr)
     handler.addFilter(_add_request_id)
@@ -139,7 +139,7 @@ def time_of(seconds: float) -> str:
 
 
 def is_journal(stream: TextIO) -> bool:
-    """Does journald read what is written there? It notes the time of each line itself."""
+    """Does journald read this stream? It records the time of each line itself."""
     try:
         there = os.fstat(stream.fileno())
     except (OSError, ValueError):

@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from ..errors import ServiceError
 
-# The route of requests that are for nothing that there is, and of those that cannot be read.
+# The route of unknown paths and of unreadable requests.
 OTHER = "other"
 # Results of attempted notifications.
 DELIVERIES = ("delivered", "gathered", "dropped", "failed", "given up")
@@ -134,10 +134,10 @@ class Histogram:
 
 
 class Route:
-    """The requests of one route: how many had each status, and how long they took.
+    """The requests of one route: their number per status, and their durations.
 
     Requests with status 200 have a histogram of their own, which is their counter, too: so they are
-    written in one step, and no reader has to subtract numbers that change meanwhile.
+    written in one step, and readers need not subtract numbers that change meanwhile.
     """
 
     def __init__(self, name: str, well: Histogram, others: Counter, otherwise: Histogram) -> None:
@@ -158,7 +158,7 @@ class Route:
         self._otherwise.observe(seconds)
 
     def count(self, status: int) -> None:
-        """Count an answer that is not 200, where no time was taken that says anything."""
+        """Count a response other than 200, whose duration means nothing."""
         self._others.add(str(status))
 
     def by_status(self) -> Iterator[tuple[str, float]]:
@@ -182,8 +182,8 @@ def _rows(memory: mmap.mmap, row_bytes: int) -> list[memoryview[float]]:
 class Metrics:
     """All metrics, in the row of one worker; without `memory`, of this process alone.
 
-    `routes` are the names of all that is asked for; other requests have the route OTHER. The size
-    of a row follows from them: `row_bytes`, in whole pages of memory.
+    `routes` are the names of all routes; other requests have the route OTHER. The size of a row
+    follows from them: `row_bytes`, in whole pages of memory.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""Pauses: time for which a request is made to wait on purpose, and is not slow."""
+"""Pauses: time for which a request is delayed on purpose, and is not slow."""
 
 import asyncio
 from contextvars import ContextVar
 
-# How long the request that is being answered was made to wait, in seconds.
+# The delay of the current request, in seconds.
 _paused: ContextVar[float] = ContextVar("paused", default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""Sends spans to a collector by OTLP over HTTP, in a thread of its own.
+"""Sends spans to a collector by OTLP over HTTP, in its own thread.
 
 The SDK reads OTEL_*: the address, how often and how many spans are sent, and which are sampled. No
 request waits for the collector: spans that it does not accept in time are dropped.
@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 log = logging.getLogger(__name__)
 
-# How long the stop waits for spans to be sent, after all answers.
+# How long the stop waits for spans to be sent, after all responses.
 FLUSH_SECONDS = 1.0
 PROTOCOL_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 SUPPORTED_PROTOCOL = "http/protobuf"

@@ -1,1 +1,1 @@
-"""Import and export: files of other comment systems become what is stored here, and the reverse."""
+"""Import and export of other comment systems' files."""

@@ -1,8 +1,8 @@
 """Access logs of web servers: each line a request, in the combined format or as Caddy's JSON.
 
 nginx and Apache write the combined format, with or without the virtual host before it and with
-whatever somebody has appended. A log may be in several files, compressed or not. Most of what is in
-one was sent by strangers: an unreadable line is reported, and none stops the reading.
+further fields at the end. A log may be in several files, compressed or not. Most of its content was
+sent by clients: unreadable lines are reported, and none stops the reading.
 """
 
 import re
@@ -38,9 +38,9 @@ _MONTHS = {
     name: number
     for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)
 }
-# Possessive: what is in quotes is read once, whatever follows.
+# Possessive: a quoted part is read once, whatever follows.
 _QUOTED = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
-# The time is the last of brackets before the request: anybody may send a user's name with others.
+# The time is in the last brackets before the request: clients can send a user name with brackets.
 _COMBINED = re.compile(
     rb"(\S{1,255}) (\S{1,255}) [^\"]{0,255}\[([^\]]{1,40})\] "
     rb"%b (\d{3}) [\d-]{1,20}(?: %b %b|\s*$)" % (_QUOTED, _QUOTED, _QUOTED),
@@ -59,9 +59,9 @@ _ABSOLUTE = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
 class LogRow(NamedTuple):
     """A request: `at` in ms since the epoch, `path` without its query and as clients name pages.
 
-    `method` and `path` are "" for what is not an HTTP request; `referer`, `user_agent`, `type`, the
-    answer's Content-Type, and `host`, which was asked, are empty where there is none or the log
-    does not say.
+    `method` and `path` are "" for anything but an HTTP request; `referer`, `user_agent`, `type`,
+    the response's Content-Type, and `host`, the requested one, are empty if missing in the request
+    or the log.
     """
 
     at: int
@@ -76,10 +76,10 @@ class LogRow(NamedTuple):
 
 
 class _BadLine(Exception):
-    """The text says why."""
+    """The text is the reason."""
 
 
-# The number of a line, and what it has, or why it cannot be used.
+# The number of a line, and its row, or the reason why it cannot be used.
 NumberedRow = tuple[int, LogRow | str]
 
 
@@ -106,7 +106,7 @@ def in_order(sources: Iterable[Source]) -> list[Source]:
 
 
 def first_rows(source: Source, number: int) -> list[LogRow]:
-    """The first lines that can be read, at most so many. Raises Damaged, OSError."""
+    """The first readable lines, at most this many. Raises Damaged, OSError."""
     rows = (row for _, row in read(source) if isinstance(row, LogRow))
     return list(islice(rows, number))
 
@@ -171,7 +171,7 @@ def _path(target: str) -> str:
     """Of a request's target, which names a page of the site, with its host or without."""
     local = _ABSOLUTE.sub("", target, count=1)
     path = local.partition("?")[0]
-    # Strangers ask with any query: one belongs to a page only if nothing else names that.
+    # Clients can send any query: one belongs to a page only if nothing else names that.
     return path_of(f"https://site{local if path == '/' else path}") if path.startswith("/") else ""
 
 

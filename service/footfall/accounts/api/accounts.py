@@ -102,7 +102,7 @@ APPLICANT = Fields(
 
 
 async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> JsonObject | str:
-    """As Waline does, it says if the address has to be confirmed first."""
+    """Like Waline, it returns whether the address must be confirmed first."""
     is_asked = await registration.register(accounts, applicant, caller)
     return {"verify": True} if is_asked else ""
 
@@ -128,7 +128,7 @@ class Edit:
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Edit":
-        # A blank name or address leaves what there is, as in Waline; null takes it away.
+        # A blank name or address keeps the old one, as in Waline; null removes it.
         changes = Changes(
             nick=safe_nick(values["display_name"]) or None,
             link=_changed_link(values["url"], request, "url"),
@@ -137,7 +137,7 @@ class Edit:
             password=values["password"] or None,
             removes_second_factor=values["2fa"] == "",
             ends_sessions=values["sessions"] == "",
-            # Which services there are, the settings say.
+            # The settings decide which services exist.
             forgotten=frozenset(
                 name for name in context.providers.known() if request.fields.get(name) == ""
             ),
@@ -165,7 +165,7 @@ EDIT = Fields(
 
 
 async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject | str:
-    """One's own account, or as an administrator anybody's, with its label and role."""
+    """Edit your own account, or as an administrator any account, with its label and role."""
     account = caller.viewer.account
     assert account is not None
     if parsed.id and not caller.viewer.is_administrator:
@@ -173,7 +173,7 @@ async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject |
     id, changes, role = parsed.id or account.id, parsed.changes, None
     asked: str | None = None
     if caller.viewer.is_administrator:
-        # Nobody else: a badge beside a name says what the site's owner says of its bearer.
+        # Administrators only: a badge beside a name is the owner's statement about its bearer.
         changes = replace(changes, label=parsed.label)
         role = parsed.role if parsed.id else None
     try:
@@ -192,7 +192,7 @@ async def edit(comments: Comments, parsed: Edit, caller: Caller) -> JsonObject |
             session = caller.viewer.session if is_own else ""
             await accounts.edit(comments, id, changes, session)
     except UserExists:
-        # Waline does not say either whose email it is.
+        # Waline does not reveal whose email it is either.
         raise Denied() from None
     if not asked:
         return ""

@@ -34,7 +34,7 @@ class NewBan:
 
 
 def _time(text: str) -> int | None:
-    """In ms since the epoch, in UTC unless it says otherwise; None if it is not a time."""
+    """In ms since the epoch, UTC by default; None if it is not a time."""
     try:
         at = datetime.fromisoformat(text)
         return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -19,7 +19,7 @@ from ..rules.reauthentication import OwnerProof
 from .accounts import NEEDED_MAIL
 from .session import PROOF, proof_of
 
-# Moderators and administrators are made by who proves again who they are.
+# Inviting moderators and administrators needs proof of identity.
 _ROLES = ("guest", "moderator", "administrator")
 
 
@@ -49,7 +49,7 @@ INVITATION = Fields(
 
 
 async def invite(comments: Comments, parsed: Invitation, caller: Caller) -> JsonObject:
-    """Raises UserExists, TooManyAttempts, Busy, and what a proof raises."""
+    """Raises UserExists, TooManyAttempts, Busy, and the errors of a proof."""
     accounts = comments.accounts
     if parsed.role != "guest":
         await reauthentication.require(comments, parsed.proof, caller)

@@ -1,8 +1,8 @@
-"""Logging in by other services: what clients and browsers know as `oauth`.
+"""Logging in through other services: `oauth` in clients and browsers.
 
-A browser is sent to the other service and comes back here. It keeps a cookie until it is logged in,
-so that a login which one browser started is of no use in another. It ends on our page to log in on,
-with a ticket behind the `#`, where no server and no log sees it; no address has a token.
+A browser is sent to the other service and returns here. It keeps a cookie until it is logged in, so
+that a login started in one browser is useless in another. The login ends on our login page, with a
+ticket after the `#`, where no server and no log sees it; no address has a token.
 """
 
 import hmac
@@ -133,7 +133,7 @@ async def oauth(comments: Comments, parsed: Step, caller: Caller) -> Response:
             or isinstance(error, BadRequest)
         ):
             raise
-        # Somebody looks at this: our page says it in words.
+        # A person sees this: our page shows the error as text.
         comments.process.metrics.refused.add(type(error).__name__)
         page = target.partition("#")[0] if targets.is_own(target) else _page(targets, target)
         return _sent(f"{page}#problem={type(error).__name__}", cookie(targets, ""))
@@ -157,7 +157,7 @@ def _end(targets: Targets, target: str, arrival: identities.Arrival) -> str:
 
 
 def _page(targets: Targets, target: str) -> str:
-    """Our page to log in on, which leads on to where the login was asked for."""
+    """Our login page, which continues to the page that requested the login."""
     log_in = f"{targets.server_url}/ui/login"
     path = target.removeprefix(targets.server_url).partition("#")[0].partition("?")[0]
     if not target:

@@ -26,7 +26,8 @@ from .flow_cookie import kept
 CODE_CHARACTERS = 6
 MAX_CODE_CHARACTERS = 32
 MAX_SECRET_CHARACTERS = 128
-# Of what works once: a link in an email, or what a login by another service has ended in.
+# The token of something that works once: a link in an email, or the ticket of a login by another
+# service.
 MAX_LINK_TOKEN_CHARACTERS = 1024
 
 
@@ -48,7 +49,7 @@ def profile(comments: Comments, account: Account, credentials: Credentials) -> d
     by_others = {
         name: credentials.identities.get(name) for name in comments.accounts.providers.known()
     }
-    # Waline sends the secret here; its clients ask whether there is one.
+    # Waline sends the secret here; its clients test whether there is one.
     return (
         described(comments.display, account)
         | {"2fa": "on" if credentials.totp else None}
@@ -56,7 +57,7 @@ def profile(comments: Comments, account: Account, credentials: Credentials) -> d
     )
 
 
-# What says that a request comes from the account's owner, and not from a token's finder.
+# Proof that a request comes from the account's owner, not from somebody who found a token.
 PROOF = (
     Text("current_password", "The account's password, as proof", MAX_PASSWORD_CHARACTERS),
     Text("current_code", "A two-factor code, as proof", MAX_CODE_CHARACTERS),
@@ -68,7 +69,7 @@ def proof_of(values: FieldValues) -> OwnerProof:
 
 
 async def show(comments: Comments, parsed: None, caller: Caller) -> JsonObject:
-    """Clients ask once a page load; an empty object says nobody."""
+    """Clients query this once per page load; an empty object means no login."""
     viewer = caller.viewer
     stored = await comments.accounts.store.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
@@ -81,8 +82,8 @@ class LogIn:
     mail: str
     password: str
     code: str
-    # What a login by another service has ended in, in place of email and password, and what the
-    # browser that has started it keeps.
+    # The ticket of a login by another service, in place of email and password, and the secret in
+    # the cookie of the browser that started it.
     ticket: str = ""
     proof: str = ""
     # What identifies a browser of the account; what our page does with the session.
@@ -277,7 +278,7 @@ SESSION = Fields(_id, id="One session; without, all others")
 
 
 async def end_sessions(accounts: Accounts, session: str, caller: Caller) -> str:
-    """One of one's logins; without its id, all but the one that asks."""
+    """End one of your sessions; without an id, all others."""
     account = caller.viewer.account
     assert account is not None
     if session:

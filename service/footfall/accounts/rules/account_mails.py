@@ -1,6 +1,6 @@
 """Sends emails to accounts, in the background.
 
-They are written down nowhere: what a crash or a stop takes along is asked for again.
+They are not stored: after a crash or a stop, people request them again.
 """
 
 import asyncio
@@ -24,25 +24,25 @@ from ...telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-# So many emails of one kind to one address at once, and one more every so many seconds.
+# Emails of one kind to one address: this many at once, then one every this many seconds.
 MAIL_RATE = Rate(1 / 720, 5)
-# Emails that are being sent, or wait for it; and attempts to send one.
+# Emails being sent or queued; and attempts per email.
 MAX_MAILS = 64
 MAX_ATTEMPTS = 4
-# For one attempt, and the wait after the first one, which doubles.
+# Seconds for one attempt, and for the first wait, which doubles.
 ATTEMPT_SECONDS = 40
 FIRST_WAIT_SECONDS = 5.0
 
 # Hosts that are numbers can be written in many ways, so they have one limit together.
 NUMBERED_HOSTS = "numbered hosts"
 
-# An email, or None if there is nothing to send after all.
+# An email, or None if there is nothing to send.
 Prepare = Callable[[], Awaitable[AccountMail | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """By what emails are sent, and what is said in them of the site."""
+    """The sender of emails, and the site's details in them."""
 
     smtp: Smtp
     server_url: str
@@ -58,8 +58,8 @@ def _mailbox(mail: str) -> str:
 
 
 class AccountMails:
-    """Without a `sender` there are none. With `confirms` an address is confirmed by an email before
-    it is an account's."""
+    """Without a `sender`, emails are off. With `confirms`, an address is confirmed by an email
+    before an account gets it."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class AccountMails:
             raise TooManyAttempts(wait_ms)
 
     def start(self, prepare: Prepare) -> None:
-        """Send what this makes, without keeping anybody waiting. Raises Busy."""
+        """Send the email that this makes, in the background. Raises Busy."""
         self._require_room()
         self._under_way += 1
         self._background.start(self._carry_out(prepare))

@@ -18,14 +18,13 @@ from .mails import canonical
 After = tuple[Account, Credentials]
 # What an account becomes; None: it is removed.
 Update = Callable[[Account, Credentials], After | None]
-# How often to read again what somebody else has changed meanwhile.
+# Attempts, each after reading what someone else has changed meanwhile.
 MAX_READINGS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is to be changed of an account; None for what stays. A link, a picture and a label of ""
-    are taken away."""
+    """Changes of an account; None keeps a value. A link, picture or label of "" is removed."""
 
     nick: str | None = None
     link: str | None = None
@@ -41,7 +40,7 @@ class Changes:
 
 
 def created_at(account: Account) -> str:
-    """When it was made, ISO-8601 in UTC; "" if its id does not say."""
+    """When it was created, ISO 8601 in UTC; "" if its id does not contain it."""
     if not is_short(account.id):
         return ""
     return iso(created_ms(account.id))
@@ -98,9 +97,9 @@ async def add_second_factor(
 
 
 async def edit(comments: Comments, id: str, changes: Changes, session: str = "") -> Account | None:
-    """Change all of this, or nothing; what the account was, None if there is none. Another role
-    ends its sessions; a new password, or `ends_sessions`, all but the one of this account that
-    asks.
+    """Make all these changes, or none; the account before, None if it does not exist. Another role
+    ends its sessions; a new password, or `ends_sessions`, all except this account's own session of
+    the request.
 
     Raises LoggedOut, BadRequest, UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
     """
@@ -148,7 +147,7 @@ def _reset(credentials: Credentials, changes: Changes, password: str) -> Credent
 
 
 async def remove(comments: Comments, id: str) -> bool:
-    """Remove an account for good; its comments stay. False if there is none.
+    """Remove an account for good; its comments stay. False if it does not exist.
 
     Raises LastAdministrator.
     """
@@ -164,9 +163,9 @@ async def changed(
     revokes: bool = False,
     session: str = "",
 ) -> Account | None:
-    """Put in an account's place what this makes of it; what it was, None if there is none. A link
-    is used up with that, and not without. `session` is the one of this account that asks: a new
-    password or two-factor secret, or `revokes`, ends all others.
+    """Replace an account by the result of this function; the account before, None if it does not
+    exist. A link is used up only if that succeeds. `session` is this account's own session of the
+    request: a new password or two-factor secret, or `revokes`, ends all others.
 
     Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
@@ -206,8 +205,8 @@ class Ended(TypedDict):
 
 
 def _ended(before: StoredAccount, after: After | None, session: str, *, revokes: bool) -> Ended:
-    """All of them, or all but the one that asks for a new password or two-factor secret, or for
-    just that."""
+    """Which sessions end: all, or all except the one that requests a new password or two-factor
+    secret, or just their end."""
     is_over, credentials, is_renewed = after is None, before.credentials, revokes
     if after is not None:
         is_over |= after[0].role not in MAY_LOG_IN or after[0].role != before.account.role

@@ -1,10 +1,10 @@
-"""Attempts to prove something: how many one address may make, and how many one account may see.
+"""Rate limits of authentication attempts, by address and by account.
 
-Only failures cost. An attempt takes its tokens before anything is compared, so that many at once
-are no more than one after the other, and gets them back when it has succeeded.
+Only failures cost. An attempt takes its tokens before anything is compared, so that concurrent
+attempts count like consecutive ones, and gets them back on success.
 
-Nobody shall use up what others may do. So what a page of another site may have made a browser send
-counts apart, and a caller whom an account knows (accounts/rules/devices.py) needs no token of
+Nobody can use up the attempts of others. So requests that a page of another site may have caused
+count separately, and a caller known to an account (accounts/rules/devices.py) needs no token of
 strangers.
 """
 
@@ -17,20 +17,20 @@ from ...model import Caller
 from ...netaddr import limit_key, network_key
 from ...store.cooldown import Cooldown, of_a_network
 
-# So many at once, and one more every so many seconds. An address has fewer than the strangers of
-# an account, whom others could otherwise keep out.
+# This many at once, and one more every this many seconds. An address has fewer than the strangers
+# of an account together, so that one cannot lock out the others.
 ADDRESS_RATE = Rate(1 / 30, 20)
 ACCOUNT_RATE = Rate(1 / 30, 100)
 # Of a browser that an account knows, wherever it is, and of an address that it knows.
 KNOWN_RATE = Rate(1 / 30, 20)
-# What proves nothing and is asked before each login: whether a code is needed. An address asks so
-# often that its logins never wait for it. And logins by other services that are started.
+# Queries before each login, which prove nothing: whether a code is needed. The limit per address is
+# so high that its logins never wait for it. And started logins by other services.
 QUESTION_RATE = Rate(1 / 10, 60)
 # Of a school that registers in one lesson; thereafter twelve an hour, so no robot makes thousands.
 REGISTRATION_RATE = Rate(1 / 300, 60)
 # Emails that a stranger can cause: password resets, and others for an account.
 MAILING_RATE = Rate(1 / 300, 20)
-# Logins to one account that succeed and cost nothing: each keeps a thread busy that compares.
+# Successful logins to one account, which otherwise cost nothing: each occupies a hashing thread.
 SUCCESS_RATE = Rate(1 / 10, 60)
 
 # Whose bucket it is, and its rate.
@@ -45,7 +45,7 @@ class Attempt:
     taken: Sequence[Bucket]
 
     def succeeded(self, id: str) -> None:
-        """Give it back, since it was right, unless this account has too many that are."""
+        """Return the tokens of a successful attempt, unless this account has too many of these."""
         self.cooldown.succeed(self.taken, (f"success {id}", SUCCESS_RATE))
 
     def with_also(self, other: "Attempt") -> "Attempt":
@@ -61,9 +61,10 @@ class Attempt:
 async def attempt(
     cooldown: Cooldown, caller: Caller, what: str = "", known_as: str = ""
 ) -> Attempt:
-    """Count an attempt to prove something, for this address and at this account, or at what of it.
+    """Count an attempt for this address and at this account, or at a part of it.
 
-    `known_as` is who the account knows there, and stands for `what`. Raises TooManyAttempts.
+    `known_as` is the caller's name there if the account knows them, and stands for `what`. Raises
+    TooManyAttempts.
     """
     buckets = _of_address(caller, "", ADDRESS_RATE)
     if known_as:
@@ -82,7 +83,7 @@ async def attempt_of_browser(cooldown: Cooldown, known_as: str) -> Attempt:
 
 
 async def ask(cooldown: Cooldown, caller: Caller) -> None:
-    """Count what an address asks before it proves anything. Raises TooManyAttempts."""
+    """Count a query by an address before it proves anything. Raises TooManyAttempts."""
     await _taken(cooldown, _of_address(caller, "question ", QUESTION_RATE))
 
 
@@ -100,7 +101,7 @@ async def apply(cooldown: Cooldown, caller: Caller, *, is_guessing: bool) -> Non
 
 
 async def mail(cooldown: Cooldown, caller: Caller) -> None:
-    """Count what has any address mailed. Raises TooManyAttempts."""
+    """Count a request that sends an email to any address. Raises TooManyAttempts."""
     await _taken(cooldown, _of_address(caller, "mail ", MAILING_RATE))
 
 

@@ -1,9 +1,9 @@
 """Bans as this process knows them: who cannot comment, like, edit, register or log in.
 
-Every worker keeps all of them in memory, so that nothing is asked for them. A post brings the
-version of the list along on a trip that it makes anyway, so a ban holds for the next post
-everywhere; whatever else is refused looks after the request, and at least once a minute.
-Administrators are exempt: otherwise a ban could lock out who would lift it.
+Every worker keeps all of them in memory, so that they cost no query. A post reads the list's
+version on an existing round trip, so a ban applies to the next post everywhere; other requests
+check the version afterwards, at least once a minute. Administrators are exempt: otherwise a ban
+could lock out the person who lifts it.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from .ban_list import MAX_WORD_BANS, BanList
 
 # How old the list may be before it is read again after a request.
 FRESH_SECONDS = 1.0
-# How often to read again what somebody else has changed meanwhile.
+# Attempts, each after reading what someone else has changed meanwhile.
 MAX_READINGS = 5
 
 
@@ -55,15 +55,15 @@ class KnownBans:
         self._looked_at = float("-inf")
         self._reading = asyncio.Lock()
         self._background = background
-        # Banned value -> how often it has caught somebody, and is not noted yet.
+        # Ban -> number of catches that are not stored yet.
         self._caught = Counter[str]()
         self._is_noting = False
 
     async def require_none(self, caller: Caller, mail: str = "") -> int:
-        """Raises Banned with the end of the ban that ends last; administrators are exempt. The
-        version of the list that was searched.
+        """Raises Banned with the end of the ban that ends last; administrators are exempt. Returns
+        the version of the list that was searched.
 
-        Nobody is refused by an old list: once a ban is lifted, they may write. Raises
+        An outdated list rejects nobody: once a ban is lifted, they may write. Raises
         StoreUnavailable.
         """
         ban = self._longest(caller, mail)
@@ -76,7 +76,7 @@ class KnownBans:
         return self._version
 
     def _longest(self, caller: Caller, mail: str) -> Ban | None:
-        """`mail` is the one given, which an account's own replaces."""
+        """`mail` is the email entered, which an account's own replaces."""
         viewer = caller.viewer
         if viewer.is_moderator:
             return None
@@ -133,8 +133,7 @@ class KnownBans:
     async def change(
         self, value: str, after: Callable[[Ban | None], Ban | None], by: str = "", did: str = ""
     ) -> bool:
-        """Make of a ban what it is to be; False if it is that already. It is logged if anybody did
-        it.
+        """Change a ban; False if nothing changes. It is logged if a person did it.
 
         Raises TooManyBans, Unavailable.
         """
@@ -154,11 +153,11 @@ class KnownBans:
         raise Unavailable()
 
     async def forget(self, value: str) -> bool:
-        """Take a ban off the list, of which the log says nothing; False if there was none."""
+        """Remove an ended ban from the list, without a log entry; False if there was none."""
         return await self.change(value, lambda ban: None)
 
     def look(self) -> None:
-        """Look for changes without keeping anybody waiting, unless that was done just now."""
+        """Check for changes in the background, unless that was done just now."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._looked_at > FRESH_SECONDS:
             self._looked_at = loop.time()
@@ -174,12 +173,12 @@ class KnownBans:
         if version == self._version:
             return
         async with self._reading:
-            # Others may have read it meanwhile.
+            # Other tasks may have read it meanwhile.
             if version != self._version:
                 await self._read()
 
     async def _read(self) -> None:
-        # The version first: what changes meanwhile has another one, and is read next time.
+        # The version first: a concurrent change has another one, and is read next time.
         version, bans = await self.store.version(), BanList()
         async for part in self.store.every():
             for ban in part:

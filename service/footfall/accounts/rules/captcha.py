@@ -1,8 +1,8 @@
-"""Proof that somebody is not a robot: a captcha's token, or some work of the browser.
+"""Proof against robots: a captcha's token, or some work of the browser.
 
-Where a captcha is configured, comments and registrations need its token. Where none is,
-registrations may need work: browsers search for a number by which a digest starts with zeros, a
-second for a person, and a dear habit for a robot. Administrators prove nothing.
+With a captcha configured, comments and registrations need its token. Without one, registrations may
+need work: browsers search for a number by which a digest starts with zeros, a second for a person,
+and expensive for a robot. Administrators are exempt.
 """
 
 import secrets
@@ -67,10 +67,10 @@ class Captcha:
             await self._require_work(proof.work)
 
     async def challenge(self) -> dict[str, Any] | None:
-        """What a browser has to work on before somebody registers; None if nothing."""
+        """The work for a browser before a registration; None if none is needed."""
         if self.verifier or not self._wants_work:
             return None
-        import altcha  # loaded by the first who asks
+        import altcha  # imported on first use
 
         made = altcha.create_challenge(
             "SHA-256",
@@ -91,7 +91,7 @@ class Captcha:
         result = altcha.verify_solution(work, await self._key())
         if not result.verified:
             raise CaptchaFailed()
-        # Once: who has done the work knows its number, and could use it for a thousand.
+        # Once: the solution could otherwise be used a thousand times.
         done = sha256(work.encode()).hexdigest()
         nonce = altcha.Payload.from_base64(work).challenge.parameters.nonce
         try:

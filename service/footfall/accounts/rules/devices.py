@@ -1,8 +1,8 @@
-"""Whom an account knows: browsers and addresses from which it logged in lately.
+"""Browsers and addresses known to an account, from which it logged in lately.
 
-Strangers who try passwords use up what strangers may try at an account. Its owner is let in beside
-them: by a cookie that only a login gives (OWASP calls it a device cookie), or by the address. Both
-only select whose attempts are counted; neither proves anything.
+Strangers who try passwords use up the strangers' attempts at an account. Its owner has separate
+ones: by a cookie that only a login grants (OWASP calls it a device cookie), or by the address. Both
+only select whose attempts are counted; neither authenticates.
 """
 
 import hmac
@@ -80,8 +80,8 @@ class Devices:
             )
 
     async def _place(self, id: str, caller: Caller) -> str:
-        """Keyed, since trying all addresses would undo a mere digest; and another for each
-        account, so that nobody sees which of them share an address."""
+        """Keyed, since a plain digest could be reversed by trying all addresses; and different for
+        each account, so that nobody sees which accounts share an address."""
         text = f"{id} {limit_key(caller.address)}"
         return hmac.digest(await self._signing_key(), text.encode(), sha256).hex()[:32]
 

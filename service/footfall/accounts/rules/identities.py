@@ -1,11 +1,11 @@
-"""Logging in by other services: they say who somebody is, and here that becomes an account.
+"""Logging in through other services: they identify a person, who gets an account here.
 
-A login is started (a flow, bound to the browser by a cookie), comes back once, and ends in a
-ticket: a link to this service's own page, which becomes a token once, in the same browser, after a
-two-factor code if the account has one. An email proves nothing here, unless the other service
-vouches for it: then it is as good as confirmed, and an account with that email which nobody has
-ever confirmed is handed over, without anything by which somebody else could log in to it. Otherwise
-somebody with an account logs in to it, and adds the service then.
+A login is started (a flow, bound to the browser by a cookie), returns once, and ends in a ticket: a
+link to this service's own page, which becomes a token once, in the same browser, after a two-factor
+code if the account has one. An email proves nothing here, unless the other service has verified it:
+then it counts as confirmed, and an account with that email which was never confirmed is handed
+over, without anything by which somebody else could log in to it. Otherwise the owner of an account
+logs in to it, and adds the service then.
 """
 
 import logging
@@ -46,16 +46,16 @@ log = logging.getLogger(__name__)
 # From the click to the answer of the other service, and from there to our own page.
 FLOW_SECONDS = 600
 TICKET_SECONDS = 300
-# How long a login waits for the list of services, if nobody has asked for it before.
+# How long a login waits for the list of services, if it is not cached.
 LIST_SECONDS = 5.0
 MAX_NICK, MAX_LINK = 128, 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a login by another service ends in: a ticket, or nothing where the service was added
-    to an account. The browser keeps `proof`, which is in no address: the ticket is worth nothing
-    without it. `needs_code`: both together let nobody in."""
+    """The end of a login by another service: a ticket, or none if the service was added to an
+    account. The browser keeps `proof`, which is in no address: the ticket is useless without it.
+    `needs_code`: both together are not enough."""
 
     ticket: str = ""
     proof: str = ""
@@ -124,7 +124,7 @@ async def arrive(
     stored = await _account_of(comments, identity, caller)
     if stored.account.role not in MAY_LOG_IN:
         raise Denied()
-    # It says by whom; a ticket with another name in it is none.
+    # It names its service; a ticket with another name is invalid.
     ticket = f"{identity.service}.{secrets.token_urlsafe(24)}"
     proof = secrets.token_urlsafe(24)
     lasts_ms = TICKET_SECONDS * 1000
@@ -173,7 +173,7 @@ async def redeem(
 
 
 async def _account_of(comments: Comments, identity: Identity, caller: Caller) -> StoredAccount:
-    """The account that is known by it; a new one, if there is none and REGISTRATION lets anybody.
+    """The account with this identity; a new one, if there is none and REGISTRATION is open.
 
     Raises Banned, RegistrationClosed, WrongSetupCode, UserExists.
     """
@@ -200,7 +200,8 @@ async def _register(comments: Comments, identity: Identity, caller: Caller) -> N
     if asks:
         # The owner of an account with it learns this, as if it were taken.
         await mail_change.is_needed(comments.accounts, made.id, shown)
-    # Emails are unique: who shows none gets one that leads nowhere and that nobody can guess.
+    # Emails are unique: an account without one gets one that is undeliverable and cannot be
+    # guessed.
     mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown
     account = replace(made, mail=mail, avatar=_link(identity.avatar))
     openings = comments.accounts.rules.openings(account, setup_code="")
@@ -211,7 +212,7 @@ async def _register(comments: Comments, identity: Identity, caller: Caller) -> N
     except UserExists:
         await _take_over(comments, credentials)
     if asks:
-        # They are logged in anyhow, and can ask for another email on their profile.
+        # They are logged in anyway, and can enter another email in their profile.
         with suppress(TooManyAttempts, Busy):
             await mail_change.require_turn(comments.accounts, shown, caller)
             await mail_change.begin(comments.accounts, account, shown, caller)

@@ -14,8 +14,8 @@ WEEK_SECONDS = 7 * 24 * 3600
 async def invite(
     accounts: Accounts, mail: str, nick: str, role: Role, caller: Caller
 ) -> tuple[Account, str]:
-    """An account for somebody, and the path of their link, which is mailed as well if the service
-    sends emails. Who was invited and has not come yet is invited again, if to the same role.
+    """Create an account, and the path of its link, which is emailed as well if emails are
+    configured. An open invitation to the same role can be repeated.
 
     Raises UserExists, TooManyAttempts, Busy.
     """

@@ -1,8 +1,7 @@
-"""Links that belong to an account and work once: they set its password, or give it another email.
+"""Single-use links of an account: they set its password, or change its email.
 
-An account has one of each kind: a newer one ends the older. It ends with any change of the password
-as well, also of one that was somebody else's: it holds digests of its secret and of the password
-that there was.
+An account has one of each kind: a newer one invalidates the older. Any change of the password
+invalidates it, too, since the link holds digests of its secret and of the former password.
 """
 
 import hmac
@@ -25,13 +24,13 @@ from .mails import canonical
 # Of a link that a command prints, and of one that is mailed on request.
 LINK_SECONDS = 24 * 3600
 MAILED_SECONDS = 3600
-# In the place of an id, of which nobody learns the link.
+# In the place of an id, for which nobody gets the link.
 NO_ACCOUNT = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A link that somebody has shown; `more` is what it was made with."""
+    """A link that was presented; `more` is the data it was made with."""
 
     id: str
     held: Held
@@ -62,7 +61,7 @@ async def new_link(
 
 
 async def opened(accounts: AccountStore, token: str, purpose: Purpose) -> Opened | None:
-    """The link with this token, if there is one."""
+    """The link with this token, if it exists."""
     id, _, secret = token.rpartition(".")
     if not id:
         return None
@@ -95,15 +94,16 @@ async def set_password(comments: Comments, token: str, password: str, caller: Ca
 
 
 async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
-    """Email a link to the owner of the account with this email. Nobody learns here whether there is
-    one: all that depends on it happens in the background. Raises TooManyAttempts, Busy."""
+    """Email a link to the owner of the account with this email. The answer does not reveal whether
+    there is one: everything that depends on it happens in the background. Raises TooManyAttempts,
+    Busy."""
     accounts.bans.look()
     await attempts.mail(accounts.cooldown, caller)
     accounts.mails.start(partial(_reset, accounts, canonical(mail), caller.language))
 
 
 async def _reset(accounts: Accounts, mail: str, language: str) -> AccountMail | None:
-    """The same is done where nothing is sent: else how busy the service is would tell."""
+    """The same work is done if nothing is sent: otherwise the service's load would reveal it."""
     stored = await accounts.store.by_mail(mail)
     is_sent = stored is not None and stored.account.role != "banned"
     id = stored.id if stored else NO_ACCOUNT
@@ -118,9 +118,8 @@ async def _reset(accounts: Accounts, mail: str, language: str) -> AccountMail | 
 
 
 def _proven(account: Account, credentials: Credentials) -> Credentials:
-    """What an account is left with whose email is proven to be its user's: no services, if somebody
-    else may have added them. Two-factor authentication stays, since an email alone never replaces
-    it."""
+    """An account after its email was confirmed: without services, if somebody else may have added
+    them. Two-factor authentication stays, since an email alone never replaces it."""
     mail = canonical(account.mail)
     return (
         credentials

@@ -1,7 +1,7 @@
 """Logging in by email and password.
 
-Nobody learns here whether an email has an account: a login that fails says nothing, and takes as
-long whatever was wrong.
+The answer does not reveal whether an email has an account: all failures look alike and take equally
+long.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ async def by_password(
     accounts.bans.look()
     stored = await accounts.store.by_mail(compared)
     if stored and _lacks_code(stored, code):
-        # Such a login is the question for the code, asked in another way. No password is compared:
-        # nobody learns which is right, by its answer or by what is left of the attempts.
+        # Such a login amounts to asking whether a code is needed. No password is compared, so
+        # neither the answer nor the remaining attempts reveal whether it is right.
         await attempts.ask(accounts.cooldown, caller)
     else:
         made = await _attempt(accounts, compared, stored.id if stored else "", caller, device)
@@ -84,7 +84,7 @@ async def _logged_in(
 async def _proven(
     accounts: Accounts, mail: str, password: str, code: str
 ) -> tuple[StoredAccount, Credentials] | None:
-    """The account, if that is its password and code, and what is left of its credentials."""
+    """The account, if password and code are right, and its credentials afterwards."""
     stored = await accounts.store.by_mail(mail)
     credentials = stored.credentials if stored else Credentials()
     is_right, renewed = await accounts.process.passwords.verify(password, credentials.password)
@@ -105,9 +105,9 @@ def _lacks_code(stored: StoredAccount, code: str) -> bool:
 async def has_second_factor(
     accounts: Accounts, mail: str, caller: Caller, *, device: str = ""
 ) -> bool:
-    """Does a login with this email need a code? False where there is no account as well.
+    """Does a login with this email need a code? False also without an account.
 
-    A browser that the account knows may ask in any case. Raises TooManyAttempts.
+    A browser that the account knows may always ask. Raises TooManyAttempts.
     """
     stored = await accounts.store.by_mail(canonical(mail))
     if stored is None or not await accounts.devices.browser(stored.id, device):

@@ -1,7 +1,7 @@
-"""Another email for an account: it is confirmed by a link that is mailed to it.
+"""Changes of an account's email: confirmed by a link that is sent to the new one.
 
-Who opens that link has the address; whether they have the account, too, a login or its
-password says. Otherwise people would confirm out of politeness that strangers have their address.
+Opening the link proves the address; a session or the password proves the account. Otherwise people
+might confirm a stranger's account out of politeness.
 """
 
 from contextlib import suppress

@@ -2,7 +2,7 @@
 
 
 def is_mail(text: str) -> bool:
-    """By RFC 5321 and 5322; nobody is asked whether it is there."""
+    """By RFC 5321 and 5322; no server is queried."""
     return _normalized(text) is not None
 
 

@@ -1,9 +1,9 @@
-"""Passwords and codes: made, compared, and renewed, never on the event loop.
+"""Passwords and codes: created, compared, and renewed, never on the event loop.
 
-New ones are argon2id by OWASP's second recommendation (19 MiB, two passes, one lane), so that eight
-logins at once do not take a sidecar's memory. Imported ones may be bcrypt or phpass, and
-become argon2id at the next login. How good a password is is asked where it is set, never where
-somebody logs in.
+New hashes are argon2id by OWASP's second recommendation (19 MiB, two passes, one lane), so that
+eight concurrent logins do not take a sidecar's memory. Imported ones may be bcrypt or phpass, and
+become argon2id at the next login. The strength of a password is checked when it is set, never at
+login.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ MAX_PASSWORD_CHARACTERS = 256
 TOO_SHORT = f"password should be at least {MIN_PASSWORD_CHARACTERS} characters long"
 IS_MAIL = "password should not be your email address, nor its first part"
 IS_COMMON = "password is one of those that most people use, and is guessed first: choose another"
-# Of the passwords that are used most, so many of those that are long enough are refused.
+# The most common passwords of sufficient length: this many are rejected.
 MOST_USED = 10_000
 # bcrypt's authors and every implementation since leave out what follows.
 BCRYPT_BYTES = 72
@@ -37,13 +37,13 @@ BCRYPT_BYTES = 72
 BCRYPT_HASH = re.compile(r"\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}")
 MEMORY_KIB = 19 * 1024
 PASSES = 2
-# Passwords that are compared at the same moment, and that may wait for it.
+# Concurrent comparisons, and queued ones.
 THREADS = 2
 MAX_WAITING_PASSWORDS = 32
 
 
 class Passwords:
-    """Hashes passwords in threads of its own, and so many at once."""
+    """Hashes passwords in its own threads, this many at a time."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(THREADS, "passwords")
@@ -75,7 +75,7 @@ class Passwords:
 
 @cache
 def _argon2() -> "PasswordHasher":
-    # Here, since a service that nobody logs in to does without its megabytes.
+    # Imported here, since a service without logins saves its megabytes.
     from argon2 import PasswordHasher
 
     return PasswordHasher(time_cost=PASSES, memory_cost=MEMORY_KIB, parallelism=1)
@@ -83,7 +83,7 @@ def _argon2() -> "PasswordHasher":
 
 @cache
 def _nobodys() -> str:
-    """What is compared where there is no account, so that it takes as long."""
+    """Compared if there is no account, so that it takes equally long."""
     return _hash("nobody's password")
 
 
@@ -126,7 +126,7 @@ def _verify(password: str, stored: str) -> tuple[bool, str]:
         return is_right, _hash(password) if is_renewed else ""
     if _is_imported(password, stored):
         return True, _hash(password)
-    # A wrong one takes as long as any other: nobody learns whose account was imported.
+    # A wrong one takes as long as any other: timing does not reveal imported accounts.
     _is_argon2(password, _nobodys())
     return False, ""
 

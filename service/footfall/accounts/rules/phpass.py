@@ -15,7 +15,7 @@ _DIGEST_CHARACTERS = 22
 
 
 def verify(password: bytes, stored: str) -> bool:
-    """Is it this one's hash? No, where `stored` is no such hash."""
+    """Is it this password's hash? No if `stored` is no such hash."""
     match = HASH.fullmatch(stored)
     if match is None:
         return False

@@ -1,9 +1,9 @@
-"""Changes for which a login alone is not enough, since a token may have been copied.
+"""Changes for which a session alone is not enough, since a token may have been copied.
 
-People who change how one logs in to an account, their own or as an administrator somebody else's,
-prove again who they are: by a code, with two-factor authentication; otherwise by their password;
-and without either by having logged in a moment ago by another service. The two-factor secret
-of one's own account is replaced or removed by a code alone.
+Callers who change how to log in to an account, their own or as an administrator another one,
+authenticate again: by a code, with two-factor authentication; otherwise by the password; and
+without either by a recent login through another service. The two-factor secret of one's own account
+is replaced or removed by a code alone.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from .accounts import Changes
 from .attempts import Attempt, attempt
 from .sessions import PASSWORD, Sessions
 
-# So long after it started, a session by another service proves who somebody is.
+# A session by another service counts as proof for this long after its start.
 FRESH_MINUTES = 10
 
 
@@ -47,8 +47,8 @@ def needed_for(credentials: Credentials) -> str:
 async def require(
     comments: Comments, proof: OwnerProof, caller: Caller, *, of_second_factor: bool = False
 ) -> None:
-    """The caller is the owner of their account, and not only somebody who has a token of it. A code
-    is used up.
+    """Verify that the caller is the owner of their account, and not only holds one of its tokens. A
+    code is used up.
 
     Raises LoggedOut, PasswordRequired, CodeRequired, LogInRequired, TooManyAttempts,
     WrongCurrentPassword, WrongCode, Unavailable, Busy.
@@ -112,7 +112,7 @@ async def _require_fresh(sessions: Sessions, viewer: Viewer, now_ms: int) -> Non
 
 
 async def _attempt(cooldown: Cooldown, caller: Caller) -> Attempt:
-    # Of this session alone: a copied token keeps the owner from nothing.
+    # Of this session alone: a copied token cannot lock out the owner.
     return await attempt(cooldown, caller, f"proof {caller.viewer.session}")
 
 
@@ -124,8 +124,8 @@ async def require_for(
     proof: OwnerProof,
     caller: Caller,
 ) -> None:
-    """What `require` says, where this change of an account lets somebody in: of one's own, or as an
-    administrator of another."""
+    """Like `require`, if this change of an account grants access: to one's own, or as an
+    administrator to another."""
     stored = await comments.accounts.store.by_id(id)
     if stored is None:
         return
@@ -138,7 +138,7 @@ async def require_for(
 def _is_guarded(
     changes: Changes, account: Account, credentials: Credentials, role: Role | None
 ) -> bool:
-    """Would this let somebody else in, or in with more rights? Bans and labels would not."""
+    """Would this grant another person access, or more permissions? Bans and labels would not."""
     return bool(
         changes.password
         or changes.mail not in (None, account.mail)

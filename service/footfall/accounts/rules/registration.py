@@ -1,9 +1,9 @@
 """Registration: permission, and the role of the first account.
 
-Where emails are confirmed, a registration is nothing but a link that is mailed to its address, and
-that holds all of it: until somebody opens it, it takes no address, and after a day it is forgotten.
-The link asks for the password. Somebody who opens a stranger's link thus gets no account that the
-stranger knows the password of.
+If emails are confirmed, a registration is only a link that is sent to its address and contains all
+of it: until it is opened, it occupies no address, and after a day it is forgotten. The link asks
+for the password. So nobody who opens a stranger's link gets an account whose password the stranger
+knows.
 """
 
 import secrets
@@ -70,7 +70,7 @@ async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> 
 
 
 async def confirm(accounts: Accounts, token: str, password: str, caller: Caller) -> None:
-    """Make the account that this link holds, for somebody who knows its password.
+    """Create the account of this link, for a person who knows its password.
 
     Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
     UserExists, Busy.
@@ -99,8 +99,8 @@ async def held_by(accounts: AccountStore, token: str) -> Held:
 
 
 async def _is_owners(accounts: Accounts, openings: Openings) -> bool:
-    """Is it the first account, of somebody with the setup code? An email server that does not work
-    must not lock the owner out."""
+    """Is it the first account, with the setup code? A broken email server must not lock the owner
+    out."""
     knows_code = bool(accounts.rules.setup_code) and openings[0] is not None
     return knows_code and await _is_first(accounts.store)
 
@@ -110,7 +110,7 @@ async def _is_first(accounts: AccountStore) -> bool:
 
 
 async def _require_free(accounts: Accounts, openings: Openings, account: Account) -> None:
-    """Raises what `admit` would raise now, before anybody is mailed."""
+    """Raises the errors that `admit` would raise now, before an email is sent."""
     if not openings[0 if await _is_first(accounts.store) else 1]:
         raise await _refusal(accounts.store, accounts.rules)
     if await accounts.store.by_mail(canonical(account.mail)):
@@ -146,7 +146,7 @@ async def admit(
 async def _refusal(
     accounts: AccountStore, rules: AccountRules
 ) -> RegistrationClosed | WrongSetupCode:
-    """Why nobody may make an account now."""
+    """The reason why registration is not possible now."""
     is_closed = rules.registration == "closed"
     if is_closed or await accounts.administrators():
         return RegistrationClosed()

@@ -1,8 +1,8 @@
 """Sessions: signed tokens that end and can be revoked.
 
-A token names an account and one of its sessions. One that this service did not sign is nobody's and
-costs no trip; for any other, Redis is asked whether the session continues, so that a logout, a ban
-or another password ends it at once. Requests without a token pay nothing.
+A token names an account and one of its sessions. A token that this service did not sign is rejected
+without a round trip; for any other, Redis is queried whether the session continues, so that a
+logout, a ban or another password ends it immediately. Requests without a token cost nothing.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from . import tokens
 
 # Longer ones are not looked at: ours have about 200 characters.
 MAX_TOKEN_CHARACTERS = 1024
-# What a session was started by, if no other service said who it is: the word, and no password.
+# How a session was started without another service: this word.
 PASSWORD = "password"  # noqa: S105
 NO_CALLER = Caller()
 
 
 class Sessions:
-    """`key` is what tokens are signed with; "" for one that the data set keeps."""
+    """`key` signs tokens; "" for the one stored in the data set."""
 
     def __init__(
         self, accounts: AccountStore, clock: Callable[[], int], *, lasts_ms: int, key: str = ""
@@ -43,8 +43,8 @@ class Sessions:
         by: str = PASSWORD,
         caller: Caller = NO_CALLER,
     ) -> str:
-        """A token for an account, with what is left of its credentials, and of a link nothing. `by`
-        is who has said that the caller is its owner: PASSWORD, or another service.
+        """A token for an account, with its credentials after the login, and without the used link.
+        `by`: how the caller was authenticated: PASSWORD, or another service.
 
         Raises LinkExpired, Changed.
         """
@@ -56,7 +56,7 @@ class Sessions:
         return tokens.sign(claims, key)
 
     async def viewer(self, token: str) -> Viewer:
-        """Whose token it is; the public for one that is not ours, or has ended.
+        """The viewer with this token; the public for an invalid or ended one.
 
         Raises StoreUnavailable.
         """
@@ -85,7 +85,7 @@ class Sessions:
         await self._accounts.end_session(account.id, session)
 
     async def end_others(self, viewer: Viewer) -> None:
-        """End all of one's sessions but the one that asks. Raises LoggedOut."""
+        """End all sessions of an account except the caller's. Raises LoggedOut."""
         if viewer.account is None:
             raise LoggedOut()
         await self._accounts.end_other_sessions(viewer.account.id, viewer.session)

@@ -1,6 +1,6 @@
 """Signed tokens (RFC 7519, HS256), whose claims nobody else can have made.
 
-The library is loaded by the first token: a process that only counts has none.
+The library is imported with the first token: a process that only counts has none.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Accounts, all with one hash tag: they are few and rarely written, and claims must be atomic.
 
-An account is two pieces of JSON: a body, which readers may see, and credentials, which nobody may.
-Who changes one says how they have read it, so that of two at a time one is told to read again.
+An account is two pieces of JSON: a public body, and secret credentials. Each change passes them as
+they were read, so that of two concurrent changes one must read again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,13 +25,14 @@ from ...errors import (
 )
 from ...model import Account, Credentials, Session
 
-# What a link does. Of `password`, `reset` and `mail` an account has one each; `register` makes one.
+# Purposes of links. Of `password`, `reset` and `mail` an account has one each; `register` creates
+# one.
 Purpose = Literal["password", "reset", "mail", "register", "flow", "ticket"]
-# What works once: what it does, and the account that it is for, or the secret that proves it.
+# A single-use link: its purpose, and its account, or the secret that proves it.
 Link = tuple[Purpose, str]
-# Accounts that are taken up at once, of those whose change readers may not see.
+# Accounts read at once, of those whose changes readers may not see yet.
 MAX_UNSEEN = 100
-# Sessions that an account may have; more, and the first to end make room.
+# Sessions per account; beyond this, the first to end are dropped.
 MAX_SESSIONS = 50
 
 
@@ -39,7 +40,7 @@ class Changed(Exception):
     """The account has changed since it was read, or is gone: read it again."""
 
 
-# What scripts say instead of doing it.
+# Replies of scripts that reject a change.
 REFUSALS: Mapping[bytes, type[Exception]] = {
     b"EXPIRED": LinkExpired,
     b"CHANGED": Changed,
@@ -51,7 +52,7 @@ REFUSALS: Mapping[bytes, type[Exception]] = {
 
 
 class Held(NamedTuple):
-    """A link and what it holds. It is used up by what it asks for, and by nothing else."""
+    """A link and its value. Only its own action uses it up."""
 
     link: Link
     what: str
@@ -92,7 +93,7 @@ class AccountStore:
         self._seen = scripts["accounts/seen"]
 
     async def by_ids(self, ids: Iterable[str]) -> dict[str, Account]:
-        """The accounts that there are among these ids."""
+        """The existing accounts among these ids."""
         wanted = sorted(set(ids))
         if not wanted:
             return {}
@@ -102,7 +103,7 @@ class AccountStore:
         }
 
     async def credentials(self, ids: Sequence[str]) -> list[Credentials]:
-        """Of these accounts, in order; there is at least one."""
+        """Of these accounts, in order; at least one id is required."""
         (secrets,) = await self._redis.ask(("HMGET", self._keys.account("credentials"), *ids))
         return [codec.credentials(secret or b"") for secret in secrets]
 
@@ -125,7 +126,7 @@ class AccountStore:
     async def listed(
         self, first: int, size: int, *, is_newest_first: bool = False
     ) -> tuple[int, list[Account]]:
-        """How many there are, and some of them by age."""
+        """The number of accounts, and some of them by age."""
         ids_key = self._keys.account("ids")
         order = ("REV",) if is_newest_first else ()
         total, ids = await self._redis.ask_masters(
@@ -135,13 +136,12 @@ class AccountStore:
         return total, [accounts[id] for id in sorted(accounts, reverse=is_newest_first)]
 
     async def administrators(self) -> int:
-        """How many there are."""
+        """The number of administrators."""
         (number,) = await self._redis.ask_masters(("ZCARD", self._keys.account("administrators")))
         return int(number)
 
     async def lacks_administrator(self) -> bool:
-        """Is there none? No, where Redis cannot be asked: somebody else says that it is
-        unreachable."""
+        """Is there none? No if Redis is unreachable, which is reported elsewhere."""
         try:
             return not await self.administrators()
         except (StoreUnavailable, ErrorReply):
@@ -155,10 +155,10 @@ class AccountStore:
         credentials: Credentials,
         held: Held | None = None,
     ) -> Account | None:
-        """Make the first of these two if there is no account yet, else the other one; what was
-        made.
+        """Create the first of these two if there is no account yet, else the other one; the one
+        created.
 
-        Both have one id; None may not be made. Raises LinkExpired, UserExists, IdentityTaken.
+        Both have one id; None is rejected. Raises LinkExpired, UserExists, IdentityTaken.
         """
         shape = first or other
         assert shape is not None
@@ -196,12 +196,12 @@ class AccountStore:
         unseen_since: int = 0,
         held: Held | None = None,
     ) -> None:
-        """Put another in its place, or none; of `mails` the first is its old one, canonical.
+        """Replace or remove an account; the first of `mails` is its old email, canonical.
 
-        `session` is the one of this account that asks for it. `revokes` ends its sessions; with
-        `keeps`, all but that one. Where readers see the change, `unseen_since` is when it was
-        made, ms, and stays written down until `seen`. Raises LinkExpired, Changed, LoggedOut,
-        UserExists, IdentityTaken, LastAdministrator.
+        `session` is this account's own session of the request. `revokes` ends its sessions; with
+        `keeps`, all but that one. If readers see the change, `unseen_since` is its time, ms, and
+        stays stored until `seen`. Raises LinkExpired, Changed, LoggedOut, UserExists,
+        IdentityTaken, LastAdministrator.
         """
         outcome = await self._change(
             **self._keys_of(*_CHANGED),
@@ -248,7 +248,7 @@ class AccountStore:
         now_ms: int,
         link: Link | None = None,
     ) -> None:
-        """Start a session, with what is left of the credentials; a `link` is used up by it.
+        """Start a session, with the credentials after the login; a `link` is used up by it.
 
         Raises LinkExpired, Changed.
         """
@@ -302,7 +302,7 @@ class AccountStore:
         _require(await self._end_sessions(**self._sessions_of(id), session=session, others=True))
 
     async def keep_link(self, link: Link, what: str, *, lasts_ms: int) -> None:
-        """In the place of an older one, if there is one."""
+        """Store a link in place of an older one, if any."""
         await self._redis.change(("SET", self._link(link), what, "PX", lasts_ms))
 
     async def read_link(self, link: Link) -> str:
@@ -316,7 +316,7 @@ class AccountStore:
         return (what or b"").decode()
 
     async def signing_key(self, fresh: str) -> str:
-        """What tokens are signed with: this, if there is none yet."""
+        """The key that signs tokens: this one, if none is stored yet."""
         key = self._keys.account("key")
         _, stored = await self._redis.change(("SET", key, fresh, "NX"), ("GET", key))
         return str(stored.decode())
@@ -328,13 +328,13 @@ class AccountStore:
         return {name: self._keys.account(f"{name}:{id[:SHORT]}") for name in ("sessions", "logins")}
 
     def _link(self, link: Link | None) -> str:
-        # Not the token itself: who reads Redis must not be able to use it.
+        # Not the token itself: read access to Redis must not be enough to use it.
         digest = sha256(" ".join(link).encode()).hexdigest() if link else ""
         return self._keys.account(f"link:{digest[:32]}")
 
 
 def _require(outcome: Sequence[bytes]) -> None:
-    """Raises what a script has refused."""
+    """Raises the error for a script's reply."""
     if refusal := REFUSALS.get(outcome[0]):
         raise refusal()
 

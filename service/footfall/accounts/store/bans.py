@@ -1,7 +1,6 @@
-"""Who and what may not be written: bans, in one hash of the site's slot.
+"""Bans, in one hash of the site's slot.
 
-A version stands beside them, which every change raises: who keeps a copy in memory asks for that
-alone.
+A version beside them rises with every change: a cached copy is checked by reading that alone.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -25,7 +24,7 @@ class Changed(Exception):
 
 
 class Bans:
-    """By what is banned; callers give its canonical form."""
+    """Bans by value; callers pass its canonical form."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
@@ -51,7 +50,7 @@ class Bans:
             raise TooManyBans(MAX_BANS)
 
     async def every(self) -> AsyncIterator[list[Ban]]:
-        """All that were there all along, some at a time; one may come twice."""
+        """All bans that exist throughout, in steps; one may come twice."""
         cursor = b"0"
         while True:
             command = ("HSCAN", self._keys.site("bans"), cursor, "COUNT", STEP_BANS)
@@ -66,13 +65,13 @@ class Bans:
                 return
 
     async def note_caught(self, caught: Mapping[str, int], now_ms: int) -> None:
-        """So often each of these bans has caught somebody, up to now."""
+        """Add these numbers of catches, up to now."""
         pairs = [word for value, number in caught.items() for word in (value, number)]
         bans, key = self._keys.site("bans"), self._keys.site("caught")
         await self._catch(bans=bans, caught=key, now=now_ms, numbers=pairs)
 
     async def caught(self, values: Sequence[str]) -> list[Catch]:
-        """How often each of these has caught somebody, and when last."""
+        """How often each of these has caught something, and when last."""
         if not values:
             return []
         fields = [field for value in values for field in (f"n {value}", f"at {value}")]

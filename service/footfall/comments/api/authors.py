@@ -34,7 +34,7 @@ from ..rules.authors import Author, Deed
 
 @dataclass(frozen=True, slots=True)
 class AuthorRequest:
-    """`who` is an email or an account's id."""
+    """`who`: an email or an account's id."""
 
     who: str
     after: str

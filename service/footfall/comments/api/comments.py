@@ -1,7 +1,7 @@
 """Comments of articles: list, count, post.
 
-Their dialect says how comments are dated, how the count of one article looks, and how the text of a
-reply mentions the comment that it answers.
+Their API variant decides how comments are dated, the shape of a single article's count, and whether
+a reply's text mentions its parent's author.
 """
 
 from collections.abc import Coroutine, Sequence
@@ -151,8 +151,8 @@ async def first_page(comments: Comments, parsed: List) -> Reply:
 
 
 async def joined(comments: Comments, parsed: List) -> CachedAnswer:
-    """A page as the public sees it. Its ETag is of what it says: the version that it was made of
-    would tell when a comment came that waits."""
+    """A page as the public sees it. Its ETag covers its content: the version would reveal that an
+    unpublished comment was posted."""
     versions, data = await _listing(comments, parsed, PUBLIC)
     body = parsed.dialect.content_envelope.body(data)
     return CachedAnswer((versions.version,), *tagged_by_body(body))

@@ -1,11 +1,11 @@
-"""GET comment/rss: comments as a feed, for readers of feeds.
+"""GET comment/rss: comments as a feed.
 
-The newest of the site, of an article (`path`), or those that reply to an account (`user_id`); as
-RSS, or by `format` as Atom or JSON Feed. An email address selects nothing, unlike in Waline
-server: anyone who knows one could read on who answers to it.
+The newest comments of the site, of an article (`path`), or replies to an account (`user_id`); as
+RSS, or by `format` as Atom or JSON Feed. Unlike in Waline, an email address selects nothing: anyone
+who knows one could see who replies to it.
 
-SECURE_DOMAINS does not hold here: programs that read feeds name no page that they come from, so it
-would turn all of them away. What feeds show is public.
+SECURE_DOMAINS does not apply: feed readers send no referring page, so it would reject all of them.
+The content of feeds is public.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ class FeedRequest(NamedTuple):
 
     @property
     def url(self) -> str:
-        """This feed's, the same however it was asked for."""
+        """This feed's canonical address."""
         chosen = {"path": self.path, "user_id": self.account, "format": self.format}
         query = {name: value for name, value in chosen.items() if value and value != "rss"}
         if self.number != DEFAULT_ITEMS:
@@ -83,7 +83,7 @@ class FeedRequest(NamedTuple):
 
 
 async def feed(comments: Comments, wanted: FeedRequest, caller: Caller) -> Response:
-    """Raises NotFound for what is not an account; TooManyAtOnce, Unavailable."""
+    """Raises NotFound for an unknown account; TooManyAtOnce, Unavailable."""
     made = await _made(comments, wanted, queued_client_of(caller))
     type, _ = FORMATS[wanted.format]
     return Response(200, made.body, type=type, tag=made.tag)
@@ -100,9 +100,9 @@ async def _made(comments: Comments, wanted: FeedRequest, client: QueuedClient) -
     if cached := comments.page_cache.find(wanted, made_of):
         return cached
     make = partial(_make, comments, wanted, ids, today_ms, client)
-    # A client that waits for it uses its own share, also if another one started it.
+    # A waiting client uses its own share, even if another client started it.
     with comments.feed_shares.room(client, 1):
-        # One at a time, apart from pages of comments: those do not wait for feeds.
+        # One at a time, apart from pages of comments, which do not wait for feeds.
         turn = comments.feed_queue.turn(client.turn)
         return await comments.page_cache.find_or_make(wanted, made_of, make, turn)
 

@@ -1,9 +1,8 @@
-"""GET /api/live?path=/a: the page's views, and whether its comments have changed, as Server-Sent
-Events.
+"""GET /api/live?path=/a: a page's views, and changes of its comments, as Server-Sent Events.
 
-Each event's data is `{"path": "/a", "time": 7, "comments": 3}`; `comments` is another number when
-everybody may read something else: a newest comment, a reply to it, or how many there are. For as
-long as a stream lasts it is a connection of its own, so there are only so many.
+Each event's data is `{"path": "/a", "time": 7, "comments": 3}`; `comments` changes when the public
+part of the page does: a new comment, a reply, or their number. Each stream keeps a connection, so
+their number is limited.
 """
 
 from collections.abc import AsyncGenerator
@@ -32,7 +31,7 @@ from .comments import List, common_page
 NEWEST = 10
 # When a browser comes back after a stream has ended.
 _BEGIN = b"retry: 3000\n\n"
-# A line that says nothing, so that proxies see that the connection is in use.
+# An empty comment, so that proxies see that the connection is in use.
 _STILL = b":\n\n"
 # Of each event.
 _DATA = {
@@ -49,7 +48,7 @@ _HEADERS = (NO_STORE, (b"x-accel-buffering", b"no"))
 
 async def live(comments: Comments, path: str, caller: Caller) -> Response:
     events = _events(comments, path, caller)
-    # The first comes before the answer starts: until then an error can be told.
+    # The first event comes before the response starts: until then an error can be returned.
     return Response(200, await anext(events), _HEADERS, type=EVENTS.type, stream=events)
 
 
@@ -64,8 +63,7 @@ async def _events(comments: Comments, path: str, caller: Caller) -> AsyncGenerat
 
 
 async def number_of(comments: Comments, path: str, version: int) -> int:
-    """A number of the first part of a page's comments, as everybody may read it; exact in any
-    language."""
+    """A number for the first part of a page's public comments; exact in any language."""
     first = List(path, 1, NEWEST, ORDERS[0], WALINE)
     body, _ = await common_page(comments, first, version)
     return int.from_bytes(blake2b(body, digest_size=6).digest())

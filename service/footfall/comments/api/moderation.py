@@ -1,4 +1,4 @@
-"""Changes of comments: likes by everybody, edits by authors, all else by administrators."""
+"""Changes of comments: likes by anyone, edits by authors, everything else by administrators."""
 
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -38,11 +38,11 @@ _ID_DOC = "The comment"
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A like (True) or unlike (False) from anybody; with `like` None, other changes.
+    """A like (True) or unlike (False) from anyone; with `like` None, other changes.
 
-    With `ids` of many comments at once, with `undo` the name of what to take back.
+    With `ids`, of many comments at once; with `undo`, the name of the action to undo.
 
-    `fields` are still unchecked then: who asks decides which of them count.
+    `fields` are not validated yet: the caller's role decides which of them count.
     """
 
     id: str
@@ -108,7 +108,7 @@ EDIT = Shapes(
 
 
 async def edit(site: Site, parsed: Edit, caller: Caller) -> JsonObject | Fragment | str:
-    """The changed comment, or "" when no comment has that id, or nothing was asked for.
+    """The changed comment, or "" if no comment has that id or nothing was requested.
 
     Raises Forbidden, Refused and BadRequest.
     """
@@ -184,7 +184,7 @@ async def _undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
 
 
 def _wanted(fields: Values, context: ParseContext, *, is_moderator: bool) -> moderation.Edit:
-    """Raises BadRequest and FieldTooLong. Fields that nobody may change are left alone."""
+    """Raises BadRequest and FieldTooLong. Ignores fields that nobody may change."""
     if isinstance(fields.get("comment"), dict):
         # Client 2.14 sends its whole form as the comment.
         fields = fields["comment"]
@@ -194,8 +194,8 @@ def _wanted(fields: Values, context: ParseContext, *, is_moderator: bool) -> mod
         return moderation.Edit(values["comment"])
     names = [values[name] for name in ("nick", "mail", "link")]
     if "ua" in fields:
-        # Clients' comment boxes send the names of the person who edits, and say which browser it
-        # is; tools of administrators do not say that.
+        # Clients' comment boxes send the editor's names, together with the browser; administrators'
+        # tools do not send a browser.
         names = ["", "", ""]
     return moderation.Edit(
         values["comment"],

@@ -17,13 +17,13 @@ from ...table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, object_of
 from ...table.who import ADMINISTRATOR
 from ..rules import page_moves as domain
 
-# A request waits so long for the end of its move: most have ended by then.
+# A request waits this long for the end of its move: most end by then.
 WAIT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """`is_meant`: do it, and do not only say what would be moved."""
+    """`is_meant`: do it, instead of only showing what would move."""
 
     source: str
     target: str

@@ -21,7 +21,7 @@ from ...table.schemas import A_COMMENT, MORE, NUMBER, AnswerSchema, page_of
 from ...table.who import MODERATOR, READER
 from ..rules import queue as domain
 
-# Characters of what is searched for.
+# Maximum characters of a search.
 MAX_WORDS = 256
 # What a search costs in changes of counters: by default one a second, ten saved up.
 SEARCH_TOKENS = 100
@@ -69,7 +69,7 @@ _QUEUE = Fields(
     ),
     source="query",
 )
-# A search of one's own is for everybody who is logged in.
+# Every account may search its own comments.
 QUEUE = Shapes(
     (replace(_QUEUE, who=READER, when=lambda request: request.query.get("owner") == "mine"), _QUEUE)
 )

@@ -15,10 +15,9 @@ from .renderer import RenderedText
 
 @dataclass(frozen=True, slots=True)
 class AccountRules:
-    """`setup_code` is what the first administrator has to know; "" if there is none.
+    """`setup_code`: the first administrator must enter it; "" if none.
 
-    With `must_log_in` nobody comments without an account. `statistics` is how much of them is for
-    everybody.
+    With `must_log_in`, comments need an account. `statistics`: how much of them is public.
     """
 
     registration: Registration = "open"
@@ -27,13 +26,13 @@ class AccountRules:
     statistics: StatisticsPublic = "totals"
 
     def shows(self, level: StatisticsPublic) -> bool:
-        """May everybody see as much of the statistics?"""
+        """Is this much of the statistics public?"""
         levels = get_args(StatisticsPublic)
         return levels.index(level) <= levels.index(self.statistics)
 
     @property
     def vacancy(self) -> str:
-        """What to say as long as there is no administrator."""
+        """The warning while there is no administrator."""
         if self.registration == "closed":
             return "there is no administrator yet: create one with `footfall accounts add`"
         code = " with SETUP_CODE" if self.setup_code else ""
@@ -57,10 +56,10 @@ class Rules:
     """The site's rules for new comments, from its settings.
 
     `window_ms` is the least time between two comments from one address, 0 for none;
-    `comment_length` is in characters. With `is_audited` comments wait for approval, with
-    `is_judged` for what spam filters say, and those with more than `max_links` links, if that is
-    not 0; but not those of accounts with `trust_after` approved ones, if that is not 0. Spam is
-    kept for `spam_days`, 0 for ever.
+    `comment_length` is in characters. Comments are pending with `is_audited`, with `is_judged`
+    until spam filters have answered, and with more than `max_links` links, if that is not 0; but
+    not those of accounts with `trust_after` approved ones, if that is not 0. Spam is kept for
+    `spam_days`, 0 for ever.
     """
 
     window_ms: int = 0
@@ -80,12 +79,12 @@ class Rules:
         return may_wait and self.trust_after > 0
 
     def holds(self, html: str) -> bool:
-        """Does a comment wait for approval, whatever spam filters say?"""
+        """Is a comment pending, whatever spam filters find?"""
         return self.is_audited or 0 < self.max_links < count_links(html)
 
 
 def require_log_in(viewer: Viewer, rules: AccountRules) -> None:
-    """Raises Unauthorized where nobody comments without an account."""
+    """Raises Unauthorized if comments need an account."""
     if rules.must_log_in and viewer.account is None:
         raise Unauthorized()
 
@@ -97,8 +96,8 @@ def require_allowed(caller: Caller, rules: Rules) -> None:
 
 
 def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int = 0) -> Status:
-    """The status of a new comment by an account with so many approved ones. Its author sees it as
-    sent, also if it is spam: Waline does not reveal that either."""
+    """The status of a new comment by an account with this many approved ones. Its author sees it as
+    posted, even spam: Waline does not reveal that either."""
     if caller.viewer.is_moderator:
         return "approved"
     if made.has_forbidden_words or made.banned:
@@ -109,7 +108,7 @@ def verdict(caller: Caller, rules: Rules, made: RenderedText, *, approved: int =
 
 
 def require_moderator(viewer: Viewer) -> None:
-    """Raises Unauthorized for the public, Forbidden for everybody else."""
+    """Raises Unauthorized for the public, Forbidden for other callers."""
     _require(viewer, is_met=viewer.is_moderator)
 
 

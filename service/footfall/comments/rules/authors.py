@@ -1,11 +1,11 @@
-"""Everything of one author: shown, exported, made anonymous or deleted.
+"""Everything of one author: shown, exported, anonymised or deleted.
 
-An author is an account, an email, or both: an email stands for the account that has it, and an
-account for its mail. There is no index of emails, so all comments of the site are looked at, some
-at a time. After an interruption, start again: what was done is no longer found.
+An author is an account, an email, or both: an email stands for its account, and an account for its
+email. There is no index of emails, so all comments of the site are read, in steps. After an
+interruption, start again: finished parts are no longer found.
 
-First the account is locked out, so that nothing new comes from it; then the comments go, and last
-the account and what else remembers it. Likes are numbers, of which nobody knows who gave them.
+First the account is locked, so that it adds nothing new; then the comments are processed, and last
+the account and its traces elsewhere. Likes are only numbers, without a person.
 """
 
 import asyncio
@@ -35,20 +35,20 @@ Deed = Literal["anonymize", "delete"]
 # Of a part of the site's comments, and of a step that reads it.
 MAX_SEARCHED_COMMENTS = 1000
 ERASE_STEP_COMMENTS = 100
-# Who erases what somebody wrote: the log says that it was done, and not of each comment.
+# The actor of an erasure: the log has one entry for it, instead of one per comment.
 ERASURE = Actor("erasure")
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """`id` of the account, `mail` in its canonical form; "" for what there is not."""
+    """`id` of the account, canonical `mail`; "" for none."""
 
     id: str
     mail: str
     account: Account | None = None
 
     def wrote(self, stored: StoredComment) -> bool:
-        """What is damaged is nobody's."""
+        """Damaged comments have no author."""
         if self.id and stored.body.account == self.id:
             return True
         return bool(self.mail) and is_canonically(codec.mail_of(stored), self.mail)
@@ -68,10 +68,11 @@ class AuthorPage:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """How many comments were changed or deleted, with replies to them; `damaged` ones were left.
+    """The number of comments changed or deleted, including replies to them; `damaged` ones were
+    left.
 
-    `after` as of a part; once it is "", `has_account` says if an account was deleted, and
-    `is_logged` if anything of the author was found.
+    `after` continues with the next part; once it is "", `has_account` tells if an account was
+    deleted, and `is_logged` if anything of the author was found.
     """
 
     comments: int
@@ -118,13 +119,13 @@ async def erase(
     *,
     is_begun: bool | None = None,
 ) -> Erasure:
-    """Make the next part of an author's comments anonymous, or delete them with their replies; with
-    the last part all else goes. Call it again with the outcome's `after` until that is "".
+    """Anonymise the next part of an author's comments, or delete them with their replies; the last
+    part removes everything else. Call it again with the outcome's `after` until that is "".
 
-    It is logged once, unless there was nothing of the author: `is_begun` says whether earlier parts
-    have done anything. Who does not know that is taken to have done so.
+    It is logged once, unless nothing of the author was found: `is_begun` tells whether earlier
+    parts have done anything. None counts as yes.
 
-    Raises LastAdministrator, Unavailable, and Refused for one's own.
+    Raises LastAdministrator, Unavailable, and Refused for the caller's own account.
     """
     if author.account:
         if author.id == banning.by(caller):
@@ -162,7 +163,7 @@ async def _each(
 
 
 async def _delete(comments: Comments, stored: StoredComment) -> int | None:
-    """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
+    """Delete a comment with its replies, and remove their data immediately."""
     if await comments.deletions.delete(stored, comments.process.clock(), ERASURE) is None:
         # It has gone with another one.
         return 0
@@ -170,7 +171,7 @@ async def _delete(comments: Comments, stored: StoredComment) -> int | None:
 
 
 async def _anonymize(comments: Comments, stored: StoredComment) -> int | None:
-    """None for one that is damaged."""
+    """None for a damaged comment."""
     if _is_damaged(stored):
         return None
     return int(
@@ -186,7 +187,7 @@ def _is_damaged(stored: StoredComment) -> bool:
 
 
 async def _anonymize_once(comments: Comments, stored: StoredComment) -> bool:
-    """Raises Overtaken; ValueError, TypeError for one that is damaged."""
+    """Raises Overtaken; ValueError, TypeError for a damaged comment."""
     after, now_ms = _anonymous(codec.comment(stored)), comments.process.clock()
     done = await comments.moderation.moderate(stored, None, now_ms, ERASURE, after=after)
     return done is not None
@@ -229,7 +230,7 @@ async def _forget(comments: Comments, author: Author) -> bool:
 
 
 def facts(stored: StoredComment) -> dict[str, Any]:
-    """All that is stored of a comment. Raises ValueError, TypeError for one that is damaged."""
+    """Everything stored of a comment. Raises ValueError, TypeError for a damaged one."""
     comment = codec.comment(stored)
     return {
         "id": stored.id,

@@ -1,9 +1,9 @@
-"""Banning and lifting bans, by administrators, and what becomes of bans that have ended.
+"""Banning and lifting bans, by administrators, and ended bans.
 
-A ban of an account is its role `banned`, and an entry in the list that says why and until when. The
-account comes first, since its change may be refused, and the list follows. A listed account can
-neither write nor log in, whatever its role: wherever this ends, somebody who was banned still is,
-and a repetition does the rest.
+A ban of an account is its role `banned`, and an entry in the list with reason and end. The account
+is changed first, since that may be rejected; the list follows. A listed account can neither write
+nor log in, whatever its role: wherever this is interrupted, a banned person stays banned, and a
+retry does the rest.
 """
 
 from collections.abc import Container
@@ -29,9 +29,9 @@ NOTHING_ELSE = Changes()
 async def ban(
     comments: Comments, text: str, caller: Caller, *, until_ms: int = 0, reason: str = ""
 ) -> tuple[Ban, bool]:
-    """Ban what this text names; the ban, and False if it was the same before.
+    """Ban what this text describes; the ban, and False if it existed unchanged.
 
-    Raises TooManyBans, LastAdministrator, Refused for what may not be banned, and Forbidden for a
+    Raises TooManyBans, LastAdministrator, Refused for unbannable values, and Forbidden for a
     moderator who would ban another.
     """
     value = value_of(text)
@@ -64,13 +64,13 @@ async def ban(
 
 
 async def _lock_out(comments: Comments, id: str, changes: Changes) -> Account | None:
-    """Make these changes with the role `banned`; what the account was. Raises TooManyBans."""
+    """Make these changes with the role `banned`; the account's former role. Raises TooManyBans."""
     await comments.accounts.bans.store.require_room(id)
     return await accounts.edit(comments, id, replace(changes, role="banned"))
 
 
 async def lift(comments: Comments, text: str, caller: Caller) -> bool:
-    """Let somebody write again; False if they were not banned."""
+    """Lift a ban; False if there was none."""
     value = value_of(text)
     return await _lift(comments, value, await comments.accounts.bans.store.get(value), by(caller))
 
@@ -87,7 +87,8 @@ async def _lift(comments: Comments, value: str, listed: Ban | None, by: str) -> 
 
 
 async def _turn(comments: Comments, id: str, role: Role, *, of: Container[Role]) -> Account | None:
-    """Give an account this role if it has one of those; what it was, None if there is none."""
+    """Give an account this role if it has one of those; its former role, None if it does not
+    exist."""
 
     def change(account: Account, credentials: Credentials) -> accounts.After:
         return replace(account, role=role) if account.role in of else account, credentials
@@ -103,9 +104,9 @@ async def _take_off(bans: KnownBans, value: str, listed: Ban | None, by: str) ->
 async def give_role(
     comments: Comments, id: str, role: Role, caller: Caller, changes: Changes = NOTHING_ELSE
 ) -> bool:
-    """Make an account something else, and change this of it as well; False if there is none.
+    """Give an account another role, and make these changes; False if it does not exist.
 
-    Raises Unavailable; and where nothing has changed, UserExists, LastWayIn, LastAdministrator,
+    Raises Unavailable; and if nothing has changed, UserExists, LastWayIn, LastAdministrator,
     Unauthorized, Forbidden, TooManyBans, Busy.
     """
     require_administrator(caller.viewer)
@@ -124,7 +125,7 @@ async def give_role(
 async def change_role(
     comments: Comments, id: str, role: Role, caller: Caller, *, of: Container[Role]
 ) -> Account | None:
-    """Give an account this role if it has one of those; what it was, None if there is none.
+    """Give an account this role if it has one of those; its former role, None if it does not exist.
 
     Raises Unauthorized, Forbidden, Unavailable, LastAdministrator.
     """
@@ -143,10 +144,10 @@ async def _log_role(log: ModerationLog, was: Account, role: Role, by: str) -> No
 async def ban_account(
     comments: Comments, id: str, caller: Caller, changes: Changes = NOTHING_ELSE
 ) -> bool | None:
-    """Ban an account, which keeps the reason and the end of a ban that it has; False if it was
-    banned before, None if there is none.
+    """Ban an account, which keeps the reason and end of an existing ban; False if it was banned
+    before, None if it does not exist.
 
-    Raises Unauthorized, Forbidden, TooManyBans, LastAdministrator, and what `give_role` does.
+    Raises Unauthorized, Forbidden, TooManyBans, LastAdministrator, and the errors of `give_role`.
     """
     require_administrator(caller.viewer)
     made = Ban(id, at_ms=comments.process.clock(), by=by(caller))
@@ -155,7 +156,7 @@ async def ban_account(
         return None
 
     def after(listed: Ban | None) -> Ban:
-        # Who was banned already keeps the reason and the end.
+        # An existing ban keeps its reason and end.
         if was.role == "banned" and listed and listed.holds(made.at_ms):
             return listed
         return made
@@ -165,7 +166,7 @@ async def ban_account(
 
 
 async def remove(comments: Comments, id: str, caller: Caller) -> bool:
-    """Remove an account for good, and its ban; its comments stay. False if there is none.
+    """Remove an account for good, and its ban; its comments stay. False if it does not exist.
 
     Raises LastAdministrator.
     """

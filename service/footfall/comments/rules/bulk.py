@@ -1,7 +1,7 @@
-"""Moderating many comments at once, and putting back what was done, for a minute.
+"""Moderation of many comments at once, and its undo, for a minute.
 
-A record holds each comment's status and pin before, and the text before of one that was edited.
-Putting back leaves alone what somebody else has changed since.
+A record holds each comment's former status and pin, and the former text of an edited one. The undo
+skips what was changed since by someone else.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from ..store.ids import SHORT, is_id
 from ..store.moderation import Overtaken
 from .moderation import Edit, actor_of, edited, html_of
 
-# Pages at the same time; the others of one request wait.
+# Concurrent pages; the others of a request wait.
 MAX_AT_ONCE = 16
 
-# `failed`: Redis did not answer, so it may be done or not; `changed`: by somebody else since.
+# `failed`: Redis did not answer, so it may be done or not; `changed`: by someone else since.
 Result = Literal["done", "unchanged", "missing", "changed", "failed"]
 
 
-# Comment -> the status that it was seen with, by who decides; what is missing here may have any.
+# Comment -> the status that the moderator saw; missing ones may have any.
 Seen = Mapping[str, Status]
 ANY: Seen = MappingProxyType({})
 
@@ -169,7 +169,7 @@ async def delete(
     """Each with its replies, if it still has the status that it was seen with."""
     work, chosen = _Work(comments, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
     by_id = {comment.id: comment for comment in await comments.moderation.whole(chosen)}
-    # The newest first, so that each is deleted by itself, and not with what it replies to.
+    # The newest first, so that each is deleted by itself, not together with its parent.
     results = await work.each(
         sorted(by_id, reverse=True), lambda id: work.delete(by_id[id], seen.get(id))
     )
@@ -188,8 +188,8 @@ async def edit(comments: Comments, id: str, wanted: Edit, caller: Caller) -> Bul
 async def undo(comments: Comments, name: str, caller: Caller) -> BulkResult | None:
     """Restore what a record has; None if it is missing or expired. Raises NotOver.
 
-    Where some of it failed, the record stays, and the result has its name: what was restored is
-    found to be so the next time.
+    If some of it failed, the record stays, and the result has its name: a retry skips what was
+    restored.
     """
     kept = await comments.undo_records.claim(name) if name.isalnum() else None
     if kept is None:
@@ -198,7 +198,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> BulkResult | No
     # The oldest first, since a reply needs its root.
     results = await work.each(sorted(record), lambda id: _put_back(work, record[id]))
     is_whole = "failed" not in results.values()
-    # Without an answer it can be claimed again a moment later, and there is nothing left to do.
+    # After a lost reply, a retry claims it a moment later and finds nothing left to do.
     with suppress(StoreUnavailable):
         await (
             comments.undo_records.remove(name) if is_whole else comments.undo_records.release(name)
@@ -212,7 +212,7 @@ def comments_of(record: bytes) -> list[StoredComment]:
 
 
 def _digest(comment: Comment) -> str:
-    """What tells whether somebody else has edited it since."""
+    """Tells whether someone else has edited the text since."""
     return digest(codec.body(comment).decode(), codec.secrets(comment).decode())
 
 

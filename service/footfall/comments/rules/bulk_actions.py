@@ -1,7 +1,7 @@
 """Bulk actions that continue in the background, in bounded steps.
 
-Each step keeps its own record for an undo (bulk.py), and notes how far the action is. If the
-process ends in the middle, what was done is done, can be undone, and is seen to have stopped.
+Each step stores its own record for an undo (bulk.py), and the action's progress. If the process
+ends in the middle, finished steps stay, can be undone, and the action shows that it has stopped.
 """
 
 import asyncio
@@ -25,23 +25,23 @@ Deed = Literal["approved", "waiting", "spam", "deleted"]
 # Comments that one action changes, and that it looks at to find them.
 MAX_BULK_COMMENTS = 5000
 MAX_BULK_SEARCHED = 20_000
-# It ends after that, so that all of it can still be undone: what was deleted is removed a minute
-# later.
+# An action ends after this, so that all of it can still be undone: deleted comments are removed a
+# minute later.
 MAX_BULK_MS = 25_000
 # Comments of a step, and a pause after it for other requests.
 BULK_STEP_COMMENTS = 100
 PACE_SECONDS = 0.005
 # An action that has noted nothing for so long is over, with its process.
 STOPPED_MS = 15_000
-# A request waits so long for the end of its action: most have ended by then.
+# A request waits this long for the end of its action: most end by then.
 WAIT_SECONDS = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """All that a list has, up to the comment that was the `newest` in it when somebody saw it.
+    """A whole list, up to the `newest` comment that the moderator saw.
 
-    What has come since then is not meant: nobody has seen it.
+    Later comments are excluded: nobody has seen them.
     """
 
     wanted: Wanted
@@ -53,11 +53,11 @@ Targets = Sequence[str] | Matching
 
 @dataclass(frozen=True, slots=True)
 class BulkAction:
-    """`done` comments were changed, and `left` could not be, of `total`; None where only the end
-    tells how many there are.
+    """`done` comments were changed, and `left` could not be, of `total`; None while the total is
+    unknown.
 
-    It `is_cut` if it was to be carried out on more than it may. `undo` are the records by which it
-    is taken back (bulk.py), in the order in which they were made; `at_ms` is when this was noted.
+    It `is_cut` if it reached its limits. `undo` are the records of its undo (bulk.py), in order;
+    `at_ms` is when this was stored.
     """
 
     total: int | None
@@ -110,9 +110,9 @@ async def begin(
 
 
 async def undo(comments: Comments, name: str, caller: Caller) -> tuple[str, BulkAction]:
-    """Take an action back that has ended; the undo's own name, and how far it is.
+    """Undo a finished action; the undo's own name, and its progress.
 
-    What failed can be taken back again by the same name, until a minute has passed.
+    What failed can be undone again by the same name, for a minute.
 
     Raises Refused, TooManyAtOnce, Busy.
     """
@@ -195,7 +195,7 @@ async def _note(comments: Comments, name: str, action: BulkAction) -> None:
 
 
 async def _named(ids: Sequence[str]) -> AsyncGenerator[Sequence[str]]:
-    # The newest first, so that each is deleted by itself, and not with what it replies to.
+    # The newest first, so that each is deleted by itself, not together with its parent.
     newest_first = sorted(set(ids), reverse=True)
     for first in range(0, len(newest_first), BULK_STEP_COMMENTS):
         yield newest_first[first : first + BULK_STEP_COMMENTS]

@@ -1,4 +1,4 @@
-"""Closing pages to new comments, at once or some days after their first one."""
+"""Closing pages to new comments, now or some days after their first one."""
 
 from ...errors import CommentsClosed
 from ...model import Caller

@@ -43,7 +43,7 @@ from .renderer import RenderedText
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000
-# How often a comment is stored again whose id is taken, or whose thread was moved meanwhile.
+# Attempts to store a comment whose id is taken, or whose thread was moved meanwhile.
 TRIES = 5
 
 
@@ -53,8 +53,8 @@ async def publish(
     """Store a comment and return it as its author sees it.
 
     Raises Banned, Forbidden, Duplicate, CommentsClosed, NoSuchParent and TooFast, in that order;
-    then nothing is stored. A retry of a comment that is stored returns the stored one; an
-    administrator's does only with `is_once`, since they may say the same twice.
+    then nothing is stored. A retry of a stored comment returns it; an administrator's does only
+    with `is_once`, since they may post the same text twice.
     """
     is_exempt = caller.viewer.is_moderator
     try:
@@ -66,7 +66,7 @@ async def publish(
         except Duplicate:
             if not is_exempt:
                 raise
-    # The same words to somebody else.
+    # The same text as a reply to another comment.
     return await _publish(comments, draft, caller, has_twins=True)
 
 
@@ -128,8 +128,9 @@ async def _publish(
 async def made_of(
     comments: Comments, text: str, ua: str, link: str, caller: Caller
 ) -> RenderedText:
-    """An author's text, with what is forbidden or banned of it, unless they are exempt. `link` is
-    what they give, which an account's own replaces. Raises TooManyAtOnce, Busy."""
+    """An author's rendered text, with the forbidden words and bans that it matches, unless the
+    author is exempt. `link` is the link entered, which an account's own replaces. Raises
+    TooManyAtOnce, Busy."""
     forbidden, banned, bans = comments.rules.forbidden, None, comments.accounts.bans
     if caller.viewer.is_moderator:
         forbidden = None
@@ -178,7 +179,7 @@ async def cooldown(
     try:
         yield
     except (ServiceError, AlreadyPublished):
-        # Nothing is stored, as far as is known: the author may try again at once.
+        # Nothing was stored, as far as is known: the author may retry immediately.
         with contextlib.suppress(Unavailable, ErrorReply):
             await cooldowns.release(key, id)
         raise
@@ -187,11 +188,11 @@ async def cooldown(
 async def _answer_retry(
     comments: CommentStore, draft: Draft, caller: Caller, id: str, now_ms: int
 ) -> tuple[StoredComment, Lookups]:
-    """The stored comment with these words, as in the first answer.
+    """The stored comment with this text, as in the first answer.
 
     A client that got no answer sends its comment again, and must learn that it is stored. Raises
     Duplicate if the stored one is older than RETRY_WINDOW_MS or replies to another comment: then
-    the author has said the same thing twice.
+    the author has posted the same text twice.
     """
     if now_ms - created_ms(id) >= RETRY_WINDOW_MS:
         raise Duplicate()
@@ -234,7 +235,7 @@ def with_author(
     mail: str | None,
     link: str | None,
 ) -> Comment:
-    """Add the region of the address, and the author: an account, or who somebody says to be."""
+    """Add the region of the address, and the author: an account, or the names entered."""
     region = comments.process.region_of(comment.address)
     comment = replace(comment, region=region.public, full_region=region.full)
     if account:
@@ -251,7 +252,7 @@ def with_author(
 
 
 def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
-    """What the comment's will be, before there is one."""
+    """The fingerprint of a comment to be stored."""
     account = caller.viewer.account
     link = None if draft.link is None else safe_link(draft.link)
     return fingerprint_of(account.id if account else "", draft.mail, draft.nick, link, text)
@@ -326,7 +327,7 @@ async def _live(
     tallies: Sequence[bytes],
     viewer: Viewer,
 ) -> Lookups:
-    """What is looked up whenever comments are shown: accounts, levels; secrets for administrators.
+    """Data looked up whenever comments are shown: accounts, levels; secrets for administrators.
 
     It takes one round trip, or none if there is nothing to look up.
     """

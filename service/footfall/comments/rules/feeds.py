@@ -1,7 +1,7 @@
-"""Which comments a feed has: the newest of the site, of a page, or those that reply to an account.
+"""The comments of a feed: the newest of the site, of a page, or replies to an account.
 
-Feed readers ask now and then, so this costs some round trips instead of an index: of a busy site
-only the newest SEARCHED_COMMENTS are looked at for an old thread or for replies to an account.
+Feed readers query it now and then, so this costs some round trips instead of an index: on a busy
+site only the newest SEARCHED_COMMENTS are searched for an old thread or for replies to an account.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from ..store.codec import parent_of
 from ..store.recent import Recent
 from .comments import lookups, recent
 
-# Of the site, for what has no index of its own; and how many of them are read.
+# Comments of the site that are searched without an index, and how many of them are read.
 SEARCHED_COMMENTS = 1000
 READ_COMMENTS = 200
 

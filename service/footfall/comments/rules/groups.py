@@ -17,8 +17,7 @@ MAX_GROUPED_COMMENTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class AlikeComments:
-    """`value` is what they have in common, "" for their words; `authors` and `addresses` are how
-    many there are."""
+    """`value` is what they share, "" for their text; `authors` and `addresses` are numbers."""
 
     kind: Kind
     value: str
@@ -44,7 +43,7 @@ async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGro
     client = queued_client_of(caller)
     with comments.bulk_shares.room(client, 1):
         held, others, is_cut = await _held(comments, wanted)
-        # In the renderer's thread, where the event loop does not wait for it.
+        # In the renderer's thread, so that the event loop does not wait for it.
         work = partial(groups_of, held, comments.counting.own_hosts)
         done = await comments.process.renderer.run(work, client)
     alike = [_alike(group, held) for group in done]

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-# What becomes of a counter that is there.
+# How to combine an imported count with an existing counter.
 WAYS = ("max", "sum", "replace")
 
 # What it stores rows into: a Site, whose module has an importer and is not imported here.
@@ -15,5 +15,5 @@ class Importer(Protocol[Into]):
     def file(
         self, site: Into, path: Path, way: str, *, is_dry: bool
     ) -> AsyncGenerator[dict[str, Any]]:
-        """Import a file, or say what an import would do: how far it is, from time to time, and at
-        last its report. Raises BadRequest, Unavailable."""
+        """Import a file, or check it: its progress, from time to time, and finally its report.
+        Raises BadRequest, Unavailable."""

@@ -22,7 +22,7 @@ LOOK_SECONDS = 2.0
 
 
 async def keep_up(site: Site) -> None:
-    """Until it is cancelled. First it walks over all pages, for what nobody has noted."""
+    """Runs until it is cancelled. First it checks all pages for changes that were never noted."""
     has_walked, spam_sweep = False, SpamSweep(site.comments)
     while True:
         try:
@@ -46,5 +46,5 @@ async def keep_up(site: Site) -> None:
             pass
         except Exception:
             log.exception("what was left behind could not be looked at")
-        # At random, so that services do not look all at once; nothing is kept secret by it.
+        # At random, so that services do not all look at the same moment; no secret depends on it.
         await asyncio.sleep(LOOK_SECONDS * uniform(0.8, 1))  # noqa: S311

@@ -1,8 +1,8 @@
-"""What comments have in common, and the groups that this makes of them: one wave of spam is one.
+"""Common traits of comments, and the groups that these form: one wave of spam is one group.
 
-A group has one trait that each of its comments has, so that a sentence says why they are together.
-Comments with nearly the same text are found by MinHash: texts share a band of their signatures
-about as often as they share words.
+A group has one trait that all its comments share, so that a sentence can name it. Comments with
+nearly the same text are found by MinHash: texts share a band of their signatures about as often as
+they share words.
 """
 
 import re
@@ -17,7 +17,7 @@ from ...netaddr import limit_key, network_key
 from ...render.links import linked
 from ...statistics.sources import source_of
 
-# The surest sign of one sender first: people who know nothing of each other may share an address.
+# The surest sign of one sender first: strangers may share an address.
 Kind = Literal["account", "mail", "host", "text", "address"]
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -79,7 +79,7 @@ def groups_of(comments: Sequence[Comment], own_hosts: Container[str]) -> list[Gr
         if len(members) < 2:
             continue
         if len(members) < -size:
-            # Some are in a larger group by now.
+            # Some are in a larger group already.
             heappush(sizes, (-len(members), kind, first, trait))
             continue
         left.difference_update(members)

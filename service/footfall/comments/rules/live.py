@@ -1,9 +1,8 @@
-"""Pages that somebody watches: their views, and what everybody may read of their comments, as both
-change.
+"""Watched pages: their views and the public part of their comments, as both change.
 
-However many watch a page, it is read once a second, together with all others that are watched. Its
-version rises with comments that wait as well, and by the clock: it only says that there may be
-something new, and watchers receive nothing.
+However many clients watch a page, it is read once a second, together with all other watched pages.
+Its version also rises with pending comments and by the clock: it only signals that there may be
+something new, and watchers do not receive it.
 """
 
 import asyncio
@@ -31,7 +30,7 @@ MAX_CLIENT_STREAMS, MAX_STREAMS = 8, 1_000
 
 
 class Seen(NamedTuple):
-    """A page's views, and a number of what everybody may read of its comments."""
+    """A page's views, and a number for the public part of its comments."""
 
     views: int
     comments: int
@@ -56,7 +55,7 @@ class _Page:
     def show(self, shown: Seen) -> None:
         if shown != self.shown:
             self.shown = shown
-            # Each change has an event of its own, so that nobody has to reset one.
+            # Each change has its own event, so that nobody has to reset one.
             changed, self.changed = self.changed, asyncio.Event()
             changed.set()
 
@@ -73,8 +72,8 @@ class LivePages:
         self._is_reading = False
 
     async def watch(self, path: str, number_of: NumberOf) -> AsyncGenerator[Seen | None]:
-        """What is to be seen of a page, whenever that changes, and None in between; it ends after a
-        while, or with the service. Who reads it slowly misses what was in between.
+        """A page's state whenever it changes, and None in between; it ends after a while, or with
+        the service. A slow reader misses states in between.
 
         Raises Unavailable if the page cannot be read at first, ErrorReply if it is damaged.
         """
@@ -109,13 +108,13 @@ class LivePages:
                 yield None
 
     async def _keep_reading(self) -> None:
-        """Until nobody watches."""
+        """Until the last watcher leaves."""
         try:
             while self._pages and not self._is_ending():
                 await asyncio.sleep(PERIOD_SECONDS)
                 # All of them join a batch. What cannot be read now is read in a second.
                 await asyncio.gather(*map(self._read_again, list(self._pages)))
-            # Those who are left at the end of the service look up, and see that it ends.
+            # At the end of the service, wake the remaining watchers, so that they end.
             for page in self._pages.values():
                 page.changed.set()
         finally:

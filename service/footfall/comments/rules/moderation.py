@@ -1,8 +1,8 @@
-"""Changing stored comments: text, status and pin, and deleting them.
+"""Changes of stored comments: text, status and pin, and deletion.
 
-Authors may change their words, and are judged and limited by the rules for new comments;
-administrators may do everything. Others are refused before they learn whether the comment exists.
-New words are rendered once, however often somebody else's change overtakes them.
+Authors may change their text, under the rules and limits of new comments; administrators may change
+everything. Others are rejected before they learn whether the comment exists. A new text is rendered
+once, however often concurrent changes interfere.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ from .comments import cooldown, lookups, made_of
 
 T = TypeVar("T")
 
-# How often what somebody else has changed meanwhile is read again.
+# Attempts, each after reading what someone else has changed meanwhile.
 TRIES = 20
 
 
@@ -73,10 +73,10 @@ async def edit(
 
 
 async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredComment | None:
-    """The comment, if the caller may change it; None if there is none, for administrators.
+    """The comment, if the caller may change it; None for administrators if it does not exist.
 
-    Raises Unauthorized for the public, and Forbidden for everybody else: also where there is no
-    such comment.
+    Raises Unauthorized for the public, and Forbidden for other callers, also if the comment does
+    not exist.
     """
     account = caller.viewer.account
     if account is None:
@@ -91,7 +91,7 @@ async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredCom
 async def until_settled(
     moderation: Moderation, stored: StoredComment, attempt: Callable[[StoredComment], Awaitable[T]]
 ) -> T | None:
-    """Try, and read again what somebody else has changed meanwhile. Raises Unavailable."""
+    """Try, and retry with the current state after concurrent changes. Raises Unavailable."""
     for _ in range(TRIES):
         try:
             return await attempt(stored)
@@ -117,7 +117,7 @@ async def _moderate(
 
 
 async def _rewrite(comments: Comments, stored: StoredComment, text: str, caller: Caller) -> None:
-    """With its author's other words. Raises what a new comment would raise."""
+    """Apply its author's new text. Raises the errors of a new comment."""
     require_allowed(caller, comments.rules)
     await comments.accounts.bans.require_none(caller)
     await comments.counting.charge(caller.address, 1)
@@ -194,8 +194,8 @@ def actor_of(caller: Caller) -> Actor:
 
 
 async def html_of(comments: Comments, comment: Comment, text: str, caller: Caller) -> str:
-    """Of a moderator's words for a comment; what it has if they are none, or no others. Raises
-    TooManyAtOnce, Busy."""
+    """The HTML of a moderator's text for a comment; the existing one if the text is empty or
+    unchanged. Raises TooManyAtOnce, Busy."""
     if not text or text == comment.source:
         return comment.html
     return (
@@ -206,7 +206,7 @@ async def html_of(comments: Comments, comment: Comment, text: str, caller: Calle
 
 
 def edited(display: DisplayOptions, comment: Comment, wanted: Edit, html: str) -> Comment:
-    """The comment as a moderator wants it: its words, which are this HTML, and who wrote it if it
+    """The comment with a moderator's changes: a text with this HTML, and the author's names if it
     has no account."""
     if wanted.text and wanted.text != comment.source:
         comment = replace(comment, html=html, source=wanted.text)
@@ -214,7 +214,7 @@ def edited(display: DisplayOptions, comment: Comment, wanted: Edit, html: str) -
 
 
 def _stricter(status: Status, judged: Status) -> Status | None:
-    """What an author's other words are to be: what a moderator holds is not let go by them."""
+    """The status after an author's edit: an unpublished comment stays unpublished."""
     if judged == "approved" or (status, judged) == ("spam", "waiting"):
         return None
     return judged

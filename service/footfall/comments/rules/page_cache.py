@@ -26,7 +26,7 @@ from ...errors import Unavailable
 MAX_CACHE_BYTES = 24 * 1024 * 1024
 # A page that would take a larger share of it is not cached: a few of them would evict all others.
 MAX_SHARE = 1 / 4
-# Pages that are made at the same time, and how long a request waits for its turn.
+# Pages made concurrently, and how long a request waits for its turn.
 MAX_PAGES_AT_ONCE = 8
 MAX_WAIT_SECONDS = 1.5
 
@@ -70,15 +70,16 @@ class PageCache:
     ) -> CachedAnswer:
         """The page of these versions or newer ones; made once for all requests that wait for it.
 
-        Raises Unavailable if no turn comes within MAX_WAIT_SECONDS. What is not a page of comments
-        brings another `turn`.
+        Raises Unavailable if no turn comes within MAX_WAIT_SECONDS. Other work than pages of
+        comments passes another `turn`.
         """
         cached = self.find(key, versions)
         if cached:
             return cached
         first = self._first.get(key)
         if first:
-            # It may have been read before these versions were, or after: its own versions tell.
+            # It may have been read before these versions were, or after: its own versions tell
+            # which.
             cached = await asyncio.shield(first)
             if all(map(ge, cached.versions, versions)):
                 return cached
@@ -138,7 +139,7 @@ class PageCache:
 
 
 def _size(key: Key, finished: CachedAnswer) -> int:
-    """About how many bytes of memory an entry takes. The key counts, since strangers can ask for
-    many empty pages."""
+    """The approximate bytes of memory of an entry. The key counts, since clients can request many
+    empty pages."""
     versions = sum(map(getsizeof, finished.versions))
     return 600 + sum(map(getsizeof, key)) + versions + len(finished.body)

@@ -1,8 +1,8 @@
-"""Moving a page: its counters, with when and by whom it was viewed, and its comments go to another
-path, and existing data there stays.
+"""Moving a page: its counters, statistics and comments go to another path; existing data there
+stays.
 
-comments/store/moves.py says why nothing is lost, and nothing added twice. What comes to the old
-path later stays there. An interrupted move is continued by every service (keeping_up.py).
+comments/store/moves.py explains why nothing is lost or added twice. Later views of the old path
+stay there. An interrupted move is continued by every service (keeping_up.py).
 """
 
 import asyncio
@@ -35,7 +35,7 @@ LEFT_MS = 60_000
 
 
 class Holding(NamedTuple):
-    """What there is of a page: its views, the sum of its other counters, its comments."""
+    """What a page has: its views, the sum of its other counters, its comments."""
 
     views: int
     others: int
@@ -58,10 +58,10 @@ def _types(counting: Counting) -> Sequence[str]:
 async def move(
     comments: Comments, source: str, target: str, by: str, on_share: OnShare = lambda share: None
 ) -> bool:
-    """Move all of a page; False if some of it waits for what may come back to the other page, and
-    follows within minutes. `by` is an account.
+    """Move all of a page; False if some of it waits for comments that may be restored on the other
+    page, and follows within minutes. `by` is an account.
 
-    Raises MoveUnderWay; StoreUnavailable, after which a service carries it on.
+    Raises MoveUnderWay; StoreUnavailable, after which a service continues it.
     """
     note = MoveNote(source, target, by, comments.process.clock())
     await comments.moves.begin(note)
@@ -119,7 +119,7 @@ async def _carry_out(comments: Comments, note: MoveNote, on_share: OnShare) -> b
 
 async def _move_counters(comments: Comments, note: MoveNote) -> None:
     types, arrived = _types(comments.counting), ""
-    # Only what an interrupted move left, and what exists.
+    # Only the rest of an interrupted move, and existing data.
     for wanted in (types, types, ()):
         taken = await comments.moves.take_counters(note.source, note.target, wanted, arrived)
         if not taken:
@@ -175,7 +175,7 @@ async def _take(comments: Comments, note: MoveNote, step: Step, *, are_replies: 
 
 
 async def _arrive(comments: Comments, note: MoveNote) -> bool:
-    """Publish those that are on their way; False if some of them have to wait."""
+    """Publish moved comments; False if some of them have to wait."""
     page = digest(note.source)
     while taken := await comments.moves.taken_comments(page):
         read = [(_read(one.id, one.body, one.private, note.source), one) for one in taken]

@@ -101,11 +101,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class QueuePart:
-    """The next part of a list: `after` is the id after which the following part starts,
-    "" at the end.
+    """The next part of a list: `after` is the id after which the following part starts, "" at the
+    end.
 
-    `total` is how many there are in all, None where only a search would tell, which has looked at
-    `searched` for this part.
+    `total` is the number in all, None if only a search could tell, which has read `searched`
+    comments for this part.
     """
 
     comments: Sequence[StoredComment]
@@ -122,8 +122,8 @@ async def part(
 ) -> QueuePart:
     """The next `size` comments after the one with the id `after`, which may have been deleted.
 
-    Whatever is decided and whatever arrives meanwhile, none is left out and none comes twice. A
-    search looks at no more than MAX_SEARCHED_COMMENTS for a part. Raises BadRequest.
+    Whatever is decided and whatever arrives meanwhile, none is skipped and none repeated. A search
+    reads at most MAX_SEARCHED_COMMENTS per part. Raises BadRequest.
     """
     matching, searched, total = list[StoredComment](), 0, None
     looking = steps(comments, wanted, after, size, most=MAX_SEARCHED_COMMENTS)
@@ -154,7 +154,7 @@ async def by_ids(comments: Comments, ids: Sequence[str], viewer: Viewer) -> Queu
 
 @dataclass(frozen=True, slots=True)
 class QueueNews:
-    """The newest comments of a list, by their ids, and how many there are."""
+    """The newest comments of a list, by id, and their number."""
 
     ids: Sequence[str]
     total: int
@@ -163,8 +163,8 @@ class QueueNews:
 
 
 async def news(comments: Comments, statuses: Sequence[Status]) -> QueueNews:
-    """What somebody needs to know who has had a list for a while. A comment may come late, so one
-    time cannot tell what is new: the ids can."""
+    """Changes of a list since it was loaded. A comment may arrive late, so a time cannot tell what
+    is new: ids can."""
     total, ids = await comments.index.listed(statuses, size=MAX_NEWS)
     return QueueNews(ids, total, *await comments.index.held())
 

@@ -7,9 +7,10 @@ from .comments import lookups
 
 
 async def ranking(comments: Comments, size: int) -> tuple[list[int], list[StoredComment], Lookups]:
-    """How many approved comments each author of most has, and one of them that says who it is.
+    """The authors with most approved comments, with their numbers, and one comment each for name
+    and avatar.
 
-    Left out is who has none that is known for approved now.
+    Authors whose comments are not known to be approved now are left out.
     """
     ranked = await comments.index.ranking(size)
     accounts = await comments.store.by_ids([id for _, _, id in ranked if is_id(id)])

@@ -1,9 +1,8 @@
-"""Lets readers see what has changed of an account: its name, avatar, label or role.
+"""Shows readers changes of an account: its name, avatar, label or role.
 
-Pages are cached by their versions alone, and show accounts as they were when they were made. So the
-versions of the pages on which an account wrote are raised when it changes, in the background and
-at a bounded pace. That an account is to be refreshed is written down with the change itself; what a
-crash has left is found again by the watch of any service.
+Pages are cached by their versions alone, and show accounts as of their making. So when an account
+changes, the versions of the pages on which it wrote are raised, in the background and at a bounded
+pace. The change itself notes the account; after a crash, any service finds the note.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ LEFT_MS = 60_000
 
 
 def begin(comments: Comments, account: str, since_ms: int) -> None:
-    """Refresh the pages of an account that changed, without keeping anybody waiting."""
+    """Start refreshing the pages of a changed account, in the background."""
     comments.process.background.start(_try(comments, account, since_ms))
 
 
@@ -37,7 +36,7 @@ async def resume(comments: Comments) -> None:
 
 
 async def refresh(comments: Comments, account: str, since_ms: int) -> int:
-    """Raise the versions of the pages on which an account wrote; how many there are.
+    """Raise the versions of the pages on which an account wrote; returns their number.
 
     Raises StoreUnavailable.
     """

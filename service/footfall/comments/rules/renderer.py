@@ -3,8 +3,8 @@
 There is one thread only, because Python runs one at a time, and each further one would slow the
 event loop down. With one, a view waits a few milliseconds while a comment of a second is rendered.
 
-Clients take turns by the length of their texts, and each has a share of what may wait: one that
-sends many long texts at once waits for their own, and others for one of them at most.
+Clients take turns by the length of their texts, and each has a share of the queue: a client that
+sends many long texts waits for its own, others for one of them at most.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from ...process.fair_queue import FairQueue
 from ...process.shares import BACKGROUND, QueuedClient, Shares
 from ...render.pictures import Pictures
 
-# Characters of texts that may wait to be rendered: four of the longest comments of one client, a
-# quarter of a second each, and those of sixteen such clients.
+# Characters of texts queued for rendering: per client four of the longest comments, a quarter of a
+# second each; and sixteen times as much for all.
 MAX_CLIENT_CHARACTERS = 4 * 16_384
 MAX_WAITING_CHARACTERS = 16 * MAX_CLIENT_CHARACTERS
 # What a text costs however short it is, in characters.
 EACH_CHARACTERS = 100
-# Texts that nobody waits for are rendered in pieces of so many characters.
+# Background texts are rendered in pieces of this many characters.
 PIECE_CHARACTERS = 4_096
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ Search = Callable[[str, str], Sequence[str]]
 
 class RenderedText(NamedTuple):
     """A rendered text: safe HTML, browser and system by the user agent, whether it has
-    FORBIDDEN_WORDS, and what is banned of it."""
+    FORBIDDEN_WORDS, and the bans that it matches."""
 
     html: str
     browser: str
@@ -46,7 +46,7 @@ class RenderedText(NamedTuple):
 
 
 class Renderer:
-    """`pictures` says which pictures in comments a site allows."""
+    """`pictures`: which pictures in comments a site allows."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "render")
@@ -65,9 +65,10 @@ class Renderer:
         client: QueuedClient,
         banned: Search | None = None,
     ) -> RenderedText:
-        """`banned` finds what is banned of a text and its HTML.
+        """`banned` finds the bans that a text and its HTML match.
 
-        Raises TooManyAtOnce for a client that has too much waiting already, and Busy."""
+        Raises TooManyAtOnce for a client with too much in the queue, and Busy.
+        """
 
         def work() -> RenderedText:
             made = _make(text, ua, forbidden, pictures)
@@ -86,7 +87,7 @@ class Renderer:
     async def make_all(
         self, texts: Sequence[tuple[str, str]], pictures: Pictures
     ) -> list[RenderedText]:
-        """Of texts and user agents that nobody waits for."""
+        """Render texts with their user agents in the background."""
         made = list[RenderedText]()
         for piece in _pieces(texts):
             work = partial(_make_each, piece, pictures)
@@ -96,13 +97,13 @@ class Renderer:
     async def run(
         self, work: Callable[[], T], client: QueuedClient, characters: int = PIECE_CHARACTERS
     ) -> T:
-        """Do something that would hold the event loop up, for as long as so many characters would,
-        when it is the client's turn."""
+        """Run work that would block the event loop for as long as this many characters, when it is
+        the client's turn."""
         async with self._queue.turn(client.turn, characters):
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def run_behind(self, work: Callable[[], T]) -> T:
-        """The same for what no request waits for."""
+        """The same for background work."""
         return await self.run(work, BACKGROUND)
 
     def was_loading(self, since: float) -> bool:

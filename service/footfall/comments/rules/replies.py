@@ -1,4 +1,4 @@
-"""Answers by moderators, from the queue: what is answered is approved."""
+"""Replies by moderators, from the queue, which approve the parent."""
 
 from ...errors import NoSuchParent
 from ...model import Caller, Draft, Lookups, StoredComment
@@ -13,17 +13,17 @@ from .comments import publish
 async def reply(
     comments: Comments, id: str, text: str, ua: str | None, caller: Caller
 ) -> tuple[StoredComment, Lookups, BulkResult]:
-    """The reply, and what became of the comment that it answers. Raises NoSuchParent, Busy.
+    """The reply, and the result for its parent. Raises NoSuchParent, Busy.
 
-    The reply is first: if the rest is lost, nothing is approved that has no answer. A caller who
-    got no answer may send the same again within a minute: it is the same reply then.
+    The reply is stored first: if the rest is lost, no comment is approved without its reply. After
+    a lost answer, a retry within a minute is the same reply.
     """
     found = await comments.store.by_ids([id]) if is_id(id) else []
     if not found:
         raise NoSuchParent()
     draft = Draft(text, found[0].path, ua=ua, parent=id)
     stored, live = await publish(comments, draft, caller, is_once=True)
-    # What somebody else decides meanwhile stays.
+    # Keep other moderators' concurrent decisions.
     seen = {id: found[0].status}
     return stored, live, await bulk.moderate(comments, [id], caller, status="approved", seen=seen)
 

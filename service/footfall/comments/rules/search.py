@@ -1,4 +1,4 @@
-"""By what a comment is found: its words, its author, and where they wrote it and are from."""
+"""The searchable texts of a comment: its text, its author, its page and addresses."""
 
 import asyncio
 import re

@@ -1,5 +1,5 @@
-"""Decides on comments that wait for spam filters: what one of them calls spam is spam, and what is
-held for another reason remains pending."""
+"""Decides on comments that wait for spam filters: spam for one of them is spam, and a comment
+pending for another reason stays pending."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,8 +14,8 @@ from ..store import codec
 from ..store.moderation import Actor, Overtaken
 
 KIND = "judge"
-# A comment waits for spam filters that are unreachable for ten to sixteen minutes, by how long each
-# attempt takes; then the site's owner is notified, and decides.
+# A comment waits for unreachable spam filters for ten to sixteen minutes, depending on how long
+# each attempt takes; then the site's owner is notified, and decides.
 MAX_ATTEMPTS = 8
 
 
@@ -34,7 +34,7 @@ def require_decided(task: Task, stored: StoredComment) -> None:
 
 
 def is_wanted(task: Task) -> bool:
-    """Do spam filters check a comment before anybody is notified?"""
+    """Do spam filters check a comment before notifications are sent?"""
     return (task.by, task.now) == ("author", "waiting") and not task.is_judged
 
 

@@ -1,7 +1,7 @@
-"""Spam that nobody will look at again goes by itself: SPAM_DAYS after it was written.
+"""Deletes old spam: SPAM_DAYS after it was written.
 
-What was marked as spam only now may be as old, and somebody may undo that. So a comment is
-noted first, and deleted a day later if it is spam still.
+A comment just marked as spam may be as old, and the mark may be undone. So a comment is noted
+first, and deleted a day later if it is still spam.
 """
 
 from ...site import Comments
@@ -20,7 +20,7 @@ class SpamSweep:
         self._due_ms = 0
 
     async def step(self) -> None:
-        """Once an hour. Several services may do it at once. Raises StoreUnavailable."""
+        """Runs hourly; several services may run it at once. Raises StoreUnavailable."""
         comments, days = self._comments, self._comments.rules.spam_days
         now_ms = comments.process.clock()
         if not days or abs(now_ms - self._due_ms) < HOUR_MS:
@@ -32,7 +32,7 @@ class SpamSweep:
             some = await comments.index.note_spam(before_ms, now_ms, first, STEP_COMMENTS)
             noted |= some
             if len(some) < STEP_COMMENTS:
-                # What is no longer spam starts again if it is marked again.
+                # If it is no longer spam, a later mark starts again.
                 await comments.index.forget_noted_spam_but(noted)
                 break
         # After the walk, whose positions a deletion would shift.

@@ -29,7 +29,7 @@ class Bodies:
         return int(number)
 
     async def replace(self, page: str, changes: Sequence[Replacement], now_ms: int) -> int:
-        """Replace bodies that have not changed meanwhile; returns how many were replaced.
+        """Replace bodies that have not changed meanwhile; returns the number replaced.
 
         It is one script call, so the caller bounds the bytes of `changes`.
         """

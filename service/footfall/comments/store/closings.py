@@ -1,7 +1,7 @@
-"""Which pages take no new comments: one hash of the site, path -> days after the page's first.
+"""Pages closed to new comments: one hash of the site, path -> days after the page's first comment.
 
-0 closes a page at once, OPEN keeps it open. The rule of EVERY_PAGE, which is not a path, is for
-pages without one of their own.
+0 closes a page now, OPEN keeps it open. The rule of EVERY_PAGE, which is not a path, is for pages
+without one of their own.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ MAX_CLOSINGS = 1000
 
 
 def days_of(value: bytes | str | None) -> int | None:
-    """None for what is not a rule."""
+    """None for an invalid rule."""
     text = value.decode(errors="replace") if isinstance(value, bytes) else value or ""
     if text == str(OPEN) or (text.isdecimal() and len(text) <= len(str(MAX_DAYS))):
         return int(text)
@@ -83,7 +83,7 @@ class Closings:
         return bool(removed)
 
     async def move(self, source: str, target: str) -> None:
-        """A page that moves takes its rule along, unless there is one at its new path."""
+        """A moved page takes its rule along, unless its new path has one."""
         days = await self.get(source)
         if days is not None:
             await self._redis.change(("HSETNX", self._key, target, days))

@@ -1,8 +1,8 @@
 """Comments and accounts as bytes, for Redis.
 
-A comment is stored in two parts. `body` is what everybody may see: lines of JSON without their
-outer braces, with the names that answers use, so that pages are made of them without parsing.
-`secrets` is what only administrators may see; reads for the public never fetch it.
+A comment is stored in two parts. `body` is public: lines of JSON without their outer braces, with
+the names used in responses, so that pages are joined without parsing. `secrets` are for
+administrators only; reads for the public never fetch them.
 """
 
 from collections.abc import Mapping
@@ -124,7 +124,7 @@ def _content(body: Body, name: str) -> str:
 def secrets(comment: Comment) -> bytes:
     """The private part as a JSON object; `addr` is the full region.
 
-    Administrators are shown a blank email as it was sent, so it is kept apart from none.
+    Administrators see a blank email as it was sent, so it differs from a missing one.
     """
     fields = {
         "mail": comment.mail,
@@ -150,7 +150,7 @@ def fingerprint_of(
 
 
 def mail_of(stored: StoredComment) -> str:
-    """The author's email as they wrote it; "" for one with an account, and for what is damaged."""
+    """The author's email as entered; "" for one with an account, and for damaged data."""
     try:
         mail: str = orjson.loads(_private(stored) or b"{}").get("mail", "")
     except ValueError:
@@ -191,7 +191,7 @@ def account(id: str, body: bytes) -> Account:
 
 
 def credentials_body(credentials: Credentials) -> bytes:
-    """What is not there is left out."""
+    """Empty values are left out."""
     fields = {
         "password": credentials.password,
         "totp": credentials.totp,
@@ -209,7 +209,7 @@ def credentials(body: bytes) -> Credentials:
 
 
 def session_body(session: Session) -> bytes:
-    """What is not known is left out; its name and its end are elsewhere."""
+    """Unknown values are left out; name and end are stored elsewhere."""
     fields = {
         "began": session.began_ms,
         "by": session.by,

@@ -1,7 +1,7 @@
 """The comments of an article: every method is one script call on the keys of one page.
 
-Scripts decide which held comments a viewer sees: a page that is filtered after it was cut would be
-too short. What they change, the site follows (comments/store/journal.py).
+Scripts decide which unpublished comments a viewer sees: filtering a page after it was cut would
+make it too short. The site follows their changes (comments/store/journal.py).
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -30,10 +30,10 @@ from .threads import PageReply, short_of
 MAX_REPLIES = 1000
 MAX_PAGE_BYTES = 1 << 20
 
-# Bytes of comments in a step of a walk over a page: requests wait for a millisecond at most.
+# Bytes of comments per step of a walk over a page: requests wait for a millisecond at most.
 STEP_BYTES = 1 << 16
 
-# What a comment's change may change of its page, besides its journal.
+# Keys of a page that a comment's change may change, in addition to its journal.
 CHANGED = (
     "version",
     "bodies",
@@ -109,8 +109,8 @@ class CommentStore:
     async def before(
         self, path: str, parent: str, fingerprint: str, author: str = ""
     ) -> Preconditions:
-        """What is to be known of a new comment that replies to `parent` before it is rendered, in
-        one trip; of the author's comments only if there is one. Raises AlreadyPublished."""
+        """Data needed before a new comment that replies to `parent` is rendered, in one round trip;
+        of the author's comments only if there is an author. Raises AlreadyPublished."""
         page = digest(path)
         short, home = split(parent)
         body, held, same, bans, rules, *approved = await self._redis.ask_masters(
@@ -144,8 +144,8 @@ class CommentStore:
         is_pinned: bool = False,
         mark: str = "",
     ) -> None:
-        """Store a comment; one that comes from elsewhere may have likes and a pin, and a held one
-        the mark of its page's (status.py); what it replies to may come later, or be gone. Raises
+        """Store a comment. An imported one may have likes and a pin, and a moved unpublished one
+        the mark of its former page (status.py); its parent may follow later, or be missing. Raises
         AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
         if comment.account:
@@ -219,13 +219,13 @@ class CommentStore:
         self._batch.read(self._versions[path], done)
 
     async def touch(self, page: str, now_ms: int) -> None:
-        """Raise a page's version: what is looked up for it has changed."""
+        """Raise a page's version: data that its responses include has changed."""
         await self._touch(**self._keys_of(page, "version", "journal"), now=now_ms, most=0)
 
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
-        """For each path, how many approved comments it has, and held ones of the viewer's own.
+        """For each path, the number of approved comments and of the viewer's own unpublished ones.
 
-        Other held comments do not count for administrators either, as in Waline.
+        Other unpublished comments do not count for administrators either, as in Waline.
         """
         account = viewer.account.id if viewer.account else ""
         questions: list[tuple[str, ...]] = []
@@ -314,7 +314,7 @@ class CommentStore:
         # A fingerprint that is not UTF-8 belongs to no comment; readers only have to see that.
         texts = [pair.decode(errors="replace") for pair in pairs]
         return Step(
-            # What is not a number is no version that a script has written.
+            # Scripts write only numbers as versions.
             int(version) if version.isdigit() else 0,
             path.decode(errors="replace"),
             server,

@@ -1,8 +1,8 @@
 """Deleting, restoring and removing comments.
 
-A deleted comment has a status that is shown to nobody. What hangs below it follows some comments at
-a time, in whichever direction: `sweep` brings a page to where its deleted comments say that it has
-to be, however often others have started that. Nothing is removed before the time to undo is over.
+A deleted comment has a status that hides it from everybody. Its replies follow in steps, in either
+direction: `sweep` brings a page to the state that its deleted comments require, however often that
+was started before. Nothing is removed before the time for an undo has passed.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ STEP_REPLIES = 100
 STEP_BYTES = 1 << 18
 # Of a step that removes comments.
 STEP_REMOVED = 100
-# Between two steps, so that requests do not wait for them.
+# A pause between steps, so that requests do not wait for them.
 PACE_SECONDS = 0.005
 # Deleted comments of a page, and pages, that are looked at together.
 MAX_HEADS = 100
 MAX_PAGES = 20
-# For so long nobody else sweeps a page that is being swept.
+# No other process sweeps a page for this long after one has started.
 LEASE_MS = 30_000
 
 CHANGED = (
@@ -68,11 +68,11 @@ class Deletions:
         self._swept = scripts["journal/swept"]
 
     async def delete(self, stored: StoredComment, now_ms: int, actor: Actor) -> int | None:
-        """Delete a comment with what hangs below it, at once for readers; how many replies are to
-        follow after the request. None if it was deleted before, or is gone."""
+        """Delete a comment with its replies, immediately for readers; the number of replies to
+        process after the request. None if it was deleted before, or does not exist."""
         left = await self._hide(stored.id, stored.body, now_ms, actor, begins=True)
         if left and codec.root_of(stored.body):
-            # A root hides what is below it. What replies to a reply is shown until its own turn.
+            # A root hides its replies. Replies to a reply are shown until their own turn.
             await self._go_on(self._hide, stored.id, now_ms)
             return 0
         return left
@@ -91,8 +91,8 @@ class Deletions:
         return status_of(held) == "deleted"
 
     async def sweep_due(self, now_ms: int) -> None:
-        """Sweep the pages that wait for it; while something is restored (undo.py), nothing is
-        removed. Raises StoreUnavailable."""
+        """Sweep the pages that are due; during a restore (undo.py), nothing is removed. Raises
+        StoreUnavailable."""
         removals, totals = self._keys.site("removals"), self._keys.site("totals")
         due = ("ZRANGE", removals, "-inf", now_ms, "BYSCORE", "LIMIT", 0, MAX_PAGES)
         pages, held_back = await self._redis.ask_masters(due, ("GET", self._keys.held_back))
@@ -106,8 +106,8 @@ class Deletions:
             await self._swept(**keys, page=page, known=outcome or b"", due=next_ms)
 
     async def sweep(self, page: str, now_ms: int, until_ms: int) -> int:
-        """Continue with what was started on a page, and remove what was deleted until then; when
-        more is to be removed, ms since the epoch, 0 for never. Raises StoreUnavailable."""
+        """Continue the deletions of a page, and remove comments that were deleted before then; the
+        time of the next removal, ms since the epoch, 0 for none. Raises StoreUnavailable."""
         async for head, is_deleted in self._heads(page):
             if not is_deleted:
                 await self._go_on(self._show, head + page, now_ms)
@@ -126,13 +126,14 @@ class Deletions:
         return next((round(at) + UNDO_MS for _, at in scored(left)), 0)
 
     async def remove(self, id: str, now_ms: int) -> int:
-        """Remove a deleted comment with all that went with it, without waiting; how many."""
+        """Remove a deleted comment with the replies deleted with it, without waiting; their
+        number."""
         short, page = split(id)
         await self._go_on(self._hide, id, now_ms)
         return await self._remove_all(page, short, now_ms)
 
     async def erase(self, is_theirs: Callable[[StoredComment], bool], now_ms: int) -> int:
-        """Remove what somebody wrote and is deleted already, without waiting; how many comments."""
+        """Remove an author's deleted comments, without waiting; their number."""
         erased = 0
         (pages,) = await self._redis.ask_masters(("ZRANGE", self._keys.site("removals"), 0, -1))
         for page in map(bytes.decode, pages):
@@ -210,7 +211,8 @@ class Deletions:
         return removed + await remove([head])
 
     async def _remove_orphans(self, page: str, until_ms: int) -> None:
-        """Remove what was still to come back with a comment that is removed by now, or damaged."""
+        """Remove replies that were to be restored with a comment that is removed or damaged by
+        now."""
         async for head, is_deleted in self._heads(page):
             if not (is_deleted or await self._stored(page, [head])):
                 await self._remove_all(page, head, until_ms)
@@ -271,7 +273,7 @@ class Deletions:
         return [member.decode().partition(":")[2] for member in reply]
 
     async def _deleted(self, page: str) -> AsyncIterator[tuple[str, list[StoredComment]]]:
-        """Every deleted comment of a page, some at a time, each with the one it went with, which
+        """Every deleted comment of a page, in steps, each with the one it was deleted with, which
         comes first."""
         (heads,) = await self._redis.ask_masters(
             ("ZRANGE", self._keys.page(page, "deleted"), 0, -1)

@@ -31,8 +31,8 @@ class IdGenerator:
 
 
 def fixed(at_ms: int, low: int, path: str) -> str:
-    """The id of a comment that was made elsewhere; the lower RANDOM_BITS of `low` tell it from
-    others of this moment."""
+    """The id of an imported comment; the lower RANDOM_BITS of `low` distinguish it from others of
+    the same moment."""
     number = at_ms << RANDOM_BITS | (low & ((1 << RANDOM_BITS) - 1))
     return b32hexencode(number.to_bytes(10)).decode().lower() + (digest(path) if path else "")
 

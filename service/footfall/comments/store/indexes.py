@@ -1,4 +1,4 @@
-"""Which indexes a comment stands in, for check and restore; docs/redis-keys.md says it in words.
+"""The indexes of a comment, for check and restore; docs/redis-keys.md describes them.
 
 The scripts have the same rules in lua/includes/indexes.lua, for a page, and in
 lua/journal/apply.lua, for the site; tests/scripts/test_indexes.py compares both.
@@ -13,7 +13,7 @@ from .ids import SHORT, created_ms
 
 STRINGS = ("path", "version", "longest")
 HASHES = ("bodies", "private", "likes", "held", "fingerprints", "hidden")
-# Of comments that are shown to somebody, and of those that are deleted.
+# Keys of visible comments, and of deleted ones.
 DELETED = ("deleted", "gone")
 INDEXES = (
     "newest",

@@ -1,13 +1,13 @@
-"""Journals of pages: what happened to their comments, until the site has followed it.
+"""Journals of pages: changes of their comments that the site has not followed yet.
 
 Every script that changes a comment appends an entry to its page's journal in the same step. The
 site's projections (comments/store/projections.py) are in another slot of a Cluster, so they follow
-in a second step: at once, by the process that made the change. The site remembers how far it has
-followed each page, so an entry may come often, and has its effect once.
+in a second step: immediately, by the process that made the change. The site remembers how far it
+has followed each page, so an entry may be applied repeatedly, and takes effect once.
 
-Before a change its page is noted in the site's `changing`. What a crash or a lost reply leaves
-behind is found there within seconds (`catch_up`); a walk over all journals at a service's start
-finds also what lost that note.
+Before a change its page is noted in the site's `changing`, where changes interrupted by a crash or
+a lost reply are found within seconds (`catch_up`); a walk over all journals at a service's start
+also finds changes without that note.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from ...errors import StoreUnavailable
 from ...notifications.store.outbox import Outbox
 from .projections import Applying, JournalEntry
 
-# How long a change may be under way before somebody else looks what became of it.
+# How long a change may be in progress before another process checks it.
 LEFT_MS = 3_000
 # For so long a lost change is waited for: a server that was frozen may still carry it out.
 ABANDONED_MS = 60_000
@@ -37,7 +37,7 @@ MAX_LEFT = 100
 # Entries that a script returns (lua/includes/unapplied.lua), and that a walk reads in a step.
 STEP_ENTRIES = 10
 MAX_ENTRIES = 100
-# Comments that the site follows in one script call, besides those of a single entry.
+# Comments per script call that the site follows, except for a single large entry.
 JOURNAL_STEP_COMMENTS = 100
 
 SITE_KEYS = (
@@ -67,7 +67,7 @@ class _Turn:
 
 
 class Journal:
-    """Changes are also written into the `outbox`, if anybody is notified."""
+    """Changes are also written to the `outbox`, if notifications are configured."""
 
     def __init__(
         self,
@@ -112,8 +112,8 @@ class Journal:
         return outcome
 
     async def _follow_with_others(self, page: str) -> None:
-        """Let the site follow a page that changes faster than one by one. All who wait for that
-        share the walks over its journal: one that has started since is theirs, too."""
+        """Let the site follow a page that changes faster than one by one. All waiting callers share
+        the walks over its journal: one that started after their change includes it."""
         turn, since = self._turns.setdefault(page, _Turn()), asyncio.get_running_loop().time()
         async with turn.lock:
             if turn.begun <= since:
@@ -182,7 +182,7 @@ class Journal:
     async def _apply_to(
         self, page: str, entries: Sequence[Any], change: str = "", *, is_durable: bool = False
     ) -> int:
-        """The version of the last entry that the site has followed by now."""
+        """The version of the last entry that the site has followed."""
         rest, applied = [JournalEntry.parse(*entry) for entry in entries], 0
         while True:
             part = _first(rest)
@@ -202,7 +202,7 @@ class Journal:
                 return int(applied)
 
     async def _settle(self, page: str, applied: int) -> None:
-        """Cut off what was followed. If that fails, it is cut off with the next change."""
+        """Cut followed entries. If that fails, they are cut with the next change."""
         with suppress(StoreUnavailable, ErrorReply):
             await self._cut_off(page, applied)
 

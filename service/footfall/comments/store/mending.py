@@ -1,7 +1,7 @@
 """Corrections of a page's keys, for `footfall check --repair`.
 
-They are made only if the page still has the version at which it was read: so nothing that happens
-meanwhile is lost.
+They are applied only if the page still has the version at which it was read, so no concurrent
+change is lost.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Mending:
         self._mend = scripts["comments/mend"]
 
     async def mend(self, page: str, version: bytes, fixes: Sequence[Fix]) -> bool:
-        """Were all made? Not if the page has another version by now; "" stands for none. Raises
+        """Were all applied? No if the page has another version; "" stands for none. Raises
         StoreUnavailable."""
         for first in range(0, len(fixes), STEP_FIXES):
             places: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""Changes of comments that are stored: their words, status and pin.
+"""Changes of stored comments: text, status and pin.
 
-Every method that changes something is one script on one page, which compares what it finds with
-what was read before: of two who edit the same text at once, the second one gets an error.
+Every method that changes something is one script on one page, which compares the current state with
+the one that was read: of two concurrent edits of a text, the second one gets an error.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Actor(NamedTuple):
 
 
 class Overtaken(Exception):
-    """What was read has been changed by somebody else meanwhile: read it again."""
+    """The comment has changed since it was read: read it again."""
 
 
 class Moderated(NamedTuple):
@@ -65,7 +65,7 @@ class Moderation:
 
     async def whole(self, ids: Sequence[str]) -> list[StoredComment]:
         """Comments with both halves, in order; those that are gone are left out."""
-        # This half first: if the other one is of another moment, the script tells.
+        # This half first: the script detects if the other one is newer.
         if not ids:
             return []
         private = await self._comments.secrets(ids)

@@ -24,7 +24,7 @@ from .comments import CHANGED
 from .ids import SHORT
 from .journal import Journal
 
-# For so long a page's group remembers what has arrived: a move is taken up again within a minute.
+# How long a page's group remembers arrived moves: a move is continued within a minute.
 GIVEN_MS = 30 * 24 * 3600 * 1000
 # Fields of the comments that are on their way, in one step.
 STEP_FIELDS = 500
@@ -40,8 +40,7 @@ class MoveUnderWay(Exception):
 
 
 class MoveNote(NamedTuple):
-    """A move that is under way: its pages, whose account started it, and when somebody worked on it
-    last, ms."""
+    """A move in progress: its pages, the account that started it, and the last progress, ms."""
 
     source: str
     target: str
@@ -60,7 +59,7 @@ class Visitors(NamedTuple):
 
 class TakenCounters(NamedTuple):
     """All counters of a page by name, with its views by month and by hour, and its visitors by day;
-    for how many ms each month, and its hours, are kept."""
+    and for how many ms to keep each month, and hours."""
 
     id: str
     target: str
@@ -124,7 +123,7 @@ class Moves:
         return int(number or 0)
 
     async def go_on(self, note: MoveNote) -> None:
-        """Write down that somebody works on it, since this time."""
+        """Note progress, at this time."""
         note_json = orjson.dumps({"to": note.target, "by": note.by, "at": note.at})
         await self._redis.change(("HSET", self._keys.site("moves"), note.source, note_json))
 
@@ -141,9 +140,9 @@ class Moves:
     async def take_counters(
         self, source: str, target: str, types: Sequence[str], arrived: str
     ) -> TakenCounters | None:
-        """Take all counters of a page, unless some that were taken before are to arrive first.
+        """Take all counters of a page, unless some taken earlier must arrive first.
 
-        What the move `arrived` took is forgotten. None if there are none.
+        Forgets what the move `arrived` took. None if there are none.
         """
         keys, names = self._keys, [f"{type} {source}" for type in types]
         places = [keys.counts(name) for name in names]

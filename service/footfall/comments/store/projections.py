@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 # For so long a change of moderators can be undone, and deleted comments are stored.
 UNDO_MS = 60_000
-# A time that has come, whatever a service's clock says; a page's version may be ahead of it.
+# A due time for every service's clock; a page's version may be ahead of it.
 AT_ONCE_MS = 1
 # Whose changes people are notified of.
 TELLING = ("author", "moderator", "judge")
@@ -26,9 +26,10 @@ TELLING = ("author", "moderator", "judge")
 
 @dataclass(frozen=True, slots=True)
 class CommentChange:
-    """What has happened to a comment; "" for what there was or is not.
+    """A change of a comment; "" for missing values.
 
-    `id` is the short one; `mark` as in a held comment's status (lua/includes/status_of.lua).
+    `id` is the short one; `mark` as in an unpublished comment's status
+    (lua/includes/status_of.lua).
     """
 
     id: str
@@ -125,8 +126,8 @@ class Applying:
         yield from (entry.version, entry.visible, len(entry.changes))
         for change in entry.changes:
             yield from self._followed(change)
-        # The sweep of the page hides what is left of the thread, or lets it come back, and finds
-        # when something is to be removed.
+        # The sweep of the page hides or restores the rest of the thread, and finds the next
+        # removal.
         yield AT_ONCE_MS if entry.did in ("delete", "restore") else 0
         logged = [word for pair in logged_as(self._page, entry).items() for word in pair]
         yield from (len(logged), *logged)
@@ -147,10 +148,10 @@ class Applying:
 
 
 def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
-    """The log's entry for what a moderator did: who, what, to which comment, and how it was before
-    and is now. Empty for what others do, and for replies that went with a comment.
+    """The log's entry for a moderator's action: who, what, which comment, before and after. Empty
+    for other actors, and for replies deleted with a comment.
 
-    It has no words of the comment: what is deleted must not live on there.
+    It has no text of the comment: deleted text must not remain there.
     """
     first = entry.changes[0] if entry.changes else None
     if entry.by != "moderator" or first is None:

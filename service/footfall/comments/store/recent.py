@@ -14,7 +14,7 @@ from . import codec
 from .ids import split
 from .status import status_of
 
-# So many more ids are read than comments are wanted, since some may have been held just now.
+# Read this many more ids than requested, since some may be unpublished by now.
 SPARE_IDS = 10
 # Stored bodies in one answer.
 MAX_RECENT_BYTES = 1 << 20

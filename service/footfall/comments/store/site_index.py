@@ -28,8 +28,8 @@ class SiteIndex:
         return bool(number)
 
     async def pages_of(self, account: str, step: int) -> AsyncIterator[list[str]]:
-        """The pages on which an account wrote, so many at a time; none that was there all along is
-        left out."""
+        """The pages on which an account wrote, this many per step; each page that exists throughout
+        is included."""
         key, last = self._keys.pages_of(account), "-"
         while True:
             question = ("ZRANGE", key, last, "+", "BYLEX", "LIMIT", 0, step)
@@ -42,9 +42,9 @@ class SiteIndex:
     async def listed(
         self, statuses: Sequence[Status], *, first: int = 0, size: int, behind: str = ""
     ) -> tuple[int, list[str]]:
-        """How many comments of these statuses there are, and the ids of some, newest first.
+        """The number of comments of these statuses, and the ids of some, newest first.
 
-        Those at `first`, or with an id `behind` those that are older than that comment.
+        Those from `first` on, or with an id `behind` the older ones after that comment.
         """
         total, *ids = await self._list(
             indexes=[self._keys.site(INDEX_OF[status]) for status in statuses],
@@ -56,14 +56,14 @@ class SiteIndex:
         return int(total), [id.decode() for id in ids]
 
     async def held(self) -> tuple[int, int]:
-        """How many comments are waiting, and how many are spam."""
+        """The numbers of pending and of spam comments."""
         waiting, spam = await self._redis.ask(
             *(("ZCARD", self._keys.site(name)) for name in ("waiting", "spam"))
         )
         return int(waiting), int(spam)
 
     async def spam_since(self, at_ms: int) -> int:
-        """How many comments are held as spam that were written since this time."""
+        """The number of spam comments written since this time."""
         question = ("ZCOUNT", self._keys.site("spam"), at_ms, "+inf")
         (number,) = await self._redis.ask(question)
         return int(number)
@@ -85,14 +85,14 @@ class SiteIndex:
         return {id.decode(): int(at or now_ms) for id, at in zip(ids, since, strict=True)}
 
     async def forget_noted_spam_but(self, ids: Container[str]) -> None:
-        """Of all that is noted, what is not among these."""
+        """Forget all notes except these."""
         noted = self._keys.site("spamseen")
         (known,) = await self._redis.ask_masters(("ZRANGE", noted, 0, -1))
         if gone := [id for id in known if id.decode() not in ids]:
             await self._redis.change(("ZREM", noted, *gone))
 
     async def total(self, viewer: Viewer) -> int:
-        """How many approved comments the site has, and held ones of the viewer's own."""
+        """The number of the site's approved comments and of the viewer's own unpublished ones."""
         questions = [("GET", self._keys.site("total"))]
         if viewer.account:
             questions.append(("ZCARD", self._keys.own(viewer.account.id)))

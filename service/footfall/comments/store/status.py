@@ -1,7 +1,7 @@
 """A comment's status as a page stores it, in the hash `held`; approved comments have none there.
 
-`waiting` or `spam`, followed by a mark if the comment was approved before: 1 if people know of
-it, 0 if nobody was notified. `deleted`, with what it was before, and `pinned` if it was.
+`waiting` or `spam`, followed by a mark if the comment was approved before: 1 if it was announced, 0
+if not. `deleted`, with its former status, and `pinned` if it was.
 """
 
 import re

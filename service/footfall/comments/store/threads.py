@@ -14,7 +14,7 @@ NO_ID = "-"
 
 
 class PageReply(NamedTuple):
-    """The reply of lua/comments/page.lua; its header says more."""
+    """The reply of lua/comments/page.lua, whose header describes it."""
 
     version: bytes
     visible: int

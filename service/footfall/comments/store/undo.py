@@ -13,9 +13,9 @@ from ...driver.keys import Keys
 from ...errors import NotOver
 from .projections import UNDO_MS
 
-# Texts of edits are kept in a record. Who edits more than this at once cannot put it back.
+# A record contains the texts of edits. Larger edits cannot be undone.
 MAX_RECORD_BYTES = 4 << 20
-# Long enough to restore what one record has, as a rule: two who do it at once only do it twice.
+# Usually long enough to restore a record: two concurrent undos only do it twice.
 CLAIM_MS = 5_000
 
 
@@ -35,7 +35,7 @@ class UndoRecords:
     async def claim(self, name: str) -> bytes | None:
         """The record; None if it is missing or expired. Raises NotOver while another caller has
         it."""
-        # In this order: a caller who claims it after another one is done finds none.
+        # In this order: a caller who claims it after another one has finished finds none.
         is_mine, record = await self._redis.change(
             ("SET", self._claim(name), "", "NX", "PX", CLAIM_MS), ("GET", self._key(name))
         )
@@ -47,12 +47,12 @@ class UndoRecords:
         return bytes(record)
 
     async def hold(self, names: Sequence[str]) -> None:
-        """Keep these records for another UNDO_MS, and what they have been made of."""
+        """Keep these records for another UNDO_MS, with what they were made of."""
         longer = (("PEXPIRE", self._key(name), UNDO_MS) for name in names)
         await self._redis.change(("SET", self._keys.held_back, 1, "PX", UNDO_MS), *longer)
 
     async def release(self, name: str) -> None:
-        """Let somebody else claim it, who does the rest."""
+        """Let another caller claim it, who does the rest."""
         await self._redis.change(("DEL", self._claim(name)))
 
     async def remove(self, name: str) -> bool:
@@ -61,7 +61,7 @@ class UndoRecords:
         return bool(there)
 
     async def every(self) -> AsyncIterator[tuple[str, bytes]]:
-        """All records that there are, each with its name."""
+        """All records, each with its name."""
         async for keys in self._redis.scan(self._key("*")):
             for key in keys:
                 (record,) = await self._redis.ask_masters(("GET", key))

@@ -1,7 +1,7 @@
-"""What the links in emails lead to: `/unsubscribe`, and `/decide` on a comment.
+"""Targets of the links in emails: `/unsubscribe`, and `/decide` on a comment.
 
-Email programs and scanners open links by themselves, so GET only shows a button; POST is what a
-press of it sends, and what email programs send to unsubscribe by RFC 8058.
+Email programs and scanners open links by themselves, so GET only shows a button; POST is sent by
+the button, and by email programs that unsubscribe by RFC 8058.
 """
 
 from collections.abc import Awaitable, Callable
@@ -34,8 +34,8 @@ SECURITY = (
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A status, and the names of words: of a text and of a button, "" for none. `quote` is
-    somebody's words."""
+    """A status, and the names of texts: of the message and of a button, "" for none. `quote` is a
+    comment's text."""
 
     status: int
     text: str
@@ -52,7 +52,7 @@ Show = Callable[[str], Awaitable[Shown]]
 
 
 class LinkPage:
-    """A page as an ASGI application; `ask` and `act` get what the link signs."""
+    """A page as an ASGI application; `ask` and `act` get the signed data of the link."""
 
     def __init__(self, route: str, ask: Show, act: Show) -> None:
         self._route = route

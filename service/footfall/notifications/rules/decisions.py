@@ -1,7 +1,7 @@
 """Decisions by email: links with which the owner approves a comment or marks it as spam.
 
-A link is signed, and for one comment and a week. The email has the owner's word on this
-comment, and no more: no session, no other comment.
+A link is signed, for one comment and a week. The email grants the owner's decision on this comment,
+and nothing else: no session, no other comment.
 """
 
 import secrets
@@ -51,7 +51,7 @@ class Decisions:
         return OwnerLinks(f"{self._address}/ui/queue", approve, spam)
 
     async def look(self, token: str) -> Decided | None:
-        """What a link would do; None for one that is not ours, or is too old."""
+        """The effect of a link; None for an invalid or expired one."""
         claims = tokens.claims_of(token, await self._key())
         if claims is None or int(claims["until"]) < self._comments.process.clock():
             return None

@@ -48,7 +48,7 @@ GRACE_SECONDS = 5
 # Between two looks for tasks of others, and for those whose time has come.
 POLL_SECONDS = 1.0
 WAKE_SECONDS = 5.0
-# The first wait after a failure, and the longest; so many attempts take a day and a half.
+# The first wait after a failure, and the longest; this many attempts take a day and a half.
 FIRST_WAIT_SECONDS = 5
 MAX_WAIT_SECONDS = 3600
 MAX_ATTEMPTS = 45
@@ -59,9 +59,9 @@ MAX_READ = 1000
 
 
 class Delivery:
-    """`channels` are all that there are; a task of another, which was turned off, is dropped.
+    """`channels` are all configured ones; tasks of others, which were turned off, are dropped.
 
-    Before anybody is notified of a comment that waits for them, `judges` are asked.
+    Before notifications of a comment that waits for them, the spam filters `judges` are queried.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Delivery:
         self._is_stopping = False
 
     async def run(self) -> None:
-        """Until it is cancelled; `stop` then hands over what was started."""
+        """Runs until it is cancelled; `stop` then returns started tasks to the queue."""
         loop = asyncio.get_running_loop()
         next_wake = loop.time()
         await _tried(self._outbox.begin())
@@ -103,7 +103,7 @@ class Delivery:
             self._begin(await self._outbox.take_over(self._room()))
 
     async def step(self) -> int:
-        """Start what there is room for; how many tasks that were. Raises StoreUnavailable."""
+        """Start as many tasks as capacity allows; their number. Raises StoreUnavailable."""
         entries = await self._outbox.take(self._room()) if self._room() else []
         self._begin(entries)
         return len(entries)
@@ -207,7 +207,7 @@ class Delivery:
         log.info("%s was delivered", task.name)
 
     async def _tell_digest(self, task: Task) -> None:
-        """Notify the owner of the gathered comments, unless all of it is spam or gone by now.
+        """Notify the owner of the gathered comments, unless all of them are spam or deleted by now.
         Raises Failed."""
         channel, comments = self.channels.get(OWNER_MAIL), self._site.comments
         ids = await self._digest.ids(task.version)
@@ -226,7 +226,7 @@ class Delivery:
         await self._digest.told(ids)
 
     def _wanting(self, notification: Notification) -> list[str]:
-        """The channels that want this. What a moderator has done meanwhile can be undone: then only
+        """The channels that want this. A moderator's recent decision can be undone: then only
         readers are not notified, since their next message would be the same."""
         hoped = replace(notification, status=cast(Status, notification.now))
         return [
@@ -236,8 +236,8 @@ class Delivery:
         ]
 
     async def _found(self, task: Task) -> StoredComment | None:
-        """The comment as it is now. Where readers would be notified that it is approved and it is
-        held again, that they were not is noted. Raises Undecided where it may be restored."""
+        """The comment as it is now. If readers were to be notified of an approval that was
+        withdrawn, that is noted. Raises Undecided if it may be restored."""
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
         while comments := await self._site.comments.moderation.whole([task.id]):
@@ -301,7 +301,7 @@ class Delivery:
 
 @asynccontextmanager
 async def delivering(delivery: Delivery | None) -> AsyncIterator[None]:
-    """Deliver during the block, if there is something to deliver by."""
+    """Deliver during the block, if a channel is configured."""
     if delivery is None:
         yield
         return
@@ -309,7 +309,7 @@ async def delivering(delivery: Delivery | None) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        # First what starts tasks, so that none is started behind the back of `stop`.
+        # First the part that starts tasks, so that none starts after `stop`.
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await delivery.stop()
@@ -327,7 +327,7 @@ async def _tried(work: Awaitable[T]) -> T | None:
 
 
 def _wait_ms(attempts: int) -> int:
-    """How long to wait after so many attempts: twice as long each time, and a little at random."""
+    """The wait after this many attempts: twice as long each time, with some randomness."""
     import tenacity  # loaded by the first failure
 
     state = tenacity.RetryCallState(tenacity.AsyncRetrying(), None, (), {})

@@ -13,7 +13,7 @@ from .delivery import Delivery
 
 log = logging.getLogger(__name__)
 
-# For each channel and spam filter, one after the other: somebody is waiting for their answers.
+# Seconds per channel and spam filter, one after the other: a person is waiting for their answers.
 TRIAL_SECONDS = 15
 PATH = "/test"
 WORDS = "This is a test of your notifications."
@@ -21,9 +21,9 @@ NO_RECIPIENT = "was notified, since emails go only to readers: name one, or set 
 
 
 async def tell(site: Site, delivery: Delivery, to: str = "") -> dict[str, str]:
-    """Tell everybody, also a reader at `to` if that is not "", and ask spam filters.
+    """Send to all channels, also to a reader at `to` if that is not "", and query spam filters.
 
-    By the name of each, why it failed; "" where it did not. Raises StoreUnavailable.
+    By the name of each, its error; "" for success. Raises StoreUnavailable.
     """
     notification = _news(site, delivery, to)
     # An owner may want to be notified of only one of both.
@@ -57,7 +57,7 @@ async def _failure(attempt: Awaitable[object]) -> str:
 
 
 def _news(site: Site, delivery: Delivery, to: str) -> Notification:
-    """A comment by nobody, which replies to one by `to`."""
+    """A sample comment, which replies to one by `to`."""
     now_ms = site.process.clock()
     root, id = (site.process.ids.new(now_ms, PATH) for _ in range(2))
     html = f"<p>{WORDS}</p>\n"

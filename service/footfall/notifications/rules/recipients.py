@@ -1,8 +1,8 @@
-"""Recipients of emails: no unsubscribed ones, and none more often than so many an hour.
+"""Recipients of emails: without unsubscribed ones, and within an hourly limit.
 
 Each email to a reader has two links, which unsubscribe its reader from the thread, or from all.
 They are signed and hold a digest of the recipient, so that nobody can unsubscribe others, or learn
-who they are. Limits and unsubscribing are a person's, who gets emails under many spellings.
+who they are. Limits and unsubscriptions apply to a mailbox under all its spellings.
 """
 
 import re
@@ -29,8 +29,8 @@ _NUMBERED_HOST = re.compile(r"@\[|[@.]\d+$")
 
 
 def recipient_of(mail: str) -> str:
-    """Whose mailbox an email comes into: the canonical form of its address, without what is after a
-    plus, and at Gmail without dots. Raises ValueError for what no email can be sent to."""
+    """The mailbox of an email address: its canonical form without the part after a plus, and at
+    Gmail without dots. Raises ValueError for an invalid address."""
     address = address_of(mail).addr_spec
     if _NUMBERED_HOST.search(address):
         raise ValueError(f"{mail!r} is not an email address")
@@ -65,8 +65,8 @@ class Recipients:
         self.address = address
 
     async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing:
-        """What an earlier attempt has counted is not counted again. Raises Failed for what is no
-        email address; StoreUnavailable."""
+        """A retry does not count again. Raises Failed for an invalid email address;
+        StoreUnavailable."""
         try:
             recipient = recipient_of(mail)
         except ValueError as error:
@@ -83,12 +83,12 @@ class Recipients:
         return Unsubscribing(True, await self._link(who, thread), await self._link(who, ""))
 
     async def may_mail_owner(self, id: str, *, waits: bool) -> bool:
-        """May the owner be mailed of this comment now? Else it is for the next digest, as all that
-        `waits` is. Raises StoreUnavailable."""
+        """May this comment be emailed to the owner now? Otherwise it joins the next digest, as does
+        each one that `waits`. Raises StoreUnavailable."""
         return await self.digest.may_mail_now(id, self._clock(), waits=waits)
 
     def is_same(self, one: str, other: str) -> bool:
-        """Do emails to these two come to one person? Not where there is no email."""
+        """Do emails to these two addresses reach one person? No for an empty one."""
         return bool(one) and _compared(one) == _compared(other)
 
     async def unsubscribe(self, token: str) -> bool:

@@ -1,7 +1,7 @@
-"""Digests: comments that reach the owner in one email.
+"""Digests: several comments in one email to the owner.
 
-The first is sent at once, and what comes within `every_ms` of an email is gathered for the next.
-Any worker starts that one, as a task of the outbox, so it is retried like all others.
+The first comment is sent immediately, and those within `every_ms` of an email are gathered for the
+next. Any worker starts that one, as a task of the outbox, so it is retried like all others.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ MAX_GATHERED = 10_000
 
 
 class Digest:
-    """With an `every_ms` of 0 each comment is sent at once. All coroutines raise
+    """With an `every_ms` of 0 each comment is sent immediately. All coroutines raise
     StoreUnavailable."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, every_ms: int) -> None:
@@ -29,7 +29,8 @@ class Digest:
         self._digest = scripts["outbox/digest"]
 
     async def may_mail_now(self, id: str, now_ms: int, *, waits: bool) -> bool:
-        """Of this comment? Else it is gathered, as all that `waits` is."""
+        """May this comment be emailed now? Otherwise it is gathered, as is each one that
+        `waits`."""
         if not self._every_ms:
             return True
         status, *_ = await self._gather(
@@ -45,8 +46,8 @@ class Digest:
         )
 
     async def ids(self, begun_ms: int) -> list[str]:
-        """Of all comments that are gathered, newest first; none for a digest after which another
-        one was started, as while the mail server is unreachable: that one contains them."""
+        """Of all gathered comments, newest first; none for a digest after which another one was
+        started, as while the mail server is unreachable: that one contains them."""
         until, ids = await self._redis.ask_masters(
             ("GET", self._names["mailed"]), ("ZREVRANGE", self._names["gathered"], 0, -1)
         )

@@ -25,9 +25,9 @@ log = logging.getLogger(__name__)
 GROUP = "workers"
 # All workers have one name: a task belongs to no process, and any that finds it idle takes it over.
 CONSUMER = "worker"
-# A task that nobody has ended for so long has been left by a crash: none takes longer.
+# A task that was not ended for this long was left by a crash: none takes longer.
 IDLE_MS = 60_000
-# More than the failed tasks that are kept, which are about 10,000.
+# More than the stored failed tasks, which are about 10,000.
 MAX_UNDELIVERED = 20_000
 # Tasks whose time has come, in one step.
 MAX_WOKEN = 100
@@ -35,12 +35,10 @@ MAX_WOKEN = 100
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something to be done about a comment whose status has become `now`; `was` is "" for a new
-    one.
+    """A task for a comment whose status has become `now`; `was` is "" for a new one.
 
-    `kind` is `event` for what has happened and is still to be divided into tasks, else a channel's
-    name. `by` is author, moderator or, for a spam filter, `judge`. `version` is the page's after
-    it.
+    `kind` is `event` for a change that is not divided into tasks yet, else a channel's name. `by`
+    is author, moderator or, for a spam filter, `judge`. `version` is the page's after the change.
     """
 
     kind: str
@@ -86,8 +84,8 @@ class Undelivered(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """How many tasks are queued, retried later, and failed; how many comments wait for the
-    next digest; and since when the oldest task waits, in ms since the epoch, 0 if none does."""
+    """Numbers of queued, later and failed tasks; of comments gathered for the next digest; and the
+    time of the oldest queued task, in ms since the epoch, 0 for none."""
 
     waiting: int
     later: int
@@ -100,7 +98,7 @@ class Depth(NamedTuple):
 
 
 class Outbox:
-    """`is_on`: there is a channel; else nothing is ever written."""
+    """`is_on`: there is a channel; otherwise nothing is ever written."""
 
     def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, *, is_on: bool) -> None:
         self.is_on = is_on
@@ -119,7 +117,7 @@ class Outbox:
         self._mark_unnotified = scripts["outbox/mark_unnotified"]
 
     async def mark_unnotified(self, id: str) -> bool:
-        """Note that readers were not notified of a comment's approval, as it is held again, so that
+        """Note that readers were not notified of a comment's approval, which was withdrawn, so that
         the next one is news; False if it is approved by now."""
         short, page = split(id)
         status, *_ = await self._mark_unnotified(held=self._keys.page(page, "held"), id=short)
@@ -177,7 +175,7 @@ class Outbox:
         await self._settle(**self._names, group=GROUP, entry=entry.id, error=error, follow=follow)
 
     async def wake(self, now_ms: int) -> None:
-        """Put tasks that are to be retried by now back into the outbox."""
+        """Queue tasks that are due for a retry."""
         woken = MAX_WOKEN
         while woken == MAX_WOKEN:
             _, woken = await self._wake(
@@ -204,7 +202,7 @@ class Outbox:
                     self.reading = await self.depth()
 
     async def undelivered(self, count: int, ids: Sequence[str] = ()) -> list[Undelivered]:
-        """Failed tasks, newest first: so many, or those with these ids."""
+        """Failed tasks, newest first: this many, or those with these ids."""
         key = self._names["undelivered"]
         commands: list[tuple[object, ...]] = [("XRANGE", key, id, id) for id in ids]
         if not ids:

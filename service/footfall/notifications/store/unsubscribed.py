@@ -34,7 +34,7 @@ class Unsubscribed:
                 return
 
     async def has(self, names: Iterable[str], thread: str) -> bool:
-        """Does somebody with one of these digests want no email of this thread?"""
+        """Is a recipient with one of these digests unsubscribed from this thread?"""
         members = [_member(who, of) for who in names for of in ("", thread)]
         (reply,) = await self._redis.ask_masters(("SMISMEMBER", self._key, *members))
         return any(reply)

@@ -20,7 +20,7 @@ from .commands import Group
 from .console import NothingToDo, aside, printable, settings_of_environment
 from .dataset import CONSOLE, with_site
 
-# How many accounts are read at once.
+# Accounts read at once.
 STEP_ACCOUNTS = 256
 
 _who = click.argument("who", metavar="MAIL_OR_ID")

@@ -65,8 +65,8 @@ async def back_up(
     on_progress: OnProgress,
     say: Callable[[str], None],
 ) -> int:
-    """Write a backup, print what it contains, and note in Redis if it is whole; returns how many
-    damaged things were left out. In a directory, `keep` is how many of the newest stay.
+    """Write a backup, print its contents, and note in Redis if it is complete; returns the number
+    of damaged entries left out. In a directory, `keep` is how many of the newest stay.
 
     Raises Failed.
     """
@@ -136,8 +136,8 @@ def _written_to(name: str) -> str:
 async def _note(
     store: Store, error: str, length_bytes: int = 0, *, say: Callable[[str], None]
 ) -> None:
-    """Note for the metrics what became of a backup, which is as good if that fails."""
-    # Of an older format nothing is changed, and no service is there to tell it.
+    """Note a backup's result for the metrics; if that fails, the backup is still good."""
+    # Data of an older format is not changed, and no service reports it.
     if store.format != FORMAT:
         return
     try:
@@ -189,7 +189,8 @@ def _is_being_written(part: str) -> bool:
 
 
 def _lock(file: IO[bytes]) -> bool:
-    """Lock a file as long as it is open; False if somebody else has it, or it has no locks."""
+    """Lock a file as long as it is open; False if another process has the lock, or locks are not
+    supported."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -246,7 +247,7 @@ def _for_its_owner(name: str, flags: int) -> int:
 
 
 def read_back(name: str, *, on_progress: OnProgress, say: Callable[[str], None]) -> None:
-    """Read a backup to its end as a restore would, and print what it contains. Raises Failed."""
+    """Read a backup to its end as a restore would, and print its contents. Raises Failed."""
     with opened(name) as file, whole(name):
         totals, strays, header = verify(file, on_progress=on_progress)
     about = {name: printable(str(header.get(name, "?"))[:64]) for name in ("made", "by", "prefix")}
@@ -321,7 +322,7 @@ def opened(name: str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def kept(file: BinaryIO) -> Iterator[BinaryIO]:
-    """The same as a file that can be read more than once: what comes through a pipe is copied."""
+    """The same as a file that can be read more than once: a pipe is copied."""
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         yield file
         return

@@ -1,4 +1,4 @@
-"""`footfall bans …`: who cannot comment, like, edit, register or log in."""
+"""`footfall bans …`: people, hosts and words that are banned."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from .console import NothingToDo, printable
 from .dataset import CONSOLE, with_site
 
 _UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
-# Ten years: for longer there are bans without an end.
+# Ten years: longer bans have no end.
 MAX_FOR_MS = 3650 * _UNITS_MS["d"]
 
 _json = click.option("--json", "is_json", is_flag=True, help="Print one JSON object per line.")

@@ -1,8 +1,8 @@
 """Removes the counters of `footfall bench` and `verify` through the service's Redis.
 
-The API removes no counter. Before anything is counted, Redis has to be the one in which the server
-counts: a counter is set there, and the server must read the same number. So nothing is left in
-somebody else's server.
+The API cannot remove counters. Before anything is counted, this checks that Redis is the one in
+which the server counts: a counter is set there, and the server must read the same number. So
+nothing is left in another server.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from .console import aside, settings_of_environment
 from .dataset import described, existing, opened
 from .errors import errors_as_messages
 
-# A replica that the server reads from may be a little behind.
+# A replica that the server reads from may lag a little.
 SEEN_SECONDS = 2.0
 SEEN_POLL_SECONDS = 0.2
 # Redis may be starting again just when the measurement is over, or the service with it.
@@ -48,8 +48,8 @@ _HELP = (
 
 @contextlib.contextmanager
 def counters_removed(report: Report, *, leave_behind: bool) -> Iterator[None]:
-    """Around the measurement: make sure before it that the counters can be removed, and do so after
-    it, also after an interruption. The report gets what became of them.
+    """Around the measurement: check before it that the counters can be removed, and remove them
+    afterwards, also after an interruption. The report gets the result.
 
     Raises ClickException, before anything is counted. With `leave_behind` the counters stay.
     """
@@ -112,8 +112,8 @@ def _cleanup(report: Report, settings: Settings | None) -> Cleanup:
 
 
 def _require_none(report: Report) -> None:
-    """Raises ClickException if the server still has counts: it may have been started again, with
-    another Redis. A server that does not answer has been asked enough."""
+    """Raises ClickException if the server still has counts: it may have been restarted with another
+    Redis. A server that does not answer is not queried again."""
     deadline = time.monotonic() + SEEN_SECONDS
     with contextlib.suppress(CannotMeasure):
         while any(report.target.counted(report.ledger.paths)):

@@ -22,7 +22,7 @@ class Plain(click.Command):
 
 
 class Command(Plain):
-    """A command that reads the settings, from wherever --data says."""
+    """A command that reads the settings, from the directory of --data."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)

@@ -1,5 +1,4 @@
-"""What commands share: they read the settings, show a progress bar, and say that there was nothing
-to do."""
+"""Shared by commands: reading the settings, a progress bar, and "nothing to do"."""
 
 import contextlib
 import logging
@@ -18,7 +17,7 @@ from ..environment import ENCODING, SUFFIX, given
 from ..model import OnProgress
 from ..values import is_off, level
 
-# Where the context of a command has what --data says.
+# The key of --data in a command's context.
 _DATA = "footfall.data"
 
 
@@ -33,7 +32,7 @@ class NothingToDo(click.ClickException):
 
 @contextlib.contextmanager
 def progress() -> Iterator[OnProgress]:
-    """A function that shows progress, from 0 to 1, as a bar on a terminal; elsewhere it does
+    """A function that shows progress, from 0 to 1, as a bar on a terminal; otherwise it does
     nothing."""
     if not sys.stderr.isatty():
         yield lambda label, share: None
@@ -62,7 +61,7 @@ def aside(text: str) -> None:
 
 
 def remember_data(context: click.Context, _: click.Parameter, directory: str | None) -> None:
-    """Note where --data says that the data is; an option's callback."""
+    """Store the value of --data; an option's callback."""
     if directory is not None:
         context.meta[_DATA] = Path(os.path.abspath(directory))
 
@@ -124,7 +123,7 @@ def _is_path(name: str) -> bool:
 
 
 def _check_owner(file: Path) -> None:
-    """A .env decides which code runs (JUDGE_PLUGIN), and anybody may put one beside some data."""
+    """A .env can run code (JUDGE_PLUGIN), and anyone may put one beside some data."""
     data = _data()
     trusted = {0, os.geteuid(), *([data.stat().st_uid] if data and data.exists() else [])}
     if file.stat().st_uid not in trusted:
@@ -135,8 +134,8 @@ def _check_owner(file: Path) -> None:
 
 
 def log_settings() -> tuple[str, str]:
-    """LOG_FORMAT and LOG_LEVEL, read before all other settings, whose errors are logged so; their
-    defaults in place of what they cannot be."""
+    """LOG_FORMAT and LOG_LEVEL, read before all other settings, whose errors are logged
+    accordingly; defaults in place of invalid values."""
     reader = logging.getLogger("dotenv.main")
     reader.disabled = True
     try:

@@ -1,8 +1,9 @@
-"""The data set in the settings, for commands, which print first which one that is.
+"""The data set in the settings, for commands, which print it first.
 
-Only `footfall serve` and `footfall restore` make a data set; for other commands a missing one is an
-error, as the settings are probably wrong. Commands may use the private server of a running service.
-A restore may not, and is refused then; with a REDIS_URL it cannot find out if services run.
+Only `footfall serve` and `footfall restore` create a data set; for other commands a missing one is
+an error, as the settings are probably wrong. Commands may use the private server of a running
+service. A restore may not, and is rejected then; with a REDIS_URL it cannot detect whether services
+run.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -65,7 +66,7 @@ async def existing_site(settings: Settings) -> AsyncIterator[tuple[Store, Site]]
 
 @asynccontextmanager
 async def opened(settings: Settings, *, may_be_older: bool = False) -> AsyncIterator[Store]:
-    """The same, for a command that has said before which data set it is."""
+    """The same, for a command that has printed its data set before."""
     async with _existing(settings, may_be_older=may_be_older) as (_, store):
         yield store
 
@@ -86,8 +87,8 @@ async def _existing(
 
 
 def with_site(work: Callable[[Any], Awaitable[T]], settings: Settings | None = None) -> T:
-    """Do something to the noun that `work` takes, and wait for the work in the background. The
-    data set is the one in the settings, which are those of the environment if none are given."""
+    """Run `work` on the noun that it takes, and wait for background work. The data set is the one
+    in the settings, by default those of the environment."""
     chosen = settings or settings_of_environment()
 
     async def run() -> T:

@@ -1,7 +1,7 @@
-"""What `footfall doctor` looks at outside this process: the service, Redis, the data set, and the
-servers that the settings name. Nothing is started, changed or sent.
+"""What `footfall doctor` examines outside this process: the service, Redis, the data set, and the
+servers in the settings. Nothing is started, changed or sent.
 
-Everything is bounded in time, and says in a sentence why it could not be looked at.
+Everything is bounded in time, and reports in a sentence why it could not be examined.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from ..stores import open_process, open_store
 from .dataset import described
 from .probe import NoAnswer, ask
 
-# For all that is asked of the service, of Redis, and of each other server.
+# For all queries to the service, to Redis, and to each other server.
 SERVICE_SECONDS = 3.0
 REDIS_SECONDS = 10.0
 SERVER_SECONDS = 5.0

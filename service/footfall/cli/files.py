@@ -1,4 +1,4 @@
-"""Files that commands are told to read, wherever they are."""
+"""Files that commands read, local or not."""
 
 import contextlib
 import sys
@@ -14,7 +14,7 @@ from ..transfer.download import CannotFetch, fetch, is_address
 
 @contextlib.contextmanager
 def local(name: str) -> Iterator[Path]:
-    """The path of the file; one from an address or the standard input is stored meanwhile."""
+    """The path of the file; one from an address or the standard input is stored temporarily."""
     if name != "-" and not is_address(name):
         if not Path(name).is_file():
             raise click.ClickException(f"there is no file {name}")

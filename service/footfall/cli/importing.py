@@ -26,9 +26,9 @@ from .console import NothingToDo, aside, printable, progress
 from .dataset import existing_site
 from .files import local
 
-# What became of rows beside being stored; the reasons are said, too.
+# Outcomes of rows other than stored; the reasons are listed, too.
 NOTES = ("changed", "refused")
-# Counters that are lower here, of which so many are shown.
+# Counters that are lower here; this many are shown.
 MAX_SHOWN = 20
 # Why an import has failed that was carried out: whether there was anything in the file.
 _NOTHING = {

@@ -114,7 +114,7 @@ def _directory() -> "tempfile.TemporaryDirectory[str]":
 
 
 def _fetch(server: "LeanCloud", class_name: str, file: Path, *, is_kept: bool) -> None:
-    """Raises ClickException if there is nothing, or not all of it came."""
+    """Raises ClickException if nothing was fetched, or not all."""
     from ..transfer.download import CannotFetch
 
     if is_kept and file.exists():

@@ -205,13 +205,13 @@ def _change(wanted: CommentFilter, is_json: bool, change: BulkAction) -> None:
 
 
 async def _others(comments: Comments, ids: Sequence[str]) -> dict[str, bulk.Result]:
-    """Of comments that were named, and are not there, or not like what else was said."""
+    """Named comments that do not exist, or do not match the other options."""
     there = {comment.id for comment in await _found(comments, CommentFilter(ids), None)}
     return {id: "unchanged" if id in there else "missing" for id in ids}
 
 
 def _finish(outcomes: Sequence[bulk.BulkResult], *, is_json: bool = False) -> None:
-    """Say what became of comments, and exit with what that amounts to."""
+    """Print the results for comments, and exit accordingly."""
     results = dict[str, bulk.Result]()
     for outcome in outcomes:
         results |= outcome.results

@@ -33,7 +33,7 @@ from .files import local
 
 
 class _Format(NamedTuple):
-    """`logs` makes of the files, the hosts of the site and a report what is read."""
+    """`logs` makes readers of the files, the hosts of the site and a report."""
 
     title: str
     logs: Callable[[Sequence[Source], frozenset[str], ViewReport], Iterator[PastLog]]
@@ -110,7 +110,7 @@ async def _import(
 
 
 def _period(today: int, months: int) -> Period:
-    """From the first day of the oldest month that is kept."""
+    """From the first day of the oldest stored month."""
     return Period(100 * _month_after(month_of(today), -months) + 1, today)
 
 

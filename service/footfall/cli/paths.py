@@ -1,4 +1,4 @@
-"""`footfall paths …`: pages that get another path, join one that is there, or are closed."""
+"""`footfall paths …`: moving, merging and closing pages."""
 
 import click
 import uvloop

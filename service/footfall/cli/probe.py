@@ -1,6 +1,6 @@
 """One GET to a service on this machine, by its port or its UNIX socket, and the command for probes.
 
-Containers ask every ten seconds, on nodes that are busy. So this loads nothing but a socket.
+Containers run it every ten seconds, on busy nodes. So this imports nothing but a socket.
 """
 
 import os
@@ -63,7 +63,7 @@ def is_probe(arguments: list[str]) -> bool:
 
 
 def probe(arguments: list[str]) -> int:
-    """Says what the service says, and returns 0 if that is well."""
+    """Print the service's answer, and return 0 if it is well."""
     host, port, uds = (os.environ.get(name) or each for name, each in DEFAULTS.items())
     path = "/readyz" if "--ready" in arguments else "/livez"
     try:

@@ -1,6 +1,6 @@
 """Other counters' protocols, a file each: codecs onto the same counters as Waline's operations.
 
-They have no store and no keys of their own. COMPAT says which of them a site speaks.
+They have no store and no keys of their own. COMPAT selects those that a site speaks.
 """
 
 from collections.abc import Collection, Mapping, Sequence

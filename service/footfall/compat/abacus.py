@@ -2,8 +2,8 @@
 
 `/hit/<ns>/<key>` counts and answers `{"value": 1}`, `/get` only reads, and both may come as JSONP,
 as a picture of one pixel, or as a badge. The key `site/likes` is the counter of the path
-`site/likes`, which is not a page's. The words :HOST: and :PATHNAME: stand for the page that asks,
-by its Referer. What sets a counter is refused: here that needs the command line.
+`site/likes`, which is not a page's. :HOST: and :PATHNAME: stand for the requesting page, by its
+Referer. Requests that set a counter are rejected: here that needs the command line.
 """
 
 import re
@@ -68,11 +68,11 @@ class Wanted:
 
     @property
     def is_of_page(self) -> bool:
-        """Does the Referer say which counter it is?"""
+        """Does the Referer name the counter?"""
         return not {self.namespace, self.key}.isdisjoint((HOST, PATHNAME))
 
     def path(self, page_of: Callable[[str], str]) -> str:
-        """The counter's. Raises BadRequest if the Referer should say it and does not."""
+        """The counter's path. Raises BadRequest if the Referer should name it and does not."""
         names = self.namespace, self.key
         if not self.is_of_page:
             return "/".join(names)
@@ -93,7 +93,7 @@ def _page_of(referer: str) -> tuple[str, str]:
         return "", ""
 
 
-# A FastRequest of what is wanted.
+# A FastRequest for the operation.
 Asking = Callable[[Counting, Wanted], FastRequest]
 
 
@@ -252,7 +252,7 @@ def _refusing(command: str, method: str, path: str) -> Row:
 
 
 ROWS = (
-    # Before what is shorter, in which /openapi.json would find it.
+    # Before shorter paths, in which /openapi.json would find it.
     _row("hit", hit_badge, _PICTURE),
     _row("get", get_badge, _PICTURE),
     _row("hit", hit, _VALUE),

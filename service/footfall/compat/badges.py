@@ -1,9 +1,9 @@
-"""Badges that count the views of whatever shows them, such as a README.
+"""Badges that count the views of the document that shows them, such as a README.
 
-`/badge/<page>.svg` is this service's own, and counts the page's one counter. Three others are known
-by their addresses: hits.sh's, Hits of seeyoufarm.com, and komarev's for a profile at GitHub, which
-counts what GitHub's proxy asks for and nothing else. What stands for no page of the site is counted
-by a name of its own, such as `github.com/user/repository`. A refusal is a badge, too.
+`/badge/<page>.svg` is this service's own, and counts the page's one counter. Three others have the
+original addresses: hits.sh's, Hits of seeyoufarm.com, and komarev's for a profile at GitHub, which
+counts requests of GitHub's proxy only. Documents that are not pages of the site are counted by a
+name of their own, such as `github.com/user/repository`. An error is a badge, too.
 """
 
 import re
@@ -31,7 +31,7 @@ from .refusals import dialect_of, status_of
 
 MAX_LABEL = 64
 MAX_BASE = 1_000_000_000_000
-# What an error may say on a badge: all of it.
+# Texts of errors on a badge.
 MAX_WORDS = 200
 CAMO = "github-camo"
 YES, NO = "true", "false"
@@ -61,7 +61,7 @@ def _flag(name: str, doc: str, default: str = NO) -> Choice:
 
 
 def look_fields(label: str, *styles: str) -> tuple[Field, ...]:
-    """With this label, unless a request names another; and these styles besides the usual."""
+    """With this default label, and these styles in addition to the usual ones."""
     return (
         _label("label", label),
         _color("color", "Of the number's half: a name, or digits as in 4c1"),
@@ -136,7 +136,7 @@ class Badge:
 
 
 def count(counting: Counting, parsed: Badge) -> FastRequest:
-    """With is_view False it only reads. Either way nothing keeps the answer."""
+    """With is_view False it only reads. Either way the answer is not cached."""
 
     def answer(counts: Sequence[int]) -> Reply:
         return parsed.drawn(counts), b""
@@ -152,7 +152,8 @@ def show(counting: Counting, parsed: Badge) -> FastRequest:
 
 
 async def count_for_github(counting: Counting, parsed: Badge, caller: Caller) -> Answered:
-    """A profile is viewed where GitHub's proxy asks for its badge, which others ask for as well."""
+    """A view of a profile is a request of GitHub's proxy for its badge; others may request it as
+    well."""
     asked = replace(parsed, is_view=caller.agent.startswith(CAMO))
     return await answered(count(counting, asked), counting_client_of(counting, caller))
 

@@ -2,13 +2,13 @@
 
 busuanzi's `GET /busuanzi?jsonpCallback=f` and soxft's `GET /jsonp?callback=f` count a view of the
 page in Referer, and answer a script that calls `f`. Browsers cut the Referer to another host down
-to `https://blog.example/`, unless the script's element says otherwise, and then every view is one
-of `/`: nobody can tell that from a view of the front page. soxft's `POST /api` has the whole
-address in `x-bsz-referer`; `GET` reads.
+to `https://blog.example/`, unless the script's element overrides it, and then every view is one of
+`/`, indistinguishable from the front page. soxft's `POST /api` has the whole address in
+`x-bsz-referer`; `GET` reads.
 
-The fast path knows no headers, so these requests have `run` alone. Identities that clients send are
-ignored, since anybody could make new ones. busuanzi answered `/?jsonpCallback=`, too: there the
-demonstration stays.
+The fast path reads no headers, so these requests have `run` alone. Identities sent by clients are
+ignored, since they could be invented. busuanzi answered `/?jsonpCallback=`, too: here the
+demonstration page stays there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,7 +86,7 @@ async def _call(json: bytes, site: Site, parsed: Called, caller: Caller) -> Answ
 
 
 def _refused_by_script(error: ServiceError, language: str) -> Response:
-    """Browsers run only what comes with 200."""
+    """Browsers run scripts only with status 200."""
     message = orjson.dumps(f"footfall: {error}")
     body = b"try{console.error(%b)}catch(e){}" % message
     return Response(_shown_status(error), body, type=SCRIPT)

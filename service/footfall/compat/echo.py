@@ -1,7 +1,7 @@
-"""What echoes in its answer how the client spelt the names of counters.
+"""Answers that repeat the names of counters as the client spelt them.
 
-The answer is a template of bytes, made once for all requests that are alike; the fast path keeps
-it, and bounds the memory that it takes.
+The answer is a template of bytes, made once for all equal requests; the fast path caches it, and
+bounds its memory.
 """
 
 from sys import getsizeof

@@ -1,9 +1,9 @@
 """GoatCounter's protocol: its count.js reports views, and its visitor counter shows them.
 
-`/count?p=/a` counts a view, as a picture or as a beacon, and answers a GIF of one pixel; why one
-was refused is in the header X-Goatcounter. `/counter/<page>.json` tells the number as text, which
-its clients expect, and `.svg` and `.html` show it; the page TOTAL is the whole site.
-Events, which are not views of pages, are answered and dropped.
+`/count?p=/a` counts a view, as a picture or as a beacon, and answers a GIF of one pixel; the reason
+of a rejection is in the header X-Goatcounter. `/counter/<page>.json` returns the number as text,
+which its clients expect, and `.svg` and `.html` show it; the page TOTAL is the whole site. Events,
+which are not views of pages, are answered and dropped.
 """
 
 import re
@@ -72,7 +72,7 @@ def _judge_bot(value: str, context: ParseContext) -> str:
     return "" if is_known else f"b need {BROWSER}, or {FIRST_BOT} to {LAST_BOT}"
 
 
-# What its script sends besides is not read: the title, the screen, the query of the address, and a
+# Its script's other parameters are ignored: the title, the screen, the query of the address, and a
 # random word against caches.
 HIT = Fields(
     Hit.of,
@@ -98,7 +98,7 @@ def _pixel(counts: Sequence[int]) -> Reply:
 
 
 def _refused_as_picture(error: ServiceError, language: str) -> Response:
-    """A page's script shows it to nobody: the reason is for who looks for it."""
+    """A page's script does not show it: the reason is for people who debug."""
     reason = " ".join(str(error).split()).encode("ascii", "replace")
     return Response(status_of(error), PIXEL, [(b"x-goatcounter", reason)], type=GIF)
 
@@ -163,12 +163,12 @@ WANTED = Fields(
     ),
     source="query",
 )
-# Makes an answer of views and visitors: of the latter None where there is no such number.
+# Makes an answer of views and visitors: None for a missing number of visitors.
 Shown = Callable[[int, int | None], Reply | Response]
 
 
 def ever(show: Shown, counting: Counting, parsed: Wanted) -> FastRequest | None:
-    """None for what the statistics know, which takes several round trips."""
+    """None if statistics are needed, which take several round trips."""
     if parsed.period or not parsed.pages:
         return None
     names = counting.counters.names(parsed.pages, [VIEWS])
@@ -176,7 +176,7 @@ def ever(show: Shown, counting: Counting, parsed: Wanted) -> FastRequest | None:
 
 
 async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> Answered:
-    """Raises Forbidden for statistics that are not for everybody, and Unavailable."""
+    """Raises Forbidden for statistics that are not public, and Unavailable."""
     if fast := ever(show, site.counting, parsed):
         return await answered(fast, NO_CLIENT)
     _require(site, "all" if parsed.period else "totals", caller)

@@ -1,7 +1,7 @@
-"""The pictures in which other counters answer: a badge as SVG, a GIF of one pixel.
+"""Pictures as other counters answer them: a badge as SVG, a GIF of one pixel.
 
-What a badge says may be a stranger's. It is shown as text and as nothing more: without control
-characters and those that turn the direction of writing, escaped, and in a width of its own.
+The text of a badge may be a visitor's. It is shown as plain text: without control characters and
+those that reverse the direction of writing, escaped, and in a width of its own.
 """
 
 import html
@@ -119,7 +119,7 @@ def paint(color: str) -> str:
 
 
 def badge(look: Look, value: str) -> bytes:
-    """A badge as SVG, which says to everybody what it shows to those who see."""
+    """A badge as SVG, whose text alternative is its visible text."""
     if look.style == INVISIBLE:
         return b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
     style, value = STYLES[look.style], plain(value)
@@ -181,7 +181,7 @@ def _text(text: str, middle: float, width: int, style: Style) -> str:
     if not text:
         return ""
     padding = PADDING * (2 if style.is_loud else 1)
-    # Whatever fonts there are, it fits.
+    # It fits with any font.
     length = max(width - 2 * padding, 1)
     baseline = round(style.height / 2 + style.font_size * 0.36)
     adjust = "spacing" if style.spacing else "spacingAndGlyphs"

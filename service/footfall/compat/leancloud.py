@@ -1,12 +1,12 @@
 """LeanCloud's counters: the class Counter of its REST API, as Hexo's themes and Valine use it.
 
-Valine also asks for its comments, of the class Comment. It finds none here, and who sends one is
-told why it is refused: Valine would show everybody's email address to everybody.
+Valine also requests its comments, of the class Comment. It finds none here, and posting one returns
+the reason: Valine would show everybody's email address to everybody.
 
-A theme asks for the object of a page (`GET /1.1/classes/Counter?where={"url": "/a"}`), shows its
-`time`, and adds one (`PUT /1.1/classes/Counter/<objectId>`). Here every page has an object, also
-one that nobody has viewed: clients would create it, and two first readers at once created two.
-Names are told as the client spelt them, since themes compare them with what they asked for.
+A theme requests the object of a page (`GET /1.1/classes/Counter?where={"url": "/a"}`), shows its
+`time`, and adds one (`PUT /1.1/classes/Counter/<objectId>`). Here every page has an object, even
+without views: clients would create it, and two concurrent first readers created two. Names are
+returned as the client spelt them, since themes compare them with their request.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,8 +53,8 @@ from .leancloud_fields import (
 INVALID_FIELD, QUOTA, UNAUTHORIZED, OTHER = 105, 140, 401, 1
 # For an invalid body.
 BODY_STATUSES = (400, 413, 415)
-# Nobody keeps when a page was viewed first or last, but SDKs read dates. They are always the same,
-# so that an unchanged count is an unchanged answer.
+# First and last views are not stored, but SDKs read dates. They are always the same, so that an
+# unchanged count is an unchanged answer.
 NO_DATE = iso(0)
 # Stands for the time in an answer: no JSON has this byte.
 _NOW = b"\0"
@@ -127,7 +127,7 @@ def batch(comments: Comments, parsed: Sequence[Save | Told]) -> FastRequest:
 
 
 def _changes(comments: Comments, saves: Sequence[Save], json: bytes) -> FastRequest:
-    """`json` is the answer, with _NOW where it tells the time."""
+    """`json` is the answer, with _NOW in place of the time."""
 
     def answer(counts: Sequence[int]) -> Reply:
         return json.replace(_NOW, iso(comments.process.clock()).encode()), b""
@@ -154,7 +154,7 @@ def find_comments(accounts: Accounts, parsed: None) -> FastRequest:
 
 
 async def refuse_comment(accounts: Accounts, parsed: None, caller: Caller) -> Response:
-    # Valine does not say in which language it is shown, but its reader's browser does.
+    # Valine does not send its language, but its reader's browser does.
     return _refused(CommentsElsewhere(), caller.language)
 
 
@@ -167,7 +167,7 @@ def _about_comments(values: FieldValues, request: RawRequest, context: ParseCont
 
 def _judged(values: FieldValues, request: RawRequest, context: ParseContext) -> list[Save | Told]:
     require_application(request, context)
-    # An error would keep all that it was raised in for as long as the fast path keeps the request.
+    # An error would keep its traceback alive for as long as the fast path caches the request.
     return [
         _told(value, "") if isinstance(value, ServiceError) else value
         for value in values["requests"]
@@ -204,7 +204,7 @@ def _changes_time_alone(request: RawRequest) -> None:
 
 
 def _require_time_alone(body: Mapping[str, Any]) -> None:
-    """Raises BadRequest: who sends another field would think that it is stored."""
+    """Raises BadRequest: a client that sends another field would believe that it is stored."""
     for name in body:
         if name != "time":
             raise BadRequest({name[:64]: f"{name[:64]} can not be changed, time alone can"})
@@ -251,7 +251,7 @@ _BATCH = Fields(_judged, (Batch("requests", "What is to be done", _batched),))
 
 
 def _refused(error: ServiceError, language: str) -> Response:
-    # Clients look at the status first, so what is refused has none of success.
+    # Clients check the status first, so errors need one.
     status = 400 if isinstance(error, BadRequest) else 403
     return Response(
         status if isinstance(error, BadRequest | Refused) else error.status,
@@ -272,7 +272,7 @@ def _code(error: ServiceError) -> int:
         # Valine has words of its own for others.
         return OTHER
     # Fluid's script stops at one code alone: with any other it shows that a page has one view. It
-    # asks without a body.
+    # sends no body.
     return error.status if error.status in BODY_STATUSES else UNAUTHORIZED
 
 
@@ -303,8 +303,8 @@ DIALECT = replace(
 COMMENT = "/classes/Comment"
 PREFIX = Prefix("/1.1", DIALECT, name="LeanCloud")
 _row_of = partial(Row, who=ANYBODY, prefixes=(PREFIX,))
-# Where the site names an application, headers decide. These are no part of what the fast path
-# knows, so there it prepares nothing, and the endpoint finds out who asks.
+# If the site names an application, headers decide. The fast path does not read these, so it
+# prepares nothing, and the endpoint checks them.
 ROWS = (
     _row_of("leancloud_find", "GET", "/classes/Counter", _FIND, answer=FOUND, fast=find),
     _row_of("leancloud_create", "POST", "/classes/Counter", _CREATE, answer=CREATED, fast=save),

@@ -1,8 +1,8 @@
-"""The fields of LeanCloud's requests: queries, increments, batches, and who sends them.
+"""The fields of LeanCloud's requests: queries, increments, batches, and credentials.
 
 An object's id is its name in base64url. Nothing is stored for it and nothing has to be looked up,
-and there is an object for every page, whether it was viewed or not. The id has the name as the
-client spelt it, since the path by which a page is counted must not be decoded twice.
+and there is an object for every page, viewed or not. The id has the name as the client spelt it,
+since the path by which a page is counted must not be decoded twice.
 """
 
 import hmac
@@ -21,7 +21,7 @@ from ..table.fields import Field, Integer, Schema
 
 # Pages of one query, which are those of a list page.
 MAX_QUERY_NAMES = 100
-# LeanCloud's own most, and what it takes without a limit.
+# LeanCloud's own maximum, and its default limit.
 MAX_LIMIT = 1_000
 DEFAULT_LIMIT = 100
 # Fluid sends three.
@@ -30,7 +30,7 @@ MAX_BATCH = 20
 MAX_OBJECT_ID = -(-MAX_PATH * 4 * 4 // 3)
 # How far a browser's clock may be from ours.
 MAX_SIGN_AGE_MS = 5 * 60_000
-# By which an object is asked for: themes send the one or the other.
+# The names of an object's field: themes send the one or the other.
 NAMES = ("url", "target")
 INCREMENT = {"__op": "Increment", "amount": 1}
 
@@ -57,7 +57,7 @@ def page_of_object(id: str) -> str:
 def require_application(request: RawRequest, context: ParseContext) -> None:
     """Raises Unauthorized if the site names an application, or its key, and this is another.
 
-    Every reader gets the key with the page: it tells misconfigured pages, and keeps nobody away.
+    Every reader gets the key with the page: it detects misconfigured pages, and keeps nobody out.
     """
     id, key = context.settings.leancloud_app_id, context.settings.leancloud_app_key
     headers = request.headers
@@ -84,7 +84,7 @@ def _are_same(sent: bytes, key: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The value of `where`: the names that are asked for, and by which field."""
+    """The value of `where`: the requested names, and their field."""
 
     field: str
     names: Sequence[str]
@@ -120,7 +120,7 @@ class Where(Field):
 
 
 def _query_of(where: object) -> Query | None:
-    """None for what is not a query that themes send."""
+    """None for a query that themes do not send."""
     if not isinstance(where, Mapping) or len(where) != 1:
         return None
     ((field, value),) = where.items()
@@ -136,7 +136,7 @@ def _query_of(where: object) -> Query | None:
 
 @dataclass(frozen=True, slots=True)
 class Limit(Integer):
-    """At most so many objects; 0 is none, for who wants to know how many there are."""
+    """The maximum of objects; 0 is none, for clients that only need their number."""
 
     def read(self, form: Form, context: ParseContext) -> int:
         return 0 if form.value(self.name) == "0" else Integer.read(self, form, context)
@@ -147,7 +147,7 @@ class Limit(Integer):
 
 @dataclass(frozen=True, slots=True)
 class ObjectId(Field):
-    """Of which page an object is: what a query has answered."""
+    """The page of an object, from the id in a query's answer."""
 
     @property
     def is_required(self) -> bool:
@@ -166,7 +166,7 @@ class ObjectId(Field):
 
 @dataclass(frozen=True, slots=True)
 class Increment(Field):
-    """One more: there is no other change, as anybody may send it."""
+    """One more: the only change, as anyone may send it."""
 
     @property
     def is_required(self) -> bool:
@@ -223,7 +223,7 @@ class Batch(Field):
         return [self._judged(request, context) for request in value]
 
     def _judged(self, request: object, context: ParseContext) -> Any:
-        """The change, or the ServiceError that says why there is none."""
+        """The change, or the ServiceError that rejects it."""
         try:
             return self._change(request, context)
         except ServiceError as error:

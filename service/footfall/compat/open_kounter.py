@@ -1,8 +1,8 @@
 """Open Kounter's counters, as the theme Fluid uses them: one path, and an action in the body.
 
 A counter is read by its target (`GET /api/counter?target=site-pv`), and a page's view counts
-several of them (`POST /api/counter` with `batch_inc`). A refusal has status 200 and a `code` other
-than 0, as in Open Kounter; where HTTP fails, the status shows it as well.
+several of them (`POST /api/counter` with `batch_inc`). An error has status 200 and a `code` other
+than 0, as in Open Kounter; if HTTP fails, the status shows it as well.
 """
 
 import re
@@ -34,7 +34,7 @@ ENVELOPE = Envelope(b'{"code":0,"data":', b"}")
 # Fluid sends three.
 MAX_BATCH = 20
 FAILED = 1000
-# Theirs says "Origin not allowed", and that a body is not JSON, with status 200.
+# Theirs returns "Origin not allowed", and malformed JSON, with status 200.
 FAILED_WITH_200 = (Forbidden, Unreadable)
 
 _OBJECT_PATH = re.compile(r"/classes/Counter/(.+)$", re.DOTALL)
@@ -49,7 +49,7 @@ class Counter:
 
     @property
     def json(self) -> bytes:
-        """A template of what is told of it, with %d for its count."""
+        """A template of its answer, with %d for its count."""
         target = orjson.dumps(self.target).replace(b"%", b"%%")
         return b'{"time":%%d,"target":%b}' % target
 
@@ -78,7 +78,7 @@ def _counter_of(values: FieldValues, request: RawRequest, context: ParseContext)
 
 
 def read(counting: Counting, parsed: Counter) -> FastRequest:
-    # Nobody keeps when a counter started and changed last; theirs tells 0 where it does not know.
+    # First and last changes of a counter are not stored; theirs returns 0 for unknown ones.
     json = ENVELOPE.around(parsed.json[:-1] + b',"created_at":0,"updated_at":0}')
 
     def answer(counts: Sequence[int]) -> Reply:

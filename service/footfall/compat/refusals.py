@@ -1,4 +1,4 @@
-"""What a refusal is in protocols that tell errors by HTTP's status."""
+"""Errors in protocols that use HTTP's status."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,7 @@ from ..http.response import SHARED, Headers, Response
 from ..table.dialects import REFUSAL_STATUSES, WALINE, Dialect, Refusals
 from ..table.schemas import TEXT, AnswerSchema, Schema, object_of
 
-# Waline refuses with 200, which here means that all is well.
+# Waline's errors have 200, which here means success.
 STATUSES = sorted({*REFUSAL_STATUSES} - {200})
 BAD_REQUEST, FORBIDDEN, NOT_FOUND = 400, 403, 404
 
@@ -29,7 +29,7 @@ def dialect_of(
     headers: Headers = SHARED,
     **others: AnswerSchema,
 ) -> Dialect:
-    """A dialect without an envelope, whose refusals have this body; `name` is theirs for
+    """An API variant without an envelope, whose errors have this body; `name` is theirs for
     /openapi.json, and `others` are the bodies of single statuses, such as `_404`."""
     bodies = {status: others.get(f"_{status}", body) for status in STATUSES}
     return replace(

@@ -1,10 +1,9 @@
-"""Vercount's API, and what it has in common with busuanzi's (busuanzi.py): four numbers for an
-address.
+"""Vercount's API, and what it shares with busuanzi's (busuanzi.py): four numbers for an address.
 
 `POST /api/v2/log` with `{"url": "https://blog.example/a/?b#c"}` counts a view of `/a/`, and `GET`
-with `?url=` reads. `/log` and `/api/v1/log` answer three of the numbers without an envelope. Which
-site an address is of is not looked at: SECURE_DOMAINS says whose pages may call. What else clients
-send is ignored, such as `isNewUv`: who is new is known here, or is not told.
+with `?url=` reads. `/log` and `/api/v1/log` answer three of the numbers without an envelope. The
+site of an address is ignored: SECURE_DOMAINS decides whose pages may call. Other fields of clients
+are ignored, such as `isNewUv`: new visitors are recognised here, or not counted.
 """
 
 import re
@@ -40,7 +39,7 @@ FOUR_JSON = THREE_JSON[:-1] + b',"page_uv":%(page_uv)d}'
 
 @dataclass(frozen=True, slots=True)
 class Address(Text):
-    """The page, by its whole address: what is read is the path by which it is counted."""
+    """The page, by its whole address, of which the counted path is used."""
 
     limit: int | FromSettings = MAX_ADDRESS
 
@@ -102,7 +101,7 @@ def _answering(
         return made(json % _numbers(counts[0], totals))
 
     async def found(views: int) -> Reply:
-        """The same for the first who asks in a minute."""
+        """The same for the first request of a minute."""
         return made(json % _numbers(views, await statistics.totals.find(of_page)))
 
     return answer

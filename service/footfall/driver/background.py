@@ -15,6 +15,6 @@ class Background:
         task.add_done_callback(self._tasks.discard)
 
     async def finished(self) -> None:
-        """Wait until all is done that was started, also by what was waited for."""
+        """Wait until all started work is done, including work started by it."""
         while self._tasks:
             await asyncio.gather(*self._tasks)

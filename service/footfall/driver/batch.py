@@ -1,12 +1,12 @@
-"""Batches: what all requests of one turn of the event loop read, and what scripts do for them.
+"""Batches: the reads and script calls of all requests of one turn of the event loop.
 
-To send a command of its own for each request would cost Redis and this process far more than the
-work itself. So requests join the batch that is forming; it is sent at the end of the turn, and the
-next one forms meanwhile. Without load a batch has one request, and is sent at once. Requests that
-ask the same are sent once.
+A command of its own for each request would cost Redis and this process far more than the work
+itself. So requests join the batch that is forming; it is sent at the end of the turn, and the next
+one forms meanwhile. Without load a batch has one request, and is sent immediately. Equal reads are
+sent once.
 
 Every request gets its own answer, or StoreUnavailable with all others of its batch. A batch is
-never sent twice, and when too many requests wait, further ones fail at once.
+never sent twice, and when too many requests wait, further ones fail immediately.
 
 A Cluster has a batch for each node (node_batches.py), so that a slow node delays only its own.
 """
@@ -28,12 +28,12 @@ from .scripts import Scripts
 
 log = logging.getLogger(__name__)
 
-# While so many batches are in flight, the next one grows: a slow Redis gets larger ones.
+# While this many batches are in flight, the next one grows: a slow Redis gets larger ones.
 MAX_BATCHES_IN_FLIGHT = 4
 # The same for a node of a Cluster, which gets few requests from each worker at a time: larger
 # batches cost it less for each request.
 MAX_NODE_BATCHES_IN_FLIGHT = 1
-# Requests that may wait for the next batch; more are answered 503 at once.
+# Requests that may wait for the next batch; more get 503 immediately.
 MAX_WAITING_REQUESTS = 20_000
 
 # CommandSender.ask, or the same for one node of a Cluster.
@@ -47,7 +47,7 @@ class Batcher(Protocol):
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for the next batch."""
+        """The number of requests waiting for the next batch."""
         ...
 
     @property
@@ -56,7 +56,7 @@ class Batcher(Protocol):
         ...
 
     def read(self, read: PackedRead, done: CountsCallback) -> None:
-        """`done` gets the numbers, 0 for one that is not stored."""
+        """`done` gets the numbers, 0 for a missing one."""
         ...
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
@@ -80,7 +80,7 @@ class Batch:
         self.ask = ask
         self._most_in_flight = most_in_flight
         self._in_flight = 0
-        # What has been asked since the last batch was sent.
+        # Reads since the last batch was sent.
         self._reads: Reads = {}
         self._takings: list[Taking] = []
         self.waiting = 0
@@ -103,7 +103,7 @@ class Batch:
             self.waiting += 1
 
     def _may_join(self, done: CountsCallback) -> bool:
-        """May a request join a batch that nothing lets leave yet? If not, it is refused."""
+        """May a request join a batch that cannot leave yet? If not, it is rejected."""
         if self.waiting >= MAX_WAITING_REQUESTS:
             deliver(done, StoreUnavailable())
             return False
@@ -133,8 +133,8 @@ class Batch:
             sent.fail(error)
 
     def _calls(self) -> list[ScriptCall]:
-        """What scripts are asked since the last batch. They go before reads, so that a read sees
-        the changes of its own batch."""
+        """Script calls since the last batch. They go before reads, so that a read sees the changes
+        of its own batch."""
         if not self._takings:
             return []
         takings, self._takings = self._takings, []
@@ -143,7 +143,7 @@ class Batch:
 
     def landed(self) -> None:
         """A batch has its replies. The next one is sent before those are answered, so that Redis
-        and this process work at once."""
+        and this process work concurrently."""
         self._in_flight -= 1
         if self.waiting and not self._is_leaving:
             self._leave()
@@ -226,9 +226,9 @@ class _Sent:
 
 
 def _numbers(replies: list[Any]) -> list[int] | Exception:
-    """0 for what is not stored."""
+    """0 for missing values."""
     try:
-        # Most counters that are asked for exist.
+        # Most requested counters exist.
         return list(map(int, replies))
     except (TypeError, ValueError):
         pass

@@ -68,8 +68,8 @@ class RedisClient:
         return await self._through(self.sender, commands)
 
     async def ask_each(self, *commands: Sequence[object], of_masters: bool = False) -> list[Any]:
-        """The same as ask or ask_masters, with None in the place of an error reply: then one
-        damaged key hides only what it had. Raises StoreUnavailable."""
+        """The same as ask or ask_masters, with None in place of an error reply: then one damaged
+        key hides only its own value. Raises StoreUnavailable."""
         self.data_set_ids.check()
         sender = self.prompt if of_masters else self.sender
         replies = await self._replies(sender, [pack(*command) for command in commands])
@@ -126,10 +126,10 @@ class RedisClient:
     async def every_server(
         self, *commands: Sequence[object], may_refuse: bool = False
     ) -> dict[str, list[Any]]:
-        """Send commands to each server that takes writes: one, or all masters of a Cluster.
+        """Send commands to each server that accepts writes: one, or all masters of a Cluster.
 
         Returns the replies of those that answer, by the servers' names in logs; raises
-        StoreUnavailable if none does. It asks whatever data set they hold. With `may_refuse`, error
+        StoreUnavailable if none does. It ignores which data set they hold. With `may_refuse`, error
         replies are returned among the others and not raised.
         """
         packed = [pack(*command) for command in commands]
@@ -144,9 +144,9 @@ class RedisClient:
     async def each(
         self, asked: Mapping[str, tuple[CommandSender, Sequence[Command]]], deadline: float
     ) -> dict[str, list[Any] | StoreUnavailable]:
-        """What several servers, by their names, answer to packed commands; or that one does not.
+        """The replies of several servers, by name, to packed commands; or that one does not answer.
 
-        It asks whatever data set they hold.
+        It ignores which data set they hold.
         """
 
         async def answer(sender: CommandSender, commands: Sequence[Command]) -> Any:
@@ -173,8 +173,8 @@ class RedisClient:
     async def masters(
         self, *, anew: bool = True, durably: bool = False
     ) -> Mapping[str, CommandSender]:
-        """A sender to each server that takes writes, by its name in logs; whose replies wait until
-        the changes are durable, if `durably`. See Cluster.masters for `anew`."""
+        """A sender to each server that accepts writes, by its name in logs; replies wait until the
+        changes are durable, if `durably`. See Cluster.masters for `anew`."""
         sender = self.changes if durably else self.prompt
         return await sender.masters(anew=anew) if isinstance(sender, Cluster) else {SINGLE: sender}
 
@@ -243,9 +243,9 @@ def connect(
 ) -> RedisClient:
     """Senders for a REDIS_URL (url.py); with `?cluster=true` it is a Redis Cluster.
 
-    `source` is the URL, or what tells it with the credentials that are valid now (credentials.py).
-    `timeout` is in seconds, for connecting and for each command. Nothing is sent yet. Raises
-    ValueError for a URL that cannot be used.
+    `source` is the URL, or a function that returns it with the current credentials
+    (credentials.py). `timeout` is in seconds, for connecting and for each command. Nothing is sent
+    yet. Raises ValueError for an unusable URL.
     """
     credentials = Credentials((lambda _: (source, "")) if isinstance(source, str) else source)
     address = credentials.address
@@ -253,7 +253,7 @@ def connect(
         "retry": Retry(NoBackoff(), 0),
         # RESP2 is parsed faster than RESP3, and our commands have the same replies in both.
         "protocol": 2,
-        # Without this redis-py sends CLIENT SETINFO, which a user with few rights may not do.
+        # Without this redis-py sends CLIENT SETINFO, which needs a permission.
         "driver_info": None,
         "credential_provider": Provider(credentials.redis),
     }

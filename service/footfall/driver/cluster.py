@@ -4,7 +4,7 @@ redis-py finds the nodes and opens connections; there is one `Connection` for ea
 single server. A node that answers MOVED or ASK has not run the command, so it is sent on to the
 right node. Otherwise no command is sent twice, except a read that a replica does not answer within
 a share of its time: it is sent to the master. That replica then gets no more reads for a while,
-except one now and then that tries it.
+except occasional trials.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 SLOTS = 16384
 # How often a command is redirected before its error is returned.
 MAX_REDIRECTIONS = 5
-# How long to wait after TRYAGAIN: while a slot moves, a script's keys may be on two nodes.
+# The wait after TRYAGAIN: while a slot moves, a script's keys may be on two nodes.
 TRY_AGAIN_SECONDS = 0.02
 # The least time between two reads of the map of slots.
 MIN_MAP_SECONDS = 0.2
@@ -40,7 +40,7 @@ REPLICA_SHARE = 0.25
 AVOID_SECONDS = 1.0
 
 ASKING = pack("ASKING")
-# Codes of replies that say where, or when, to ask again.
+# Codes of replies that redirect or postpone a command.
 REDIRECTIONS = frozenset({"MOVED", "ASK", "TRYAGAIN"})
 
 Connect = Callable[[], AbstractConnection]
@@ -123,9 +123,9 @@ class Cluster:
         return self._master_of(slot)
 
     async def masters(self, *, anew: bool = True) -> dict[str, CommandSender]:
-        """A sender to each node that takes writes, by its name in logs.
+        """A sender to each node that accepts writes, by its name in logs.
 
-        The map of slots is read first; unless `anew`, only if it is not known. Raises
+        The map of slots is read first; unless `anew`, only if it is unknown. Raises
         StoreUnavailable.
         """
         if anew or not self._nodes.slots_cache:

@@ -14,19 +14,19 @@ NAMELESS = (
 
 
 async def read_map(nodes: NodesManager) -> None:
-    """Read it into `nodes`, which keep what they have if that fails. Raises its error."""
+    """Read it into `nodes`, which stay as they are if that fails. Raises its error."""
     for node in nodes.startup_nodes.values():
-        # redis-py makes them again of what it finds, and takes no class for that.
+        # redis-py creates them again from the reply, and accepts no class for that.
         node.__class__ = _Asked
     try:
-        # Not the client's: it also asks one node for its commands, which may be away.
+        # Not the client's: it also queries one node for its commands, which may be unreachable.
         await nodes.initialize()
     except RedisClusterException as error:
         raise _reason(error) from error
 
 
 class _Asked(ClusterNode):
-    """A node that is asked for the map of slots. What the map leaves out is of this node, which
+    """A node that is queried for the map of slots. Entries without a host mean this node, which
     redis-py would call None."""
 
     __slots__ = ()
@@ -35,7 +35,7 @@ class _Asked(ClusterNode):
         reply = await super().execute_command(*args, **options)
         if args[0] == "CLUSTER SLOTS":
             for node in (node for row in reply for node in row[2:]):
-                # By cluster-preferred-endpoint-type unknown-endpoint: the host that was asked.
+                # With cluster-preferred-endpoint-type unknown-endpoint: the host that was queried.
                 node[0] = node[0] or self.host
                 if node[0] in (b"?", "?"):
                     raise ResponseError(NAMELESS)
@@ -43,8 +43,8 @@ class _Asked(ClusterNode):
 
 
 def _reason(error: BaseException) -> BaseException:
-    """The error reply that redis-py's error hides: for it each is one of a server that is no
-    Cluster."""
+    """The error reply hidden by redis-py's error, which calls every error that of a server without
+    a Cluster."""
     cause: BaseException | None = error
     while cause and not isinstance(cause, ResponseError):
         cause = cause.__cause__ or cause.__context__

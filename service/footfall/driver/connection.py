@@ -5,8 +5,8 @@ socket: a command costs five microseconds here, and a hundred by redis-py.
 
 Commands are never sent twice: when the connection breaks, all that are in flight fail with
 StoreUnavailable, whether Redis has run them or not. Commands are not sent after their deadline.
-Those that are not answered by their deadline fail alone; the connection is closed when Redis has
-sent nothing for the whole timeout.
+Those without a reply by their deadline fail alone; the connection is closed when Redis has sent
+nothing for the whole timeout.
 
 The first commands on a connection to a master check that our data sets are there (data_set_id.py).
 
@@ -51,7 +51,7 @@ def pack(*arguments: object) -> Command:
 
 def pack_word(word: object) -> bytes:
     if not isinstance(word, bytes):
-        # Text that cannot be encoded was refused before; if not, it must not break a whole batch.
+        # Text that cannot be encoded was rejected before; if not, it must not break a whole batch.
         word = str(word).encode(errors="replace")
     return b"$%d\r\n%b\r\n" % (len(word), word)
 
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._stream: asyncio.StreamWriter | None = None
         self._given_up = 0
-        # An error in the replies to the first in the queue; a refusal, if there is one.
+        # An error in the replies to the first in the queue; a rejection, if there is one.
         self._fault: ErrorReply | None = None
         self._reader = self._new_reader()
         self._in_flight: deque[_Pending] = deque()
@@ -124,7 +124,7 @@ class Connection(asyncio.Protocol):
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         """Send commands in one write; `done` gets their replies."""
-        # Without a command there is no reply, and the next commands' reply would be taken for it.
+        # Without a command there is no reply, and it would take the next commands' reply.
         assert commands
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -169,9 +169,9 @@ class Connection(asyncio.Protocol):
                 await connection.connect()  # type: ignore[no-untyped-call]
             transport = self._take_over(connection)
         except Exception as error:
-            # Reset before the callbacks run: one may send again at once, and has to reconnect then.
+            # Reset before the callbacks run: one may send immediately, and has to reconnect then.
             self._opening = None
-            # Whatever the error is, commands that wait fail with StoreUnavailable.
+            # Whatever the error is, waiting commands fail with StoreUnavailable.
             reason = error if str(error) else TimeoutError("it did not accept the connection")
             self._state.unopened(reason)
             self._fail_unsent(reason)
@@ -257,7 +257,7 @@ class Connection(asyncio.Protocol):
             self._break(error)
 
     def _judge(self, name: str) -> None:
-        """Note that the commands of which this is the first were refused, or done after all."""
+        """Note that the commands starting with this one were rejected, or done after all."""
         fault, self._fault = self._fault, None
         if fault is None:
             self._state.did(name)
@@ -265,7 +265,7 @@ class Connection(asyncio.Protocol):
         self._state.failed(fault)
         # A probe of a replica leaves reads alone that are in flight.
         if fault.code == "READONLY" and (name != PROBE or not self._in_flight):
-            # Before the callback, which may send again at once, on a new connection.
+            # Before the callback, which may send immediately, on a new connection.
             self._break(ConnectionError("the server is a replica"))
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -280,7 +280,7 @@ class Connection(asyncio.Protocol):
         self._break(reason)
 
     def _break(self, error: BaseException | None) -> None:
-        """Close the connection and fail what is in flight, which can no longer get a reply."""
+        """Close the connection and fail commands in flight, which can no longer get a reply."""
         self.is_open = False
         transport, self._transport = self._transport, None
         if transport is not None:

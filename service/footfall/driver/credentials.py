@@ -1,7 +1,7 @@
-"""With which name and password a connection to Redis is opened: those that are valid now.
+"""The name and password with which a connection to Redis is opened: the current ones.
 
-A password is changed while services run. Open ones stay so; each new one asks here,
-and what it gets was read from its source within the last second.
+A password may change while services run. Open connections stay open; each new one reads it here,
+from its source within the last second.
 """
 
 import logging
@@ -15,11 +15,11 @@ from .url import Address, Login, parse_redis_url
 
 log = logging.getLogger(__name__)
 
-# How old what was read may be: while Redis is unreachable, each request may try a connection.
+# The maximum age of credentials: while Redis is unreachable, each request may try a connection.
 FRESH_SECONDS = 1.0
 
-# Called with False for what was read at startup, and with True for what is there now; returns
-# (URL, password in place of the URL's, or ""), and raises ValueError, which tells no secret.
+# Called with False for the values read at startup, and with True for the current ones; returns
+# (URL, password in place of the URL's, or ""), and raises ValueError, which contains no secret.
 Source = Callable[[bool], tuple[str, str]]
 
 
@@ -32,7 +32,7 @@ class Credentials:
     def __init__(self, source: Source) -> None:
         self._source = source
         self.address = parse_redis_url(*source(False))
-        # A worker that is started later uses for its first connection what is valid then.
+        # A worker that is started later uses the current ones for its first connection.
         self._read_at = -math.inf
         self._trouble = ""
 
@@ -76,7 +76,7 @@ class Credentials:
 
 
 class Provider(CredentialProvider):
-    """What redis-py asks for the words after AUTH when it opens a connection; none: no AUTH."""
+    """Supplies redis-py with the arguments of AUTH when it opens a connection; none: no AUTH."""
 
     def __init__(self, login: Callable[[], Login]) -> None:
         self._login = login

@@ -99,8 +99,8 @@ class DataSetIds:
             self._problems[key] = (
                 f"{key} was not written by this service: nothing is counted; see KEY_PREFIX"
             )
-        # Another error says nothing about the data: MOVED comes from a node that has not this
-        # hash, and NOPERM is logged by CommandStats.
+        # Another error says nothing about the data: MOVED comes from a node that has not this hash,
+        # and NOPERM is logged by CommandStats.
 
 
 def _problem(

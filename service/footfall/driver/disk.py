@@ -1,7 +1,7 @@
-"""Room on the disk of DATA_DIR, in which the private server writes its files.
+"""Free space on the disk of DATA_DIR, in which the private server writes its files.
 
-A full disk stops that server at its next change. It needs room beyond what it has written, since
-it writes its file again, beside the old one, whenever that has doubled.
+A full disk stops that server at its next change. It needs space beyond its files, since it rewrites
+them, beside the old ones, whenever they have doubled.
 """
 
 import errno
@@ -17,7 +17,7 @@ FULL_BYTES = 1 << 20
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 NO_RIGHT = {errno.EACCES, errno.EPERM}
 
-# Code, words, and whether changes are refused: a Problem of safety.py.
+# Code, text, and whether changes are rejected: a Problem of safety.py.
 Finding = tuple[str, str, bool]
 CODES = ("disk_full", "disk_low")
 
@@ -36,19 +36,19 @@ def free_bytes(directory: Path) -> Space:
 
 
 def is_full(directory: Path) -> bool:
-    """False if nobody knows."""
+    """False if unknown."""
     try:
         free, total = free_bytes(directory)
         volume = os.statvfs(directory)
     except OSError:
         return False
-    # Some file systems do not count files, or nothing at all, and say 0.
+    # Some file systems report 0 for files, or for everything.
     has_no_inodes = volume.f_files > 0 and volume.f_favail == 0
     return (total > 0 and free < FULL_BYTES) or has_no_inodes
 
 
 def room(directory: Path) -> str:
-    """In words, how much is free; what is full is called that."""
+    """The free space as text; a full disk is called full."""
     try:
         free = free_bytes(directory).free
     except OSError as error:
@@ -76,7 +76,7 @@ def find(directory: Path) -> Finding | None:
         free, total = free_bytes(directory)
     except OSError:
         return None
-    # A small volume is no warning from its first day on.
+    # A small volume must not cause a warning from its first day on.
     if total and free < max(LOW_SHARE * total, min(LOW_BYTES, total // 4)):
         text = f"{room(directory)}, {free / total:.0%} of its disk: free some before it is full"
         return "disk_low", text, False

@@ -1,7 +1,7 @@
-"""Changes that are acknowledged only when they are as durable as DURABILITY says.
+"""Changes that are acknowledged only when they are as durable as DURABILITY requires.
 
-With `appendfsync always` Redis itself answers only after it has flushed its append-only file. If it
-is not set so, WAITAOF waits for the disk, and WAIT for replicas. Either blocks its connection, so
+With `appendfsync always` Redis itself answers only after it has flushed its append-only file.
+Otherwise, WAITAOF waits for the disk, and WAIT for replicas. Either blocks its connection, so
 changes have a connection of their own; one wait confirms all changes that came during the last one.
 
 Each new connection first reads how its server flushes, since behind Sentinels and in a Cluster each
@@ -34,8 +34,8 @@ class Wait:
     """The command that is sent after changes; all senders of one service share this object.
 
     It takes up to `seconds`, and confirms if its number is at least `least`. With `may_flush` a
-    server with `appendfsync always` needs no wait; `checks` is raised when its settings are to be
-    read again.
+    server with `appendfsync always` needs no wait; `checks` is raised to have its settings read
+    again.
     """
 
     least: int
@@ -117,7 +117,7 @@ class DurableSender:
             self._connection.ask([*commands, self._wait.command], arrived, deadline)
 
     def _take_next(self) -> list[_Waiting]:
-        """The changes that wait, without those whose deadline is over: these fail."""
+        """The waiting changes, without those whose deadline is over: these fail."""
         waiting, self._next = self._next, []
         now = asyncio.get_running_loop().time()
         late = [each for each in waiting if each.deadline <= now]
@@ -132,7 +132,7 @@ class DurableSender:
         return self._connection.is_open and self._known_of == known_of
 
     def _learnt(self, replies: list[Any] | StoreUnavailable) -> None:
-        """Note how the server flushes. Many hosts refuse CONFIG: then changes wait."""
+        """Note how the server flushes. Many hosts reject CONFIG: then changes wait."""
         self._is_waiting = False
         if isinstance(replies, StoreUnavailable):
             self._fail_next(replies)
@@ -152,7 +152,7 @@ class DurableSender:
         if isinstance(replies, StoreUnavailable):
             for each in waiting:
                 deliver(each.done, replies)
-            # Changes that came meanwhile have waited too long to try again.
+            # Changes that came meanwhile have waited too long for a retry.
             self._fail_next(replies)
             return
         if self._next:

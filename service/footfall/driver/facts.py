@@ -1,4 +1,4 @@
-"""What a server says of itself, and what of that endangers its data."""
+"""Facts reported by a server, and those that endanger its data."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -23,10 +23,10 @@ Facts = Mapping[str, str]
 
 
 class Problem(NamedTuple):
-    """Something wrong with Redis.
+    """A problem with Redis.
 
-    With one that `is_fatal` it keeps no change, or may lose some: GUARD decides what follows. With
-    one that `is_outage` it answers nobody, whatever GUARD says. Any other is a warning.
+    With one that `is_fatal` it stores no change, or may lose some: GUARD decides what follows. With
+    one that `is_outage` it answers no request, whatever GUARD is. Any other is a warning.
     """
 
     code: str
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
 
 def facts_of(info: Any, time: Any, config: Any, latency: Any) -> Facts | None:
     """The facts in the replies to INFO, TIME, CONFIG GET and LATENCY LATEST; None if INFO or TIME
-    is refused.
+    is rejected.
 
     Raises any other error reply, and that a password is missing.
     """
@@ -50,7 +50,7 @@ def facts_of(info: Any, time: Any, config: Any, latency: Any) -> Facts | None:
     if config and not isinstance(config, ErrorReply):
         texts = [word.decode() for word in config]
         facts |= zip(texts[::2], texts[1::2], strict=True)
-    # A server whose latency-monitor-threshold is 0 reports none, and few users may ask.
+    # A server whose latency-monitor-threshold is 0 reports none, and few users have the permission.
     if latency and not isinstance(latency, ErrorReply):
         file = [(at, ms) for name, at, ms, *_ in latency if name.startswith(b"aof-")]
         if file:
@@ -83,7 +83,7 @@ def find(
     if replicas < durability.replicas:
         text = f"DURABILITY={durability} needs {number_of(durability.replicas, 'replica')}"
         yield Problem("alone", f"{text}, but Redis has {replicas}: start more")
-    # While a server loads its file, it says that it has none.
+    # While a server loads its file, it reports that it has none.
     if durability.level != "memory" and facts.get("loading", "0") == "0":
         yield from _find_in_file(facts, durability)
     seconds = int(facts.get("flush_ms", 0)) / 1000

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def of_all_groups(ask: Callable[[int], Awaitable[T]]) -> AsyncIterator[tuple[int, T]]:
-    """Each group with what is said of it; some are asked in one round trip."""
+    """Each group with its replies; several are queried in one round trip."""
     for first in range(0, GROUPS, GROUPS_AT_ONCE):
         groups = range(first, first + GROUPS_AT_ONCE)
         for each in zip(groups, await asyncio.gather(*map(ask, groups)), strict=True):

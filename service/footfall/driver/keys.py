@@ -9,15 +9,15 @@ from base64 import b32hexencode
 from collections.abc import Iterator
 from hashlib import blake2b
 
-# Hashes of counters have one of so many hash tags: on a Cluster one script call serves all hashes
-# of a group.
+# The number of hash tags for hashes of counters: on a Cluster one script call serves all hashes of
+# a group.
 GROUPS = 256
 # Redis keeps a small hash packed, in half the memory, while no field is longer than this, its
 # default for hash-max-listpack-value. One longer field would unpack the hash for good, so counters
 # with longer names are in hashes of their own.
 MAX_PACKED_BYTES = 64
-# In each group there is one such hash for names of up to 128 bytes, one for up to 256, and so on:
-# then the number of its fields tells how much memory its counters take.
+# Each group has one such hash for names of up to 128 bytes, one for up to 256, and so on: then the
+# number of its fields tells how much memory its counters take.
 _LONG_BITS = range(MAX_PACKED_BYTES.bit_length(), 15)
 # The key of the digest that decides which bucket a path is in.
 SEED_BYTES = 16
@@ -28,7 +28,7 @@ WEIGHT_UNIT_BYTES = 100
 def digest(*parts: str) -> str:
     """80 bits of blake2b as 16 lower-case letters and digits.
 
-    That is enough: somebody who finds two paths with the same digest only joins these two pages.
+    That is enough: finding two paths with the same digest only joins these two pages.
     """
     joined = "\0".join(parts).encode()
     return b32hexencode(blake2b(joined, digest_size=10).digest()).decode().lower()
@@ -42,9 +42,9 @@ def _hidden(address: str) -> str:
 class Keys:
     """Key names under one prefix.
 
-    Counters are spread over `buckets` hashes, a power of two, at least 256. A secret `seed` decides
-    which bucket a path is in, so that nobody can fill one bucket, or one node of a Cluster. Both
-    are read from the data set before anything is counted.
+    Counters are spread over `buckets` hashes, a power of two, at least 256. A secret `seed` assigns
+    paths to buckets, so that clients cannot fill one bucket, or one node of a Cluster. Both are
+    read from the data set before anything is counted.
     """
 
     def __init__(self, prefix: str, buckets: int, seed: bytes = b"") -> None:
@@ -93,8 +93,8 @@ class Keys:
         return self.buckets // GROUPS + len(_LONG_BITS)
 
     def numbers(self, group: int) -> str:
-        """The hash that tells how many counters a group has, by the kinds of WEIGHTS, and as
-        `views` the sum of those of views."""
+        """The hash with the number of a group's counters, by the kinds of WEIGHTS, and as `views`
+        the sum of its view counters."""
         return f"{self._group(group)}:numbers"
 
     @staticmethod
@@ -138,7 +138,7 @@ class Keys:
         return f"{self._group(group)}:site"
 
     def visitors_in(self, group: int, day: int) -> str:
-        """A share of who has viewed the site on a day, whatever pages."""
+        """A share of the site's visitors of a day."""
         return f"{self._group(group)}:visitors:{day}"
 
     def sources_in(self, group: int, day: int) -> str:
@@ -164,7 +164,7 @@ class Keys:
 
     @property
     def total_views_state(self) -> str:
-        """Whether the sums of counters of views are right, or who asks
+        """Whether the sums of view counters are right, or the service that asks
         (statistics/ever_store.py)."""
         return self.site("ever")
 
@@ -231,7 +231,7 @@ class Keys:
         return f"{self.prefix}:{{site}}:{what}"
 
     def probe(self, number: int) -> str:
-        """A key that nobody makes; the numbers lie in most slots."""
+        """A key that never exists; the numbers lie in most slots."""
         return f"{self.prefix}:{{probe:{number}}}:none"
 
     def pages_of(self, account: str) -> str:
@@ -331,10 +331,10 @@ def _weight(bits: int) -> int:
 
 
 def bytes_of(length: int) -> int:
-    """About how many bytes of memory a counter takes whose name has `length` bytes.
+    """The approximate memory in bytes of a counter whose name has `length` bytes.
 
-    For a long name it is an upper bound: Redis's allocator adds up to a quarter, and an entry of a
-    hash that is not packed costs 100 bytes besides its name.
+    For a long name it is an upper bound: Redis's allocator adds up to a quarter, and an entry of an
+    unpacked hash costs 100 bytes in addition to its name.
     """
     return length * 5 // 4 + 100 if length > MAX_PACKED_BYTES else length + 12
 

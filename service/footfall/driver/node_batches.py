@@ -86,7 +86,7 @@ class Joint:
 
 
 def _parts(read: PackedRead, nodes: list[str]) -> list[tuple[str, list[int], PackedRead]]:
-    """Of a read for several nodes, what is for each, and its places in the whole."""
+    """The parts of a read for several nodes, and their places in the whole."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, node in enumerate(nodes):
         places[node].append(place)

@@ -18,7 +18,7 @@ MIN_DATA_BYTES = 1024
 EMPTY_BYTES = 128
 # Beside them, from the first data set on.
 MARKER = "data-set"
-# What a server says when it has cut a file off; before 7.0 it names none.
+# A server's message when it has truncated a file; before 7.0 it names none.
 _CUT_OFF = re.compile(r"Truncating the AOF (?:(\S+) )?at offset (\d+)")
 
 
@@ -49,7 +49,7 @@ def cut_off(before: Mapping[str, int], said: str) -> Iterator[str]:
 
 def mark(data_dir: Path) -> None:
     """Note that there is a data set, so that empty files are not taken for a new site, which would
-    belong to the first caller. A disk that is full just now is noted another time."""
+    belong to the first visitor. On a full disk it is noted another time."""
     with suppress(OSError):
         marker = data_dir / MARKER
         marker.touch()

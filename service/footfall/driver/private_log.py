@@ -1,4 +1,4 @@
-"""redis.log: what the private server says, in two files of MAX_LOG_BYTES or little more."""
+"""redis.log: the private server's log, in two files of MAX_LOG_BYTES or little more."""
 
 import os
 import re
@@ -13,8 +13,8 @@ MAX_LOG_BYTES = 1 << 20
 SHOWN_LINES, READ_BYTES = 5, 65_536
 
 _NO_ROOM = re.compile("No space left|[Qq]uota exceeded")
-# What a server says of files that a newer one, or one of another kind, has written. Its own advice
-# is to cut them off.
+# A server's messages about files that a newer one, or one of another kind, has written. Its own
+# advice is to truncate them.
 _UNREADABLE = re.compile(
     "Bad file format|Can't handle RDB format|Unrecoverable error|Unexpected EOF|RDB check"
     "|Invalid AOF manifest|obtain the AOF file|AOF .* doesn't exist"
@@ -53,13 +53,13 @@ class ServerLog:
         try:
             end = self._path.stat().st_size
         except OSError:
-            # It was rotated, and nothing was said since.
+            # It was rotated, and is empty since.
             return ""
         said = self._read(max(self._begin, end - READ_BYTES))
         return "\n".join(said.splitlines()[-SHOWN_LINES:])
 
     def first_lines(self) -> str:
-        """What it has said at first."""
+        """Its first lines."""
         return self._read(self._begin)
 
     def _read(self, begin: int) -> str:

@@ -43,7 +43,7 @@ MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 2.0
 STABLE_SECONDS = 10.0
 # Between two looks at how large its log is.
 LOG_SECONDS = 600.0
-# So many deaths in a row are logged, and then one of so many, about once a minute.
+# This many deaths in a row are logged, then one of this many, about once a minute.
 MAX_LOGGED_DEATHS, DEATHS_A_LINE = 10, 30
 CONFIG = """\
 # Rewritten at every start; the service's settings decide.
@@ -297,7 +297,7 @@ class _Server:
             began = loop.time()
 
     async def _death(self, child: asyncio.subprocess.Process) -> int:
-        """Wait for its end, and meanwhile see to its log; returns its exit code."""
+        """Wait for its end, and meanwhile rotate its log; returns its exit code."""
         dying = asyncio.ensure_future(child.wait())
         while not (await asyncio.wait((dying,), timeout=LOG_SECONDS))[0]:
             with contextlib.suppress(OSError):

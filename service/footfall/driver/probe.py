@@ -1,8 +1,8 @@
-"""A change that changes nothing, to learn whether Redis would take one just now.
+"""A change without effect, to learn whether Redis would accept one now.
 
-`SET key value XX` of a key that nobody makes is refused like any other change for want of memory,
-of a disk, of replicas or of rights; otherwise it does nothing, whatever data set is there. What is
-learnt is noted where the reply arrives (server_state.py).
+`SET key value XX` of a key that never exists is rejected like any other change for lack of memory,
+disk, replicas or permissions; otherwise it does nothing, whatever data set is there. The result is
+noted where the reply arrives (server_state.py).
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from .replies import ErrorReply, is_unknown_script
 from .scripts import Scripts
 from .server_state import PROBE
 
-# How long to wait for answers, so that /readyz answers within two seconds.
+# The wait for replies, so that /readyz answers within two seconds.
 PROBE_SECONDS = 1.5
-# How much longer to wait until scripts are loaded that a server has lost.
+# The further wait for scripts to be loaded that a server has lost.
 LOAD_SECONDS = 0.1
-# For which a key of a trial is kept whose removal is refused.
+# How long a test key is kept whose removal is rejected.
 TRIED_MS = 60_000
-# Redis says it in two ways.
+# Redis has two texts for it.
 _OF_KEYS = re.compile("access (a|one of the) key")
 # Without these no view is counted, or no comment stored.
 NEEDED = frozenset(
@@ -38,7 +38,7 @@ class Probe:
     def __init__(self, redis: RedisClient, scripts: Scripts, key_of: Callable[[int], str]) -> None:
         self._redis = redis
         self._scripts = scripts
-        # The name of a key that nobody makes; the numbers lie in most slots.
+        # The name of a key that never exists; the numbers lie in most slots.
         self._key_of = key_of
         # On a Cluster each node -> a key in one of its slots.
         self._known: dict[str, str] = {}
@@ -67,10 +67,10 @@ class Probe:
         return {name: isinstance(reply, list) for name, reply in replies.items()}
 
     async def refused(self) -> dict[str, list[str]]:
-        """What each server that takes writes does not let this user do, in the words of ACL: such
-        as +hincrby, or the pattern of keys.
+        """The permissions that each server that accepts writes denies this user, in the terms of
+        ACL: such as +hincrby, or the pattern of keys.
 
-        It tries all of it, as rights are given and taken at any time. Raises StoreUnavailable.
+        It tries all of them, as permissions may change at any time. Raises StoreUnavailable.
         """
         redis, script = self._redis, self._scripts["site/try"]
         senders = await redis.masters(anew=False)

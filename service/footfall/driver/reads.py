@@ -1,7 +1,7 @@
-"""What requests ask of a batch that reads, in RESP, Redis's protocol.
+"""Reads that requests add to a batch, in RESP, Redis's protocol.
 
-Busy sites ask for the same few numbers again and again, so a prepared request keeps what it asks
-(table/fast_requests.py), and requests of one batch that ask the same are sent to Redis once.
+Busy sites read the same few numbers repeatedly, so a prepared request caches its read
+(table/fast_requests.py), and equal reads of one batch are sent to Redis once.
 """
 
 from collections.abc import Callable, Sequence

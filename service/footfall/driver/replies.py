@@ -1,4 +1,4 @@
-"""Replies of Redis: how they are handed to waiting callers, and which errors error replies become.
+"""Replies of Redis: how waiting callers get them, and which errors error replies become.
 
 Every error reply leaves the driver as an ErrorReply, whether it came through `Connection` or
 through redis-py, which has some twenty classes for them and removes the code from the text.
@@ -38,7 +38,7 @@ class ErrorReply(Exception):
 
 
 class OtherData(Exception):
-    """Redis does not have this service's data set; the message says what to do."""
+    """Redis does not have this service's data set; the message describes what to do."""
 
 
 # Codes of a server that runs but cannot serve now.
@@ -57,7 +57,7 @@ TEMPORARY_CODES = {
     "UNBLOCKED",
 }
 _REFUSAL = re.compile(
-    # A refused command; one in a script has other texts in Redis and in Valkey.
+    # A rejected command; one in a script has other texts in Redis and in Valkey.
     "NOPERM|NOAUTH|ERR (unknown (sub)?command|Unknown Redis command called|ACL failure in script"
     "|The user executing the script can't|.*(unknown subcommand|Unknown subcommand))",
     re.IGNORECASE,
@@ -81,7 +81,7 @@ def of_client(error: ResponseError) -> ErrorReply:
 
 
 def failure(error: Exception) -> Exception:
-    """StoreUnavailable if the server cannot serve now, or refuses the command; else the error."""
+    """StoreUnavailable if the server cannot serve now, or rejects the command; else the error."""
     if not isinstance(error, ErrorReply) or not (error.code in TEMPORARY_CODES or error.is_refusal):
         return error
     unavailable = StoreUnavailable()

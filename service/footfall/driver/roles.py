@@ -1,4 +1,4 @@
-"""Which of the servers that take writes answer, and what they say they are."""
+"""Which of the servers that accept writes answer, and the roles they report."""
 
 import asyncio
 
@@ -14,8 +14,8 @@ _WORDS = {b"role:master": MASTER, b"role:slave": REPLICA}
 
 
 async def roles(redis: RedisClient, wait_seconds: float) -> list[str]:
-    """One of ROLES for each server, in any order: AWAY if it says nothing within `wait_seconds`,
-    UNKNOWN if it may not say what it is."""
+    """One of ROLES for each server, in any order: AWAY if it does not answer within `wait_seconds`,
+    UNKNOWN if the user has no permission to read it."""
     deadline = redis.deadline()
     try:
         async with asyncio.timeout(wait_seconds):

@@ -35,7 +35,7 @@ ON_DISK = "the disk"
 
 
 class Unsafe(Exception):
-    """This Redis may lose data; the message says why, and how to correct it."""
+    """This Redis may lose data; the message gives the reason and the correction."""
 
 
 class Safety:
@@ -51,7 +51,7 @@ class Safety:
         self.data_dir: Path | None = None
         # The problems of the last check, for each server; a private server's disk is ON_DISK.
         self._found: dict[str, dict[str, Problem]] = {}
-        # Those of them of which the log tells, or will not: a worker's parent has logged some.
+        # The problems that the log has, or must not repeat: a worker's parent has logged some.
         self._noted: dict[str, str] = {}
         # Was a worker hurt when this one looked last?
         self._is_hurt = False
@@ -108,8 +108,8 @@ class Safety:
         }
 
     async def check(self, *, logs: bool = True, tries: bool = True) -> None:
-        """Check all servers; with `logs`, log new problems; with `tries`, find out what is refused,
-        by changes of keys that nobody has. Raises StoreUnavailable."""
+        """Check all servers; with `logs`, log new problems; with `tries`, find missing permissions,
+        by changes of test keys. Raises StoreUnavailable."""
         current = {ON_DISK: self._on_disk()}
         for name, facts in (await self.facts()).items():
             if facts and facts.get("cluster_enabled") == "1" and not self._redis.is_cluster:
@@ -131,7 +131,7 @@ class Safety:
         await self._redis.check_data_set_ids()
 
     def _note(self, now: Mapping[str, str], *, logs: bool) -> None:
-        """Log what is new and what has ended, but for what requests have met: that is logged."""
+        """Log new and ended problems, except those met by requests, which are logged already."""
         stats = self._redis.stats
         met = {code for name in self._redis.names() for code in stats.server(name).troubles}
         for code in now.keys() - self._noted.keys() - met:
@@ -160,7 +160,7 @@ class Safety:
     async def trouble(self) -> str:
         """Why no request can be answered now; "" if Redis answers and has our data.
 
-        It asks Redis, for READY_SECONDS at most. On a Cluster one node that answers is enough.
+        It queries Redis, for READY_SECONDS at most. On a Cluster one reachable node is enough.
         """
         answers: Mapping[str, bool] = {}
         # /readyz is public, so it does not show the address of Redis or the error's text.
@@ -181,21 +181,21 @@ class Safety:
                 await self._redis.check_data_set_ids()
 
     async def roles(self, wait_seconds: float) -> list[str]:
-        """What each server says it is, within this time (roles.py)."""
+        """Each server's role, within this time (roles.py)."""
         return await roles(self._redis, wait_seconds)
 
     async def look(self, *, logs: bool) -> None:
-        """While a worker meets something that hurts, ask Redis whether it is still true.
+        """While a worker has a problem that affects requests, query Redis whether it persists.
 
-        So a problem ends at once, also if nobody sends changes to a service that is not ready,
-        and each worker knows what one of them has met.
+        So a problem ends promptly, also if no client sends changes to a service that is not ready,
+        and each worker knows the problems of all.
         """
         self.publish()
         servers = map(self._redis.stats.server, self._redis.names())
         is_refused = any(REFUSED in server.troubles for server in servers)
         was_hurt = self._is_hurt
         self._is_hurt = is_refused or bool(self._redis.stats.metrics.hurt.total)
-        # Once more when it has ended, as the last check may have found what is over now.
+        # Once more after its end, as the last check may have found a problem that is over now.
         if not self._is_hurt and not was_hurt:
             return
         for ask in (partial(self.check, logs=logs), self.probe.answers):
@@ -219,7 +219,7 @@ class Safety:
         return {code: workers > 0 for code, workers in totals.items()}
 
     async def facts(self) -> dict[str, Facts | None]:
-        """The facts of each server that answers, by its name in logs; many hosted ones refuse some
+        """The facts of each server that answers, by its name in logs; many hosted ones reject some
         of these commands.
 
         Raises StoreUnavailable if none answers.

@@ -1,7 +1,8 @@
-"""Do the servers of a REDIS_URL speak TLS though it says redis://, or not though it says rediss://?
+"""Do the servers of a REDIS_URL use TLS although it starts with redis://, or not although it starts
+with rediss://?
 
-Their errors do not tell: a server without TLS waits for the end of what it takes for a command,
-and one with TLS closes the connection.
+Their errors do not tell: a server without TLS waits for the end of a presumed command, and one with
+TLS closes the connection.
 """
 
 import asyncio
@@ -14,12 +15,12 @@ from .replies import ErrorReply, cause_of
 from .url import Address, parse_redis_url
 
 PROBE_SECONDS = 1.0
-# What only a server says that was reached in the right way.
+# Replies that prove the right scheme.
 _SAID = (ErrorReply, ResponseError, AuthenticationError)
 
 
 class WrongScheme(Exception):
-    """REDIS_URL has the wrong scheme; the message says which is right."""
+    """REDIS_URL has the wrong scheme; the message names the right one."""
 
 
 async def require_scheme(url: str, failure: Exception | None = None) -> None:
@@ -31,7 +32,7 @@ async def require_scheme(url: str, failure: Exception | None = None) -> None:
 
 
 async def wrong_scheme(url: str) -> str:
-    """What to write instead, in a sentence; "" if the scheme is right, or nobody answers."""
+    """A sentence with the right scheme; "" if the scheme is right, or no server answers."""
     address = parse_redis_url(url)
     is_tls = address.kind is SSLConnection
     context = None if is_tls else _trusting()
@@ -59,7 +60,7 @@ def _places(address: Address) -> list[tuple[str, int]]:
 
 
 def _trusting() -> ssl.SSLContext:
-    """Only to find out if there is TLS at all: no password is sent."""
+    """Only to detect TLS: no password is sent."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context

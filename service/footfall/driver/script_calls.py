@@ -1,6 +1,5 @@
-"""Script calls that do together what several requests want, and answer each: the tokens that are
-taken; counters have theirs (counting/calls.py). On a Cluster there is one for each slot.
-"""
+"""Script calls that serve several requests together, and answer each: tokens are here; counters
+have their own (counting/calls.py). On a Cluster there is one call per slot."""
 
 import time
 from abc import ABC, abstractmethod
@@ -31,7 +30,7 @@ Taking = tuple[str, int, Rate, CountsCallback]
 
 
 class ScriptCall(ABC):
-    """A call of a script that returns so many numbers: `size`."""
+    """A call of a script that returns `size` numbers."""
 
     size: int
 
@@ -70,6 +69,6 @@ class TokenCall(ScriptCall):
 
 
 def sound(numbers: list[Any]) -> list[int] | Exception:
-    """The numbers, or what the first of them stands for that is an error."""
+    """The numbers, or the error of the first that is one."""
     wrong = next((number for number in numbers if isinstance(number, Exception)), None)
     return failure(wrong) if wrong else numbers

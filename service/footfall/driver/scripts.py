@@ -114,7 +114,7 @@ class Script:
         """The script's reply; this command is carried out before it."""
         redis, first = self._redis, pack(*command)
         if redis.is_cluster:
-            # It may be for another node: only its reply tells that it came first.
+            # It may be for another node: only its reply proves that it came first.
             await redis.send(first, redis.prompt)
             return await self(**values)
         return await self.through(
@@ -151,10 +151,10 @@ class Script:
     def call(
         self, number: int, arguments: Sequence[bytes], *, more: int = 0, in_full: bool = False
     ) -> Command:
-        """A call whose lists have so many entries, and `more` arguments besides.
+        """A call whose lists have this many entries, and `more` further arguments.
 
-        The words are packed, and one may have several. It is an EVALSHA, or `in_full` an EVAL with
-        the source.
+        The arguments are packed, and one may have several. It is an EVALSHA, or `in_full` an EVAL
+        with the source.
         """
         keys_before, keys_each = self._keys
         args_before, args_each = self._args
@@ -196,7 +196,7 @@ def _packed(parameters: Iterable[Parameter], values: dict[str, Any]) -> list[byt
 
 @cache
 def sources() -> dict[str, str]:
-    """Every script's source by name, with what it includes.
+    """Every script's source by name, with its includes.
 
     A name is a path below lua/, without the ending.
     """
@@ -206,7 +206,7 @@ def sources() -> dict[str, str]:
 
 @cache
 def files() -> dict[str, str]:
-    """Everything below lua/ as it is written, what is included, too."""
+    """The sources of all files below lua/, includes too."""
     root = PACKAGED if PACKAGED.is_dir() else CHECKOUT
     sources = {
         path.relative_to(root).with_suffix("").as_posix(): path.read_text()
@@ -240,7 +240,7 @@ class Scripts:
     async def load(self) -> None:
         """Load the scripts into every server, so that calls need only their digests.
 
-        One is called with no keys, to find out at once if this user may not call scripts.
+        One is called with no keys, to find out early if this user may not call scripts.
         """
         loads = [("SCRIPT", "LOAD", script.source) for script in self._scripts.values()]
         await self._redis.every_server(*loads, ("EVALSHA", self["counters/add"].digest, 0))

@@ -1,7 +1,7 @@
-"""What a server cannot do just now, by its own replies: it is unreachable, or rejects commands.
+"""A server's current problems, by its own replies: it is unreachable, or rejects commands.
 
-It is noted where replies arrive, so it is known with the first request that fails, and is over with
-the first that succeeds. Where nobody asks, probe.py does.
+They are noted where replies arrive, so a problem is known with the first request that fails, and
+over with the first that succeeds. Without requests, probe.py finds out.
 """
 
 import math
@@ -14,13 +14,13 @@ from typing import Literal, Protocol
 from .replies import ErrorReply
 from .url import advised
 
-# A right that was refused counts as given again after so long without a refusal.
+# A denied permission counts as granted after this long without another rejection.
 REFUSED_SECONDS = 300.0
 # What a server does only if it takes changes: probe.py's command, and the script that counts.
 PROBE = "SET"
 PROOFS = frozenset({PROBE, "counters/add"})
 REFUSED = "refused"
-# The name in logs of a server that is alone, or behind Sentinels; a Cluster's nodes have others.
+# The name in logs of a single server, or one behind Sentinels; a Cluster's nodes have others.
 SINGLE = "Redis"
 
 
@@ -29,9 +29,9 @@ Hurts = Literal["all", "changes", "some"]
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """`what` starts with "Redis"; `todo` says what to do; `over` is the log's word for its end.
+    """`what` starts with "Redis"; `todo` is the remedy; `over` is the log's word for its end.
 
-    It hurts `all` requests, all `changes`, or only `some` requests.
+    It affects `all` requests, all `changes`, or only `some` requests.
     """
 
     code: str
@@ -113,7 +113,7 @@ _TROUBLES = {
         AWAY.over,
     ),
 }
-# Why there is no connection, as far as it is known: a new one ends it.
+# Why there is no connection, if known: a new one ends it.
 _OF_CONNECTIONS = (AWAY, LOADING, NO_DESCRIPTOR, PASSWORD)
 _ENDED_BY_PROOF = frozenset({*_TROUBLES.values(), WRONG_KIND, LOADING} - {PASSWORD})
 # The codes of all of them.
@@ -165,7 +165,7 @@ class ServerState:
         self._name = name
         self._stats = stats
         self._is_cluster = name != SINGLE
-        # When this user was refused a right.
+        # When this user was denied a permission.
         self._refused_at = -math.inf
 
     def begin(self, trouble: Trouble, reason: object = "") -> None:
@@ -175,7 +175,7 @@ class ServerState:
             self._drop(trouble.code for trouble in _OF_CONNECTIONS)
         earlier = self.troubles.get(trouble.code)
         if earlier and earlier.hurts == "changes" and trouble.hurts == "some":
-            # Of two rights that are refused, the one that every change needs.
+            # Of two missing permissions, the one that every change needs.
             trouble = earlier
         self.troubles[trouble.code] = trouble
         self._stats.found(trouble.code, hurts=trouble.hurts != "some")
@@ -199,7 +199,7 @@ class ServerState:
         self.end(*(each for each in (*_OF_CONNECTIONS, WRONG_KIND) if each != trouble))
 
     def refuses(self, reply: ErrorReply) -> bool:
-        """Note an error reply if the server cannot do now what it was asked; is it such a one?"""
+        """Note an error reply if the server cannot run the command now; is it such a reply?"""
         trouble = self._trouble_of(reply)
         if trouble is None:
             return False
@@ -209,7 +209,7 @@ class ServerState:
         return True
 
     def failed(self, reply: ErrorReply) -> None:
-        """This was the reply to a query; count it if it is a refusal."""
+        """This was the reply to a query; count it if it is a rejection."""
         if self._trouble_of(reply) is not None:
             self._stats.failed()
 
@@ -222,7 +222,7 @@ class ServerState:
             self.end(refused)
 
     def unconfirmed(self, reason: object) -> None:
-        """Changes were made, and are not as durable as DURABILITY says."""
+        """Changes were made, and are not as durable as DURABILITY requires."""
         self._stats.failed()
         self.begin(UNCONFIRMED, reason)
 
@@ -231,11 +231,11 @@ class ServerState:
             self.end(UNCONFIRMED)
 
     def forget(self) -> None:
-        """The service has done with this server; what it suffers from concerns nobody."""
+        """The service no longer uses this server; its problems do not matter."""
         self.troubles.clear()
 
     def look(self) -> Mapping[str, Trouble]:
-        """The troubles of now. Nobody knows when a right is given again."""
+        """The current problems. When a permission is granted again is unknown."""
         if REFUSED in self.troubles and monotonic() - self._refused_at > REFUSED_SECONDS:
             self.end(self.troubles[REFUSED])
         return self.troubles
@@ -253,7 +253,7 @@ class ServerState:
         if not reply.is_refusal or _OPTIONAL.search(text):
             return None
         hurts: Hurts = "changes" if _EVERY_CHANGE.search(text) else "some"
-        # What an unknown command was called with is nobody's business.
+        # The arguments of an unknown command are private.
         todo = f"{text.partition(', with args ')[0]}; {ADVICE}"
         over = "accepts commands again"
         return Trouble(REFUSED, "Redis rejects a command", todo, hurts, over)

@@ -89,7 +89,7 @@ class CommandStats:
         return self.servers[name]
 
     def found(self, code: str, *, hurts: bool) -> None:
-        """Let all workers know at once that something is wrong with Redis; see Safety.look."""
+        """Tell all workers that something is wrong with Redis; see Safety.look."""
         self.metrics.findings.show(1, code)
         if hurts:
             self.metrics.hurt.show(1)

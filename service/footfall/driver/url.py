@@ -1,8 +1,8 @@
 """Parses REDIS_URL: the address of a server, of Sentinels or of a Cluster, with its credentials.
 
-redis-py parses such URLs, too. But it takes any option, even one that sends commands twice, ignores
-what it does not understand, and quotes parts of passwords in its errors. So the URL's form and its
-options are checked first, and an error quotes nothing of it but the name of a file.
+redis-py parses such URLs, too. But it accepts any option, even one that sends commands twice,
+ignores what it does not understand, and quotes parts of passwords in its errors. So the URL's form
+and its options are checked first, and an error quotes nothing of it but the name of a file.
 """
 
 import re
@@ -29,7 +29,7 @@ _URL = re.compile(
     r"(?=[!-~]+$)(rediss?(?:\+sentinel)?|unix)://(?:([^/?#@]*)@)?([^/?#@]*)(/[^?#@]*)?"
     r"(?:\?([^?#@]*))?"
 )
-# The rest of the scheme after redis or rediss -> the path's pattern, and what it must be in words.
+# The rest of the scheme after redis or rediss -> the path's pattern, and its description.
 _PATHS = {
     "unix": ("/.+", "a socket's path comes after three slashes: unix:///path"),
     "": ("(/[0-9]{0,5})?", "the database must be a number"),
@@ -40,7 +40,7 @@ _PATHS = {
     ),
 }
 _FLAG = ("(?i:true|false)", "true or false")
-# Option -> the schemes that may have it, its value's pattern, and what it must be in words.
+# Option -> the schemes that may have it, its value's pattern, and its description.
 _OPTIONS = {
     "db": (".*", "[0-9]{1,5}", "a number"),
     "cluster": ("rediss?", *_FLAG),
@@ -54,8 +54,8 @@ _OPTIONS = {
     "sentinel_password": (".*sentinel", ".*", ""),
 }
 
-# A pattern of an error of the system, OpenSSL, Redis or redis-py -> what to do about it. These stay
-# until somebody does it; the first one that is found counts.
+# A pattern of an error of the system, OpenSSL, Redis or redis-py -> the remedy. These errors
+# persist until someone acts; the first match counts.
 _LASTING = {
     "self-signed|unable to get local issuer": "name the CA of its certificate with ssl_ca_certs",
     "certificate is not valid for": "its certificate is for another host",
@@ -132,7 +132,7 @@ class Address:
             return ConnectionPool(self.kind, **options, **self.options, **_within(timeout))
         is_tls = self.kind is SSLConnection
         tls = {name: value for name, value in self.options.items() if name.startswith("ssl_")}
-        # Sentinels are asked in turn, so those that do not answer must leave time for the others.
+        # Sentinels are queried in turn, so those that do not answer must leave time for the others.
         short = _within(timeout / (1 + len(self.hosts)))
         sentinels = _Sentinels(  # type: ignore[no-untyped-call]
             self.hosts,
@@ -298,7 +298,7 @@ def _options(query: str, scheme: str) -> dict[str, str]:
 
 
 def _named(name: str, options: Mapping[str, str]) -> str:
-    """The name of an option that is not known, unless it may be a part of somebody's password."""
+    """The name of an unknown option, unless it may be a part of a password."""
     if name in ("username", "password"):
         return f": {name} comes before the host, redis://name:password@host"
     may_be_secret = any("password" in option for option in options)

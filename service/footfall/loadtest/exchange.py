@@ -1,7 +1,7 @@
 """HTTP/1.1 for the load generator: requests in bytes, connections and responses.
 
-Servers may be anybody's, so the size of a response and the time for it are limited. Requests are
-not pipelined, and connections are kept.
+The server may be any, so the size of a response and the time for it are limited. Requests are not
+pipelined, and connections are persistent.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class Address:
 
     @classmethod
     def parse(cls, url: str) -> "Address":
-        """Raises ValueError with a message for the user who typed the URL."""
+        """Raises ValueError with a message for the user who entered the URL."""
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -204,7 +204,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._transport is None or not self._transport.is_closing():
-            # It is one that was closed here before, and has a successor by now.
+            # It is an old connection, closed here, and has been replaced.
             return
         response = self._response
         if self._pending and response.status and not response.headers.keys() & _LENGTHS:

@@ -1,11 +1,12 @@
-"""The counts in all responses about counters that only our clients change, and if they can be true.
+"""The counts in all responses about counters that only our clients change, and whether they can be
+true.
 
 Every increment is by one, and no other client knows these paths. So each increment gets a count
 that no other one got, not more than were sent, and greater than all counts that were known before
 it was sent, which are its floor; a read is not below its floor. So accepted increments are checked
-one by one, and not only their sum. The count of a read is no floor: the read may have seen an
-increment that still waited for the disk or for replicas, and was lost by a failover before it was
-accepted.
+one by one, and not only their sum. The count of a read is not a floor: the read may have seen an
+increment that was still waiting for the disk or for replicas, and was lost by a failover before it
+was accepted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -98,7 +99,7 @@ class Ledger:
         self.counted = dict(zip(self.paths, counts, strict=True))
 
     def close(self) -> None:
-        """Check what was read back."""
+        """Check the final counts."""
         for path, count in self.counted.items():
             self.read(path, count, self._highest[path])
 

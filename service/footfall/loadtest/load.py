@@ -1,10 +1,10 @@
 """The load generator: clients in one thread, each over a connection of its own.
 
-A closed loop sends when the last response has come. An open loop sends at times that are fixed
-beforehand, and a request that had to wait for a connection counts from when it was due, so that a
-stall of the server counts for all requests that it delayed. Clients continue through outages, with
-a pause after each failure, so that few requests have an unknown outcome. `Row.busy` is the share of
-a core that the generator used: near 1, the generator was measured and not the server.
+A closed loop sends after the last response. An open loop sends at fixed times, and a request that
+had to wait for a connection counts from when it was due, so that a stall of the server counts for
+all requests that it delayed. Clients continue through outages, with a pause after each failure, so
+that few requests have an unknown outcome. `Row.busy` is the share of a core that the generator
+used: near 1, the generator was measured and not the server.
 """
 
 import asyncio
@@ -89,7 +89,7 @@ class Outages:
             self._quiet_since = now if self._waiting else math.inf
 
     def quiet(self, now: float) -> float:
-        """How long the present outage has lasted; 0 if there is none."""
+        """The duration of the current outage; 0 if there is none."""
         return max(now - self._quiet_since, 0.0)
 
 
@@ -159,7 +159,7 @@ class Load:
         self._outages = Outages()
 
     def stop(self) -> None:
-        """Send nothing more; responses to what was sent are still awaited."""
+        """Send nothing more; responses to sent requests are still awaited."""
         self._is_stopped = True
 
     def run(self, seconds: float, on_progress: OnShare = lambda share: None) -> Row:
@@ -219,12 +219,12 @@ class Load:
             await asyncio.sleep(min(left, TICK_SECONDS))
             now = time.perf_counter()
             if now >= due:
-                # The connection was free in time, so what is late is this process.
+                # The connection was free in time, so this process is late.
                 return now
         return 0.0 if self._is_stopped or now >= end else due
 
     async def _ask(self, connection: Connection, request: Request, due: float) -> bool:
-        """Send one request, and note what becomes of it; True if it was answered well."""
+        """Send one request, and note its outcome; True on success."""
         self._outages.began(time.perf_counter())
         is_good = False
         if await self._is_open(connection):

@@ -63,7 +63,7 @@ class BenchPlan(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Cleanup:
-    """What became of the counters: a line of the report, and whether the user asked for that."""
+    """The result for the counters: a line of the report, and whether the user chose it."""
 
     line: str
     is_as_asked: bool
@@ -226,8 +226,7 @@ def _as_json(row: Row) -> dict[str, Any]:
 class Measurement:
     """Runs once, in any thread; `report` may be read meanwhile.
 
-    It counts the paths that are given, or as many as planned below the namespace. Raises
-    CannotMeasure.
+    It counts the given paths, or as many as planned below the namespace. Raises CannotMeasure.
     """
 
     def __init__(self, url: str, plan: Plan, namespace: str, paths: Sequence[str] = ()) -> None:
@@ -240,7 +239,7 @@ class Measurement:
         self.report = Report(target, namespace, plan, Ledger(paths))
 
     def stop(self) -> None:
-        """Send nothing more, and report what was measured."""
+        """Send nothing more, and report the results so far."""
         self.report.is_interrupted = True
         if self._load is not None:
             self._load.stop()
@@ -254,7 +253,7 @@ class Measurement:
         return self.report
 
     def run_interruptibly(self, on_progress: OnProgress) -> Report:
-        """The first Ctrl-C or SIGTERM ends it early: what was measured is reported."""
+        """The first Ctrl-C or SIGTERM ends it early: the results so far are reported."""
         with until_interrupted(self.stop):
             return self.run(on_progress)
 

@@ -22,8 +22,8 @@ PATHS_A_READ = 50
 FOOTFALL_ATTRIBUTE = b"data-footfall-"
 HEADERS = (("User-Agent", "footfall-bench"), ("Accept", "*/*"))
 _REDIRECTS = (301, 302, 303, 307, 308)
-# What the paths of a measurement start with, which no site has. With a number of four digits behind
-# it a counter's name is short enough for Redis's packed hashes.
+# The prefix of a measurement's paths, which no site has. Followed by a number of four digits, a
+# counter's name is short enough for Redis's packed hashes.
 NAMESPACE = "/footfall-bench/%s/"
 ID_BYTES = 8
 
@@ -139,7 +139,7 @@ def _count(value: Any) -> int | None:
 
 
 async def _footfall(connection: Connection, address: Address) -> str | None:
-    """Footfall's version, "" if it is not known, None if it is another server.
+    """Footfall's version, "" if it is unknown, None if it is another server.
 
     A proxy may pass on only /api, so the demonstration page there is tried, too.
     """

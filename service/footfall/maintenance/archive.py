@@ -1,18 +1,18 @@
 """The file of a backup: one gzip of JSON lines, with a digest of all lines at its end.
 
 The first line is a header, the last but one has the totals, the last the digest of all lines before
-it. So a reader who has come to the end knows that nothing was cut off or changed. The digest does
-not prove who wrote the file, so every line is validated before it is used. Only one line at a time
-is in memory, and the ids of one page's comments.
+it. So a reader at the end knows that nothing was truncated or changed. The digest does not prove
+the author, so every line is validated before it is used. Only one line at a time is in memory, and
+the ids of one page's comments.
 
 Every reply in a file hangs below a root of its page. In files up to format 4, and on a page that
 changed during its backup, some may not; a restore leaves these out. Any other file with such a
-reply is refused.
+reply is rejected.
 
 Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
-fingerprints have the name "said". Up to format 3 there are neither a log nor bans, nor who wants
-no emails. Up to format 4 a held comment does not say whether people know of it. Up to format 5
-nothing tells when pages were viewed, up to format 6 which are closed to comments.
+fingerprints have the name "said". Up to format 3 there are no log, bans and unsubscriptions. Up to
+format 4 an unpublished comment does not have the mark of an earlier announcement. Up to format 5
+there are no statistics, up to format 6 no closed pages.
 """
 
 import gzip
@@ -52,7 +52,7 @@ READABLE = (1, 2, 3, 4, 5, 6, 7)
 # The first whose backups leave out replies that hang in the air.
 FORMAT_OF_WHOLE_THREADS = 5
 DIGEST_BYTES = 32
-# A line gets comments until it has so many bytes; a single comment may have more.
+# A line gets comments until it has this many bytes; a single comment may have more.
 LINE_BYTES = 1 << 18
 # The longest line: an older version rendered comments of up to 17 MB.
 MAX_LINE_BYTES = 1 << 25
@@ -79,9 +79,8 @@ class Damaged(Exception):
 
 @dataclass
 class Totals:
-    """How much a file contains. In a file `comments` are its rows: a comment that had to be read
-    twice is two, and one when it is told.
-    """
+    """The amounts in a file. In a file `comments` are its rows: a comment that had to be read twice
+    counts twice, and once when it is reported."""
 
     counters: int = 0
     pages: int = 0
@@ -125,9 +124,9 @@ def lines(
 ) -> Iterator[Line]:
     """The header, the content, and at last the totals, once the digest was checked.
 
-    `file` is read from its start, unless it is a pipe; `on_progress` gets the share that was
-    read, `strays` the ids of replies that are to be left out, and `totals`, which are empty, what
-    there is. Raises Damaged.
+    `file` is read from its start, unless it is a pipe; `on_progress` gets the share that was read,
+    `strays` the ids of replies to leave out, and `totals`, which are empty, the amounts. Raises
+    Damaged.
     """
     length = _rewound(file)
     digest = blake2b(digest_size=DIGEST_BYTES)
@@ -296,7 +295,7 @@ def _is_list(kind: str, content: object) -> bool:
 
 def count_of(text: bytes) -> int:
     """A count as Redis stores it. Raises ValueError if it is none."""
-    # The length is checked first, since int() refuses thousands of digits.
+    # The length is checked first, since int() rejects thousands of digits.
     if not text.isdigit() or len(text) > len(str(MAX_COUNT)) or int(text) > MAX_COUNT:
         raise ValueError(f"{text[:32]!r} is not a count")
     return int(text)

@@ -4,9 +4,9 @@ Each line was true at one moment during the backup. A counter is read in one ste
 unless it is long (page_walk.py). The result is a page on which some changes came a moment earlier
 or later, and it has everything that was acknowledged before the backup started.
 
-Left out is what can be derived (the indexes of pages and of the site), what expires (cooldowns),
-deleted comments, and queued notifications. Accounts are read last, so that the account of
-each comment's author is there.
+Left out are data that can be derived (the indexes of pages and of the site), data that expire
+(cooldowns), deleted comments, and queued notifications. Accounts are read last, so that the account
+of each comment's author is there.
 """
 
 import asyncio
@@ -45,10 +45,10 @@ async def backup(
     on_progress: OnProgress,
     complain: Complain,
 ) -> tuple[Totals, int]:
-    """Write everything that is stored; returns what that is, and its bytes.
+    """Write all stored data; returns the amounts and the bytes.
 
-    Raises StoreUnavailable, OSError. `has_secrets` asks for the credentials of accounts, too.
-    `about` is added to the header; its `by` is this version.
+    Raises StoreUnavailable, OSError. `has_secrets` includes the credentials of accounts. `about` is
+    added to the header; its `by` is this version.
     """
     writer = Writer(file)
     of = {"prefix": data.keys.prefix, "buckets": data.keys.buckets}
@@ -71,8 +71,8 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
     hashes = list(keys.every_counts()) if is_seeded else await _buckets(data.redis, keys)
     months = await data.site_views.known_months() if is_seeded else []
     if months:
-        # Before the pages' own: what is viewed meanwhile is in their counters, so the site's views
-        # of a day are never more than its views ever.
+        # Before the pages' own: views meanwhile are in their counters, so the site's views of a day
+        # are never more than its views ever.
         async for line in view_lines.lines_of_site(data, months):
             yield line
     for first in range(0, len(hashes), KEYS_A_TRIP):
@@ -116,7 +116,7 @@ async def _around(data: DataSet, complain: Complain) -> AsyncIterator[Line]:
 
 
 def _texts(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
-    """Names and values of a hash, "" for what is not UTF-8."""
+    """Names and values of a hash, "" for invalid UTF-8."""
     for name, body in pairs:
         try:
             yield name.decode(), body.decode()
@@ -127,8 +127,8 @@ def _texts(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
 def _restorable(
     key: str, rows: Iterable[tuple[str, T]], is_whole: Callable[[T], bool], complain: Complain
 ) -> dict[str, T]:
-    """Those that a restore takes, by name: it would refuse a file with any other. What is in
-    those is not shown, since it may be secret."""
+    """The fields that a restore accepts, by name: it would reject a file with any other. Their
+    values are not shown, since they may be secret."""
     whole = dict[str, T]()
     for name, each in rows:
         if is_whole(each):
@@ -155,7 +155,7 @@ async def _log(redis: RedisClient, keys: Keys) -> AsyncIterator[list[tuple[str, 
 
 
 async def _unsubscribed(redis: RedisClient, keys: Keys) -> AsyncIterator[list[str]]:
-    """Unsubscribed recipients, some at a time; one may come twice."""
+    """Unsubscribed recipients, in steps; one may come twice."""
     cursor = b"0"
     while True:
         command = ("SSCAN", keys.site("unsubscribed"), cursor, "COUNT", WALK_STEP_COMMENTS)
@@ -201,8 +201,8 @@ async def _counters(
 async def walked_hash(
     redis: RedisClient, key: str, scan: str = "HSCAN"
 ) -> AsyncIterator[list[tuple[bytes, bytes]]]:
-    """The (field, value) pairs of a hash, some at a time; a pair may come twice. ZSCAN reads those
-    of a sorted set."""
+    """The (field, value) pairs of a hash, in steps; a pair may come twice. ZSCAN reads those of a
+    sorted set."""
     cursor = b"0"
     while True:
         ((cursor, entries),) = await redis.ask((scan, key, cursor, "COUNT", WALK_STEP_COMMENTS))

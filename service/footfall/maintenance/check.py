@@ -1,10 +1,10 @@
-"""`footfall check`: do the keys agree with each other, as the scripts keep them?
+"""`footfall check`: are the keys consistent, as the scripts maintain them?
 
-docs/redis-keys.md has the rules. What the site has not followed comes first
-(check_journals.py); then pages are compared with themselves (check_page.py), the site with the
-pages (check_site.py), and accounts with what leads to them (check_accounts.py). `repair` corrects
-what follows from comments and accounts. Everything is read in small steps, so that requests do not
-wait, and changes that happen meanwhile are not reported as problems.
+docs/redis-keys.md has the rules. Changes that the site has not followed come first
+(check_journals.py); then each page is checked in itself (check_page.py), the site against the pages
+(check_site.py), and accounts against their indexes (check_accounts.py). `repair` corrects data
+derived from comments and accounts. Everything is read in small steps, so that requests do not wait,
+and concurrent changes are not reported as problems.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -23,7 +23,7 @@ from .dataset import DataSet
 
 
 class Line(str):
-    """A line of the report; the summary is no problem."""
+    """A line of the report; the summary is not a problem."""
 
     is_problem = False
 
@@ -58,7 +58,7 @@ async def check(data: DataSet, *, repair: bool) -> AsyncIterator[Line]:
 
 @dataclass
 class Findings:
-    """How much there is."""
+    """The amounts."""
 
     pages: int = 0
     counters: int = 0

@@ -41,7 +41,7 @@ BELONGS: Mapping[str, Callable[[str, Account, Credentials], bool]] = {
     "places": lambda _, account, __: True,
     "bans": lambda _, account, __: account.role == "banned",
 }
-# What an account need not have: none may be there that belongs to nobody.
+# Optional data of an account: none may exist without one.
 OPTIONAL = ("credentials", "sessions", "logins", "places")
 # Of each account a key of its own -> the command that counts its members.
 OWN_KEYS: Mapping[str, str] = {"sessions": "ZCARD", "logins": "HLEN", "places": "ZCARD"}
@@ -70,7 +70,7 @@ class AccountCheck:
             yield text
 
     async def _parts(self) -> AsyncIterator[Sequence[AccountEntry]]:
-        """Every entry that there is, or should be, some at a time; some twice."""
+        """Every entry that exists, or should, in steps; some twice."""
         redis, keys = self._data.redis, self._data.keys
         async for pairs in walked_hash(redis, keys.accounts):
             secrets = await redis.ask(
@@ -194,7 +194,7 @@ def _entries(id: str, body: bytes, secret: bytes) -> Iterable[AccountEntry]:
             AccountEntry("identities", name, id) for name in _identities(codec.credentials(secret))
         )
     except (AttributeError, KeyError, TypeError, ValueError):
-        # It cannot be read, which is said where it is compared.
+        # It cannot be read, which is reported where it is compared.
         return
 
 

@@ -21,7 +21,7 @@ class KnownBodies(NamedTuple):
 
 
 def entries_of(short: bytes, body: bytes | None) -> Iterator[tuple[str, bytes]]:
-    """All entries that a comment might have, and those that say whether its root is one."""
+    """All entries that a comment might have, and those that tell whether its root is one."""
     stored = IndexedComment(body, None, None, False, False)
     places, parsed = stored.places(short), stored.parsed
     if places is None or parsed is None:
@@ -72,7 +72,7 @@ def _too_long(known: bytes, longest: int) -> Iterator[Finding]:
 
 
 def _lost(moment: PageSnapshot, places: Iterable[IndexPlace]) -> Iterator[Finding]:
-    """A deleted comment that nobody would remove, or that would be removed twice."""
+    """A deleted comment that would never be removed, or be removed twice."""
     own, *others = places
     there = [each for each in (own, *others) if moment.score(each)]
     if not there:
@@ -84,7 +84,7 @@ def _lost(moment: PageSnapshot, places: Iterable[IndexPlace]) -> Iterator[Findin
 
 
 def rootless_of(moment: PageSnapshot) -> Iterator[tuple[bytes, bytes]]:
-    """Replies that are not deleted, and their roots that nobody sees: these may be deleted."""
+    """Replies that are not deleted, and their invisible roots, which may be deleted."""
     for short, stored in moment.comments.items():
         if not stored.root or stored.is_leaving or stored.status == "deleted":
             continue

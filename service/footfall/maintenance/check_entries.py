@@ -9,7 +9,7 @@ from .entries import MAX_COUNT
 from .findings import Finding, removal
 from .moment import IndexedComment, PageSnapshot, moment_of
 
-# What Redis says of a member and its value, or score.
+# A member and its value, or score.
 Pair = tuple[bytes, bytes]
 # The problem of an entry: a clause after its name, or "".
 Rule = Callable[[PageSnapshot, bytes, bytes], str]
@@ -18,8 +18,8 @@ Rule = Callable[[PageSnapshot, bytes, bytes], str]
 def strays(
     data: DataSet, page: str, name: str, pairs: Sequence[Pair]
 ) -> Callable[[], Awaitable[tuple[bytes, list[Finding]] | None]]:
-    """Looks at these entries of a key: the page's version, and what is wrong with them; None if the
-    page has changed meanwhile."""
+    """Checks these entries of a key: the page's version, and their problems; None if the page has
+    changed meanwhile."""
     shorts = {pair[0]: _short_of(name, pair) for pair in pairs}
     wanted = list(dict.fromkeys(shorts.values()))
     entries = [(name, member) for member in shorts]
@@ -41,7 +41,7 @@ def _short_of(name: str, pair: Pair) -> bytes:
 def _findings(moment: PageSnapshot, name: str, shorts: Mapping[bytes, bytes]) -> Iterator[Finding]:
     for member, short in shorts.items():
         value, stored = moment.found[name, member], moment.comments[short]
-        # It may have gone since it was met, or lead elsewhere.
+        # It may have disappeared or changed since it was met.
         if value is None or stored.is_leaving or (name == "fingerprints" and value != short):
             continue
         shown = member.decode(errors="replace")

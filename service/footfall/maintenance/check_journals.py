@@ -1,6 +1,6 @@
-"""Has the site followed all journals, and is every change over that was started?
+"""Has the site followed all journals, and has every started change ended?
 
-Services see to both within seconds (comments/rules/keeping_up.py). So what is left for longer was
+Services do both within seconds (comments/rules/keeping_up.py). So anything left for longer was
 damaged, or no service runs.
 """
 
@@ -15,8 +15,8 @@ from .backup import walked_hash
 from .dataset import DataSet
 from .page_walk import WALK_STEP_COMMENTS
 
-# An entry that was not followed is looked at so often, with a pause before each time: together
-# that is longer than it takes services to find what one of them has left behind.
+# An entry that was not followed is read this often, with a pause before each time: together longer
+# than services take to recover what a crash has left.
 LOOKS = 8
 AGAIN_SECONDS = 1.0
 # How many pages are remembered, before they are looked at again.
@@ -29,7 +29,7 @@ LONG_MS = 300_000
 
 
 def followed_of(entry: bytes | None) -> int:
-    """The version in a page's entry of `totals`; 0 for none, and for one that cannot be read."""
+    """The version in a page's entry of `totals`; 0 for none, and for an unreadable one."""
     return int(entry.partition(b" ")[0]) if entry and ENTRY.fullmatch(entry) else 0
 
 
@@ -76,7 +76,7 @@ async def _unreadable(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
 
 async def _unfollowed(data: DataSet, page: str) -> bytes | None:
     """The id of the first entry of a page's journal that the site has not followed."""
-    # The site first: what it follows between both reads is none of this.
+    # The site first: changes that it follows between both reads are not reported.
     (entry,) = await data.redis.ask_masters(("HGET", data.keys.site("totals"), page))
     journal, after = data.keys.page(page, "journal"), f"({followed_of(entry)}"
     (reply,) = await data.redis.ask_masters(("XRANGE", journal, after, "+", "COUNT", 1))
@@ -99,7 +99,7 @@ async def _settled(data: DataSet, doubts: dict[str, bytes], *, repair: bool) -> 
 
 
 async def _old_changes(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
-    """Changes that are said to be under way for minutes, or from a time to come."""
+    """Changes that have been in progress for minutes, or from the future."""
     changing, now = data.keys.site("changing"), now_ms()
     for first, last in (("-inf", now - LONG_MS), (now + LONG_MS, "+inf")):
         offset = 0
@@ -121,7 +121,7 @@ async def _old_changes(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
 
 
 async def _end(data: DataSet, change: bytes) -> None:
-    """Let the site follow what was done, as `Journal.catch_up` does it."""
+    """Let the site follow a finished change, like `Journal.catch_up`."""
     page = change.partition(b" ")[0].decode(errors="replace")
     if is_id(page * 2):
         await data.journal.follow(page)

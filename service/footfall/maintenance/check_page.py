@@ -1,12 +1,12 @@
-"""Do the keys of a page agree with each other? They are read some comments at a time.
+"""Are the keys of a page consistent? They are read some comments at a time.
 
-What is compared is of one moment (moment.py), however many comments come meanwhile; so a difference
-means that something else than the service has changed the keys. A repair makes a correction only
-while the page has not changed since it was read.
+Compared values are of one moment (moment.py), however many comments come meanwhile; so a difference
+means that another program has changed the keys. A repair applies a correction only while the page
+has not changed since it was read.
 
-First comes what says which comments are deleted or held, since all else follows from that: members
-of `deleted`, `gone`, `held` and `likes`. Then every comment is compared with the indexes; and last
-come entries of the indexes that belong to no comment, if an index has more than there should be.
+First come the keys that decide which comments are deleted or unpublished, since all else follows
+from them: members of `deleted`, `gone`, `held` and `likes`. Then every comment is compared with the
+indexes; and last come index entries without a comment, if an index has more than it should.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ CHECK_STEP_COMMENTS = 64
 UNREADABLE = "the service cannot show it; take the page from a backup"
 NAMELESS = "a new comment writes it down again; until then it cannot be backed up"
 
-# Comments as a backup has them: id, body, private, likes, words of `held`, is it pinned.
+# Comments as in a backup: id, body, private, likes, value of `held`, is it pinned.
 Rows = list[Any]
 # The version at which a page was read, and its problems.
 Look = tuple[bytes, Sequence[Finding]]
@@ -87,7 +87,7 @@ class PageCheck:
             server = step.server
 
     async def _settled(self, look: Callable[[], Awaitable[Look | None]]) -> AsyncIterator[str]:
-        """Check until nothing has changed meanwhile: the problems, repaired if requested."""
+        """Check until nothing changes meanwhile: the problems, repaired if requested."""
         for _ in range(MAX_TRIES):
             found = await look()
             if found is None:
@@ -201,8 +201,8 @@ class PageCheck:
                 yield text
 
     async def _walked(self, name: str) -> AsyncIterator[str]:
-        """Entries of a key that belong to no comment; comments that say of themselves that they are
-        deleted are compared with where they should be."""
+        """Entries of a key without a comment; comments marked as deleted are compared with the
+        indexes of deleted ones."""
         scan = "HSCAN" if name in HASHES else "ZSCAN"
         async for pairs in walked_hash(self._data.redis, self._name(name), scan):
             for first in range(0, len(pairs), CHECK_STEP_COMMENTS):
@@ -242,7 +242,7 @@ def _read(page: str, step: Sequence[Sequence[Any]], rows: Rows) -> Iterator[str]
 
 
 def _row(page: str, stored: Sequence[Any]) -> list[Any]:
-    """Raises ValueError for a comment that a restore would refuse."""
+    """Raises ValueError for a comment that a restore would reject."""
     id, body, private, status = (stored[at].decode() for at in (0, 1, 2, 4))
     row = [id, body, private, count_of(stored[3]), status, bool(stored[5])]
     check_row(page, row)

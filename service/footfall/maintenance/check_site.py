@@ -1,9 +1,8 @@
-"""Does the site agree with the pages?
+"""Is the site consistent with the pages?
 
-It follows the pages' journals in a second step, so it may be behind for a moment, and comments go
-on coming. So an entry that differs is read again a second later, and is a problem only if it
-differs in the same way. A repair writes into the page's journal how the comment is, and the site
-follows.
+It follows the pages' journals in a second step, so it may lag for a moment, and comments keep
+coming. So an entry that differs is read again a second later, and is a problem only if it differs
+in the same way. A repair appends the comment's state to the page's journal, and the site follows.
 """
 
 import asyncio
@@ -28,14 +27,14 @@ from .page_walk import WALK_STEP_COMMENTS
 
 # The site follows within milliseconds; an entry in doubt is read again after this time.
 AGAIN_SECONDS = 1.0
-# How often an entry that keeps changing is read, before it is left to the next check.
+# Attempts to read an entry that keeps changing, before it is left to the next check.
 MAX_READS = 5
 # How many entries in doubt are remembered, before they are read again.
 MAX_DOUBTS = 10_000
 # Entries that are read at the same time.
 MAX_ENTRIES_AT_ONCE = 64
 
-# (name of an index, member) -> what it should be, and what it is.
+# (name of an index, member) -> the expected and the actual value.
 Entry = tuple[str, str]
 State = tuple[float | None, float | None]
 
@@ -82,7 +81,7 @@ class SiteCheck:
             self._doubts[entry] = state
 
     async def settled(self, *, at_least: int = MAX_DOUBTS) -> AsyncIterator[str]:
-        """Read the entries in doubt again, if there are `at_least` so many: what is still wrong."""
+        """Read the entries in doubt again, if there are `at_least` this many: those still wrong."""
         if len(self._doubts) < at_least:
             return
         doubts, self._doubts = self._doubts, {}
@@ -102,7 +101,7 @@ class SiteCheck:
             doubts = rest
 
     async def _state(self, name: str, member: str) -> State:
-        """What an entry should be, and what it is."""
+        """The expected and the actual value of an entry."""
         if reader := self._readers.get(name):
             return await reader(member)
         return await self._index(name, member)
@@ -183,7 +182,7 @@ class SiteCheck:
             return None, at
         stored = await self._stored(id)
         if stored is None or stored.body and stored.parsed is None:
-            # Its page changes too fast, or was said to have a body that cannot be read.
+            # Its page changes too fast, or its body was reported as unreadable.
             return at, at
         if stored.parsed is None or stored.is_leaving:
             return None, at
@@ -199,7 +198,7 @@ class SiteCheck:
         return None
 
     async def _compare_totals(self) -> AsyncIterator[str]:
-        """Compare what the site has of each page, and find what it has of others."""
+        """Compare the site's entry of each page, and find entries of others."""
         site = self._data.keys.site
         kinds = (("totals", "HSCAN", self._totals), ("removals", "ZSCAN", self._removals))
         for name, scan, reader in kinds:
@@ -307,7 +306,7 @@ class SiteCheck:
         return length or None, tally and float(tally)
 
     async def _correct(self, entry: Entry, state: State) -> None:
-        """Correct an entry; a sum gets the difference added, so that changes meanwhile count."""
+        """Correct an entry; a sum gets the difference added, so that concurrent changes count."""
         (name, member), (wanted, actual) = entry, state
         redis, keys, journal = self._data.redis, self._data.keys, self._data.journal
         kind, _, whose = name.partition(":")

@@ -1,12 +1,12 @@
-"""Do the days of a page add up to its counter, as lua/counters/count.lua keeps them, and could its
-visitors and bots have had as many views?
+"""Do the days of a page add up to its counter, as lua/counters/count.lua maintains them, and are
+the numbers of its visitors and bots possible?
 
-Looked at is the newest month of a page, if that is this one or the last: it starts with the count
-that there was, so the months before have no part in the sum. Around the end of a month a service
-whose clock is behind still counts in the one before: then the two months add up together.
+The newest month of a page is checked, if that is this one or the last: it starts with the count
+before it, so earlier months are not part of the sum. Around the end of a month a service whose
+clock is behind still counts in the one before: then the two months add up together.
 
 A service without statistics gives its views no day, and notes in which month it ran: in such a
-month views without a day are no problem.
+month views without a day are not a problem.
 """
 
 import time
@@ -37,7 +37,7 @@ class ViewsCheck:
         self._undated_in = 0
 
     async def is_needed(self) -> bool:
-        """Was anything kept lately? If not, no page has to be looked at."""
+        """Were statistics stored lately? If not, no page has to be checked."""
         self._undated_in = await self._data.views_ever.undated_in()
         sizes = await self._sizes_of_site()
         return any(size or size is None for size in sizes.values())
@@ -48,7 +48,7 @@ class ViewsCheck:
                 yield f"{key}: it is not a hash"
 
     async def _sizes_of_site(self) -> dict[str, int | None]:
-        """Of the hashes that have the site's numbers; None for what is none."""
+        """Lengths of the hashes with the site's numbers; None for another type."""
         keys = self._data.keys
         every = [keys.share(group) for group in range(GROUPS)]
         every += [keys.site_views(month) for month in self._months]
@@ -73,7 +73,7 @@ class ViewsCheck:
                     viewed.append(path)
                     continue
                 if page.is_damaged:
-                    # Its sums say nothing then.
+                    # Its sums mean nothing then.
                     yield f"views of {path!r}: they cannot be read"
                     continue
                 month = page.newest
@@ -98,8 +98,8 @@ class ViewsCheck:
 
 
 def _impossible(month: Month) -> Iterator[str]:
-    """Who has viewed a page on a day has done so once at least, and so has a bot. This is told and
-    not fixed: nobody knows which of the numbers is wrong."""
+    """Every visitor and every bot of a day must have viewed the page at least once. A violation is
+    reported and not fixed: which of the numbers is wrong is unknown."""
     for day in sorted({*month.visitors, *month.bots}):
         by_bots = sum(month.bots.get(day, {}).values())
         by_people = month.days.get(day, 0) - by_bots

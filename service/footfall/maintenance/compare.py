@@ -19,10 +19,10 @@ from .dataset import DataSet
 from .page_walk import row
 from .restore import verify, without
 
-# Of a comment that is in the file twice, the second one counts: so many differences are not printed
-# yet.
+# Of a comment that is in the file twice, the second one counts: this many differences are delayed
+# for that.
 MAX_HELD_BACK = 1000
-# Lines of one hash each, and what an entry of it is called.
+# Lines with one hash each, and the name of an entry.
 NAMES = {
     "accounts": "account",
     "credentials": "credentials of account",
@@ -53,7 +53,7 @@ async def compare(data: DataSet, file: BinaryIO, *, on_progress: OnProgress) -> 
             differing.clear()
     (accounts,) = await data.redis.ask(("HLEN", data.keys.accounts))
     pages = len(await Pages.of(data))
-    # Counted, since no service may have kept the numbers.
+    # Counted, since the stored numbers may not be maintained.
     counters = (await data.numbers.recount(mends=False)).number
     there = Totals(counters, pages, totals.comments, accounts)
     if there != totals:

@@ -17,10 +17,10 @@ from ..statistics.store import Views
 @dataclass(frozen=True, slots=True)
 class DataSet:
     """A data set's Redis, its keys' names, the comments of its pages, its bans, the journals,
-    corrections of pages, how many counters there are, when pages were viewed, how often ever,
-    and the format that it was opened with.
+    corrections of pages, the numbers of counters, the statistics of pages, the views ever, and the
+    format with which it was opened.
 
-    `app.data_set` makes one of a store. What an operation needs besides is an argument of its own.
+    `app.data_set` makes one of a store. Other needs of an operation are arguments of its own.
     """
 
     redis: RedisClient

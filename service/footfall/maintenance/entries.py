@@ -14,12 +14,12 @@ MAX_COUNT = 1 << 53
 _STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
 # A digest of an email, and the id of a thread's root.
 _UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
-# Of a page's views: a month, an hour, and what a month has.
+# Of a page's views: a month, an hour, and the fields of a month.
 _MONTH = re.compile("20[0-9]{2}(0[1-9]|1[0-2])")
 _HOUR = re.compile("20[0-9]{8}( [^ ]+)?")
 _FIELD = re.compile("v?([1-9]|[12][0-9]|3[01])|base|undated")
 _BOT = re.compile("([1-9]|[12][0-9]|3[01]) [^ ]+")
-# Of the site: what it has of hours and of days; hosts and paths.
+# Of the site: fields of hours and of days; hosts and paths.
 _DAY = re.compile("20[0-9]{6}")
 _OF_SITE = re.compile("20[0-9]{8}|v20[0-9]{6}|b20[0-9]{6} [^ ]+")
 _ANY = re.compile(".*", re.DOTALL)

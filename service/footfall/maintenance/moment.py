@@ -1,8 +1,8 @@
-"""What a page's keys have of some comments at one moment.
+"""The values of some comments in a page's keys at one moment.
 
-Every change of a page is one script call, which raises the page's version: what is read between two
-reads of the same version is consistent. Only comments/remove raises none, since nobody sees what it
-removes. So bodies are read first, and whether they are still there last.
+Every change of a page is one script call, which raises the page's version: data read between two
+reads of the same version are consistent. Only comments/remove.lua does not raise it, since it
+removes invisible comments. So bodies are read first, and whether they still exist last.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from ..comments.store.status import status_of
 from ..model import Body, Standing
 from .dataset import DataSet
 
-# How often a page that changes meanwhile is read again, before it is left to the next check.
+# Attempts to read a changing page, before it is left to the next check.
 MAX_TRIES = 100
 
 # (name of a page's key, member or field)
@@ -25,7 +25,7 @@ Entry = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class IndexedComment:
-    """A comment's `body`, None for none; what `held` and `likes` have of it, and whether it is in
+    """A comment's `body`, None for none; its values in `held` and `likes`, and whether it is in
     `pinned`. One that `is_leaving` was removed while it was read."""
 
     body: bytes | None
@@ -50,7 +50,7 @@ class IndexedComment:
 
     @property
     def parent(self) -> bytes:
-        """The short id of what it replies to; empty for nothing."""
+        """The short id of its parent; empty for none."""
         return codec.parent_of(self.parsed)[:SHORT].encode() if self.parsed else b""
 
     def places(self, short: bytes) -> list[IndexPlace] | None:
@@ -79,7 +79,7 @@ class PageSnapshot:
 
 
 def read_body(stored: bytes | None) -> Body | None:
-    """None for what is not a body."""
+    """None for anything but a body."""
     try:
         body = codec.parse_body(stored or b"")
         codec.root_of(body), codec.parent_of(body)

@@ -1,7 +1,7 @@
-"""What data sets of older formats have in other places.
+"""Data that older formats have in other places.
 
-In format 3 a page's `withdrawn` has the marks of held comments that were approved before, and its
-`outbox` what happened to comments and is not in the site's outbox yet.
+In format 3 a page's `withdrawn` has the marks of unpublished comments that were approved before,
+and its `outbox` changes of comments that are not in the site's outbox yet.
 """
 
 from ..comments.store.comments import Step
@@ -12,7 +12,7 @@ WITHDRAWN = 3
 
 
 async def marked(data: DataSet, page: str, step: Step) -> Step:
-    """The same step, in which held comments have their marks behind their status."""
+    """The same step, in which unpublished comments have their marks after their status."""
     ids = [id for id, *_, status, _ in step.comments if status != b"approved"]
     if not ids:
         return step

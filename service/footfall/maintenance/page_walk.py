@@ -1,12 +1,12 @@
 """A walk over one page, as lines for an archive.
 
-A page is read in one step, unless it is long: then it is read some comments a step, each of them
+A page is read in one step, unless it is long: then it is read some comments at a time, each of them
 complete. Changes of different comments do not depend on each other, except that a reply needs the
 comments above it; so once a page has changed during its walk, the comments above replies are read
 again with them, and in the end those that were deleted, as they may have been restored.
 
-A comment that is deleted meanwhile may leave replies behind that were read before. Then the page's
-last line says that it has changed, and a restore leaves them out.
+A comment that is deleted meanwhile may leave replies that were read before. Then the page's last
+line marks it as changed, and a restore leaves them out.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -111,8 +111,7 @@ class Walk:
         return [*sorted(missing), *islice(self._again, WALK_STEP_COMMENTS)]
 
     def _is_torn(self) -> bool:
-        """Are there replies that nobody can see, although nothing has changed? A restore leaves
-        them out."""
+        """Are there invisible replies, although nothing has changed? A restore leaves them out."""
         strays = list(self._threads.strays())
         for id, _, why in strays:
             self._complain(f"page {self._page}: comment {id!r}: {why}")
@@ -155,9 +154,9 @@ def _rows(
 def row(
     page: str, id: bytes, body: bytes, private: bytes, likes: bytes, status: bytes, is_pinned: int
 ) -> tuple[list[Any], Above]:
-    """A comment as it is written into a line, and what it hangs below.
+    """A comment as it is written into a line, and the comment above it.
 
-    Raises ValueError for one that a restore would refuse.
+    Raises ValueError for one that a restore would reject.
     """
     texts = [part.decode() for part in (id, body, private, status)]
     row = [*texts[:3], count_of(likes), texts[3], bool(is_pinned)]

@@ -1,5 +1,5 @@
-"""Finds and removes counters: by path, type and count, for which it walks over all of them, or by
-their names.
+"""Finds and removes counters: by path, type and count, in a walk over all of them, or by their
+names.
 
 The age of a counter is not known. Services may run meanwhile: a counter that has changed since it
 was found is not removed, and no step takes Redis long.
@@ -22,7 +22,7 @@ from ..statistics.store import Views
 MAX_REMOVED_A_STEP = 250
 # Counters whose counts are read in one round trip.
 NAMES_A_TRIP = 500
-# How often counters that change meanwhile are looked for again.
+# How often counters that change meanwhile are searched for again.
 MAX_LOOKS = 20
 
 
@@ -93,7 +93,7 @@ async def remove(scripts: Scripts, views: Views, part: MatchingCounters) -> int:
 async def remove_named(
     redis: RedisClient, scripts: Scripts, keys: Keys, views: Views, names: Sequence[str]
 ) -> int:
-    """Remove the counters with these names, also those that change meanwhile; returns how many.
+    """Remove the counters with these names, also those that change meanwhile; returns their number.
 
     Raises StoreUnavailable.
     """

@@ -2,8 +2,8 @@
 
 Services may run meanwhile. A comment is replaced only if it has not changed since it was read, so
 no other change is lost; likes, pins and statuses are stored elsewhere. Each step raises the page's
-version, so readers see the result at once. After an interruption it is run again: comments that
-would not change are left alone.
+version, so readers see the result immediately. After an interruption, run it again: comments that
+would not change are skipped.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from ..site import Comments
 from .backup import Pages
 from .dataset import DataSet
 
-# A step of a walk reads so many comments, and writes so many bytes.
+# Per step of a walk: comments read, and bytes written.
 RERENDER_STEP_COMMENTS = 64
 STEP_BYTES = 1 << 16
 
@@ -75,7 +75,8 @@ async def rerender(
 
 
 async def _length(bodies: Bodies, page: str, step: Step) -> int:
-    """How many comments a page has; Redis is asked only if the first step was not all of it."""
+    """The number of a page's comments; Redis is queried only if the first step was not all of
+    it."""
     if not step.cursor:
         return len(step.comments)
     return await bodies.number(page)

@@ -59,8 +59,7 @@ async def restore(
 ) -> Totals:
     """Restore a file. `reopen` is called to read the data set's new seed and buckets.
 
-    With `replaces`, data that is there is removed first. Raises Damaged, NotEmpty,
-    StoreUnavailable.
+    With `replaces`, existing data is removed first. Raises Damaged, NotEmpty, StoreUnavailable.
     """
     strays = verify(file, on_progress=on_progress).strays
     if strays:
@@ -276,7 +275,7 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Sequence[object]]:
 
 
 async def _take_out(data: DataSet, line: Line) -> None:
-    """Take comments of a line that came before out of the indexes: they have changed meanwhile."""
+    """Remove comments of an earlier line from the indexes: they have changed since."""
     page = digest(line["path"])
     ids = [row[0] for row in line["comments"]]
     key = data.keys.page(page, "bodies")
@@ -319,7 +318,7 @@ def _known_by(keys: Keys, secrets: Mapping[str, str]) -> Iterator[Sequence[objec
 
 
 def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Sequence[object]]:
-    """Accounts, and what they are found by."""
+    """Accounts, and their indexes."""
     yield "HSET", keys.accounts, *chain(*accounts.items())
     stored = [codec.account(id, body.encode()) for id, body in accounts.items()]
     for account in stored:

@@ -1,6 +1,6 @@
-"""Comments by what an operator knows of them: ids, page, status, author, words.
+"""Comments by id, page, status, author or text.
 
-Without ids all comments of the site are looked at, newest first, some at a time.
+Without ids all comments of the site are read, newest first, in steps.
 """
 
 from collections.abc import AsyncIterator, Sequence

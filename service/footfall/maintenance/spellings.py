@@ -15,7 +15,7 @@ STEP_PAGES = 256
 async def misspelled(data: DataSet, page_of: Callable[[str], str]) -> dict[str, str]:
     """Path -> the one by which the page is counted today, of pages with counters or comments.
 
-    What is not a page, and only counts, has a name that nobody spells. Raises StoreUnavailable.
+    Counters that are not pages have fixed names. Raises StoreUnavailable.
     """
     renamed = dict[str, str]()
     async for _, counts in walked(data.redis, data.keys.every_counts()):

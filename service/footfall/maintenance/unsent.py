@@ -9,8 +9,8 @@ STEP_ENTRIES = 100
 
 
 async def unsent(data: DataSet, *, is_told: bool) -> int:
-    """How many notifications wait to be sent. What the site has not followed yet counts only if
-    somebody `is_told`. Raises StoreUnavailable."""
+    """The number of queued notifications. Changes that the site has not followed yet count only if
+    notifications are on (`is_told`). Raises StoreUnavailable."""
     waiting, later = await data.redis.ask(
         ("XLEN", data.keys.site("outbox")), ("ZCARD", data.keys.site("retries"))
     )

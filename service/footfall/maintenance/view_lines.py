@@ -65,8 +65,8 @@ async def _steady(
 
 
 async def lines_of_site(data: DataSet, months: Sequence[int]) -> AsyncIterator[Line]:
-    """The numbers of the site: sums that are kept, and those that may grow yet; and by day, from
-    where visitors came, and which pages were read most."""
+    """The numbers of the site: stored sums, and those that may still grow; and by day, sources and
+    most read pages."""
     site = data.site_views
     kept, shares, people = await site.kept(months), await site.shares(), await site.people()
     yield {
@@ -143,7 +143,7 @@ def _day_of_site(keys: Keys, site: Line) -> Iterator[Command]:
     day = site["day"]
     yield from _kept(keys.sources(day), site["sources"], KEPT_MS)
     if day in days_of_groups()[:NOT_OVER]:
-        # What is yet to come counts with it. A share has room for so many.
+        # A share has space for this many, including those still to come.
         ranked = [*site["sources"].items()]
         for group in range(GROUPS):
             yield from _kept(keys.sources_in(group, day), dict(ranked[group::GROUPS]), HOURS_MS)
@@ -154,7 +154,7 @@ def _day_of_site(keys: Keys, site: Line) -> Iterator[Command]:
 
 
 def _kept(key: str, fields: Mapping[str, int], kept_ms: int | None = None) -> Iterator[Command]:
-    """For so many ms, or with None for ever."""
+    """For this many ms, or with None for ever."""
     if fields and (kept_ms is None or kept_ms > 0):
         yield "HSET", key, *chain(*fields.items())
         if kept_ms is not None:
@@ -183,7 +183,7 @@ async def compared_of_site(data: DataSet, line: Line) -> AsyncIterator[tuple[str
             wanted = +Counter[str](line[kind])
             yield f"{name} of {day or 'ever'}", "" if wanted == +there[kind] else "differ"
         return
-    # Whatever was kept since of what only shares had.
+    # Sums stored since from values that only shares had.
     months = sorted({int(_month(field)) for field in line["kept"] | line["shares"]})
     kept, shares = await data.site_views.kept(months), await data.site_views.shares()
     numbers = Counter(kept.fields()) | Counter(shares.fields())

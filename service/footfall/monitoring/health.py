@@ -1,7 +1,8 @@
-"""GET /livez, /readyz and /version: does the process run, may it get visitors, which version is it?
+"""GET /livez, /readyz and /version: is the process running, can it serve visitors, which version is
+it?
 
-/livez does not ask Redis: to kill this process would not bring Redis back. /readyz asks Redis, and
-answers 503 while this process drains.
+/livez does not query Redis: killing this process would not bring Redis back. /readyz queries Redis,
+and answers 503 while this process drains.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from ..site import Site
 
 log = logging.getLogger(__name__)
 
-# How long to wait for the depth of the outbox, and when what waits in it is late.
+# The wait for the depth of the outbox, and the age at which a queued notification is late.
 WAIT_SECONDS = 0.25
 VACANCY_SECONDS = 1.0
 LATE_SECONDS = 300
@@ -81,7 +82,7 @@ class Health:
         return trouble, round((time.perf_counter() - began) * 1000, 3)
 
     async def _vacancy(self) -> list[str]:
-        """That there is no administrator, unless Redis does not reply in time."""
+        """A warning if there is no administrator, unless Redis does not reply in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(VACANCY_SECONDS):
                 if await self._site.accounts.store.lacks_administrator():

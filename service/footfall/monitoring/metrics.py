@@ -1,8 +1,9 @@
-"""GET /metrics in Prometheus's text format: how the service is doing, and how much is stored.
+"""GET /metrics in Prometheus's text format: the state of the service, and the amount of stored
+data.
 
-Any worker answers for all of them (telemetry/metrics.py). What only Redis knows is read when
-somebody scrapes; how much is stored, at most once a minute. A scrape waits WAIT_SECONDS for all of
-it together, and leaves out what is not known by then.
+Any worker answers for all of them (telemetry/metrics.py). Values in Redis are read with each
+scrape; amounts of stored data, at most once a minute. A scrape waits WAIT_SECONDS for all of it
+together, and leaves out values that are not known by then.
 
 It is for the operator, so it has no CORS header: pages of other sites cannot read it.
 """
@@ -70,7 +71,7 @@ class Figures(Collector):
         yield from self._told()
 
     def _asked(self) -> Iterator[Metric]:
-        """What workers asked Redis."""
+        """The workers' commands to Redis."""
         metrics = self._site.process.metrics
         yield _histogram(
             "footfall_redis_seconds",
@@ -176,7 +177,7 @@ class Figures(Collector):
             yield GaugeMetricFamily("footfall_comments_spam", "Spam comments", spam)
 
     def _kept(self) -> Iterator[Metric]:
-        """How safe the data is: its last backup, and room on the disk of a private Redis."""
+        """The safety of data: the last backup, and space on the disk of a private Redis."""
         if backup := self._vitals.backup:
             for name, text, value in (
                 (

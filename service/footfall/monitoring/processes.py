@@ -1,4 +1,4 @@
-"""What each worker's process takes of the machine, for /metrics, and what it is made of."""
+"""Resources of each worker's process, for /metrics, and its versions."""
 
 import asyncio
 import platform
@@ -49,7 +49,8 @@ def _version(library: str) -> str:
 
 
 class Processes(Collector):
-    """The processes of all workers, by prometheus-client, which reads /proc; nothing elsewhere."""
+    """The processes of all workers, by prometheus-client, which reads /proc; nothing on other
+    systems."""
 
     def __init__(self, pids: Counter) -> None:
         self._pids = pids

@@ -1,1 +1,1 @@
-"""The admin UI: what its pages ask for, and those that the server makes."""
+"""The admin UI: its operations, and the pages made by the server."""

@@ -1,9 +1,9 @@
 """The pages at /ui: log in, register, set a password, confirm an email, and those that need a
 login.
 
-A login is handed to the page that asked for it: the one that opened this page, or that it is to
-come back to. opener.py decides which that may be, so that no other site gets a token by opening
-this page. A token that a client wrote into the address is taken out of it before anything is shown.
+A login is handed to the page that asked for it: the one that opened this page, or that it returns
+to. opener.py decides which that may be, so that no other site gets a token by opening this page. A
+token that a client wrote into the address is removed before anything is shown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ from .forms import OwnerForm
 from .opener import opener_of
 from .pages import OwnerPage
 
-# Such a page is in no frame, and tells no other site of itself. Pictures of comments are not shown.
+# Such a page is never in a frame, and sends no Referer. Pictures of comments are not shown.
 PRIVATE = (
     (
         b"content-security-policy",
@@ -40,14 +40,14 @@ PRIVATE = (
 PROFILE = tuple(
     (name, value.replace(b"img-src", b"img-src http: https:")) for name, value in PRIVATE
 )
-# A redirect from an address that nobody should keep.
+# A redirect from an address that must not be stored.
 NOWHERE_KEPT = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 PAGES = UI / "admin"
 # Beside the pages' own; the demonstration's sheet is theirs, too.
 SHARED = ("comment_view.js", "demo.css", "favicon.svg")
-# How long the first reader of such a page may wait for the names of other services.
+# How long the first reader of such a page may wait for the names of login services.
 LIST_SECONDS = 0.5
-# The page's module of the same name decides who may enter.
+# The page's module of the same name checks permissions.
 PAGE_NAMES = (
     "accounts",
     "authors",
@@ -66,7 +66,7 @@ RENAMED = {"user": "accounts", "migration": "moving"}
 
 
 class Template:
-    """A page of ours as an ASGI application, with what it has to know of this request."""
+    """A page as an ASGI application, with the values of this request."""
 
     def __init__(
         self,
@@ -108,8 +108,8 @@ class Template:
         await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)
 
     async def _registration(self) -> dict[str, str]:
-        """Would somebody who registers here now be the administrator, does that need a code, and
-        may anybody register at all? "" is no."""
+        """Would a registration here create the administrator, does that need a code, and is
+        registration open at all? "" is no."""
         if "{{vacant}}" not in self._template:
             return {}
         rules = self._site.accounts.rules
@@ -122,10 +122,10 @@ class Template:
         return {name: "true" if is_true else "" for name, is_true in facts.items()}
 
     async def _services(self, opener: str) -> str:
-        """By whom one may log in here, and what they are called, in JSON.
+        """The login services and their names, in JSON.
 
-        None, for a page that nobody has named in the settings: somebody who comes back from another
-        service would be asked about that one's page.
+        None, for a page that the settings do not name: on return from another service, the reader
+        would be asked about that service's page.
         """
         if opener and not self._providers.targets.may_be_told(opener):
             return "{}"
@@ -134,13 +134,13 @@ class Template:
 
 
 async def is_vacant(accounts: Accounts) -> bool:
-    """Would somebody who registers now be the administrator? Raises StoreUnavailable."""
+    """Would a registration now create the administrator? Raises StoreUnavailable."""
     return accounts.rules.registration != "closed" and await accounts.store.lacks_administrator()
 
 
 def without_token(query: bytes) -> bytes:
-    """The query without a login's token: clients open the profile with one, and addresses are kept
-    in histories and logs."""
+    """The query without a login's token: clients open the profile with one, and addresses are
+    stored in histories and logs."""
     fields = query.split(b"&")
     return b"&".join(
         field for field in fields if unquote_to_bytes(field.split(b"=")[0]) != b"token"
@@ -179,7 +179,7 @@ def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Ite
     yield Route("/ui/register", Page(log_in))
     yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, site)))
     yield Route("/ui/confirm", Page(Template("confirm.html", policy, values, site)))
-    # Of this path alone: what is below it are the operations of these pages.
+    # Of this path alone: below it are the operations of these pages.
     yield Route("/ui/api", Page(Static("admin/api.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
     for file in (*SHARED, *files):

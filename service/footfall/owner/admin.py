@@ -39,7 +39,7 @@ from ..telemetry.metrics import Histogram, Metrics, Route
 MAX_REASON = 200
 # What a browser's numbers are exact up to.
 MAX_COUNT = 2**53 - 1
-# How long to wait for a reading of how much is stored, which continues after that.
+# How long to wait for a measurement of the stored data, which continues after that.
 WAIT_SECONDS = 0.25
 
 
@@ -214,7 +214,7 @@ async def state(site: Site, parsed: None, caller: Caller) -> JsonObject:
 
 
 def _routes(metrics: Metrics) -> list[Route]:
-    """All but those by which somebody looks at the service."""
+    """All except health checks and metrics."""
     return [route for name, route in metrics.routes.items() if name not in LOOKS]
 
 
@@ -241,7 +241,7 @@ def _stored(data: Data) -> Mapping[str, Mapping[str, float]]:
     return {name: {"number": k.number, "bytesEach": k.bytes_each} for name, k in kinds.items()}
 
 
-# Fields of INFO, by what they are called here.
+# Fields of INFO, by their names here.
 _FACTS = {
     "version": "redis_version",
     "valkey": "valkey_version",
@@ -255,7 +255,7 @@ _FACTS = {
 
 
 async def _servers(process: Process) -> list[Mapping[str, str]]:
-    """What each server of Redis says of itself; nothing of one that does not."""
+    """The facts of each server of Redis; none of one that does not answer."""
     try:
         every = (await process.safety.facts()).values()
     except StoreUnavailable:

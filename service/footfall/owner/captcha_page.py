@@ -1,7 +1,7 @@
-"""The captcha on the page where people register: the only script of another site there.
+"""The captcha on the registration page: the only script of another site there.
 
-It is loaded where an operator has set a captcha and its key; the page may load it, and what it
-shows, from the captcha's own origins alone.
+It is loaded if a captcha and its key are set; the page may load it, and its content, from the
+captcha's own origins alone.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ..outside.targets import origin_of
 
 @dataclass(frozen=True, slots=True)
 class Widget:
-    """A captcha's script, and the origins besides its own that it loads from."""
+    """A captcha's script, and the further origins that it loads from."""
 
     script: str
     others: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ class DayRow(NamedTuple):
 
 
 def rows_of(report: Report, days: int, words: PageWords) -> list[DayRow]:
-    """The last so many days, each beside its day of those before, where these are known."""
+    """The last days, each beside its day of the period before, if known."""
     earlier = last_days(report, days, skip=days)
     before = [earlier.people_of(day) for day in earlier.days.values()] or [0] * days
     found = last_days(report, days).days.items()
@@ -43,7 +43,7 @@ def rows_of(report: Report, days: int, words: PageWords) -> list[DayRow]:
 
 
 class Kept(NamedTuple):
-    """Whether visitors are kept, and whether bots are distinguished from people, or were."""
+    """Whether visitors are stored, and whether bots are distinguished from people, or were."""
 
     visitors: bool
     bots: bool
@@ -55,7 +55,7 @@ def kept_of(report: Report | None, statistics: Reports) -> Kept:
 
 
 class Chart(NamedTuple):
-    """The picture as SVG, what is below it at equal distances, and the number at its top."""
+    """The picture as SVG, its labels at equal distances, and the number at its top."""
 
     svg: str
     marks: Sequence[str]
@@ -82,8 +82,7 @@ def _title(row: DayRow, words: PageWords, has_visitors: bool) -> str:
 
 
 class Period(NamedTuple):
-    """The last days in words: how many views and visitors, and how that compares; "" for what is
-    not known."""
+    """The last days as text: views and visitors, and their change; "" for unknown ones."""
 
     name: str
     views: str
@@ -94,8 +93,8 @@ class Period(NamedTuple):
 def period_of(
     report: Report, days: int, words: PageWords, *, has_visitors: bool, is_over: bool = False
 ) -> Period:
-    """The last so many days, against as many before them; `visitors` is "" without visitors. The
-    last day is today, unless it `is_over`."""
+    """The last days, compared with as many before them; `visitors` is "" without visitors. The last
+    day is today, unless it `is_over`."""
     now, before = last_days(report, days), last_days(report, days, skip=days)
     visitors = words.say("visitorsOf", now.visitors)
     return Period(
@@ -109,14 +108,14 @@ def period_of(
 
 
 def last_days(report: Report, days: int, *, skip: int = 0) -> Report:
-    """The last so many days, or those so many days before the last."""
+    """The last days, or as many before them."""
     end = len(report.days) - skip
     return report._replace(days=dict([*report.days.items()][max(0, end - days) : end]))
 
 
 def _compared(now: int, before: int, words: PageWords, *, is_today: bool) -> str:
     if is_today:
-        # The day is not over: what it lacks still is no loss.
+        # The day is not over: a lower number is not a loss yet.
         return words.say("yesterdayWere", before)
     if before <= 0:
         return words.say("noneBefore")
@@ -129,5 +128,5 @@ def shown(name: str) -> str:
 
 
 def sources_of(sources: Mapping[str, int] | None, most: int) -> list[tuple[str, int]]:
-    """Hosts, the most frequent first; "" is what is not known, or one of too many."""
+    """Hosts, the most frequent first; "" is unknown ones, or the rest."""
     return [(shown(host), views) for host, views in Counter(sources or {}).most_common(most)]

@@ -1,6 +1,5 @@
-"""The demonstration page. Its script does everything through the public API; where no script runs,
-the server asks the same API for the comments, and sends it what somebody has written in the form.
-"""
+"""The demonstration page. Its script does everything through the public API; without scripts, the
+server queries the same API for the comments, and sends it the form's content."""
 
 import asyncio
 import re
@@ -36,7 +35,7 @@ API = "/api/comment"
 FIELDS = ("comment", "nick", "mail", "link")
 # By the status of a stored comment, what its author reads.
 NOTICES = {"approved": "demo.published", "waiting": "demo.heldPlain", "spam": "demo.heldPlain"}
-# Of the request for the page, what says nothing of the request for its comments.
+# Headers of the request for the page that do not apply to the request for its comments.
 OF_THE_PAGE = (b"if-none-match", b"origin", b"referer", b"content-type", b"content-length")
 
 
@@ -99,9 +98,9 @@ class Demo:
         *,
         status: int = 200,
     ) -> None:
-        """`said` is what stands in the form and below it."""
+        """`said` is the content of the form and the message below it."""
         _, answer = await self._read(scope, request.number)
-        # Without Redis nobody knows, and nobody could register.
+        # Without Redis this is unknown, and registration is impossible.
         with suppress(StoreUnavailable):
             said = {**said, "vacant": await is_vacant(self._accounts)}
         values = {
@@ -118,7 +117,7 @@ class Demo:
 
     async def _read(self, scope: Scope, number: int) -> tuple[int, Any]:
         query = {"path": PATH, "page": number, "pageSize": PAGE_SIZE, "sortBy": "insertedAt_desc"}
-        # SECURE_DOMAINS lets this service's own pages in, and anybody reads them.
+        # SECURE_DOMAINS allows this service's own pages, and anyone reads them.
         own = (b"referer", service_url(scope, self._policy).encode())
         headers = [own, *(line for line in scope["headers"] if line[0] not in OF_THE_PAGE)]
         return await self._ask({**scope, "method": "GET", "headers": headers}, _nothing, query)
@@ -126,7 +125,7 @@ class Demo:
     async def _write(
         self, scope: Scope, receive: Receive, words: PageWords
     ) -> tuple[int, Any, Mapping[str, str]]:
-        """The status and what the API says; and what was written, for the form to have it again."""
+        """The status and the API's message; and the input, for the form to show again."""
         came = list[bytes]()
 
         async def listen() -> Message:
@@ -140,7 +139,7 @@ class Demo:
     async def _ask(
         self, scope: Scope, receive: Receive, query: Mapping[str, object]
     ) -> tuple[int, Any]:
-        """The API's status, and what it answers in JSON."""
+        """The API's status, and its JSON answer."""
         sent = list[Message]()
 
         async def keep(message: Message) -> None:
@@ -157,7 +156,7 @@ async def _nothing() -> Message:
 
 
 def _draft(body: bytes) -> dict[str, str]:
-    """By field; nothing of what is not a form, or too large for one."""
+    """By field; empty for anything but a form of allowed size."""
     if len(body) > MAX_OTHER_FIELDS_BYTES:
         return {}
     try:

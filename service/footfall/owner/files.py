@@ -38,10 +38,11 @@ TYPES = {
     ".json": b"application/json; charset=utf-8",
     ".svg": b"image/svg+xml",
 }
-# Sites include these scripts in every page: browsers keep them for an hour, then ask with the ETag.
+# Sites include these scripts in every page: browsers cache them for an hour, then revalidate with
+# the ETag.
 SNIPPET_CACHE = b"public, max-age=3600"
 # By the protocol of another counter: our own script at the paths of theirs, which sites have in
-# their themes' settings. These are kept for a day.
+# their themes' settings. These are cached for a day.
 COMPAT_SCRIPTS = {
     "busuanzi": (
         "busuanzi.js",
@@ -102,8 +103,7 @@ async def send_file(
 
 
 class Page:
-    """Wraps an application: answers preflights, refuses methods that it does not have, all but
-    those that read.
+    """Wraps an application: answers preflights, rejects all methods but those that read.
 
     `route` is its name in metrics.
     """

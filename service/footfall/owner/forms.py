@@ -1,7 +1,7 @@
-"""What the forms on the owner's pages change: which bots count as people, and a logout.
+"""Forms on the owner's pages: which bots count as people, and a logout.
 
-A form without a script sends no CSRF header. So something is changed only if the browser says that
-a page of this service sent it, and the cookie goes with no form of another site (http/csrf.py).
+A form without a script sends no CSRF header. So a change needs the browser's statement that a page
+of this service sent it, and the cookie is not sent with forms of another site (http/csrf.py).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,7 +26,7 @@ from .pages import HTML, RULES, Asked, asked_of, away, viewer_of
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What was sent, and by whom; `end_cookie` are headers with which the browser forgets it."""
+    """The fields, and the viewer; `end_cookie` are headers that delete the cookie."""
 
     site: Site
     viewer: Viewer
@@ -80,9 +80,10 @@ class OwnerForm:
 
 
 async def count_as_people(form: Form) -> tuple[str, Lines]:
-    """A class of bots, named by `class`, now and before, where `as` is `people`; else as bots.
+    """Count a class of bots, named by `class`, as people if `as` is `people`, else as bots, past
+    views included.
 
-    Raises NotFound for what is not a class.
+    Raises NotFound for an unknown class.
     """
     if not form.viewer.is_administrator:
         return "login", ()

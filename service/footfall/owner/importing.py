@@ -1,8 +1,8 @@
 """A file of another system, sent by an administrator's page.
 
-It is kept in a temporary file while it is imported. How far that is comes as lines of JSON, and the
-report, or what went wrong, as the last one: an import may take longer than proxies wait for the
-first byte of an answer.
+It is stored in a temporary file while it is imported. Progress comes as lines of JSON, and the
+report, or the error, as the last one: an import may take longer than proxies wait for the first
+byte of an answer.
 """
 
 import tempfile

@@ -1,7 +1,7 @@
-"""Which page has opened one of ours, and what it may be handed.
+"""Which page has opened one of ours, and what it may receive.
 
-A login, or a changed profile, is handed to the site that the settings name, whatever Referer says.
-Where they name none, the reader is asked first, with the name of the page in words.
+A login, or a changed profile, is handed to the site that the settings name, whatever the Referer
+is. If they name none, the reader is asked first, with the page's name.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from ..outside.targets import Targets, origin_of
 
 @dataclass(frozen=True, slots=True)
 class Opener:
-    """`origin` may be handed something, after a question if `asks`; `refused` may not."""
+    """`origin` may receive a login, after a question if `asks`; `refused` may not."""
 
     origin: str = ""
     asks: bool = False
@@ -29,10 +29,10 @@ class Opener:
 
 
 def opener_of(scope: Scope, policy: Policy, targets: Targets, named: str = "") -> Opener:
-    """The page that the browser comes from; SITE_URL's, where it does not say.
+    """The page that the browser comes from; SITE_URL's, without a Referer.
 
-    Who comes back from another service names the page in the address, if it is one of the
-    settings'. Browsers deliver a message to no other page than the one it is addressed to.
+    On return from another service, the address names the page, if it is one of the settings'.
+    Browsers deliver a message to no other page than the one it is addressed to.
     """
     if not targets.server_url:
         targets = replace(targets, server_url=server_address(scope, policy))

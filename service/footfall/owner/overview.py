@@ -31,7 +31,7 @@ RANKED_DAYS = 7
 RISING_DAYS = 1
 # Of the small line beside a page.
 LINE_DAYS = 14
-# Both periods together: of more, the earlier one is seldom kept, and takes long to read.
+# Both periods together: of longer ones, the earlier one is seldom stored, and takes long to read.
 MAX_COMPARED_DAYS = 730
 NEWEST_COMMENTS = 5
 FAILED_ENTRIES = 5
@@ -45,7 +45,7 @@ class RankedPage(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Comments that wait, and spam that was written since yesterday started."""
+    """Pending comments, and spam written since yesterday started."""
 
     waiting: int
     spam_lately: int
@@ -131,7 +131,7 @@ async def history(site: Site, path: str | None, days: int, last: int) -> History
 
 
 async def _none() -> None:
-    """For a part that is not asked for."""
+    """For a part that was not requested."""
 
 
 async def _readable(part: Awaitable[T | None]) -> T | None:

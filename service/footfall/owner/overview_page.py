@@ -1,4 +1,4 @@
-"""/ui/: what an owner looks at every morning."""
+"""/ui/: the overview for owners."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class RankedRow(NamedTuple):
 
 
 class BotRow(NamedTuple):
-    """A class of bots and what it is; `is_known` ones can be counted as people."""
+    """A class of bots and its description; `is_known` ones can be counted as people."""
 
     id: str
     name: str
@@ -53,8 +53,7 @@ class BotRow(NamedTuple):
 
 
 class CommentRow(NamedTuple):
-    """A comment in a few words; `address` is where one may reply, "" if nothing says where the site
-    is."""
+    """The start of a comment; `address` leads to its reply form, "" without SITE_URL."""
 
     nick: str
     time: str
@@ -93,7 +92,7 @@ def _snippet(facts: Overview, asked: Asked) -> str:
 
 
 def _traffic(facts: Overview, asked: Asked) -> dict[str, object]:
-    """What is said of the whole site's views: nothing where none are kept."""
+    """The whole site's views: empty if none are stored."""
     statistics, words, report = asked.site.statistics.reports, asked.words, facts.report
     kept = kept_of(report, statistics)
     values = {"is_on": statistics.is_on, "kept": kept, "days": PERIOD_DAYS}
@@ -125,7 +124,7 @@ def _ranked(pages: Sequence[RankedPage] | None, asked: Asked) -> list[RankedRow]
 
 
 def _in_words(days: Sequence[int], words: PageWords) -> str:
-    """For readers who do not see a line."""
+    """For screen readers."""
     return words.say("lineOf", LINE_DAYS, numbers=" · ".join(map(words.number, days)))
 
 

@@ -60,20 +60,20 @@ AGAIN = "again"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who asks for a page, in which language, and with which query, of which `lng` continues."""
+    """The viewer of a page, the language, and the query, of which `lng` is passed on."""
 
     site: Site
     viewer: Viewer
     words: PageWords
     query: Mapping[str, str]
     site_name: str
-    # Where the site's pages are; "" if no setting says it.
+    # The address of the site; "" if no setting names it.
     site_url: str
     # Where this service is, as the browser sees it.
     server_url: str = ""
 
     def link(self, name: str, **fields: str) -> str:
-        """The address of a page of ours; "" for one that is longer than this service reads."""
+        """The address of an admin page; "" if it would be longer than this service reads."""
         chosen = {**fields, **{key: self.query[key] for key in ("lng",) if key in self.query}}
         address = f"./{name}" + (f"?{urlencode(chosen, errors='replace')}" if chosen else "")
         return address if len(address) < MAX_LINK_CHARACTERS else ""
@@ -84,7 +84,7 @@ class Asked:
 
 
 def asked_of(scope: Scope, headers: Headers, site: Site, values: Mapping[str, str]) -> Asked:
-    """What is known before anybody has looked who asks."""
+    """The request's values before its viewer is looked up."""
     query = query_of(scope)
     words = words_of(query, headers, site.statistics.reports.calendar.zone)
     return Asked(site, PUBLIC, words, query, values["site_name"], values["site_url"])
@@ -101,7 +101,7 @@ Make = Callable[[Asked], Awaitable[tuple[str, Mapping[str, object]]]]
 
 
 class OwnerPage:
-    """Such a page as an ASGI application. `shell` answers who is not an administrator."""
+    """Such a page as an ASGI application. `shell` answers viewers who are not administrators."""
 
     def __init__(
         self,
@@ -137,9 +137,9 @@ class OwnerPage:
         await send_answer(send, answer, has_body=scope["method"] != "HEAD")
 
     async def _leave(self, scope: Scope, receive: Receive, send: Send, asked: Asked) -> None:
-        """To the shell; first once more to this page, where a link of another site has led here.
+        """Redirect to the shell; after a link on another site, first once more to this page.
 
-        Browsers leave the cookie out then (SameSite), though somebody may be logged in.
+        Browsers omit the cookie then (SameSite), although the viewer may be logged in.
         """
         site = headers_of(scope["headers"]).get(b"sec-fetch-site")
         is_led = site in (b"cross-site", b"same-site")
@@ -151,13 +151,13 @@ class OwnerPage:
 
 
 async def away(asked: Asked, name: str) -> Response:
-    """While Redis does not answer, nobody knows who asks: there is no menu."""
+    """While Redis does not answer, the viewer is unknown: there is no menu."""
     return await page("away.html", _frame(asked, name, ()), status=503)
 
 
 class NoPage:
-    """An ASGI application for a path that nothing has: a page for a person who looks for one of
-    ours, and `other` for everybody else."""
+    """An ASGI application for unknown paths: a page for people who look for one of ours, and
+    `other` for all other clients."""
 
     def __init__(self, site: Site, values: Mapping[str, str], other: ASGIApp) -> None:
         self._site = site
@@ -211,14 +211,14 @@ def _frame(asked: Asked, here: str, menu: Sequence[str], *, up: str = "") -> dic
 
 
 def _marked(notifications: Notifications, process: Process) -> list[str]:
-    """The pages that say what is wrong, as far as this process knows."""
+    """Pages that report problems known to this process."""
     reading = notifications.outbox.reading
     failed = ["outbox"] if reading and reading.undelivered else []
     return failed + (["state"] if process.safety.problems else [])
 
 
 def query_of(scope: Scope) -> dict[str, str]:
-    """The query's fields that were sent once. Nothing is asked of a query that is too long."""
+    """The query's fields that were sent once. A query that is too long is ignored."""
     raw: bytes = scope["query_string"]
     if len(raw) > MAX_URL or raw.count(b"&") > 50:
         return {}

@@ -65,7 +65,7 @@ def _values(shown: History | None, asked: Asked, path: str | None, span: Span) -
 
 
 def _span(asked: Asked) -> Span:
-    """From one date to another, if both are there, or so many days up to today."""
+    """From one date to another, if both are given, or this many days up to today."""
     today = asked.site.statistics.reports.today()
     try:
         first, last = (date.fromisoformat(asked.query.get(name, "")) for name in ("from", "to"))

@@ -1,4 +1,4 @@
-"""What the service says when it has started: where it listens, and what becomes of the data."""
+"""The message at startup: the address, and how data is stored."""
 
 import socket
 
@@ -51,7 +51,7 @@ def _where(settings: Settings, safety: Safety) -> str:
         if settings.redis_url
         else str(settings.data_dir.absolute())
     )
-    # An outage that has passed, or may, tells nothing of that.
+    # A passing outage tells nothing about that.
     if any(problem.is_fatal and not problem.is_outage for problem in safety.problems.values()):
         return f"{place}, but could be lost: see the errors above"
     promise = _PROMISES.get(

@@ -1,7 +1,7 @@
-"""File descriptors: a connection is one, and `ulimit -n` says how many a process may have open.
+"""File descriptors: a connection is one, and `ulimit -n` limits how many a process may have open.
 
-When none is left, libuv closes new connections without a word, and Redis cannot be reached again.
-So connections are limited to what leaves RESERVED others; a client beyond that gets 503.
+When none is left, libuv silently closes new connections, and Redis cannot be reached again. So
+connections are limited to what leaves RESERVED others; a client beyond that gets 503.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ HOW_TO_RAISE_IT = "raise it (systemd: LimitNOFILE=, Docker: --ulimit nofile=)"
 
 
 def limit() -> int:
-    """How many this process may have, after it has asked for all that it is allowed."""
+    """The limit of this process, after it has been raised as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(_finite(hard), MOST)
     if _finite(soft) < wanted:
@@ -43,13 +43,13 @@ def _finite(value: int) -> int:
 
 
 def room() -> int:
-    """How many connections there are descriptors for."""
+    """The number of connections for which there are descriptors."""
     most = limit()
     return most - min(RESERVED, most // 2)
 
 
 def advice(connections: int) -> Iterator[str]:
-    """A warning if there are too few for so many connections."""
+    """A warning if there are too few for this many connections."""
     if connections > room():
         yield (
             f"`ulimit -n` is {limit()}, too low for MAX_CONNECTIONS={connections}: a worker takes "
@@ -59,14 +59,14 @@ def advice(connections: int) -> Iterator[str]:
 
 
 class Shortage:
-    """Notices that no descriptor is left, or that a worker which takes `connections` at most has
-    refused some for want of them."""
+    """Detects that no descriptor is left, or that a worker with at most `connections` has rejected
+    some for lack of them."""
 
     def __init__(self, metrics: Metrics, connections: int) -> None:
         self._metrics = metrics
         self._connections = connections
         self._limit = limit()
-        # With enough of them it is MAX_CONNECTIONS that refuses clients.
+        # With enough of them, MAX_CONNECTIONS rejects clients.
         self._is_limited = connections >= room()
         self._refused = metrics.turned_away.own
         self._quiet_until = 0.0
@@ -91,7 +91,7 @@ class Shortage:
 
 
 def _shortage() -> str:
-    """The system's words if it has no descriptor for us, or for anybody; "" if it has one."""
+    """The system's error if it has no descriptor for this process, or for any; "" if it has one."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

@@ -87,9 +87,9 @@ async def asked(listener: socket.socket, path: str) -> bytes:
 
 
 def refuse_more(listener: socket.socket) -> None:
-    """Refuse new connections, and keep those that wait to be accepted.
+    """Reject new connections, and keep those that wait to be accepted.
 
-    Only Linux can do that; elsewhere some may still come before the socket is closed.
+    Only Linux supports that; on other systems some may still come before the socket is closed.
     """
     with contextlib.suppress(OSError):
         if listener.family == socket.AF_UNIX:
@@ -99,7 +99,7 @@ def refuse_more(listener: socket.socket) -> None:
 
 
 def accepted(listener: socket.socket) -> Iterator[socket.socket]:
-    """Accept the connections that wait, at most as many as the backlog holds."""
+    """Accept the waiting connections, at most as many as the backlog holds."""
     listener.setblocking(False)
     for _ in range(BACKLOG + 1):
         try:
@@ -113,12 +113,12 @@ def accepted(listener: socket.socket) -> Iterator[socket.socket]:
 
 
 def _drop_greetings(listener: socket.socket) -> None:
-    """Drop SYN packets: their clients try again in a second, and reach another worker or none.
+    """Drop SYN packets: their clients retry after a second, and reach another worker or none.
 
-    To close the socket would reset connections that wait, and those whose handshake has started. On
-    a busy service the backlog would never become empty, as others come while some are accepted:
-    without this filter the end cut off up to 276 of the 300 clients that
-    tests/integration/test_shutdown.py lets come, in most of its runs.
+    Closing the socket would reset waiting connections, and those whose handshake has started. On a
+    busy service the backlog would never become empty, as others come while some are accepted:
+    without this filter the end cut off up to 276 of the 300 clients of
+    tests/integration/test_shutdown.py, in most of its runs.
     """
     SYN, FLAGS = 0x02, 13
     program = [

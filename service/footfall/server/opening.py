@@ -1,4 +1,4 @@
-"""Opens the store at startup: waits for a Redis that is not up yet, refuses an unsafe one."""
+"""Opens the store at startup: waits for a Redis that is not up yet, rejects an unsafe one."""
 
 import asyncio
 import logging
@@ -25,9 +25,9 @@ RETRY_SECONDS = 0.25
 async def opened(process: Process, store: Store, settings: Settings, *, creates: bool) -> None:
     """Open the store; wait for Redis up to REDIS_WAIT, and longer while it loads its data.
 
-    Raises Unsafe if GUARD refuses this Redis, and StoreUnavailable.
+    Raises Unsafe if GUARD rejects this Redis, and StoreUnavailable.
 
-    With `creates` it makes the data set if there is none, checks GUARD and logs problems. The
+    With `creates` it creates the data set if there is none, checks GUARD and logs problems. The
     parent does that once, and its workers do not.
     """
     loop = asyncio.get_running_loop()
@@ -66,17 +66,17 @@ async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bo
         private_aof.mark(settings.data_dir)
     try:
         if is_new:
-            # There are no counters, but any group tells whether this user may count them.
+            # There are no counters yet, but any group tells whether this user may count them.
             await store.numbers.recount_one()
         elif creates:
-            # An older version has not kept the numbers, and another may have counted beside them.
+            # An older version does not maintain the numbers, and may have counted meanwhile.
             await store.numbers.recount(mends=True)
         await store.quota.read()
         if store.moment is None:
-            # Before the first view that nobody adds to the sum.
+            # Before the first view that is not added to the sum.
             await store.views_ever.doubt()
     except StoreUnavailable:
-        # One node of a Cluster keeps nobody from serving what is on the others.
+        # An unreachable node of a Cluster must not prevent serving the others' data.
         if not store.redis.is_cluster:
             raise
     if creates and await store.accounts.lacks_administrator():

@@ -46,7 +46,7 @@ GC_THRESHOLDS = (50_000, 20, 50)
 
 async def stoppable(serving: Coroutine[None, None, None]) -> None:
     """Ends with a SIGTERM that comes before the service answers, such as while it waits for Redis;
-    after that it handles signals itself."""
+    afterwards it handles signals itself."""
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -57,7 +57,7 @@ async def stoppable(serving: Coroutine[None, None, None]) -> None:
 async def serve_alone(settings: Settings, mode: Mode) -> None:
     """One process that does everything. Raises CannotStart, Unsafe, Mismatch, StoreUnavailable."""
     with bound(settings) as listener:
-        # From here on connections wait in the backlog instead of being refused.
+        # From here on connections wait in the backlog instead of being rejected.
         listener.listen(BACKLOG)
         Systemd.starting()
         async with redis_of(settings) as (url, description):
@@ -178,7 +178,7 @@ async def _answering(
         site.accounts.bans.look()
         await site.statistics.keeper.begin()
         site.process.redis.stats.logs_outages = site.process.metrics.is_first
-        # So that the first who logs in finds the names of other services.
+        # So that the first login finds the names of other services.
         site.accounts.providers.known()
         working = _doing(keep_watching(site), keep_looking(site.process), keep_up(site))
         try:

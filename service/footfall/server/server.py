@@ -1,7 +1,7 @@
 """uvicorn's server with an orderly stop: no connection is closed while it may carry a request.
 
 A client whose connection is closed does not know if its last request was carried out. So load
-balancers first see that the service drains (DRAIN_SECONDS), then new connections are refused, and
+balancers first see that the service drains (DRAIN_SECONDS), then new connections are rejected, and
 open ones are answered.
 """
 
@@ -63,7 +63,7 @@ class Server(uvicorn.Server):
 
     def stop(self, number: signal.Signals) -> None:
         """Handle a signal. The first SIGTERM starts to drain; Ctrl-C, or a second signal, stops;
-        one more stops at once."""
+        another one stops immediately."""
         self._when_stopping()
         log.info("%s: the service stops", number.name)
         if self.should_exit:
@@ -131,7 +131,7 @@ class Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         now = time.monotonic()
-        # How much later than it should this tick comes: what kept the event loop busy meanwhile.
+        # How late this tick is: the time for which the event loop was busy.
         self._site.process.metrics.loop_lag.observe(max(0.0, now - self._next_tick))
         self._next_tick = now + TICK_SECONDS
         if self._site.process.draining.is_set():

@@ -1,7 +1,7 @@
-"""Tells systemd, by sd_notify(3), that the service has started, how it is, and that it lives.
+"""Tells systemd, by sd_notify(3), that the service has started, its state, and that it lives.
 
-Nothing is sent unless NOTIFY_SOCKET is set, as it is for a unit with Type=notify. Workers tell
-nothing: their parent does, by what one of them answers.
+Nothing is sent unless NOTIFY_SOCKET is set, as it is for a unit with Type=notify. Workers send
+nothing: their parent does, from what one of them answers.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ MAX_STATUS_CHARACTERS = 500
 
 
 class Systemd:
-    """`is_alive` says whether there is somebody to answer requests: without, no sign of life is
-    given, and systemd starts the service again after WatchdogSec."""
+    """`is_alive` tells whether any worker answers requests: otherwise, no sign of life is sent, and
+    systemd restarts the service after WatchdogSec."""
 
     def __init__(
         self, listener: socket.socket, is_alive: Callable[[], bool] = lambda: True
@@ -40,7 +40,7 @@ class Systemd:
         tell("STATUS=starting: Redis is not open yet")
 
     def ready(self) -> None:
-        """The service has started; from now on tell how it is. Call it in an event loop."""
+        """The service has started; from now on report its state. Call it in an event loop."""
         if not os.environ.get("NOTIFY_SOCKET"):
             return
         tell("READY=1", "STATUS=ready")
@@ -73,7 +73,7 @@ class Systemd:
 
 
 async def status_of(listener: socket.socket) -> str:
-    """What /readyz says there, in a line."""
+    """The content of /readyz there, as one line."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             answer = await asked(listener, "/readyz")
@@ -95,7 +95,7 @@ def tell(*lines: str) -> None:
     address = f"\0{place[1:]}" if place.startswith("@") else place
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            # A systemd that takes nothing keeps no request waiting.
+            # A systemd that does not read must not delay requests.
             sender.setblocking(False)
             sender.sendto(text.encode(), address)
     except OSError as error:

@@ -22,7 +22,7 @@ async def keep_watching(site: Site) -> None:
     noted = set[str]()
     outage = stats.outage("Redis could not be checked", "Redis can be checked again")
     while True:
-        # At random, so that not all workers ask at the same time; nothing is kept secret by it.
+        # At random, so that not all workers query at the same time; no secret depends on it.
         await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))  # noqa: S311
         try:
             await site.process.safety.check(logs=stats.logs_outages)

@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 PAUSE_SECONDS = 0.5
 # Between two attempts to reach the first worker.
 RETRY_SECONDS = 0.02
-# A worker that dies sooner has failed to start; so many such failures in a row stop the service. A
-# worker that has waited for Redis in vain runs longer.
+# A worker that dies sooner has failed to start; this many such failures in a row stop the service.
+# A worker that has waited for Redis in vain runs longer.
 STABLE_SECONDS = 10.0
 MAX_FAILURES = 10
 
@@ -33,7 +33,7 @@ WhenStopping = Callable[[signal.Signals], None]
 async def are_answering(listener: socket.socket, kept: "asyncio.Task[None]") -> bool:
     """Wait until a worker answers; False if all are stopped before.
 
-    That it can be connected to says little: at a UNIX socket the parent itself listens.
+    A successful connection proves little: at a UNIX socket the parent itself listens.
     """
     answered = asyncio.create_task(_first_answer(listener))
     await asyncio.wait((answered, kept), return_when=asyncio.FIRST_COMPLETED)
@@ -51,7 +51,7 @@ async def _first_answer(listener: socket.socket) -> None:
 
 
 class Pool:
-    """The running workers. `failure` says why they were stopped, "" if a signal did.
+    """The running workers. `failure` is the reason why they were stopped, "" for a signal.
 
     Each gets `told` on its standard input, and keeps the `inherited` file descriptors open;
     `when_restarting` is called before a worker takes the place of a dead one.
@@ -97,7 +97,7 @@ class Pool:
         if not self._stopping.done():
             self._stopping.set_result(number)
             return
-        # A second signal is passed on at once.
+        # A second signal is passed on immediately.
         for worker in self._running:
             _send(worker, number)
 

@@ -105,7 +105,7 @@ def _of_tar(chunks: Iterator[bytes]) -> Iterator[_Member]:
 
 
 class _Bytes:
-    """Chunks, taken by numbers of bytes. Raises Damaged where there are fewer."""
+    """Chunks, read by numbers of bytes. Raises Damaged if there are fewer."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks

@@ -1,4 +1,4 @@
-"""Asks another server for JSON, and waits where that wants it."""
+"""Requests JSON from another server, at the pace that it demands."""
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 30.0
 TRIES = 8
 FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 1.0, 60.0
 OK = httpx2.codes.OK
-# Answers after which the same request is resent: too many at once, and what passes.
+# Statuses after which the same request is resent: rate limits and temporary failures.
 _PASSING = frozenset({429, 500, 502, 503, 504})
 
 Wait = Callable[[float], None]
@@ -28,7 +28,7 @@ class _Passing(CannotFetch):
 
 
 class Asking:
-    """While it is entered, it has a connection; `wait` waits between tries."""
+    """While it is entered, it has a connection; `wait` waits between attempts."""
 
     def __init__(
         self, server: str, headers: Mapping[str, str] | None = None, wait: Wait = SLEEP

@@ -1,6 +1,5 @@
-"""Which rows may be stored, and what has to be changed in them for that: the rules for readers'
-comments and accounts, applied to imported ones.
-"""
+"""Which rows may be stored, and the changes that this needs: the rules for readers' comments and
+accounts, applied to imported ones."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,8 +14,8 @@ from ..markup import is_safe_url, safe_link, safe_nick
 from ..model import MODERATORS
 from .rows import AccountRow, CommentRow, CounterRow
 
-# The hashes that logins can compare passwords with, and that are no slower than those made here: a
-# hash that takes minutes could keep a service busy.
+# Hashes that logins can verify, and that are no slower than those made here: a hash that takes
+# minutes could keep a service busy.
 _HASHES = re.compile(
     rf"{BCRYPT_HASH.pattern}|{phpass.HASH.pattern}"
     r"|\$argon2id\$v=19\$m=\d{1,6},t=\d,p=\d\$[+/A-Za-z0-9]{8,64}\$[+/A-Za-z0-9]{16,128}"
@@ -32,8 +31,8 @@ Note = Callable[[str], None]
 
 
 class Unusable(Exception):
-    """The row cannot be stored; the text says why, and `field` is Waline's name of the wrong field,
-    if it is one."""
+    """The row cannot be stored; the text is the reason, and `field` is Waline's name of the invalid
+    field, if it is one."""
 
     def __init__(self, text: str, field: str = "") -> None:
         super().__init__(text)
@@ -41,7 +40,7 @@ class Unusable(Exception):
 
 
 def comment(row: CommentRow, rules: Rules, note: Note, undated_ms: int | None) -> CommentRow:
-    """The row as it may be stored; without a date it gets that of `undated_ms`, or is refused.
+    """The row as it may be stored; without a date it gets that of `undated_ms`, or is rejected.
     Raises Unusable."""
     if not row.path or len(row.path) > MAX_PATH or not is_safe_url(row.path):
         raise Unusable("has no valid page", "url")
@@ -88,7 +87,7 @@ def account(
 ) -> AccountRow:
     """Raises Unusable, also for a date after `latest_ms`.
 
-    With a copied token anybody could import an administrator whose password they know, so over HTTP
+    With a copied token anyone could import an administrator whose password they know, so over HTTP
     no account `may_administer`.
     """
     if len(row.mail) > MAX_MAIL or not is_mail(row.mail):

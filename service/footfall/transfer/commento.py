@@ -1,4 +1,4 @@
-"""Commento's export: comments in Markdown, and who wrote them."""
+"""Commento's export: comments in Markdown, and their authors."""
 
 from typing import Literal, NamedTuple
 

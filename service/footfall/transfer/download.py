@@ -26,7 +26,7 @@ STEP_BYTES = 1 << 16
 
 
 class CannotFetch(Exception):
-    """The text says why, without the secret parts of an address."""
+    """The text is the reason, without the secret parts of an address."""
 
 
 def is_address(name: str) -> bool:

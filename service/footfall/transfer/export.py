@@ -1,7 +1,7 @@
-"""Reads what is stored as Waline's records, one at a time, while services run.
+"""Reads stored data as Waline's records, one at a time, while services run.
 
-A comment that changes meanwhile may come twice. Secrets of logins are left out unless asked for;
-what Waline has no field for, such as regions, is always left out.
+A comment that changes meanwhile may come twice. Secrets of logins are left out unless requested;
+data without a field in Waline, such as regions, is always left out.
 """
 
 from collections import defaultdict

@@ -1,5 +1,5 @@
-"""Fields of a record, each read as what it is for: a value is taken, changed or left out, and what
-is lost by that is noted for the report."""
+"""Fields of a record, each read as its type: a value is accepted, changed or left out, and losses
+are noted for the report."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, timezone
@@ -12,7 +12,7 @@ Record = Mapping[str, Any]
 
 
 class Fields:
-    """The fields of one record; of several names for the same, the first that says anything
+    """The fields of one record; of several names for the same field, the first non-empty one
     counts. `zone` is for dates without one."""
 
     def __init__(self, record: Record, zone: timezone = UTC) -> None:
@@ -36,7 +36,7 @@ class Fields:
         return value_text or ""
 
     def number(self, *names: str) -> int:
-        """A whole number; 0 for what is none."""
+        """A whole number; 0 for anything else."""
         name, value = self._value(names)
         number = whole(value)
         if value is not None and number is None:
@@ -51,7 +51,7 @@ class Fields:
         return bool(flag)
 
     def moment(self, *names: str) -> int | None:
-        """A time in ms; what is none is reported where a date is needed."""
+        """A time in ms; an invalid one is reported if a date is needed."""
         return moment(self._value(names)[1], self._zone)
 
     def choice(self, name: str, meanings: Mapping[str, T], otherwise: T) -> T:

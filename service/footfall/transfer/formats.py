@@ -31,7 +31,7 @@ class Format(NamedTuple):
     signs: tuple[bytes, ...]
 
 
-# Blanks before what a file starts with do not count.
+# Ignores leading white space.
 _JSON = rb"\A(#.*\n\s*)?[\[{]"
 # The first format whose signs are found counts, so the most certain ones come first.
 FORMATS = (
@@ -92,8 +92,8 @@ class Unknown(Exception):
 def chosen(
     files: Sequence[Source], report: ImportReport, name: str = ""
 ) -> tuple[Format, list[Source]]:
-    """The format of the files, by its name if it has been named, and those that are of it; others
-    are refused in the report. Raises Unknown, Damaged."""
+    """The format of the files, by its name if given, and the files of it; others are rejected in
+    the report. Raises Unknown, Damaged."""
     for each in () if name else files:
         _require_here(each)
     chosen = [(file, named(name) if name else guess(file)) for file in files]

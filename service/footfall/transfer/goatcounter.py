@@ -1,6 +1,6 @@
 """GoatCounter's export of page views as CSV, of version 1 or 2: each row one view.
 
-Its visitors are sessions of some hours, not addresses: GoatCounter has not kept these.
+Its visitors are sessions of some hours, not addresses: GoatCounter does not store these.
 """
 
 import csv
@@ -24,7 +24,7 @@ GOATCOUNTER = "goatcounter"
 # The first column, whose name has the version of the format before it.
 _PATHS = ("2Path", "1Path")
 _COLUMNS = {"Event", "Bot", "Session", "FirstVisit", "Referrer", "Referrer scheme", "Date"}
-# Its numbers of bots, as far as they say what kind; 0 and 1 are people.
+# Its numbers of bots, if they name a kind; 0 and 1 are people.
 _PEOPLE = (0, 1)
 _AGENTS = {2: PREFETCH, 4: "http-library", 150: WEBDRIVER, 151: WEBDRIVER}
 _AGENTS |= {152: WEBDRIVER, 153: WEBDRIVER}
@@ -62,7 +62,7 @@ def _views(source: Source, own: frozenset[str], report: ViewReport) -> Iterator[
 
 
 def excluded(path: str) -> str:
-    """Why a path is not a page's; "" for one that is."""
+    """Why a path is not a page's; "" for a page."""
     is_page = path and len(path) <= MAX_PATH and is_safe_url(path)
     return "" if is_page else NO_PATH
 
@@ -97,7 +97,7 @@ def _visitor(session: str, number: int) -> int:
 
 
 def host_of(referrer: str, scheme: str, own: frozenset[str]) -> str:
-    """Links are kept without their scheme; names of campaigns are not hosts."""
+    """Links are stored without their scheme; names of campaigns are not hosts."""
     match scheme:
         case "h":
             return source_of(f"https://{referrer}", own)

@@ -1,7 +1,7 @@
 """Imports within a running service, which answers requests meanwhile over the same connection.
 
-A thread reads the file, and its sender gets the progress. An import continues after its
-page was closed; it ends with the service, and what it has stored stays.
+A thread reads the file, and its sender gets the progress. An import continues after its page was
+closed; it ends with the service, and stored rows stay.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ T = TypeVar("T")
 
 # The time between two reports of progress.
 TELL_SECONDS = 1.0
-# The report has so many of the rows that were changed or refused.
+# The maximum of changed or rejected rows in a report.
 MAX_ROWS = 500
 
 
 class _Stopped(Exception):
-    """The import is to end, since nobody waits for it."""
+    """Ends an import at the stop of the service."""
 
 
 @dataclass(slots=True)

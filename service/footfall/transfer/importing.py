@@ -1,4 +1,4 @@
-"""An import, from its file to the store: read and check all rows, put threads together, store.
+"""An import, from its file to the store: read and check all rows, join threads, store.
 
 Nothing is stored before the file was read to its end. Services may run meanwhile.
 """
@@ -39,10 +39,9 @@ Undated = Literal["skip", "now"]
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What is imported, and how: `is_dry` stores nothing, and `is_check` compares counters instead.
-    Rows without a date are refused, or are of `now`, which is when the file was changed, so that a
-    repeated import finds them. Imported accounts `may_administer` where an operator imports
-    them."""
+    """An import and its options: `is_dry` stores nothing, and `is_check` compares counters instead.
+    Rows without a date are rejected, or dated `now`, the file's modification time, so that a
+    repeated import finds them. Imported accounts `may_administer` if an operator imports them."""
 
     format: Format
     way: Way = "max"
@@ -145,8 +144,7 @@ async def run(
     on_progress: OnProgress,
     apart: Offload = at_once,
 ) -> Comparison | None:
-    """`apart` does what takes long without waiting for anything. Raises Damaged, StoreUnavailable,
-    OSError."""
+    """`apart` runs slow work that waits for nothing. Raises Damaged, StoreUnavailable, OSError."""
     staging = Staging(wanted.way)
     try:
         undated_ms = files[0].changed_ms if wanted.undated == "now" else None

@@ -1,6 +1,6 @@
 """Isso's SQLite database, and its generic JSON: comments in Markdown.
 
-The database is only read, and a value that is larger than any comment is refused.
+The database is opened read-only, and a value that is larger than any comment is rejected.
 """
 
 import sqlite3
@@ -22,7 +22,7 @@ _MODES: dict[str, Status | Literal["deleted"]] = {
     "4": "deleted",
 }
 _NAMES = "id", "parent", "created", "mode", "remote_addr", "text", "author", "email", "website"
-# Made of the names above, and of nothing that a file says.
+# Made of the names above, never of a file's content.
 _COMMENT = f"SELECT {', '.join('c.' + name for name in (*_NAMES, 'likes'))}, t.uri FROM comments c \
 JOIN threads t ON t.id = c.tid WHERE c.id = ?"  # noqa: S608
 

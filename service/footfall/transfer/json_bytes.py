@@ -22,7 +22,7 @@ _OTHERS = bytes(set(range(256)) - {*_STEPS, ord('"')})
 
 
 def sound(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Chunks that say the same, none of them empty. Raises Damaged above MAX_DEPTH."""
+    """Equivalent chunks, none of them empty. Raises Damaged above MAX_DEPTH."""
     rest, depth, is_inside = b"", 0, False
     for chunk in chunks:
         whole, rest = _without_open(rest + chunk)

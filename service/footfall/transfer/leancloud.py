@@ -1,10 +1,10 @@
 """Fetches a class of LeanCloud's storage by its REST API, one object a line.
 
-LeanCloud stops on 2027-01-12. It lets an application ask some times a second, so a large class
-takes a while: objects come in the order of their ids and are kept in a file beside the wanted one,
-and an interrupted fetch continues after the last one there. When it is whole it takes that
-one's place. So a file is always whole, and the next fetch asks for everything again: counts rise,
-and an object's id does not tell whether it has changed.
+LeanCloud stops on 2027-01-12. It allows an application a few requests per second, so a large class
+takes a while: objects come in the order of their ids and are stored in a file beside the wanted
+one, and an interrupted fetch continues after the last one there. When it is complete it replaces
+the wanted file. So a file is always complete, and the next fetch requests everything again: counts
+rise, and an object's id does not tell whether it has changed.
 """
 
 import os
@@ -18,7 +18,7 @@ from ..model import OnShare
 from .asking import OK, SLEEP, Asking, Wait
 from .download import CannotFetch
 
-# As many as one request may ask for.
+# The maximum of one request.
 PAGE_OBJECTS = 1_000
 # LeanCloud's words for a class that nothing was ever stored in.
 NO_CLASS = 101
@@ -27,17 +27,16 @@ MASTER = ",master"
 
 
 class LeanCloud:
-    """`server` is the address that sites have as serverURLs; `wait` waits between tries."""
+    """`server` is the address that sites have as serverURLs; `wait` waits between attempts."""
 
     def __init__(self, server: str, app_id: str, app_key: str, wait: Wait = SLEEP) -> None:
-        """The key may be the master key with ",master" behind it, which reads what others may
-        not."""
+        """The key may be the master key followed by ",master", which can read everything."""
         self._is_master = app_key.endswith(MASTER)
         headers = {"X-LC-Id": app_id, "X-LC-Key": app_key, "Accept": "application/json"}
         self._asking = Asking(server, headers, wait)
 
     def fetch(self, class_name: str, file: Path, on_progress: OnShare) -> int:
-        """Make the file again of all objects; how many there are.
+        """Write all objects to the file again; their number.
 
         Raises CannotFetch, OSError: the file stays as it was, and `unfinished(file)` has what was
         fetched.
@@ -66,7 +65,7 @@ class LeanCloud:
     def _pages(self, class_name: str, last: str) -> Iterator[list[dict[str, Any]]]:
         server = self._asking.server
         while True:
-            # Not by how many to skip: objects that come meanwhile would move the others.
+            # Not by an offset: objects that arrive meanwhile would move the others.
             asked = {"limit": str(PAGE_OBJECTS), "order": "objectId"}
             if last:
                 asked["where"] = orjson.dumps({"objectId": {"$gt": last}}).decode()
@@ -82,7 +81,7 @@ class LeanCloud:
             last = objects[-1]["objectId"]
 
     def _asked(self, class_name: str, params: Mapping[str, str]) -> dict[str, Any]:
-        """The answer; {} where there is no such class."""
+        """The answer; {} if there is no such class."""
         status, body = self._asking.get(f"/1.1/classes/{class_name}", params)
         if body.get("code") == NO_CLASS:
             return {}
@@ -117,8 +116,8 @@ def _require(file: Path, head: bytes) -> None:
 
 
 def _kept(file: Path, head: bytes) -> tuple[str, int]:
-    """The id of the last object in a file, and how many there are; what was written of another one
-    is cut off. Raises CannotFetch for a file of something else."""
+    """The id of the last object in a file, and the number of objects; a partial line is cut. Raises
+    CannotFetch for a file of something else."""
     last, number, end = "", 0, 0
     if file.exists():
         with file.open("rb") as lines:

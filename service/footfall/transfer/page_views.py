@@ -1,9 +1,9 @@
-"""Which requests of an access log are views of pages, and what became of all the others.
+"""Which requests of an access log are views of pages, and why the others are not.
 
-A view is a GET that was answered with a page: with 200 or 304, at a path that is not a file of a
-page, no feed and nothing that programs ask for. The logs of most servers do not say what kind of
-content an answer had; where one does, that must be HTML. Who asked does not matter here: crawlers
-view pages, too, and statistics distinguish them.
+A view is a GET that was answered with a page: with 200 or 304, at a path that is not a page's file,
+a feed or an address for programs. The logs of most servers do not have the response's content type;
+if one does, it must be HTML. The client does not matter here: crawlers view pages, too, and
+statistics distinguish them.
 """
 
 import re
@@ -16,7 +16,7 @@ from ..statistics.sources import host_name
 from .access_log import LogRow, read
 from .source import Source
 
-# What pages are made of, and what is offered beside them.
+# Files of pages, and downloads.
 _PICTURES = "avif bmp gif ico jpeg jpg png svg svgz tif tiff webp"
 _PARTS = "css eot js map mjs otf ttf wasm webmanifest woff woff2"
 _MEDIA = "aac avi flac m4a m4v mkv mov mp3 mp4 mpeg ogg ogv opus wav webm"
@@ -31,7 +31,7 @@ ASSETS = frozenset(
 FEEDS = frozenset({"atom", "rdf", "rss", "xml"})
 # Last words of a path that are feeds, as in /blog/feed/.
 FEED_NAMES = frozenset({"atom", "feed", "rss"})
-# First words of paths that programs ask for.
+# First parts of paths that programs request.
 _PREFIXES = ".well-known _next _nuxt api cdn-cgi graphql"
 _PROBED = "health healthz livez metrics ping readyz"
 _WORDPRESS = "wp-admin wp-content wp-includes wp-json wp-login.php xmlrpc.php"
@@ -39,7 +39,7 @@ PROGRAMS = frozenset(" ".join((_PREFIXES, _PROBED, _WORDPRESS)).split())
 TYPES = frozenset({"text/html", "application/xhtml+xml"})
 STATUSES = frozenset({200, 304})
 
-# Why a request is not a view, in the order in which it is asked.
+# Reasons why a request is not a view, in the order of the checks.
 NO_HTTP = "is not an HTTP request"
 NO_GET = "is not a GET"
 NO_ANSWER = "was not answered with 200 or 304"
@@ -61,11 +61,11 @@ MAX_SAMPLE_CHARACTERS = 200
 
 
 class ViewReport:
-    """What became of the lines of a log: `views`, and the numbers of the others by reason.
+    """The result for the lines of a log: `views`, and the numbers of the others by reason.
 
     `unreadable` and `excluded` have the reasons of lines that cannot be read, and of requests that
-    are no views. `places` has the files and lines where each reason was first met, `samples` the
-    first paths by the reason for which they are not views; those of views are at "".
+    are not views. `places` has the files and lines where each reason first occurred, `samples` the
+    first paths by the reason why they are not views; those of views are at "".
     """
 
     def __init__(self) -> None:
@@ -95,8 +95,8 @@ class ViewReport:
 def page_views(
     source: Source, own: frozenset[str], report: ViewReport
 ) -> Iterator[tuple[int, LogRow]]:
-    """The views in a file of a log, with the numbers of their lines. Where the log says which host
-    was asked, it is one of the site's `own`, if these are known. Raises Damaged, OSError."""
+    """The views in a file of a log, with the numbers of their lines. If the log has the requested
+    host, it must be one of the site's `own`, if these are known. Raises Damaged, OSError."""
     for number, row in read(source):
         if isinstance(row, str):
             report.refuse(row, f"{source.name}, line {number}")
@@ -108,7 +108,7 @@ def page_views(
 
 
 def exclusion(row: LogRow, own: frozenset[str] = frozenset()) -> str:
-    """Why a request is not a view of a page: one of EXCLUSIONS, or "" for one that is."""
+    """Why a request is not a view of a page: one of EXCLUSIONS, or "" for a view."""
     if not row.method:
         return NO_HTTP
     if row.method != "GET":

@@ -23,8 +23,8 @@ ACCESS_LOG = "access-log"
 
 
 class PastView(NamedTuple):
-    """`at` in ms; `visitor` a number of whom it was, None if that does not count; `agent` the class
-    of a bot, or PEOPLE; `host` from where they came, or ""."""
+    """`at` in ms; `visitor` a number, None if visitors are not counted; `agent` the class of a bot,
+    or PEOPLE; `host` the source, or ""."""
 
     at: int
     path: str

@@ -1,6 +1,4 @@
-"""What became of the rows: numbers for the summary, and a line for each that was changed or
-refused.
-"""
+"""The result of an import: numbers for the summary, and a line for each changed or rejected row."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -10,8 +8,8 @@ import orjson
 
 from .rows import Kind, Refusal
 
-# `stored` is new, `there` was imported before; `changed` rows are stored, too. `joined` is what was
-# several pages' there and is one page's here.
+# `stored` is new, `there` was imported before; `changed` rows are stored, too. `joined`: several
+# pages there are one page here.
 Outcome = Literal["read", "stored", "there", "changed", "refused", "joined"]
 OUTCOMES: tuple[Outcome, ...] = ("read", "stored", "there", "changed", "refused")
 KINDS: tuple[Kind, ...] = ("comments", "counters", "accounts")
@@ -20,7 +18,7 @@ MAX_WHERE_CHARACTERS = 200
 
 
 class ImportReport:
-    """`write` gets a line of JSON for each row that is changed or refused."""
+    """`write` gets a line of JSON for each changed or rejected row."""
 
     def __init__(self, write: Callable[[bytes], object] = lambda line: None) -> None:
         self._write = write
@@ -53,14 +51,14 @@ class ImportReport:
         return any(self.numbers[kind, "read"] for kind in KINDS)
 
     def taken(self) -> int:
-        """How many rows were not refused."""
+        """The number of rows that were not rejected."""
         return sum(self.numbers[kind, "read"] - self.numbers[kind, "refused"] for kind in KINDS)
 
     def stored(self) -> int:
         return sum(self.numbers[kind, "stored"] for kind in KINDS)
 
     def every_reason(self) -> list[dict[str, Any]]:
-        """Why rows were changed or refused, how often, and the first of them; the commonest
+        """Why rows were changed or rejected, how often, and the first of them; the most frequent
         first."""
         return [
             {

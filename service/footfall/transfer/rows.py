@@ -1,7 +1,7 @@
-"""What importers make of every system's file: comments, counters and accounts, each in one form.
+"""The common form of every system's rows: comments, counters and accounts.
 
-Ids are the other system's, as text. What the texts contain is checked later, in one place
-(checks.py), so an importer only says where in its file something is.
+Ids are the other system's, as text. The texts are checked later, in one place (checks.py), so an
+importer only finds the values in its file.
 """
 
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ Kind = Literal["comments", "counters", "accounts"]
 
 
 class CommentRow(NamedTuple):
-    """`at` is in ms since the epoch, None if the file does not say.
+    """`at` is in ms since the epoch, None if the file has no date.
 
-    `path` is the page's address or path as the file has it; importing.py decides which page that
-    is. `hidden` says why the other system did not show the comment to everybody, where its status
-    does not: it waits here.
+    `path` is the page's address or path as in the file; importing.py maps it to a page. `hidden` is
+    the reason why the other system did not show the comment publicly, unless its status is the
+    reason: it becomes pending here.
 
     `parents` are the ids of the comment that this one replies to and, in case that is missing, of
     others above it. A `deleted` comment is not stored, but replies to it stay in its thread.
     `account` is the id of an account in the same file. The text is Markdown, or HTML if `is_html`.
-    `notes` say what became of values that were not what their fields are for.
+    `notes` describe values that did not fit their fields.
 
     `id`, `account_id`, `parent_id` and `root_id` are not of the file, but of this site: they are
     known once all rows are staged (staging.py), and "" for none.

@@ -27,9 +27,9 @@ FREE_BYTES = 1 << 26
 MAX_FIELD_BYTES = 1 << 18
 # The longest line of a format with one row a line.
 MAX_LINE_BYTES = 1 << 22
-# What is between words. Those that are not ASCII are all that says which encoding a file has.
+# Characters between words. Those outside ASCII are the only sign of a file's encoding.
 _BETWEEN = re.compile(rb'["\n\t,:<>]')
-# So many bytes of them are enough to tell, and so few are not.
+# This many bytes of them are enough to detect it, and this few are not.
 MAX_SAMPLE_BYTES, MIN_GUESSED_BYTES = 1 << 14, 4
 # How Python writes a byte that is not UTF-8.
 _BAD = re.compile("[\udc80-\udcff]")
@@ -50,11 +50,11 @@ class Damaged(Exception):
 class Source:
     """A file that can be read more than once.
 
-    `encoding` is what somebody has named: what is not of it becomes U+FFFD, and `is_misread`. A
-    file of no named one has to be UTF-8. `zone` is the time zone of dates without one; `columns`
-    maps our names of fields to the file's, for formats without names of their own; `page_by` says
-    whether `address` or `identifier` names a page, where a format has both; `on_progress`
-    gets the share that was read.
+    `encoding` is the one given: bytes that do not fit become U+FFFD, and it `is_misread`. Without
+    one, a file must be UTF-8. `zone` is the time zone of dates without one; `columns` maps our
+    names of fields to the file's, for formats without names of their own; `page_by` decides whether
+    `address` or `identifier` names a page, for formats with both; `on_progress` gets the share that
+    was read.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Source:
 
 
 class Stream:
-    """Chunks as a file, for parsers that ask one for bytes."""
+    """Chunks as a file, for parsers that read bytes from one."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
@@ -212,7 +212,7 @@ class _Unpacker(Protocol):
 
 
 class _Gzip:
-    """zlib's unpacker, which leaves it to its caller to keep what it has not unpacked yet."""
+    """zlib's decompressor, whose caller must keep the input that is left."""
 
     def __init__(self) -> None:
         self._of = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -249,7 +249,7 @@ def _xz() -> _Unpacker:
     return LZMADecompressor(FORMAT_XZ, memlimit=MAX_XZ_BYTES)
 
 
-# By the first bytes of what is packed.
+# By the first bytes of the unpacked file.
 _PACKERS: dict[bytes, Callable[[], _Unpacker]] = {
     b"\x1f\x8b": _Gzip,
     b"BZh": _bzip2,
@@ -303,8 +303,7 @@ def require_ratio(packed: int, unpacked: int) -> None:
 def _bounded(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Leave out the inside of long fields: chunks in which no field and no row ends.
 
-    Comments are shorter, so nobody needs what is left out. An escape that is cut in two is left
-    out, too.
+    Comments are shorter, so nothing useful is lost. An escape that is cut in two is left out, too.
     """
     length, is_escaping = 0, False
     for chunk in chunks:

@@ -1,8 +1,7 @@
 """Rows on disk between reading and storing, so that their order and their number do not matter.
 
-Threads are put together here: a reply may come before the comment that it replies to. The database
-is a file that disappears with the process; nothing in it needs to survive, since a repeated import
-finds what it has stored.
+Threads are joined here: a reply may precede its parent. The database is a file that disappears with
+the process; nothing in it needs to survive, since a repeated import finds stored rows.
 """
 
 import sqlite3
@@ -26,8 +25,8 @@ CREATE TABLE accounts (source TEXT PRIMARY KEY, row BLOB, id TEXT) WITHOUT ROWID
 CREATE TABLE counters (place TEXT, name TEXT, address TEXT, count INTEGER);
 """
 # Counters of one name are merged when they are read: sorting all at once is faster than keeping
-# order. What several rows say of one address is the same views for `max`, and other views else; the
-# counts of several addresses of a page are always other views.
+# order. Several rows for one address are the same views for `max`, and additional views otherwise;
+# the counts of several addresses of a page are always additional views.
 _SUM = f"CAST(min(total(count), {1 << 53}) AS INTEGER)"
 _OF_ADDRESSES = """
 SELECT place, name, address, {count} AS count, count(*) AS rows

@@ -1,7 +1,7 @@
 """Stores staged rows while services run, by the same scripts.
 
-The id of every row follows from its file alone, so what exists is left as it is: an import that is
-repeated, also after a kill, stores what is missing and nothing twice.
+The id of every row follows from its file alone, so existing rows stay as they are: a repeated
+import, also after a kill, stores missing rows and nothing twice.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Offload(Protocol):
-    """Does work that waits for nothing: at once, or in a thread, so that an event loop
+    """Runs work that waits for nothing: directly, or in a thread, so that an event loop
     continues."""
 
     async def __call__(self, work: Callable[[], T]) -> T: ...
@@ -236,8 +236,8 @@ def _comment(comments: Comments, row: CommentRow, made: RenderedText) -> Comment
 
 
 class Comparison(NamedTuple):
-    """How many counters there are elsewhere, their sum there and here, and those that are lower
-    here, in words."""
+    """The number of counters elsewhere, their sums there and here, and those that are lower here,
+    as text."""
 
     compared: int
     theirs: int
@@ -271,7 +271,7 @@ async def store_counters(
 async def compare_counters(
     counting: Counting, staging: Staging, apart: Offload = at_once
 ) -> Comparison:
-    """What is staged with what is here. Raises StoreUnavailable."""
+    """Compare staged counters with those here. Raises StoreUnavailable."""
     rows = staging.counters()
     compared = theirs = ours = 0
     lower = list[str]()

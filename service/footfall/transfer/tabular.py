@@ -17,7 +17,7 @@ from .waline import TABLES, rows_of
 # Spreadsheets run a cell that starts with one of these as a formula; `footfall export` writes a '
 # before it.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
-# How databases write nothing into tables, where it is not somebody's own word.
+# Empty values in databases' tables, unless they are a person's text.
 _NULLS, _WORDS = ("NULL", "\\N"), ("comment", "nick")
 
 
@@ -50,7 +50,7 @@ def _require_columns(source: Source, table: "csv.DictReader[str]") -> None:
 
 
 def _next(table: "csv.DictReader[str]") -> dict[Any, Any] | str | None:
-    """The next row, what is wrong with it, or None at the end."""
+    """The next row, its error, or None at the end."""
     try:
         return next(table, None)
     except csv.Error as error:

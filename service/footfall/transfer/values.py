@@ -12,7 +12,8 @@ from ..http.surrogates import whole_text
 from ..pages import decode_uri, without_tracking
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Fewer seconds than this since the epoch, until 1973, are no time of a comment: 0 stands for none.
+# Fewer seconds than this since the epoch, until 1973, are not the time of a comment: 0 stands for
+# none.
 LEAST_SECONDS = 100_000_000
 # A number below this is seconds since the epoch (until the year 5138), one above it milliseconds
 # (from 1973 on).
@@ -29,9 +30,9 @@ _YES, _NO = ("1", "1.0", "true", "yes"), ("", "0", "0.0", "false", "no", "null",
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 # What follows an offset, such as the zone's name in Go's and in JavaScript's dates.
 _ZONE_NAME = re.compile(r"([+-]\d\d:?\d\d)\s+(?:\(.*|[A-Z]{1,5}\b.*|[+-]\d\d\s.*)$")
-# The library takes GMT+8 for what POSIX means by it, eight hours behind.
+# The library reads GMT+8 as POSIX does, eight hours behind.
 _ZONE_BEFORE = re.compile(r"\b(?:GMT|UTC)(?=[+-]\d)")
-# A date as one number, such as 20211028205015: no time in seconds or ms has so many digits.
+# A date as one number, such as 20211028205015: no time in seconds or ms has as many digits.
 _COMPACT = re.compile(r"(?:19|20)\d{6}(?:\d{6})?")
 MAX_DATE_CHARACTERS = 100
 # What an incomplete date is completed with, to see that it is one.
@@ -73,7 +74,7 @@ def whole(value: object) -> int | None:
 
 
 def truth(value: object) -> bool | None:
-    """None for what is neither yes nor no."""
+    """None for neither yes nor no."""
     if value in (None, ""):
         return False
     written = (text(value) or str(value)).strip().lower()
@@ -132,7 +133,7 @@ def _date(written: str, zone: timezone) -> int | None:
 
 
 def _unusual_date(written: str) -> datetime | None:
-    """A date in any spelling that says day, month and year in one way only."""
+    """A date in any unambiguous spelling of day, month and year."""
     # Loaded by the first such date: most files have none.
     from dateutil.parser import UnknownTimezoneWarning, parse
 
@@ -142,10 +143,10 @@ def _unusual_date(written: str) -> datetime | None:
     readings += [] if begins_with_year else [(_SOMEDAY, True)]
     try:
         with warnings.catch_warnings():
-            # A zone that is not known, such as CST: there are four.
+            # An unknown zone, such as CST: there are four.
             warnings.simplefilter("error", UnknownTimezoneWarning)
             dates = {parse(written, default=day, dayfirst=first) for day, first in readings}
-    # The library also computes with as many digits as somebody has written.
+    # The library also computes with any number of digits.
     except (ValueError, ArithmeticError, UnknownTimezoneWarning):
         return None
     return dates.pop() if len(dates) == 1 else None
@@ -154,8 +155,8 @@ def _unusual_date(written: str) -> datetime | None:
 def path_of(address: object) -> str:
     """The path by which clients name a page of this address; a path stays as it is.
 
-    The query stays, since it may be all that tells two pages apart, without words that only tell
-    where a visit came from.
+    The query stays, since it may be all that distinguishes two pages, without parameters that only
+    track the source of a visit.
     """
     written = (text(address) or "").strip()
     if not _ADDRESS.match(written):
@@ -169,7 +170,8 @@ def path_of(address: object) -> str:
 
 
 def address_of(written: str) -> str:
-    """What of an address may tell two pages apart: neither its scheme nor its fragment."""
+    """The parts of an address that may distinguish two pages: neither its scheme nor its
+    fragment."""
     return decode_uri(re.sub(r"\Ahttps?:", "", written.strip().partition("#")[0], flags=re.I))
 
 
@@ -187,8 +189,8 @@ def html_block(written: str, *, has_lines: bool = False) -> str:
 
 
 def _with_lines_of_code(written: str) -> Iterator[str]:
-    """By turns what is outside and inside of <pre>. One expression for both would look for an end
-    again from each start."""
+    """Alternately the text outside and inside of <pre>. One expression for both would search for an
+    end from each start."""
     at = 0
     while (first := _CODE.search(written, at)) and (
         last := _END_OF_CODE.search(written, first.end())

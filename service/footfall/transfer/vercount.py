@@ -1,8 +1,8 @@
 """Fetches a site's numbers from Vercount, page by page of its sitemap, into a table.
 
-Vercount lets an address ask eighty times a minute, so a site of a thousand pages takes a quarter of
-an hour: each page is written when it is known, and a fetch that was broken off leaves out those
-that are in the table.
+Vercount allows an address eighty requests per minute, so a site of a thousand pages takes a quarter
+of an hour: each page is written when it is known, and an interrupted fetch skips those in the
+table.
 """
 
 import csv
@@ -31,7 +31,7 @@ _PLACE = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]*)")
 
 
 class Site(NamedTuple):
-    """What a site has besides the views of its pages: views of others, and visitors."""
+    """A site's numbers in addition to those of its pages: other views, and visitors."""
 
     views: int
     visitors: int
@@ -121,7 +121,7 @@ def _asked(asking: Asking, page: str) -> tuple[int, Site]:
 
 
 def _known(table: Path) -> dict[str, int]:
-    """The views of the pages in a table; what was written of another one is cut off.
+    """The views of the pages in a table; a partial line is cut.
 
     Raises CannotFetch for a file of something else.
     """

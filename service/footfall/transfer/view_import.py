@@ -1,8 +1,8 @@
-"""An import of views of the past: read all files, then add the days that have no views yet.
+"""An import of past views: read all files, then add the days that have no views yet.
 
-A day is imported once and as a whole. Days that have views already are left out, whether the
-service counted them or another import did, and so is today. An import that was interrupted
-continues where it ended when it is repeated with the same files. Services may run meanwhile.
+A day is imported once and as a whole. Days that have views already are skipped, whether the service
+counted them or another import did, and so is today. An interrupted import continues when it is
+repeated with the same files. Services may run meanwhile.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class Period(NamedTuple):
-    """The first day that is kept, and today."""
+    """The first day that is stored, and today."""
 
     first: int
     today: int
@@ -52,8 +52,8 @@ class Period(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PastImport:
-    """`tool` is what reads the files; `page_of` gives the path by which a page is counted. With
-    `counts` views are added to the counters, too. Without `tells_visitors` nobody is tracked."""
+    """`tool` reads the files; `page_of` gives the path by which a page is counted. With `counts`
+    views are added to the counters, too. Without `tells_visitors` nobody is tracked."""
 
     tool: str
     counts: bool = False
@@ -131,7 +131,7 @@ async def _read(
                     continue
                 visitor = view.visitor if wanted.tells_visitors else None
                 staging.add(view._replace(path=wanted.page_of(view.path), visitor=visitor), hour)
-            # So that a connection which Redis closes meanwhile is known to be.
+            # So that a connection that Redis has closed meanwhile is noticed.
             await asyncio.sleep(0)
     staging.flush()
 

@@ -17,7 +17,7 @@ from ..statistics.past_store import PageChange, SiteChange
 from ..statistics.site_store import MAX_LISTED
 from .past_log import PastView
 
-# Sums that are held in memory before they are written.
+# Sums held in memory before they are written.
 MAX_HELD = 20_000
 # Pages whose numbers are remembered.
 MAX_CACHED_PAGES = 4_096
@@ -94,7 +94,7 @@ class ViewStaging:
         return [day for (day,) in self._db.execute("SELECT DISTINCT day FROM pages ORDER BY day")]
 
     def agents(self, day: int) -> Counter[str]:
-        """The views of a day by who has asked."""
+        """The views of a day by class of user agent."""
         return Counter(dict(self._db.execute(_AGENTS, (day,))))
 
     def digest(self, day: int) -> str:

@@ -1,7 +1,7 @@
-"""Waline's JSON archive, as its admin pages and this service write it, and rows in its words.
+"""Waline's JSON archive, as its admin pages and this service write it, and rows with its names.
 
-Both kinds of storages are read: with ids and dates as numbers and texts, or as MongoDB's and
-LeanCloud's objects; what the page saves, or the whole answer of `GET /api/db` around it.
+Both kinds of storage are read: with ids and dates as numbers and texts, or as MongoDB's and
+LeanCloud's objects; the file that the page saves, or the whole answer of `GET /api/db` around it.
 """
 
 import re
@@ -47,7 +47,7 @@ _NO_COUNTS = {
     "_openid",
 }
 _SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "huawei")
-# The whole answer, and not what the page saves of it.
+# The whole answer, instead of the file that the page saves.
 _ENVELOPE = re.compile(rb'\{\s*"(errno|errmsg)"')
 
 
@@ -59,7 +59,7 @@ def read(source: Source) -> ImportRows:
 
 
 def rows_of(source: Source, kind: Kind, where: str, record: Record) -> Iterator[ImportRow]:
-    """What a record in Waline's words says. `where` stands for it if it has no id."""
+    """The rows of a record with Waline's names. `where` stands for it if it has no id."""
     if kind == "comments":
         return iter([comment(source, record)])
     return iter([account(source, record)]) if kind == "accounts" else counters(where, record)
@@ -87,7 +87,7 @@ def comment(source: Source, record: Record) -> CommentRow:
         address=fields.text("ip"),
         parents=tuple(filter(None, (fields.text("pid"), fields.text("rid")))),
         status=status,
-        # Some storages say true where there is one.
+        # Some storages have true instead of one.
         likes=1 if record.get("like") is True else fields.number("like"),
         is_pinned=fields.truth("sticky"),
         hidden="" if _is_readable(record.get("ACL")) else "was not public there",
@@ -97,7 +97,7 @@ def comment(source: Source, record: Record) -> CommentRow:
 
 
 def _is_readable(acl: object) -> bool:
-    """Does an ACL of LeanCloud let everybody read? An object without one is everybody's."""
+    """Does an ACL of LeanCloud let everybody read? An object without one is public."""
     if isinstance(acl, str) and acl.strip():
         try:
             acl = orjson.loads(acl)
@@ -110,7 +110,7 @@ def _is_readable(acl: object) -> bool:
 
 
 def counters(where: str, record: Record) -> Iterator[ImportRow]:
-    """A row for each count of a page, and a refusal for each that is not a number."""
+    """A row for each count of a page, and an error for each that is not a number."""
     path = text(record.get("url") or record.get("path") or record.get("target"))
     if not path:
         yield Refusal("counters", where, "has no page")

@@ -49,7 +49,7 @@ def read(source: Source) -> ImportRows:
 
 
 def _hidden(post: Record) -> str:
-    """Why not everybody saw a post, and with it its comments; "" for one that is public."""
+    """Why a post, and with it its comments, was not public; "" for a public one."""
     status = post.get("status", "publish").strip()
     if post.get("post_password", "").strip():
         return "belongs to a password-protected post"

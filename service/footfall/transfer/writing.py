@@ -1,4 +1,4 @@
-"""Writes files of what is stored: Waline's archive, a record a line, or a table of one kind.
+"""Writes files of stored data: Waline's archive, a record per line, or a table of one kind.
 
 Records are first sorted on disk, so the same data give the same file.
 """

@@ -1,7 +1,7 @@
 """Elements of XML files, one at a time, without entities of their own.
 
 The parser is expat, which reads text in pieces: so a field of any length takes no memory, and all
-after its first megabyte is left out. A file that declares an entity is refused, since entities are
+after its first megabyte is left out. A file that declares an entity is rejected, since entities are
 used for bombs and for reading other files; no address in a file is ever fetched.
 """
 
@@ -56,7 +56,8 @@ def elements(source: Source, names: Collection[str]) -> Iterator[Element]:
 
 
 def _sound(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Without what no XML may contain: for one such number the parser would refuse the file."""
+    """Without characters that XML must not contain: for one such number the parser would reject the
+    file."""
     rest = b""
     for chunk in chunks:
         chunk = rest + chunk

@@ -24,7 +24,7 @@ _LINK = re.compile(r".*_(SERVICE_(HOST|PORT.*)|PORT(_\d+_(TCP|UDP).*)?)")
 
 def advice(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
     """A line for each warning."""
-    # What is empty is not set.
+    # An empty value is not set.
     environ = {name: text for name, text in environ.items() if text.strip()}
     yield from _misspelt(environ)
     for name, *_ in settings.table({}):

@@ -20,7 +20,7 @@ MAX_FILE_BYTES = 64 * 1024
 SUFFIX = "_FILE"
 # UTF-8, also with the mark that editors of Windows start a file with.
 ENCODING = "utf-8-sig"
-# In Waline, too, whose env file can be used as it is.
+# As in Waline, whose env file can be used unchanged.
 OFF_IF_EMPTY = {"IPQPS"}
 
 
@@ -30,8 +30,8 @@ class BadSettings(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GivenTexts:
-    """What was set: each setting's text by its name; the file that it is the text of, or the .env
-    in which it stands, if it comes from one."""
+    """The values set: each setting's text by its name; and its file, or the .env that has it, if
+    any."""
 
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     files: Mapping[str, str] = field(default_factory=dict)
@@ -183,7 +183,7 @@ def given(environ: Mapping[str, str], names: Iterable[str]) -> GivenTexts:
     texts, files, wrong = dict[str, str](), dict[str, str](), list[str]()
     for name in names:
         text = environ.get(name, "")
-        # An empty one is none, as where a template has nothing to fill in.
+        # An empty one counts as missing, as in templates with nothing to fill in.
         is_set = bool(text.strip()) or (name in OFF_IF_EMPTY and name in environ)
         if is_set and not is_service_link(name, text):
             texts[name] = text
@@ -194,7 +194,7 @@ def given(environ: Mapping[str, str], names: Iterable[str]) -> GivenTexts:
             try:
                 texts[name], files[name] = text_of(file), file
             except ValueError as error:
-                # What is not a path may be the secret itself, put into the wrong variable.
+                # A value that is not a path may be the secret itself, in the wrong variable.
                 shown = repr(file) if os.path.isabs(file) else "***"
                 wrong.append(f"{name}{SUFFIX}={shown}: {error}")
     return GivenTexts(texts, files, wrong=tuple(wrong))

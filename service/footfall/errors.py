@@ -264,7 +264,7 @@ class WrongCode(Refused):
 
 
 class WrongPassword(Refused):
-    """It is not the one of the account whose email is to be confirmed."""
+    """The password is not that of the account whose email is to be confirmed."""
 
     text = "Wrong password"
 

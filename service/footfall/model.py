@@ -305,8 +305,8 @@ class Threads:
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """What is looked up whenever comments are shown: account id -> account, None if it is gone;
-    author -> number of approved comments; comment id -> private part as JSON."""
+    """Data looked up whenever comments are shown: account id -> account, None if it is gone; author
+    -> number of approved comments; comment id -> private part as JSON."""
 
     accounts: Mapping[str, Account | None] = field(default_factory=dict)
     tallies: Mapping[str, int] = field(default_factory=dict)

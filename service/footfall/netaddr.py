@@ -81,7 +81,7 @@ class NetworkMap(Generic[T]):
 
 
 def network_text(text: str) -> str:
-    """An address or a network as it is written for comparison; "" if it is none.
+    """An address or a network as it is written for comparison; "" if invalid.
 
     An IPv6 address alone stands for its /64, which one home has.
     """
@@ -139,7 +139,7 @@ def _limit_key(address: str, packed: bytes) -> str:
 
 
 def _packed(address: str) -> bytes:
-    """The four or sixteen bytes of an address; b"" if it is none."""
+    """The four or sixteen bytes of an address; b"" if invalid."""
     try:
         return inet_pton(AF_INET, address)
     except (OSError, ValueError):

@@ -32,7 +32,7 @@ def _site(text: str) -> str:
 
 
 def _ways(text: str) -> Mapping[Kind, Way]:
-    """What is not named is sent now."""
+    """Unnamed ones are sent now."""
     ways: dict[Kind, Way] = dict.fromkeys(get_args(Kind), "now")
     for word in words(text):
         kind, _, way = word.partition("=")

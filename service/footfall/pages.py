@@ -41,7 +41,7 @@ def _decoded(escapes: re.Match[str]) -> str:
 
 def without_host(text: str) -> str:
     host = _HOST.match(text)
-    # What is left starts with one slash, or its start would be taken for a host again.
+    # The rest starts with one slash, or its start would be read as a host again.
     return "/" + text[host.end() :].lstrip("/") if host else text
 
 

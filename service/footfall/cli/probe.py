@@ -10,7 +10,7 @@ import sys
 from _socket import AF_INET, AF_INET6, AF_UNIX, socket
 
 SECONDS = 2.0
-# What the service answers with is far shorter.
+# The service's answer is far shorter.
 MAX_BYTES = 1 << 20
 # Addresses that mean all of the machine's -> one that can be connected to. Nothing is bound here.
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104

@@ -88,7 +88,7 @@ def shortened(number: int) -> str:
     return str(number)
 
 
-# What is counted, and shown.
+# The number that is counted, and shown.
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ _TOLD, _SHOWN = "\1", "\0"
 
 @lru_cache(MAX_FRAMES)
 def _frame(look: Look, right: int) -> str:
-    """A badge without its value, whose half is so wide: most views change only the value."""
+    """A badge without its value, whose half has this width: most views change only the value."""
     style, label = STYLES[look.style], plain(look.label)
     alt = html.escape(f"{label}: {_TOLD}" if label else _TOLD)
     if style.is_loud:

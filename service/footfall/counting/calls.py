@@ -124,7 +124,7 @@ class DatedCall(ChangeCall):
                 continue
             args.append(change.noted(1, noted))
             if (more := len(waiting) - 1) > 0:
-                # Who has viewed is noted with the first of them.
+                # Visitors are noted with the first of them.
                 keys.append(own * more)
                 args.append(change.noted(1, change.origin[0] + NOBODY_SEEN) * more)
             number += change.size * (more + 1)
@@ -138,7 +138,7 @@ class DatedCall(ChangeCall):
         waiting: Sequence[tuple[CountsCallback, CountingClient]],
         moment: Moment,
     ) -> tuple[bytes, int]:
-        """What is noted of the views of a change, and how many words of it are visitors."""
+        """The arguments for the views of a change, and the number of those that are visitors."""
         source, bot_of_page = change.origin
         if not change.is_view:
             return source + NOBODY_SEEN, 0

@@ -56,7 +56,7 @@ class RedisClient:
         return isinstance(self.client, RedisCluster)
 
     def deadline(self) -> float:
-        """When a command that is sent now must be answered, by the event loop's clock."""
+        """The deadline for a reply to a command that is sent now, by the event loop's clock."""
         return asyncio.get_running_loop().time() + self.timeout
 
     async def ask(self, *commands: Sequence[object]) -> list[Any]:

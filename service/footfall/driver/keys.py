@@ -67,7 +67,7 @@ class Keys:
 
     @property
     def hashes(self) -> int:
-        """How many hashes there may be for counters."""
+        """The maximum number of hashes for counters."""
         return GROUPS * self._group_hashes
 
     def hash_at(self, place: int) -> str:
@@ -122,7 +122,7 @@ class Keys:
         return f"{self._beside(path)}:bots:{digest(path)}:{month}"
 
     def visitors(self, path: str, day: int) -> str:
-        """Who has viewed a page on a day such as 20261123, as numbers of that day."""
+        """A page's visitors of a day such as 20261123, as numbers of that day."""
         return f"{self._beside(path)}:visitors:{digest(path)}:{day}"
 
     def read_beside(self, path: str, day: int) -> str:
@@ -201,7 +201,7 @@ class Keys:
         return self._number(path) % GROUPS
 
     def _beside(self, path: str) -> str:
-        """What the keys of a page's views start with, so that one script changes all of them."""
+        """The prefix of a page's view keys, so that one script changes all of them."""
         return self._group(self._number(path) % GROUPS)
 
     def _number(self, text: str) -> int:

@@ -9,7 +9,7 @@ from . import disk
 from .private_files import owners_alone
 
 MAX_LOG_BYTES = 1 << 20
-# What is repeated of it, when the server does not start.
+# The part that is repeated if the server does not start.
 SHOWN_LINES, READ_BYTES = 5, 65_536
 
 _NO_ROOM = re.compile("No space left|[Qq]uota exceeded")

@@ -41,7 +41,7 @@ class Unsafe(Exception):
 class Safety:
     """`problems` maps codes to problems; it is empty if Redis is safe.
 
-    `data_dir` is that of a private server, whose disk is looked at, too.
+    `data_dir` is that of a private server, whose disk is checked, too.
     """
 
     def __init__(self, redis: RedisClient, durability: Durability, probe: Probe) -> None:

@@ -15,8 +15,8 @@ from .server_state import ServerState
 
 log = logging.getLogger(__name__)
 
-# After an outage the next one is not logged for so long: a server that comes and goes must not fill
-# the log.
+# After an outage the next one is not logged for this long: an unstable server must not fill the
+# log.
 QUIET_SECONDS = 10.0
 
 
@@ -60,7 +60,7 @@ class CommandStats:
         self.logs_outages = False
         self.servers: dict[str, ServerState] = {}
         self.metrics = metrics
-        # How many requests a batch has.
+        # The number of requests of a batch.
         self.batched = metrics.batch_requests.observe
         self._slow = SlowLog(logging.getLogger(__name__), slow_seconds)
         self._outages: dict[str, Outage] = {}

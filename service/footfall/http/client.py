@@ -79,7 +79,7 @@ def forwarded_address(nearest: str, forwarded: bytes, trusted: Networks) -> str:
 
 
 def server_address(scope: Scope, policy: Policy) -> str:
-    """This service's address as the browser sees it, "" if its Host is none.
+    """This service's address as the browser sees it, "" without a valid Host.
 
     X-Forwarded-Proto and X-Forwarded-Host count if a trusted proxy sent them.
     """

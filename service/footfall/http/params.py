@@ -134,7 +134,7 @@ class Form:
             raise self._too_long
 
     def value(self, name: str) -> Any:
-        """What was sent, whatever it is; None if nothing was."""
+        """The value as it was sent; None if nothing was."""
         return self._values.get(name)
 
     def text(self, name: str, limit: int, *, required: str = "") -> str | None:

@@ -1,4 +1,4 @@
-"""The server that is measured: which one it is, its dialect, and its counts.
+"""The server that is measured: its kind, its API variant, and its counts.
 
 Any server with the Waline API can be measured, under /api or without prefix, as older ones have it.
 A Footfall is recognised by its counter script.

@@ -49,7 +49,7 @@ Line = dict[str, Any]
 
 FORMAT = 7
 READABLE = (1, 2, 3, 4, 5, 6, 7)
-# The first whose backups leave out replies that hang in the air.
+# The first version whose backups leave out replies without a root.
 FORMAT_OF_WHOLE_THREADS = 5
 DIGEST_BYTES = 32
 # A line gets comments until it has this many bytes; a single comment may have more.
@@ -257,7 +257,7 @@ def _is_header(line: Any) -> bool:
 
 
 def _is_content(line: Any, parents: dict[str, Above]) -> bool:
-    """`found` gets what each comment of the line hangs below."""
+    """`found` gets the parent of each comment of the line."""
     match line:
         case {
             "path": str(path),
@@ -294,7 +294,7 @@ def _is_list(kind: str, content: object) -> bool:
 
 
 def count_of(text: bytes) -> int:
-    """A count as Redis stores it. Raises ValueError if it is none."""
+    """A count as Redis stores it. Raises ValueError for anything else."""
     # The length is checked first, since int() rejects thousands of digits.
     if not text.isdigit() or len(text) > len(str(MAX_COUNT)) or int(text) > MAX_COUNT:
         raise ValueError(f"{text[:32]!r} is not a count")

@@ -57,8 +57,8 @@ async def journal_problems(data: DataSet, *, repair: bool) -> AsyncIterator[str]
 
 
 async def _unreadable(data: DataSet, *, repair: bool) -> AsyncIterator[str]:
-    """Totals that are none: with them the site follows nothing. What they should be is found when
-    they are compared with the pages."""
+    """Invalid totals: with them the site follows nothing. The right values are found by comparison
+    with the pages."""
     totals, total = data.keys.site("totals"), data.keys.site("total")
     async for pairs in walked_hash(data.redis, totals):
         for page, entry in pairs:

@@ -234,7 +234,7 @@ class SiteCheck:
         if bodies != after:
             # Deleted comments are being removed: it is another state each time.
             return -1.0 - after, _visible(entry)
-        # A page whose comments were all deleted is one all the same.
+        # A page whose comments were all deleted still counts.
         exists = path is not None or bodies
         return bodies - held - int(hidden or 0) if exists else None, _visible(entry)
 

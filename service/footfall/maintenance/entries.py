@@ -119,7 +119,7 @@ def is_unsubscribed(name: object) -> bool:
 
 
 def _parsed(text: object) -> Any:
-    """What is not JSON is None, which is nothing of the above."""
+    """Invalid JSON is None, which matches nothing above."""
     try:
         return orjson.loads(text) if isinstance(text, str) else None
     except ValueError:

@@ -46,7 +46,7 @@ class Figures(Collector):
     def __init__(self, site: Site, version: str) -> None:
         self._site = site
         self._version = version
-        # What was read for this scrape; nothing yet.
+        # Values read for this scrape; none yet.
         self._vitals = Vitals({}, None, None)
 
     async def refresh(self) -> None:
@@ -235,7 +235,7 @@ class Metrics:
     """/metrics as an ASGI application, with a registry of its own."""
 
     def __init__(self, site: Site, version: str) -> None:
-        # Who has this application answers requests: it is a worker.
+        # A process with this application answers requests: it is a worker.
         site.process.metrics.pid.show(os.getpid())
         self._figures = Figures(site, version)
         self._registry = CollectorRegistry(auto_describe=False)

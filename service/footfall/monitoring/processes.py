@@ -66,7 +66,7 @@ class Processes(Collector):
 
 
 def _of_processes(pids: Sequence[int]) -> list[Metric]:
-    """METRICS of the process of each worker; 0 is none."""
+    """METRICS of the process of each worker; 0 for none."""
     kinds = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
     families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
     for worker, pid in enumerate(pids):

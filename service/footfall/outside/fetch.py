@@ -84,13 +84,13 @@ async def asking() -> AsyncIterator[None]:
 
 
 async def get_json(url: str, params: Mapping[str, str] | None = None) -> Any:
-    """The JSON at this address; None if it is none. Raises ProviderUnavailable, Busy."""
+    """The JSON at this address; None if invalid. Raises ProviderUnavailable, Busy."""
     async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
         return json_of(await client.get(url, params=params))
 
 
 async def post_form(url: str, fields: Mapping[str, str]) -> Any:
-    """The JSON that answers a form; None if it is none. Raises ProviderUnavailable, Busy."""
+    """The JSON that answers a form; None if invalid. Raises ProviderUnavailable, Busy."""
     async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
         return json_of(await client.post(url, data=fields))
 

@@ -61,7 +61,7 @@ PAGE_NAMES = (
     "settings",
     "state",
 )
-# The names that pages have in Waline, whose clients and readers keep their addresses -> ours.
+# Names of pages in Waline, to which clients and bookmarks link -> ours.
 RENAMED = {"user": "accounts", "migration": "moving"}
 
 

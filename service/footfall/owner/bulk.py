@@ -73,7 +73,7 @@ BULK = Shapes(
             who=MODERATOR,
             when=lambda request: request.fields.get("ids") is not None,
         ),
-        # A blank ban is none, and must not pass for all that the list has.
+        # A blank ban is not a ban, and must not select the whole list.
         Fields(
             Bulk.of,
             (_DO, STATUS, _BAN, _NEWEST),

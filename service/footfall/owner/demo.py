@@ -26,7 +26,7 @@ from .account_pages import is_vacant
 from .files import SECURITY, send_file
 from .pages import HTML, query_of, words_of
 
-# No page of a site has it, and its views are none of the site's.
+# No page of a site has it, so its views are not counted as the site's.
 PATH = "/.footfall-demo"
 PAGE_SIZE = 10
 MAX_PAGE = 1000

@@ -1,7 +1,7 @@
-"""The pages that a site's owner opens first, made whole by the server: they need no script.
+"""The owner's most frequent pages, made by the server: they need no script.
 
-They are for administrators. Anybody else gets the page whose script leads to a login, or to one's
-own comments. forms.py has what their forms change.
+They are for administrators. Other viewers get the page whose script leads to a login, or to their
+own comments. forms.py handles their forms.
 """
 
 import asyncio

@@ -27,8 +27,7 @@ def no_region(address: str) -> Region:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is running: its version; and its settings as (name, value, default, meaning), without
-    secrets."""
+    """The running version; and its settings as (name, value, default, meaning), without secrets."""
 
     version: str = ""
     settings: Sequence[tuple[str, str, str, str]] = ()
@@ -43,7 +42,7 @@ class Process:
 
     redis: RedisClient
     scripts: Scripts
-    # What is unsafe about Redis, and why it cannot be used now.
+    # Problems of Redis, and why it cannot be used now.
     safety: Safety
     background: Background = field(default_factory=Background)
     metrics: Metrics = field(default_factory=Metrics)

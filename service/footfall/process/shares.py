@@ -14,12 +14,12 @@ from ..errors import Busy, TooManyAtOnce
 from ..model import Caller
 from ..netaddr import HOMES_IN_A_NETWORK, limit_key, network_key
 
-# When to come back, for a client whose earlier work must end first.
+# The time to retry, for a client whose earlier work must end first.
 RETRY_MS = 1000
 
 
 class QueuedClient(NamedTuple):
-    """Who takes turns, whose shares the work for them is of, and in which network they are."""
+    """The client that takes turns, the client whose share is used, and their network."""
 
     turn: str
     shares: tuple[str, ...]

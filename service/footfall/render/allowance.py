@@ -31,7 +31,7 @@ def most_bytes(text: str) -> int:
 
 
 class Allowance:
-    """What is left of the limits; each method returns False if they are exceeded, or takes from
+    """The rest of the limits; each method returns False if they are exceeded, or subtracts from
     them."""
 
     def __init__(self, text: str, *, is_plain: bool = False) -> None:

@@ -15,7 +15,7 @@ GAP = 2
 BARS_HEIGHT = 100
 LINE_WIDTH = 100
 LINE_HEIGHT = 24
-# That the ends of a line are not cut off.
+# So that the ends of a line are not cut off.
 MARGIN = 2
 
 

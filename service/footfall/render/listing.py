@@ -101,7 +101,7 @@ CLASSES = {
 }
 
 
-# What is highlighted has no longer lines, and white space that is not longer.
+# Highlighted code has no longer lines or white space.
 MAX_LINE_CHARACTERS = 300
 MAX_BLANK_CHARACTERS = 100
 _LONG_BLANKS = re.compile(rf"\s{{{MAX_BLANK_CHARACTERS + 1}}}")

@@ -73,10 +73,10 @@ def compile_template(
 def compile_text(
     text: str, variables: Sequence[str], *, is_html: bool
 ) -> Callable[[Mapping[str, Any]], str]:
-    """A function that fills in a subject or an email, with what may be objects.
+    """A function that fills in a subject or an email, with values that may be objects.
 
-    What is missing is empty, as in Nunjucks; `self` is called `self_`, as Jinja has one of its own.
-    Raises ValueError for a template that cannot be used; the function does, too.
+    Missing values are empty, as in Nunjucks; `self` is called `self_`, as Jinja has one of its own.
+    Raises ValueError for an invalid template; the function does, too.
     """
     environment = SandboxedEnvironment(autoescape=is_html, undefined=ChainableUndefined)
     environment.globals = {"regex": _Expression}

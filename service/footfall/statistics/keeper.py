@@ -100,7 +100,7 @@ class Keeper:
 
 
 def _before(numbers: SiteNumbers, hour: int) -> SiteNumbers:
-    """What is of hours and of days before this hour."""
+    """Fields of hours and of days before this hour."""
     day = hour // DAY
     return SiteNumbers(
         {at: views for at, views in numbers.hours.items() if at < hour},

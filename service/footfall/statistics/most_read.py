@@ -175,8 +175,8 @@ class MostRead:
 
 
 def rise(hours: Sequence[int]) -> float:
-    """By how much a page is viewed more in an hour now than usually, of its views by hour, the last
-    one first. Both are means in which later hours weigh more (forward decay)."""
+    """How much more often a page is viewed in an hour now than usually, from its views by hour, the
+    last one first. Both are means in which later hours weigh more (forward decay)."""
     return _decayed(hours, NOW_HOURS) - _decayed(hours, USUAL_HOURS)
 
 

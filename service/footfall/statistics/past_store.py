@@ -89,7 +89,7 @@ class PastViews:
         """Pages of one group are changed together."""
         return self._keys.group(path)
 
-    # What is known.
+    # The stored numbers.
 
     async def days(self, months: Sequence[int]) -> dict[int, PastDay]:
         """The days of these months that were imported."""

@@ -21,8 +21,8 @@ from .store import Views, people_of
 DAYS_OF_MONTH = 31
 # An hour such as 2026112316 divided by this is its day.
 DAY = 100
-# How many visitors of a day are known one by one: of a page, and of the site, whose shares have
-# nearly the same number each (lua/counters/count.lua, lua/views/visit.lua).
+# The numbers of visitors of a day that are counted exactly: of a page, and of the site, whose
+# shares have nearly the same number each (lua/counters/count.lua, lua/views/visit.lua).
 MOST_EXACT, MOST_EXACT_OF_SITE = 10_000, 450_000
 # A day has a key of its own for them.
 MAX_SOURCE_DAYS = 366

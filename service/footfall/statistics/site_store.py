@@ -192,9 +192,9 @@ def numbers_of(read: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
 
 
 def most_of(sources: Counter[str]) -> Counter[str]:
-    """The MAX_SOURCES with most views, and how many the others have together, as "".
+    """The MAX_SOURCES with most views, and the number of the others together, as "".
 
-    Of equal ones they are always the same: this is done often, and what is kept stays.
+    Ties are broken consistently: this is repeated, and stored ones stay.
     """
     ranked = sorted(sources.items(), key=lambda each: (-each[1], each[0]))
     first = Counter(dict(ranked[:MAX_SOURCES]))

@@ -21,7 +21,7 @@ _WEB = re.compile(
 )
 _PORT = re.compile(r":\d{0,5}\Z", re.ASCII)
 _HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_][a-z0-9_-]{0,62}")
-# Two names at least, as Android demands.
+# At least two parts, as Android demands.
 _APPLICATION = re.compile(
     r"\s*android-app://([a-z]\w{0,99}(?:\.[a-z]\w{0,99}){1,20})(?:[/?#\s]|\Z)",
     re.IGNORECASE | re.ASCII,

@@ -37,7 +37,7 @@ class Month(NamedTuple):
 
     @property
     def growth(self) -> int:
-        """What was added to the count in it."""
+        """Additions to the count in it."""
         return sum(self.days.values()) + self.undated
 
     @property
@@ -102,7 +102,7 @@ class Views:
         return self._keys.days(path, month), self._keys.bots(path, month)
 
     async def of_pages(self, paths: Sequence[str], months: Sequence[int]) -> list[PageViews]:
-        """What is known of each page, of these months."""
+        """The stored numbers of each page, of these months."""
         commands: list[Sequence[object]] = []
         for path in paths:
             name = view_counter(path)

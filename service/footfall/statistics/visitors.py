@@ -20,7 +20,7 @@ _PURPOSE = b"visitor"
 
 
 def salted(salt: bytes, site: str) -> "blake2b":
-    """What is the same for all visitors of a day. Raises ValueError for a salt that is too short or
+    """The hash's state for all visitors of a day. Raises ValueError for a salt that is too short or
     too long."""
     if len(salt) < MIN_SALT_BYTES:
         raise ValueError(f"a salt has at least {MIN_SALT_BYTES} bytes")

@@ -33,7 +33,7 @@ class ModerationLog:
         self._keys = keys
 
     async def add(self, **fields: str) -> None:
-        """What was done to something else than a comment; its fields are those of an entry."""
+        """A change of something other than a comment; its fields are those of an entry."""
         pairs = [word for pair in fields.items() for word in pair]
         await self._redis.change(
             ("XADD", self._keys.site("log"), "MAXLEN", "~", LOGGED, "*", *pairs)

@@ -272,7 +272,7 @@ def _answer(row: Row, dialect: Dialect) -> Mapping[str, Any]:
     answer, envelope = row.answer, row.envelope(dialect)
     if envelope is NO_ENVELOPE and answer.bare is not None:
         return answer.bare
-    # What is not JSON stands in no envelope.
+    # Anything but JSON has no envelope.
     return envelope.schema(answer.data) if answer.type == JSON_TYPE else answer.data
 
 

@@ -39,7 +39,7 @@ class Refusals(NamedTuple):
 class Dialect:
     """Its values are functions wherever dialects differ by more than words."""
 
-    # Who sends a request.
+    # Finds the sender of a request.
 
     # Raises Forbidden unless its sender may call.
     admit: Callable[[Scope, Headers, Policy], None]

@@ -1,6 +1,6 @@
-"""The requests that take the fast path: those that a busy site gets most, whose rows have `fast`.
+"""Requests that take the fast path: the most frequent ones of a busy site, whose rows have `fast`.
 
-What to do follows from method, URL and body alone, which most visitors of a page send alike, so
+The work follows from method, URL and body alone, which most visitors of a page send alike, so
 prepared requests are cached by these. Headers differ by visitor and are read for each request.
 """
 
@@ -42,13 +42,13 @@ class FastOperation:
     first_lines: FirstLines
 
     def finish(self, data: Any) -> Reply | Response:
-        """What is sent of an answer that is not a Reply yet."""
+        """The bytes of an answer that is not a Reply yet."""
         if isinstance(data, Response):
             return data.under(self.headers)
         return reply_of(self.row, self.dialect, data)
 
     def whole(self, reply: Reply) -> Response:
-        """What is sent of a Reply where its first lines are not all that goes before it."""
+        """The bytes of a Reply with further headers before its body."""
         return whole(self.row, reply).under(self.headers)
 
     def refuse(self, error: BaseException, language: str) -> Response:

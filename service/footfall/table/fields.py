@@ -209,7 +209,7 @@ class Flag(Field):
 
 @dataclass(frozen=True, slots=True)
 class Given(Field):
-    """What is passed on as it was sent, whatever it is; `of` is its schema."""
+    """A value that is passed on as it was sent; `of` is its schema."""
 
     of: Mapping[str, Any]
 

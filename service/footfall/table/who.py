@@ -1,7 +1,7 @@
 """Permissions of operations, which the endpoint checks before an operation runs.
 
-What depends on the thing itself, such as whose comment it is, the operation decides. The documents
-are made of these names.
+Permissions that depend on the object, such as a comment's author, are checked by the operation. The
+documents are made of these names.
 """
 
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def _public(level: StatisticsPublic) -> Callable[[Viewer, AccountRules], None]:
 ANYBODY = Who("anybody", _allow)
 # With LOGIN=force, every account.
 COMMENTER = Who("anybody; with `LOGIN=force`, a person", require_log_in, is_first=True)
-# Who has an account. Waline answers where it has these operations in one of three ways.
+# Every account. Waline's answers to other callers of these operations differ in three ways.
 PERSON = Who("a person", _logged_in(LoggedOut))
 MEMBER = Who("a person", _logged_in(Denied))
 READER = Who("a person", _logged_in(Unauthorized))

@@ -31,7 +31,7 @@ class _Member(NamedTuple):
 
 @contextmanager
 def members(source: Source) -> Iterator[list[Source]]:
-    """The files of an archive, or the file itself if it is none. Raises Damaged, OSError."""
+    """The files of an archive, or the file itself if it is not one. Raises Damaged, OSError."""
     first = source.beginning(_BLOCK)
     if first.startswith(_ZIP):
         contents = _zipped(source.path)

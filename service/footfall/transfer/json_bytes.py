@@ -44,7 +44,7 @@ def _nested(chunk: bytes, depth: int, is_inside: bool) -> tuple[int, bool]:
     """How deep the chunk's end is, and whether it is inside a text, from the same of its start."""
     if b"\\" in chunk:
         chunk = chunk.replace(b"\\\\", b"").replace(b'\\"', b"")
-    # What is left of a text without brackets are two quotes that follow each other.
+    # A text without brackets leaves two quotes that follow each other.
     parts = chunk.translate(None, _OTHERS).replace(b'""', b"").split(b'"')
     depths = list(accumulate(map(_STEPS.__getitem__, b"".join(parts[is_inside::2])), initial=depth))
     if max(depths) > MAX_DEPTH:

@@ -12,7 +12,7 @@ from .values import html_block, text
 
 
 def read(source: Source) -> ImportRows:
-    # Who is blocked stands in the first line.
+    # The first line lists blocked users.
     blocked = set[str]()
 
     def make(where: str, record: Record) -> list[CommentRow]:

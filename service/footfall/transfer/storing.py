@@ -179,7 +179,7 @@ async def _prepare(comments: Comments, missing: list[CommentRow]) -> None:
 async def _missing(
     comments: Comments, imports: Imports, part: list[CommentRow], report: ImportReport
 ) -> list[CommentRow]:
-    """Those that are not stored yet. What was deleted a moment ago comes back by the import."""
+    """The rows that are not stored yet. A recently deleted comment is restored by the import."""
     ids, now = [comment.id for comment in part], comments.process.clock()
     for page in await imports.deleted(ids):
         await comments.deletions.sweep(page, now, now)

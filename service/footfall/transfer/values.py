@@ -91,7 +91,7 @@ def zone_of(offset: str) -> timezone:
 
 
 def moment(value: Any, zone: timezone = UTC) -> int | None:
-    """A time in ms since the epoch, also before it; None if the value is none.
+    """A time in ms since the epoch, also before it; None if the value is not one.
 
     `zone` is for dates without one.
     """

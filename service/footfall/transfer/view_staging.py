@@ -19,7 +19,7 @@ from .past_log import PastView
 
 # Sums held in memory before they are written.
 MAX_HELD = 20_000
-# Pages whose numbers are remembered.
+# Pages whose numbers are cached.
 MAX_CACHED_PAGES = 4_096
 # In place of a page, for visitors of the site.
 _SITE = 0

@@ -33,7 +33,7 @@ _UNSEEN = {
 
 
 def read(source: Source) -> ImportRows:
-    # What is attached to a post is as public as that, which may come later in the file.
+    # An attachment is as public as its post, which may come later in the file.
     posts = {
         item.fields.get("post_id", ""): _hidden(item.fields)
         for item in elements(source, ("channel/item",))

@@ -41,7 +41,7 @@ from ..rules.reauthentication import OwnerProof
 from ..rules.registration import Applicant
 from .session import PROOF, described, proof_of
 
-# Waline's words where an email is none.
+# Waline's message for an invalid email.
 NO_MAIL = "email need an email under your options"
 NO_LINK = "url and avatar need an address of the web, with http:// or https://"
 MAX_LABEL = 32

@@ -107,7 +107,8 @@ ADDITION = Fields(Step.of_addition, (*_TARGET_FIELDS, *PROOF))
 
 
 async def oauth(comments: Comments, parsed: Step, caller: Caller) -> Response:
-    """On to the other service, or back from it. Who is logged in adds it to their account."""
+    """Redirect to the other service, or back from it. A logged-in caller adds it to their
+    account."""
     targets = comments.accounts.providers.targets
     target = ""
     try:

@@ -39,7 +39,7 @@ Bucket = tuple[str, Rate]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What was taken for it."""
+    """The tokens that were taken for it."""
 
     cooldown: Cooldown
     taken: Sequence[Bucket]

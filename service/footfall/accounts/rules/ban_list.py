@@ -1,10 +1,10 @@
-"""What can be banned, how it is written, and the list that finds the bans of somebody or of a text.
+"""The kinds of bans, their notation, and the list that finds those of a person or a text.
 
 | Kind | Written as | Catches |
 |---|---|---|
-| address, network | `192.0.2.7`, `2001:db8::/48` | who comes from there; an IPv6 one is its /64 |
-| mail | `eve@spam.example` | who gives this email, in any spelling |
-| domain | `*@spam.example` | who gives an email of this domain |
+| address, network | `192.0.2.7`, `2001:db8::/48` | requests from it; an IPv6 one is its /64 |
+| mail | `eve@spam.example` | authors with this email, in any spelling |
+| domain | `*@spam.example` | authors with an email of this domain |
 | account | its id | its owner |
 | host | `casino.example` | a text or an author that links there, or to a subdomain |
 | words | `"cheap pills"`, or a pattern: `/casino\\d+/` | a text that has them, in any case |
@@ -32,7 +32,7 @@ OF_EVERYBODY = "This would catch every comment"
 _DOMAIN = re.compile(r"[^\s@/*]+\.(?!\d+$)[^\s@/*.]+")
 _QUOTED = re.compile(r"[\"“„«](?P<words>[^\"”“»]*)[\"”“»]")
 _ADDRESS = re.compile(r"(?:https?://)?(?:\*\.)?(?P<host>[^/\s@*:]+)(?::\d+)?(?:/\S*)?")
-# What names a host in the address of a link: not the first part of a path.
+# A host in the address of a link: not the first part of a path.
 _AUTHORITY = re.compile(r"\s*(?:https?:[/\\]*|[/\\]{2,})?([^/\\?#\s]{1,600})", re.IGNORECASE)
 # Searching the longest comment for all of them takes 0.1 ms, and finding which match, 3 ms.
 MAX_WORD_BANS = 200

@@ -90,7 +90,7 @@ class KnownBans:
         return max(holding, key=lambda ban: ban.until_ms or float("inf"), default=None)
 
     def in_text(self, text: str, html: str, link: str) -> list[str]:
-        """What is banned of a text, and of where it or its author links to. It may take 10 ms."""
+        """The bans that match a text, or the links in it or of its author. It may take 10 ms."""
         now_ms = self._clock()
         return [ban.value for ban in self._list.in_text(text, html, link) if ban.holds(now_ms)]
 

@@ -110,7 +110,7 @@ async def take(accounts: AccountStore, state: str) -> Flow:
 async def arrive(
     comments: Comments, flow: Flow, answer: Mapping[str, str], caller: Caller
 ) -> Arrival:
-    """What becomes of a flow whose browser has come back with this answer.
+    """The result of a flow whose browser has returned with this answer.
 
     Raises NotProven, Banned, Denied, IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists,
     ProviderUnavailable, Busy.

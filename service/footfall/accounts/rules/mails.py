@@ -7,9 +7,9 @@ def is_mail(text: str) -> bool:
 
 
 def canonical(text: str) -> str:
-    """In the form in which emails are compared: without case, in NFC, the domain as IDNA reads it.
+    """The form in which emails are compared: without case, in NFC, the domain as IDNA reads it.
 
-    What is not an email is compared as it is written, without case.
+    A text that is not an email is compared as it is written, without case.
     """
     return (_normalized(text) or text.strip()).casefold()
 

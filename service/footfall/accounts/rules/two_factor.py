@@ -11,7 +11,7 @@ from ...model import Credentials
 
 STEP_SECONDS = 30
 CODE_DIGITS = 6
-# Steps before and after the present one whose codes are taken: clocks of telephones differ.
+# Steps before and after the current one whose codes are accepted: phones' clocks differ.
 TOLERATED_STEPS = 1
 RECOVERY_CODES = 10
 # Letters and digits that cannot be mistaken for each other: 10 of these 31 are 49 bits.
@@ -39,9 +39,9 @@ def qr_code(address: str) -> str:
 
 
 def step_of(secret: str, code: str, now_ms: int) -> int:
-    """The number of the step whose code this is; 0 if it is none of the present ones.
+    """The number of the step with this code; 0 if it is none of the current ones.
 
-    What is not a secret, or a short one, has no codes.
+    An invalid or short secret has no codes.
     """
     try:
         codes = pyotp.HOTP(secret)
@@ -68,7 +68,7 @@ def spent(credentials: Credentials, code: str, now_ms: int) -> Credentials | Non
 
 
 def left_after(credentials: Credentials, code: str, now_ms: int) -> Credentials | None:
-    """What a login leaves of them; None if it needs a code, and this is none."""
+    """The credentials after a login; None if it needs a code, and this is not one."""
     return spent(credentials, code, now_ms) if credentials.totp else credentials
 
 

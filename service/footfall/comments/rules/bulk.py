@@ -207,7 +207,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> BulkResult | No
 
 
 def comments_of(record: bytes) -> list[StoredComment]:
-    """Those whose texts a record would restore."""
+    """The comments whose texts a record would restore."""
     return [_whole_of(entry) for entry in orjson.loads(record) if "body" in entry]
 
 

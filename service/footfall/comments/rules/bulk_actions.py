@@ -31,7 +31,7 @@ MAX_BULK_MS = 25_000
 # Comments of a step, and a pause after it for other requests.
 BULK_STEP_COMMENTS = 100
 PACE_SECONDS = 0.005
-# An action that has noted nothing for so long is over, with its process.
+# An action without progress for this long has ended with its process.
 STOPPED_MS = 15_000
 # A request waits this long for the end of its action: most end by then.
 WAIT_SECONDS = 0.7

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 # How to combine an imported count with an existing counter.
 WAYS = ("max", "sum", "replace")
 
-# What it stores rows into: a Site, whose module has an importer and is not imported here.
+# The target of its rows: a Site, whose module has an importer and is not imported here.
 Into = TypeVar("Into", contravariant=True)
 
 

@@ -39,8 +39,7 @@ _WORD = re.compile(rf"[{_DENSE}]|[^\W\d_{_DENSE}]+")
 
 
 class Trait(NamedTuple):
-    """Who wrote a comment, from where, to which host it links, or with which others it shares its
-    words: then `value` is a name that means nothing."""
+    """An author, an address, a linked host, or a shared text: then `value` is an arbitrary name."""
 
     kind: Kind
     value: str

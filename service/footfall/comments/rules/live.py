@@ -21,7 +21,7 @@ from ...process.shares import Shares
 from ..store.comments import CommentStore
 
 PERIOD_SECONDS = 1.0
-# Without a word for so long, proxies close a connection.
+# Proxies close a connection that is silent for this long.
 SILENT_SECONDS = 15.0
 # Then a browser comes back by itself, and may meet another worker.
 MAX_SECONDS = 900.0

@@ -30,7 +30,7 @@ from ..store.status import status_in, status_of
 STEP_COMMENTS = 64
 # A page that gets comments all the time is walked over so often.
 MAX_WALKS = 3
-# A move without progress for so long was interrupted.
+# A move without progress for this long was interrupted.
 LEFT_MS = 60_000
 
 
@@ -154,7 +154,7 @@ async def _move_comments(comments: Comments, note: MoveNote, on_share: OnShare) 
 
 
 async def _take(comments: Comments, note: MoveNote, step: Step, *, are_replies: bool) -> int:
-    """Take those of a step that can be read, and whose id the other page has not; how many."""
+    """Take the readable comments of a step whose id the other page does not have; their number."""
     copies = dict[str, tuple[Comment, bytes]]()
     for short, body, private, _, held, _ in step.comments:
         try:
@@ -193,7 +193,7 @@ async def _arrive(comments: Comments, note: MoveNote) -> bool:
 async def _publish(
     comments: Comments, note: MoveNote, comment: Comment, taken: TakenComment
 ) -> bool:
-    """False for a reply whose root may come back."""
+    """False for a reply whose root may be restored."""
     moved = _moved(comment, note)
     status = status_in(taken.held or "approved")
     # Somebody may have written the same on both pages.

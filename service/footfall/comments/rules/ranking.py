@@ -1,4 +1,4 @@
-"""Who has written most: authors by their approved comments, with an account or without."""
+"""Ranking of authors by their approved comments, with an account or without."""
 
 from ...model import PUBLIC, Lookups, StoredComment
 from ...site import Comments

@@ -15,10 +15,10 @@ from ...site import Comments
 
 log = logging.getLogger(__name__)
 
-# Pages whose versions are raised together, and how long until the next ones.
+# Pages whose versions are raised together, and the pause until the next ones.
 STEP_PAGES = 50
 PACE_SECONDS = 0.1
-# What was written down so long ago has been left by a service that stopped.
+# Notes of this age were left by a service that stopped.
 LEFT_MS = 60_000
 
 

@@ -20,8 +20,8 @@ Test = Callable[[Comment], bool]
 
 
 async def with_authors(comments: Comments, stored: Sequence[StoredComment]) -> dict[str, Comment]:
-    """Id -> the comment, with its author as their account is now. Those are left out of which the
-    half that only administrators see is damaged."""
+    """Id -> the comment, with its author as their account is now, without comments whose private
+    part is damaged."""
     secrets, accounts = await asyncio.gather(
         comments.store.secrets([comment.id for comment in stored]),
         comments.accounts.store.by_ids({comment.body.account for comment in stored} - {""}),

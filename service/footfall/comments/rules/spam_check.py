@@ -28,7 +28,7 @@ class Undecided(Exception):
 
 
 def require_decided(task: Task, stored: StoredComment) -> None:
-    """Raises Undecided where a comment has only just become something else."""
+    """Raises Undecided if the comment's status has only just changed."""
     if task.met != stored.status:
         raise Undecided(replace(task, met=stored.status))
 

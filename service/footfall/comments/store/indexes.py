@@ -85,6 +85,6 @@ def site_indexes_of(id: str, body: Body, status: str) -> Iterator[IndexPlace]:
 
 
 def notes_of(id: str, body: Body) -> Iterator[IndexPlace]:
-    """What is written down of a comment before it is stored: on which pages an account wrote."""
+    """What is noted before a comment is stored: the pages on which an account wrote."""
     if body.account:
         yield IndexPlace(f"pages:{body.account}", id[SHORT:], 0)

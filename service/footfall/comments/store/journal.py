@@ -160,8 +160,8 @@ class Journal:
                 await self._end(change)
 
     async def restate(self, page: str, comments: Sequence[tuple[str, str, str]]) -> None:
-        """Let the site follow once more how comments are: of each the short id, and an account and
-        an author in whose lists it may be wrongly, "" for none."""
+        """Let the site follow the state of comments again: of each the short id, and an account and
+        an author whose lists may have it wrongly, "" for none."""
         names = ("version", "bodies", "held", "pinned", "hidden")
         await self.change(
             self._restate,

@@ -42,7 +42,7 @@ class Overtaken(Exception):
 
 
 class Moderated(NamedTuple):
-    """The status of a comment before; it is not `changed` if it was all that already."""
+    """The former status of a comment; not `changed` if nothing changed."""
 
     was: Status
     changed: bool

@@ -1,8 +1,8 @@
-"""What is taken from one page and given to another, which on a Cluster is in another slot.
+"""Data taken from one page and given to another, which on a Cluster is in another slot.
 
-What was taken stays beside the page that it comes from until it is known to have arrived, so a
-crash or a lost reply loses nothing, and continuing it adds nothing twice. Between the two steps
-it is shown on neither page. The site remembers which moves are under way.
+Taken data stay beside their old page until they are known to have arrived, so a crash or a lost
+reply loses nothing, and continuing adds nothing twice. Between the two steps they are shown on
+neither page. The site remembers moves in progress.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ class MoveNote(NamedTuple):
 
 
 class Visitors(NamedTuple):
-    """Who has viewed a page on a day such as 20261123: their numbers, or a sketch of them."""
+    """A page's visitors of a day such as 20261123: their numbers, or a sketch of them."""
 
     day: int
     kept_ms: int
@@ -142,7 +142,7 @@ class Moves:
     ) -> TakenCounters | None:
         """Take all counters of a page, unless some taken earlier must arrive first.
 
-        Forgets what the move `arrived` took. None if there are none.
+        Forgets the data that the move `arrived` took. None if there are no counters.
         """
         keys, names = self._keys, [f"{type} {source}" for type in types]
         places = [keys.counts(name) for name in names]

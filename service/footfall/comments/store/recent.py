@@ -62,8 +62,8 @@ class Recent:
         return _numbers(await self._redis.ask(*self._versions_of(ids)))
 
     async def of_page(self, page: str, count: int, searched: int) -> list[str]:
-        """Ids of a page's newest comments: its newest roots, replies to them, and what of it is
-        among the site's newest `searched`."""
+        """Ids of a page's newest comments: its newest roots, replies to them, and those among the
+        site's newest `searched`."""
         roots, pinned, site = await self._redis.ask(
             ("ZREVRANGE", self._keys.page(page, "newest"), 0, count - 1),
             ("ZREVRANGE", self._keys.page(page, "pinned"), 0, count - 1),

@@ -45,7 +45,7 @@ MAX_TASKS = 16
 # For one attempt; less than Outbox.IDLE_MS, after which another worker takes a task over.
 ATTEMPT_SECONDS = 40
 GRACE_SECONDS = 5
-# Between two looks for tasks of others, and for those whose time has come.
+# The pause between checks for abandoned tasks, and for due ones.
 POLL_SECONDS = 1.0
 WAKE_SECONDS = 5.0
 # The first wait after a failure, and the longest; this many attempts take a day and a half.

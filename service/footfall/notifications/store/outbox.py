@@ -29,7 +29,7 @@ CONSUMER = "worker"
 IDLE_MS = 60_000
 # More than the stored failed tasks, which are about 10,000.
 MAX_UNDELIVERED = 20_000
-# Tasks whose time has come, in one step.
+# Due tasks per step.
 MAX_WOKEN = 100
 
 
@@ -239,7 +239,7 @@ def _parsed(raw: Sequence[Any]) -> list[OutboxEntry]:
 
 
 def _task(stored: bytes) -> Task:
-    """What is not a task of this version has a kind that no channel has."""
+    """Unknown tasks get a kind that no channel has."""
     try:
         return Task(**orjson.loads(stored))
     except (TypeError, ValueError):

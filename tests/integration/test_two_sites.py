@@ -71,7 +71,7 @@ async def served(process: Process, environ: dict[str, str], prefix: str) -> Serv
 @pytest.fixture
 async def both(servers: dict[str, RealServer]) -> AsyncIterator[tuple[Served, Served]]:
     url, number = servers["valkey"].url, next(_numbers)
-    process = open_process(Settings.from_env({}), url, create_metrics())
+    process = open_process(Settings.from_env({"REDIS_TIMEOUT": "60"}), url, create_metrics())
     one = await served(process, OPEN, f"one{number}")
     two = await served(process, STRICT, f"two{number}")
     yield one, two

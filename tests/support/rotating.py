@@ -32,7 +32,7 @@ class Rotating:
         self.url = url("one")
         self.password = ""
         self.is_readable = True
-        self.store = Store(connect(self.source, timeout=1.5), prefix="rotating", buckets=256)
+        self.store = Store(connect(self.source, timeout=60), prefix="rotating", buckets=256)
 
     def source(self, anew: bool) -> tuple[str, str]:
         if anew and not self.is_readable:

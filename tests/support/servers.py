@@ -182,6 +182,12 @@ class RealServer:
 
     def end_at_once(self) -> None:
         if self.process is not None and self.process.poll() is None:
+            pid = self.process.pid
+            # A fork that rewrites a file would write into the directory while it is removed.
+            self.signal(signal.SIGSTOP)
+            with contextlib.suppress(OSError):
+                for fork in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                    os.kill(int(fork), signal.SIGKILL)
             self.kill()
 
 

@@ -126,7 +126,8 @@ class HttpProtocol(Connection):
             self.note_unread(data)
             return
         if len(data) > MAX_HEAD_BYTES:
-            # In pieces, so that a head that is complete in its first piece needs no check.
+            # In pieces, so that a head that is complete within its first piece cannot exceed the
+            # limit.
             for start in range(0, len(data), MAX_HEAD_BYTES):
                 self.data_received(data[start : start + MAX_HEAD_BYTES])
             return

@@ -62,7 +62,7 @@ def _public(level: StatisticsPublic) -> Callable[[Viewer, AccountRules], None]:
 ANYBODY = Who("anybody", _allow)
 # With LOGIN=force, every account.
 COMMENTER = Who("anybody; with `LOGIN=force`, a person", require_log_in, is_first=True)
-# Every account. Waline's answers to other callers of these operations differ in three ways.
+# Every account. Waline rejects other callers of these operations in one of three ways.
 PERSON = Who("a person", _logged_in(LoggedOut))
 MEMBER = Who("a person", _logged_in(Denied))
 READER = Who("a person", _logged_in(Unauthorized))

@@ -17,8 +17,8 @@ from ...model import Caller
 from ...netaddr import limit_key, network_key
 from ...store.cooldown import Cooldown, of_a_network
 
-# This many at once, and one more every this many seconds. An address has fewer than the strangers
-# of an account together, so that one cannot lock out the others.
+# The second number at once, then one every 30 seconds. An address has fewer than all strangers of
+# an account together, so that no address can use up theirs.
 ADDRESS_RATE = Rate(1 / 30, 20)
 ACCOUNT_RATE = Rate(1 / 30, 100)
 # Of a browser that an account knows, wherever it is, and of an address that it knows.

@@ -123,7 +123,7 @@ async def erase(
     part removes everything else. Call it again with the outcome's `after` until that is "".
 
     It is logged once, unless nothing of the author was found: `is_begun` tells whether earlier
-    parts have done anything. None counts as yes.
+    parts have done anything; None: yes if there were any.
 
     Raises LastAdministrator, Unavailable, and Refused for the caller's own account.
     """

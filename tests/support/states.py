@@ -317,7 +317,8 @@ def node_away(path: str, *, takes_site: bool) -> State:
             each.signal(signal.SIGSTOP)
         if not takes_site:
             # It keeps no service from starting either.
-            with serving(scene.strict.directory / "late", REDIS_URL=cluster.url) as late:
+            environ = {"REDIS_URL": cluster.url, "REDIS_TIMEOUT": "2.5"}
+            with serving(scene.strict.directory / "late", **environ) as late:
                 assert httpx.get(f"{late.url}/readyz").status_code == 200
         yield
         for each in both:

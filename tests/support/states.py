@@ -317,7 +317,7 @@ def node_away(path: str, *, takes_site: bool) -> State:
             each.signal(signal.SIGSTOP)
         if not takes_site:
             # It keeps no service from starting either.
-            environ = {"REDIS_URL": cluster.url, "REDIS_TIMEOUT": "2.5"}
+            environ = {name: scene.strict.environ[name] for name in ("REDIS_URL", "REDIS_TIMEOUT")}
             with serving(scene.strict.directory / "late", **environ) as late:
                 assert httpx.get(f"{late.url}/readyz").status_code == 200
         yield

@@ -18,6 +18,7 @@ export class GroupList {
 
   /** Show these groups, of comments of this status. */
   show(groups, status) {
+    this.status = status;
     this.rows = groups.map((group) => new GroupRow(group, status, this));
     this.element.replaceChildren(...this.rows.map((row) => row.element));
   }

@@ -56,38 +56,38 @@ function look(changes) {
   return load();
 }
 
-/** Show the list from its top, whole or as groups and the rest. Bulk actions are disabled until it has loaded. */
+/** Show the wanted list from its top, whole or as groups and the rest. Until it has loaded, actions are for the list shown. */
 async function load() {
   const mine = ++loads;
-  part.bar.inert = true;
-  if (await show(mine) && mine === loads) part.bar.inert = false;
-}
-
-/** False if loading failed or a newer load has replaced this one. */
-async function show(mine) {
   isGrouped = isGrouped && !wanted.owner;
   part.grouped.hidden = Boolean(wanted.owner);
   part.grouped.setAttribute('aria-pressed', isGrouped);
   part.note.hidden = !isGrouped;
   if (!isGrouped) {
     groups.show([]);
-    return list.load({ ...wanted });
+    await loadList({ ...wanted });
+    return;
   }
   const { status, keyword } = wanted;
   try {
     const found = await ask('GET', `queue/groups?${query({ status, keyword })}`);
-    if (mine !== loads) return false;
+    if (mine !== loads) return;
     ({ isPart } = found);
     groups.show(found.data, status);
     part.note.textContent = `${say(found.data.length ? 'someGroups' : 'noGroups')}${isPart ? ` ${say('isPart')}` : ''}`;
     const compared = [found.others, ...found.data.map(({ ids }) => ids)].flat().sort();
-    const isShown = await list.load({ ...wanted, ids: found.others, oldest: compared[0] ?? '' });
+    await loadList({ ...wanted, ids: found.others, oldest: compared[0] ?? '' });
     compared.forEach((id) => list.seen.add(id));
-    return isShown;
   } catch (refusal) {
     complain(refusal);
-    return false;
   }
+}
+
+async function loadList(fields) {
+  await list.load(fields);
+  // All of the list shown before is not all of this one.
+  isAll = false;
+  showChosen();
 }
 
 /** Update the page after each change of the list; counts are the server's. */
@@ -95,12 +95,12 @@ function showKnown({ waiting, spam, total, news, searched, hasMore, isHalted, sh
   for (const [status, count] of [['waiting', waiting], ['spam', spam]]) {
     part.statuses.querySelector(`[data-status=${status}]`).textContent = `${say(`status.${status}`)} ${number(count ?? 0)}`;
   }
-  known = { hasMore, total, isSpam: wanted.status === 'spam' && spam > 0 && !wanted.keyword && !wanted.owner };
+  const { status, keyword, owner } = list.wanted;
+  known = { hasMore, total, isSpam: status === 'spam' && spam > 0 && !keyword && !owner };
   for (const id of chosen) if (!list.rows.has(id)) chosen.delete(id);
   showChosen();
   part.all.disabled = !shown && !groups.rows.length;
   part.empty.hidden = shown > 0 || hasMore || groups.rows.length > 0;
-  const { keyword } = wanted;
   part.empty.replaceChildren(...(keyword
     ? [make('p', {}, say('noMatch', { keyword })), button(say('clearSearch'), clearSearch, { class: 'button' })]
     : [make('p', {}, say('nothing'))]));
@@ -146,12 +146,12 @@ function chooseAll(isChosen) {
 }
 
 function showChosen() {
-  const isWhole = chosen.size > 0 && chosen.size === list?.rows.size && !isGrouped;
+  const isWhole = chosen.size > 0 && chosen.size === list.rows.size && !list.wanted.ids && !list.wanted.owner;
   const count = chosen.size + (groups?.chosen ?? []).reduce((sum, { ids }) => sum + ids.length, 0);
   const { total, hasMore, isSpam } = known;
   part.chosen.textContent = isAll ? everything('allChosen', 'allChosen.unknown') : count ? say('chosen', { count }) : say('chooseAll');
   part.all.checked = count > 0;
-  part.everything.hidden = isAll || !(isWhole && hasMore) || Boolean(wanted.owner);
+  part.everything.hidden = isAll || !(isWhole && hasMore);
   part.everything.textContent = everything('chooseEverything', 'chooseEverything.unknown');
   part.clear.hidden = count > 0 || !isSpam;
   part.bar.querySelectorAll('[data-do]').forEach((each) => { each.disabled = !count; });
@@ -169,7 +169,7 @@ const CHANGES = {
 
 /** Apply an action to the whole list, up to the newest comment shown: nobody has seen later ones. */
 async function decideAll(what) {
-  const { status, keyword } = wanted;
+  const { status, keyword } = list.wanted;
   const newest = [...list.order, ...groups.rows.flatMap(({ ids }) => ids)].sort().at(-1);
   choose(null, false);
   await carryOut(what, { status, keyword, newest }, async () => {
@@ -192,7 +192,7 @@ async function decideGroups(what, alike, others = []) {
   alike.forEach(({ element }) => { element.inert = true; });
   choose(null, false);
   others.forEach((id) => { list.rows.get(id).element.querySelector('.choose').checked = false; });
-  await carryOut(what, { ids, status: wanted.status }, async (action, isUndone) => {
+  await carryOut(what, { ids, status: groups.status }, async (action, isUndone) => {
     groups.remove(alike);
     list.remove(others);
     // Group the restored comments, or the next ones.
@@ -205,7 +205,7 @@ async function decideGroups(what, alike, others = []) {
 
 /** A comment was excluded from its group. */
 async function leave(id) {
-  list.wanted.ids = [...list.wanted.ids, id].sort().reverse();
+  if (list.wanted.ids) list.wanted.ids = [...list.wanted.ids, id].sort().reverse();
   showChosen();
   await refresh([id]).catch(complain);
 }
@@ -242,7 +242,7 @@ function settleList(what, ids, results) {
   const before = ids.map((id) => list.rows.get(id)?.comment).filter((comment) => comment && results[comment.objectId] === 'done');
   const { status } = CHANGES[what] ?? {};
   const isDone = (id) => DONE.includes(results[id]);
-  const goes = what === 'delete' || (status && wanted.status && status !== wanted.status);
+  const goes = what === 'delete' || (status && list.wanted.status && status !== list.wanted.status);
   list.remove(ids.filter((id) => results[id] === 'missing' || (goes && isDone(id))));
   const now = status ? { status } : { sticky: what === 'pin' };
   for (const id of ids) if (isDone(id) && list.rows.has(id)) list.put({ ...list.rows.get(id).comment, ...now });
@@ -269,7 +269,7 @@ async function refresh(ids) {
   if (!ids.length) return;
   const { data } = await ask('GET', `queue?${query({ ids: ids.slice(0, 100).join(',') })}`);
   for (const comment of data) {
-    if (wanted.status && comment.status !== wanted.status) list.remove([comment.objectId]);
+    if (list.wanted.status && comment.status !== list.wanted.status) list.remove([comment.objectId]);
     else list.put(comment);
   }
 }

@@ -23,14 +23,14 @@ export class CommentList {
     document.addEventListener('visibilitychange', () => this.look());
   }
 
-  /** Show the list of these fields from its top. If this fails, or a newer load replaces it, the list stays. False then. */
+  /** Show the list of these fields from its top. If this fails, or a newer load replaces it, the list and `wanted` stay. */
   async load(wanted) {
     const mine = ++this.stale;
     this.element.setAttribute('aria-busy', 'true');
     try {
       const size = Math.min(Math.max(PART, this.isOpen ? this.rows.size : 0), MOST);
       const part = await this.#part(wanted, size, '');
-      if (mine !== this.stale) return false;
+      if (mine !== this.stale) return;
       Object.assign(this, { wanted, isOpen: true });
       this.target = Math.max(PART, size);
       this.known = {};
@@ -38,10 +38,8 @@ export class CommentList {
       this.seen.clear();
       this.element.replaceChildren();
       this.#take(part, size);
-      return true;
     } catch (refusal) {
       if (mine === this.stale) complain(refusal);
-      return false;
     } finally {
       if (mine === this.stale) this.element.removeAttribute('aria-busy');
     }

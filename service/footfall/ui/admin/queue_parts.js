@@ -10,7 +10,7 @@ export function build(main, wanted, isModerator, acts) {
     statuses: make('fieldset', { class: 'segments', onchange: (event) => acts.look({ status: event.target.value }) },
       make('legend', { class: 'unseen' }, say('status'))),
     search: make('input', { type: 'search', name: 'keyword', value: wanted.keyword, maxlength: 256, 'aria-label': say('search'), placeholder: say('search') }),
-    all: make('input', { type: 'checkbox', 'aria-keyshortcuts': '*', onchange: (event) => acts.chooseAll(event.target.checked) }),
+    all: make('input', { type: 'checkbox', 'aria-keyshortcuts': '*', disabled: true, onchange: (event) => acts.chooseAll(event.target.checked) }),
     chosen: make('span', {}),
     everything: button('', acts.chooseEverything, { class: 'plain everything' }),
     clear: button(say('emptySpam'), () => acts.decideAll('delete'), { class: 'plain danger' }),

@@ -64,6 +64,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "liking": 0,
             "pin": 0,
             "mark": "",
+            "decision": "",
             "by": "author",
             "actor": "",
             "journal": f"journal:{n}",
@@ -84,7 +85,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         }
 
     words = ("before", "body", "secrets", "outdated", "fingerprint", "lengths")
-    stays = {"only": "", "by": "moderator", "actor": "admin"}
+    stays = {"only": "", "seen": "", "by": "moderator", "actor": "admin panel 0123456789abcdef"}
 
     def moderate(each: Comment, n: int, **values: Any) -> Values:
         return {
@@ -125,8 +126,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "now": NOW_MS + n,
             "most": STEP_REPLIES,
             "bytes": STEP_BYTES,
-            "by": "moderator",
-            "actor": "admin",
+            **stays,
             **values,
         }
 

@@ -19,6 +19,7 @@
 --         hidden       hash    {p}:hidden
 --         deleted      zset    {p}:deleted   deleted comments, by time, ms
 --         gone         zset    {p}:gone      replies deleted with one of them, member <deleted>:<id>
+--         decided      hash    {p}:decided
 --         journal      stream  {p}:journal
 -- ARGV    id           text
 --         root         text    id of its root, empty for a root
@@ -27,21 +28,25 @@
 --         now          int     ms since the epoch: the new version is at least this
 --         most         int     replies that leave the indexes
 --         bytes        int     stop after this many bytes of bodies
---         by           text    author | moderator | erasure
---         actor        text    the moderator's account; empty for others
+--         only         text    what it must be, as in includes/gate.lua
+--         seen         text    likewise
+--         by           text    author | moderator | erasure | sweeper
+--         actor        text    as in includes/record.lua
 -- RETURNS OK version remaining entries  done; number of replies still indexed; the journal's
 --                                       oldest entries
 --         GONE                          deleted before, by itself or with another one
+--         OVERTAKEN                     it is not what was read
 --         MISSING                       no such comment; when continuing: it is not deleted
--- INCLUDE place status_of indexes version author_of count_visible record unapplied
+-- INCLUDE place status_of gate decide indexes version author_of count_visible record unapplied
 -- COST    O(most * log n), and the bytes of their bodies
 
 local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local replies, held, heldroots, heldliked = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local heldreplies, mine, nested, hidden, deleted = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local gone, journal = KEYS[15], KEYS[16]
+local gone, decided, journal = KEYS[15], KEYS[16], KEYS[17]
 local id, root, parent, begins, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local most, bytes, by, actor = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9]
+local most, bytes, only, seen = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9]
+local by, actor = ARGV[10], ARGV[11]
 
 local body, was = redis.call('HGET', bodies, id), status_of(id)
 if not body or (begins == '0' and not redis.call('ZSCORE', deleted, id)) then
@@ -49,6 +54,9 @@ if not body or (begins == '0' and not redis.call('ZSCORE', deleted, id)) then
 end
 if begins == '1' and (was == 'deleted' or (root ~= '' and status_of(root) == 'deleted')) then
   return {'GONE'}
+end
+if begins == '1' and not is_as_read(id, was, body) then
+  return {'OVERTAKEN'}
 end
 local first, last = '[' .. id .. ':', '(' .. id .. ';'
 local changes = {}
@@ -77,6 +85,7 @@ end
 if begins == '1' then
   hide(id, root, body, redis.call('ZSCORE', pinned, id))
   redis.call('ZADD', deleted, now, id)
+  decide(id)
   if root == '' then
     count_hidden('approved', redis.call('ZLEXCOUNT', replies, first, last))
     count_hidden('held', redis.call('ZLEXCOUNT', heldreplies, first, last))

@@ -16,6 +16,7 @@
 --         hidden       hash    {p}:hidden
 --         fingerprints hash    {p}:fingerprints
 --         longest      string  {p}:longest
+--         decided      hash    {p}:decided
 --         journal      stream  {p}:journal
 -- ARGV    id           text
 --         at           int     insertion time, ms since the epoch
@@ -28,31 +29,33 @@
 --         secrets      json    body, secrets and fingerprints only come with a new text
 --         outdated     text    fingerprint of the author's old text; empty: none, or it stays
 --         fingerprint  text    fingerprint of the new text; empty: it is not compared
---         only         text    the status that it must have; empty: any
+--         only         text    what it must be, as in includes/gate.lua
+--         seen         text    likewise
 --         by           text    author | moderator | judge | erasure
---         actor        text    the moderator's account; empty for others
+--         actor        text    as in includes/record.lua
 --         lengths      text    characters of the text before and now, for the log; empty: it stays
 -- RETURNS OK was changed entries  the status before; 1, or 0 if there was nothing to do; the journal's
 --                                 oldest entries
 --         MISSING                 no such comment, or it is deleted
---         OVERTAKEN               its text or status has changed since it was read
+--         OVERTAKEN               it is not what was read
 --         DUPLICATE id            this comment has the new text already
--- INCLUDE place status_of hold indexes version author_of count_visible record unapplied
+-- INCLUDE place status_of hold gate decide indexes version author_of count_visible record unapplied
 -- COST    O(log n)
 
 local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local pinned, likes, replies, held, heldroots = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local heldliked, heldreplies, mine, hidden = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local fingerprints, longest, journal = KEYS[15], KEYS[16], KEYS[17]
+local fingerprints, longest, decided, journal = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local id, at, root, status, pin, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local before, body, secrets, outdated = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
-local fingerprint, only, by, actor, lengths = ARGV[11], ARGV[12], ARGV[13], ARGV[14], ARGV[15]
+local fingerprint, only, seen, by, actor = ARGV[11], ARGV[12], ARGV[13], ARGV[14], ARGV[15]
+local lengths = ARGV[16]
 
 local stored, was, mark = redis.call('HGET', bodies, id), status_of(id)
 if not stored or was == 'deleted' or (root ~= '' and status_of(root) == 'deleted') then
   return {'MISSING'}
 end
-if only ~= '' and only ~= was then
+if not is_as_read(id, was, stored) then
   return {'OVERTAKEN'}
 end
 local account_was, author_was = author_of(stored)
@@ -96,6 +99,7 @@ end
 hold(id, status, was == 'approved' and '1' or mark)
 index_comment(id, at, root, account, status, is_pinned == '1', like_count)
 
+decide(id)
 local raised = raise_version(version, now)
 local told = status == 'approved' and mark ~= '' and mark or '-'
 local change = {

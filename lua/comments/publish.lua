@@ -19,6 +19,7 @@
 --         fingerprints hash    {p}:fingerprints  fingerprint of author and text -> comment id
 --         longest      string  {p}:longest       bytes of the page's longest body; missing
 --                                                if unknown
+--         decided      hash    {p}:decided       comment id -> its last change (includes/gate.lua)
 --         journal      stream  {p}:journal       changes that the site has not followed yet
 -- ARGV    id           text    sorts by age, so that members with equal scores do
 --         at           int     insertion time, ms since the epoch; the new version is at least this
@@ -34,6 +35,7 @@
 --         liking       int     likes of an imported comment; 0 for a new one
 --         pin          flag    it is pinned (imports)
 --         mark         text    of an unpublished one moved from another page; else empty
+--         decision     text    of one moved from another page: its last change; else empty
 --         by           text    author | import | move
 --         actor        text    empty
 -- RETURNS OK version entries   stored; the journal's oldest entries
@@ -47,11 +49,11 @@ local version, path, bodies, private, newest = KEYS[1], KEYS[2], KEYS[3], KEYS[4
 local liked, pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local heldroots, heldliked, heldreplies, mine = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local nested, hidden, fingerprints, longest = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local journal = KEYS[19]
+local decided, journal = KEYS[19], KEYS[20]
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local parent, root, needs, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
-local liking, pin, mark, by = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
-local actor = ARGV[15]
+local liking, pin, mark, decision = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
+local by, actor = ARGV[15], ARGV[16]
 
 -- A deleted comment does not prevent the same text.
 local same = fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint)
@@ -79,6 +81,9 @@ if fingerprint ~= '' then
 end
 
 hold(id, status, mark)
+if decision ~= '' then
+  redis.call('HSET', decided, id, decision)
+end
 if liking > 0 then
   redis.call('HSET', likes, id, liking)
 end

@@ -8,6 +8,7 @@
 --         fingerprints hash    {p}:fingerprints
 --         deleted      zset    {p}:deleted
 --         gone         zset    {p}:gone
+--         decided      hash    {p}:decided
 -- ARGV    head         text    id of the comment that was deleted
 --         before       int     ms since the epoch: it was deleted before that
 --         comments...  text    of each in turn: its id; its parent's id,
@@ -17,7 +18,7 @@
 -- COST    O(comments * log n)
 
 local bodies, private, likes, held, nested = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local fingerprints, deleted, gone = KEYS[6], KEYS[7], KEYS[8]
+local fingerprints, deleted, gone, decided = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local head, before, comments = ARGV[1], tonumber(ARGV[2]), ARGV
 
 local FIRST, WIDTH = 3, 3
@@ -39,6 +40,7 @@ for i = FIRST, #comments, WIDTH do
     redis.call('HDEL', private, id)
     redis.call('HDEL', likes, id)
     redis.call('HDEL', held, id)
+    redis.call('HDEL', decided, id)
     redis.call('ZREM', nested, parent .. ':' .. id)
     if fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint) == id then
       redis.call('HDEL', fingerprints, fingerprint)

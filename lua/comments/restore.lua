@@ -16,6 +16,7 @@
 --         hidden       hash    {p}:hidden
 --         deleted      zset    {p}:deleted
 --         gone         zset    {p}:gone
+--         decided      hash    {p}:decided
 --         journal      stream  {p}:journal
 -- ARGV    id           text
 --         at           int     insertion time, ms since the epoch
@@ -25,22 +26,25 @@
 --         now          int     ms since the epoch: the new version is at least this
 --         most         int     replies to restore
 --         bytes        int     stop after this many bytes of bodies
+--         only         text    what it must be, as in includes/gate.lua
+--         seen         text    empty: a deleted comment keeps its text
 --         by           text    moderator
---         actor        text    the moderator's account
+--         actor        text    as in includes/record.lua
 -- RETURNS OK version remaining entries  done; number of replies still to restore; the journal's
 --                                       oldest entries
 --         MISSING                       not deleted by itself, or its root is missing, or its
 --                                       parent is deleted; when continuing: it is deleted
--- INCLUDE place status_of is_root indexes version author_of count_visible record unapplied
+--         OVERTAKEN                     it is not what was read
+-- INCLUDE place status_of is_root gate decide indexes version author_of count_visible record unapplied
 -- COST    O(most * log n), and the bytes of their bodies
 
 local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local likes, replies, held, heldroots, heldliked = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local heldreplies, mine, nested, hidden, deleted = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local gone, journal = KEYS[16], KEYS[17]
+local gone, decided, journal = KEYS[16], KEYS[17], KEYS[18]
 local id, at, root, parent, begins = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local now, most, bytes = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
-local by, actor = ARGV[9], ARGV[10]
+local only, seen, by, actor = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
 
 local is_deleted = redis.call('ZSCORE', deleted, id)
 if (begins == '1') ~= (is_deleted and true or false) or (root ~= '' and not is_root(root)) then
@@ -48,6 +52,9 @@ if (begins == '1') ~= (is_deleted and true or false) or (root ~= '' and not is_r
 end
 if begins == '1' and parent ~= root and redis.call('ZSCORE', deleted, parent) then
   return {'MISSING'}
+end
+if begins == '1' and not is_as_read(id, 'deleted', '') then
+  return {'OVERTAKEN'}
 end
 local first, last = '[' .. id .. ':', '(' .. id .. ';'
 local changes = {}
@@ -81,6 +88,7 @@ end
 
 if begins == '1' then
   redis.call('ZREM', deleted, id)
+  decide(id)
   show(id, root, redis.call('HGET', bodies, id))
   if root == '' then
     count_hidden('approved', redis.call('ZLEXCOUNT', replies, first, last))

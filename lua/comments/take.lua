@@ -17,6 +17,7 @@
 --         nested       zset    {p}:nested
 --         hidden       hash    {p}:hidden
 --         fingerprints hash    {p}:fingerprints
+--         decided      hash    {p}:decided
 --         moving       hash    {p}:moving  "<move> <id> <part>", part of a comment being moved
 --         journal      stream  {p}:journal
 -- ARGV    move         text    its id
@@ -33,7 +34,8 @@
 local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local pinned, likes, replies, held, heldroots = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local heldliked, heldreplies, mine, nested = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local hidden, fingerprints, moving, journal = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local hidden, fingerprints, decided, moving = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local journal = KEYS[19]
 local move, now, by, actor, comments = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
 
 local ARGV_BEFORE, WIDTH = 4, 5
@@ -58,10 +60,12 @@ for i = ARGV_BEFORE + 1, #comments, WIDTH do
     keep(id, 'likes', redis.call('HGET', likes, id))
     keep(id, 'held', redis.call('HGET', held, id))
     keep(id, 'pinned', is_pinned)
+    keep(id, 'decided', redis.call('HGET', decided, id))
     index_comment(id, 0, root, account, 'deleted', false, 0)
     redis.call('HDEL', bodies, id)
     redis.call('HDEL', private, id)
     redis.call('HDEL', likes, id)
+    redis.call('HDEL', decided, id)
     hold(id, 'approved', '')
     if parent ~= root then
       redis.call('ZREM', nested, parent .. ':' .. id)

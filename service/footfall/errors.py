@@ -155,6 +155,12 @@ class NotOver(Refused):
     text = "This action is still running"
 
 
+class Changed(Refused):
+    """A comment is not what the caller has seen any longer, so nothing was done."""
+
+    text = "This comment has changed since you read it"
+
+
 class FieldTooLong(Refused):
     """`field` is the name of the parameter, `limit` is in characters."""
 

@@ -158,7 +158,7 @@ PUBLIC = Viewer()
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The sender of a request: the viewer, the IP address, the language (a client's `lang`, or the
-    browser's Accept-Language), and the client's name."""
+    browser's Accept-Language), the client's name, and the way on which moderators decide."""
 
     viewer: Viewer = PUBLIC
     address: str = ""
@@ -168,6 +168,7 @@ class Caller:
     agent: str = ""
     # Sec-Purpose, which is set if no reader has opened the page yet.
     purpose: bytes = b""
+    door: Literal["panel", "api", "mail", "command"] = "api"
 
 
 class Origin(NamedTuple):
@@ -315,10 +316,8 @@ class Lookups:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of an article's comments, at a version of the article.
-
-    `count` is of all comments that the viewer may see, replies included; `roots_total` of roots.
-    """
+    """One page of an article's comments, at a version of the article. `count` is of all comments
+    that the viewer may see, replies included; `roots_total` of roots."""
 
     version: int = 0
     count: int = 0

@@ -20,7 +20,7 @@ from .comments.rules.admission import AccountRules, Rules
 from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
 from .comments.rules.page_cache import PageCache
-from .comments.store.bulk_actions import BulkActions
+from .comments.store.actions import Actions
 from .comments.store.comments import CommentStore
 from .comments.store.deletions import Deletions
 from .comments.store.journal import Journal
@@ -28,7 +28,6 @@ from .comments.store.moderation import Moderation
 from .comments.store.moves import Moves
 from .comments.store.recent import Recent
 from .comments.store.site_index import SiteIndex
-from .comments.store.undo import UndoRecords
 from .counting.rules import Counting
 from .model import Viewer
 from .notifications.rules.recipients import Recipients
@@ -88,8 +87,7 @@ class Comments:
     deletions: Deletions
     moves: Moves
     journal: Journal
-    undo_records: UndoRecords
-    bulk_actions: BulkActions
+    actions: Actions
     recent: Recent
     index: SiteIndex
     # Unsubscribed recipients, by page.

@@ -165,6 +165,13 @@ def _addr(record: Record, reader: Reader) -> Record:
     return {name: value for name, value in record.items() if name != "addr" or value is None}
 
 
+@form("version", "Moderators get the version of a comment, by which they decide on what they read.")
+def _version(record: Record, reader: Reader) -> Record:
+    if not (reader.is_ours and re.fullmatch("[0-9a-f]{32}", str(record.get("version")))):
+        return record
+    return {name: value for name, value in record.items() if name != "version"}
+
+
 @form("first words", "An error starts with Waline's words, and adds when to retry and what to do.")
 def _first_words(record: Record, reader: Reader) -> Record:
     said = record.get("errmsg")

@@ -98,6 +98,7 @@ ROWS = [
     ("likes", "HSET likes {root} many", "likes holds {root} with b'many', not a count"),
     ("likes", "HSET likes {root} 7", "liked has {root} at 1 instead of 7"),
     ("likes", "HSET likes odd 7", "likes holds odd"),
+    ("decided", "HSET decided odd 7", "decided holds odd"),
     ("held", "HSET held {root} odd", "held holds {root} as b'odd', which is not a status"),
     ("held", "HSET held odd spam", "held holds odd"),
     ("held", "HSET held {root} spam", "heldroots lacks {root}"),

@@ -88,15 +88,20 @@ class Article:
 
     async def moderate(self, comment: Comment, status: Status) -> Status | None:
         """The status before."""
-        done = await self.store.moderation.moderate(self.shown(comment), status, 0, MODERATOR)
+        stored = await self.stored(comment)
+        done = await self.store.moderation.moderate(stored, status, 0, MODERATOR)
         return done and done.was
 
     async def pin(self, comment: Comment, is_pinned: bool, now_ms: int = 0) -> None:
-        shown = self.shown(comment)
-        await self.store.moderation.moderate(shown, None, now_ms, MODERATOR, is_pinned=is_pinned)
+        stored = await self.stored(comment)
+        await self.store.moderation.moderate(stored, None, now_ms, MODERATOR, is_pinned=is_pinned)
 
     async def delete(self, comment: Comment, now_ms: int = 0) -> int | None:
-        return await self.store.deletions.delete(self.shown(comment), now_ms, MODERATOR)
+        return await self.store.deletions.delete(await self.stored(comment), now_ms, MODERATOR)
+
+    async def stored(self, comment: Comment) -> StoredComment:
+        """As it is now; as it was published where it is deleted or was never stored."""
+        return next(iter(await self.store.comments.by_ids([comment.id])), self.shown(comment))
 
     def shown(self, comment: Comment) -> StoredComment:
         return StoredComment(comment.id, self.path, body_of(comment))

@@ -26,9 +26,9 @@ def article(store: Store) -> Article:
 
 
 async def state(store: Store) -> dict[str, dict[str, Any]]:
-    """All that a page stores of its comments, in keys that are not empty."""
+    """All that a page stores of its comments, in keys that are not empty; but for who decided."""
     found, client = dict[str, dict[bytes, Any]](), store.redis.client
-    for name in HASHES:
+    for name in sorted({*HASHES} - {"decided"}):
         found[name] = (await client.hscan(store.keys.page(PAGE, name), count=10_000))[1]
     for name in (*INDEXES, *DELETED):
         key = store.keys.page(PAGE, name)
@@ -60,6 +60,8 @@ async def step(
         now=NOW,
         most=most,
         bytes=1 << 18,
+        only="",
+        seen="",
         by="moderator",
         actor="root",
     )

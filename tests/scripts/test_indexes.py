@@ -121,10 +121,11 @@ async def test_moderating_and_pinning_move_a_comment_from_any_state_to_any_other
     await store.comments.publish(moved, "approved", "")
     for _ in range(LIKES):
         await store.comments.like(moved.id, 1, NOW)
-    shown, moderate = shown_of(moved), store.moderation.moderate
+    moderate = store.moderation.moderate
     for before, after in product(REPLY_STATES if is_reply else ROOT_STATES, repeat=2):
-        await moderate(shown, before[0], NOW, MODERATOR, is_pinned=before[1])
-        done = await moderate(shown, after[0], NOW, MODERATOR, is_pinned=after[1])
+        for status, pin in (before, after):
+            (shown,) = await store.comments.by_ids([moved.id])
+            done = await moderate(shown, status, NOW, MODERATOR, is_pinned=pin)
         assert done == Moderated(before[0], before != after)
         found = await in_page(store, split(moved.id)[1])
         assert found == there | wanted(moved, after[0], likes=LIKES, pin=after[1]), (before, after)
@@ -138,9 +139,11 @@ async def test_deleting_takes_a_comment_out_of_all_indexes_and_restoring_puts_it
 ) -> None:
     deleted, there = await thread(store, account, is_reply=is_reply)
     await store.comments.publish(deleted, "approved", "")
-    shown, page = shown_of(deleted), split(deleted.id)[1]
+    page = split(deleted.id)[1]
     for status, pin in REPLY_STATES if is_reply else ROOT_STATES:
+        (shown,) = await store.comments.by_ids([deleted.id])
         await store.moderation.moderate(shown, status, NOW, MODERATOR, is_pinned=pin)
+        (shown,) = await store.comments.by_ids([deleted.id])
         assert await store.deletions.delete(shown, NOW, MODERATOR) == 0
         assert await in_page(store, page) == there
         assert await in_site(store, deleted.id) == set()

@@ -118,9 +118,9 @@ async def test_an_entry_says_who_did_what_and_how_it_was_before(
     after = replace(codec.comment(before), source="other words", author="eve")
 
     async def everything() -> None:
-        moderate, shown = article.store.moderation.moderate, article.shown(root)
+        moderate = article.store.moderation.moderate
         await moderate(before, "spam", NOW, MODERATOR, is_pinned=True, after=after)
-        await moderate(shown, "approved", NOW, MODERATOR)
+        await article.moderate(root, "approved")
         await article.delete(root, NOW)
         await article.store.deletions.restore(root.id, NOW, MODERATOR)
 

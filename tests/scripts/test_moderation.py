@@ -6,7 +6,7 @@ import pytest
 
 from footfall.comments.store import codec, deletions
 from footfall.comments.store.ids import SHORT
-from footfall.comments.store.moderation import Moderated, Overtaken
+from footfall.comments.store.moderation import Actor, Decision, Moderated, Overtaken
 from footfall.comments.store.outcomes import AlreadyPublished
 from footfall.driver.keys import digest
 from footfall.model import STATUSES, Comment, StoredComment
@@ -124,15 +124,53 @@ async def test_the_words_of_a_deleted_comment_may_be_another_ones(store: Store) 
 # Status and pin.
 
 
-async def test_the_status_that_is_asked_for_must_be_there_still(store: Store) -> None:
+async def test_a_comment_is_decided_on_only_as_it_was_read(store: Store) -> None:
     article = Article(store)
-    shown = article.shown(await article.publish("a", status="waiting"))
-    moderate = store.moderation.moderate
-    done = await moderate(shown, "spam", 0, MODERATOR, only="waiting")
-    assert done == Moderated("waiting", True)
+    comment = await article.publish("a", status="waiting")
+    read, moderate = await whole(store, comment), store.moderation.moderate
+    edited = reworded(read, "b")
+
+    async def edit_it() -> None:
+        await moderate(await whole(store, comment), None, 0, Actor("author"), after=edited)
+
+    async def refuse(stored: StoredComment) -> None:
+        with pytest.raises(Overtaken):
+            await moderate(stored, "approved", 0, MODERATOR)
+        with pytest.raises(Overtaken):
+            await moderate(stored, None, 0, MODERATOR, is_pinned=True)
+        with pytest.raises(Overtaken):
+            await store.deletions.delete(stored, 0, MODERATOR)
+        assert await article.texts() == []
+
+    await edit_it()
+    await refuse(read)
+    read = await whole(store, comment)
+    assert await moderate(read, "spam", 0, MODERATOR) == Moderated("waiting", True)
+    await refuse(read)
+
+
+async def test_an_undo_takes_back_only_what_its_action_did_last(store: Store) -> None:
+    article, moderate = Article(store), store.moderation.moderate
+    comment = await article.publish("a")
+    first, second = (MODERATOR._replace(action=name) for name in ("first", "second"))
+
+    async def undo(name: str) -> None:
+        read = await whole(store, comment)
+        await moderate(read, "approved", 0, MODERATOR, only=f"by {name}")
+
+    await moderate(await whole(store, comment), "spam", 0, first)
+    await moderate(await whole(store, comment), "waiting", 0, second)
     with pytest.raises(Overtaken):
-        await moderate(shown, "approved", 0, MODERATOR, only="waiting")
-    assert await article.texts() == []
+        await undo("first")
+    await undo("second")
+    assert await article.texts() == ["a"]
+    with pytest.raises(Overtaken):
+        await undo("second")
+    await store.deletions.delete(await whole(store, comment), 0, first)
+    with pytest.raises(Overtaken):
+        await store.deletions.restore(comment.id, 0, MODERATOR, "by second")
+    assert await store.deletions.restore(comment.id, 0, MODERATOR, "by first") == 0
+    assert await store.moderation.decisions([comment.id]) == {comment.id: Decision(0, MODERATOR)}
 
 
 async def test_a_change_that_changes_nothing_raises_no_version_and_is_not_recorded(

@@ -299,6 +299,7 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("queue_read", "`owner=mine`"): admin_page("GET", "queue?owner=mine"),
     ("queue_news", ""): admin_page("GET", "queue/new"),
     ("queue_groups", ""): admin_page("GET", "queue/groups"),
+    ("queue_actions", ""): admin_page("GET", "queue/actions"),
     ("queue_bulk", ""): admin_page("POST", "queue/bulk", {"do": "spam", "ids": ["{own}"]}),
     ("queue_bulk_read", "an unknown name"): admin_page("GET", "queue/bulk?name=x"),
     ("queue_bulk_undo", "an unknown name"): admin_page("PUT", "queue/bulk", {"name": "x"}),

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from footfall.comments.rules import bulk, bulk_actions, queue
+from footfall.comments.rules import actions, queue
+from footfall.comments.rules.actions import Action
 from footfall.errors import StoreUnavailable
 from tests.conftest import ADMIN, Site, Sites
 from tests.web.test_owner_queue import WAITS, asked, part, posted, words
@@ -14,9 +15,9 @@ from tests.web.test_owner_queue import WAITS, asked, part, posted, words
 
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_actions, "BULK_STEP_COMMENTS", 3)
+    monkeypatch.setattr(actions, "STEP_COMMENTS", 3)
     monkeypatch.setattr(queue, "QUEUE_STEP_COMMENTS", 3)
-    monkeypatch.setattr(bulk_actions, "PACE_SECONDS", 0)
+    monkeypatch.setattr(actions, "PACE_SECONDS", 0)
 
 
 async def begin(site: Site, **fields: Any) -> Any:
@@ -51,9 +52,9 @@ async def test_all_that_a_list_has_is_changed_up_to_what_was_seen_and_put_back(
     undone = (await asked(site, "PUT", "queue/bulk", {"name": name}))["data"]
     assert (undone["done"], undone["left"], undone["isRunning"]) == (8, 0, False)
     assert await counts(site) == (10, 0)
-    # Once: nothing is left to be taken back.
-    again = (await asked(site, "PUT", "queue/bulk", {"name": name}))["data"]
-    assert (again["done"], await counts(site)) == (0, (10, 0))
+    again = await asked(site, "PUT", "queue/bulk", {"name": name})
+    assert again["errmsg"] == "This can no longer be undone"
+    assert await counts(site) == (10, 0)
 
 
 async def test_an_undo_goes_on_where_redis_went_away(
@@ -61,23 +62,21 @@ async def test_an_undo_goes_on_where_redis_went_away(
 ) -> None:
     ids = await posted(site, "abcdefghi")
     name = (await begin(site, do="deleted", newest=ids[-1]))["name"]
-    records = site.service.comments.undo_records
-    claim, asked_for = records.claim, []
+    deletions = site.service.comments.deletions
+    restore = deletions.restore
 
-    async def away(record: str) -> bytes | None:
-        asked_for.append(record)
-        if len(asked_for) == 2:
+    async def away(id: str, *words: Any) -> int | None:
+        if id in ids[3:6]:
             raise StoreUnavailable()
-        return await claim(record)
+        return await restore(id, *words)
 
     with monkeypatch.context() as patch:
-        patch.setattr(records, "claim", away)
+        patch.setattr(deletions, "restore", away)
         first = (await asked(site, "PUT", "queue/bulk", {"name": name}))["data"]
-    assert len(asked_for) > 2
-    assert 0 < first["done"] < len(ids)
+    assert (first["done"], first["left"]) == (len(ids) - 3, 3)
     assert first["canUndo"] is True
     again = (await asked(site, "PUT", "queue/bulk", {"name": name}))["data"]
-    assert first["done"] + again["done"] == len(ids)
+    assert again["done"] == 3
     assert again["canUndo"] is False
     assert len((await part(site))["data"]) == len(ids)
 
@@ -118,15 +117,16 @@ async def test_it_goes_on_behind_the_request_and_says_how_far_it_is(
 ) -> None:
     ids = await posted(site, "abcdefg")
     goes_on = asyncio.Event()
-    moderate = bulk.moderate
+    stored = site.service.comments.actions
+    write = stored.write
 
-    async def waiting(site: Any, some: Any, *words: Any, **named: Any) -> Any:
-        if ids[0] in some:
+    async def waiting(name: str, entries: Any, head: Any, now_ms: int) -> None:
+        if ids[0] in entries:
             await goes_on.wait()
-        return await moderate(site, some, *words, **named)
+        await write(name, entries, head, now_ms)
 
-    monkeypatch.setattr(bulk_actions, "WAIT_SECONDS", 0.05)
-    monkeypatch.setattr(bulk, "moderate", waiting)
+    monkeypatch.setattr(actions, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(stored, "write", waiting)
     action = await begin(site, do="spam", ids=ids)
     look = f"queue/bulk?name={action['name']}"
     while (now := (await asked(site, "GET", look))["data"])["done"] < 6:
@@ -141,7 +141,7 @@ async def test_it_goes_on_behind_the_request_and_says_how_far_it_is(
 
 
 async def test_it_ends_where_it_may_not_go_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_actions, "MAX_BULK_COMMENTS", 4)
+    monkeypatch.setattr(actions, "MAX_BULK_COMMENTS", 4)
     ids = await posted(site, "abcdefghi")
     action = await begin(site, do="deleted", newest=ids[-1])
     assert (action["done"], action["isCut"]) == (4, True)
@@ -168,10 +168,10 @@ async def test_one_whose_process_has_ended_is_not_running(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "0" * 16
-    action = bulk_actions.BulkAction(10, done=3, at_ms=site.clock())
-    await site.service.comments.bulk_actions.note(name, asdict(action))
+    action = Action(name, ADMIN.id, "spam", 10, done=3, at_ms=site.clock())
+    await site.service.comments.actions.note(name, asdict(action))
     assert (await asked(site, "GET", f"queue/bulk?name={name}"))["data"]["isRunning"] is True
-    site.clock.now += bulk_actions.STOPPED_MS
+    site.clock.now += actions.STOPPED_MS + 1
     assert (await asked(site, "GET", f"queue/bulk?name={name}"))["data"]["isRunning"] is False
 
 
@@ -181,12 +181,11 @@ async def test_one_person_has_few_of_them_at_a_time(
     ids = await posted(site, "a")
     goes_on = asyncio.Event()
 
-    async def waiting(*words: Any, **named: Any) -> Any:
+    async def waiting(*words: Any) -> None:
         await goes_on.wait()
-        return bulk.BulkResult({})
 
-    monkeypatch.setattr(bulk_actions, "WAIT_SECONDS", 0)
-    monkeypatch.setattr(bulk, "moderate", waiting)
+    monkeypatch.setattr(actions, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(site.service.comments.actions, "write", waiting)
     answers = [
         await asked(site, "POST", "queue/bulk", {"do": "spam", "ids": ids}) for _ in range(9)
     ]

@@ -32,6 +32,10 @@ async def test_what_is_alike_is_a_group_that_is_decided_and_undone_as_one(make_s
     good = await site.post("Thank you for this.")
     (group,) = (found := await group_of(site, status="waiting"))["data"]
     samples = group.pop("samples")
+    seen = group.pop("versions")
+    assert seen == [
+        each["version"] for each in (await part(site))["data"] if each["objectId"] in ids
+    ]
     assert group == {
         "kind": "host",
         "value": "shop.example",
@@ -43,7 +47,7 @@ async def test_what_is_alike_is_a_group_that_is_decided_and_undone_as_one(make_s
     assert samples[0].keys() == {"objectId", "nick", "orig", "url", "time"}
     assert (found["others"], found["isPart"]) == ([good["objectId"]], False)
     assert (found["waiting"], found["spam"]) == (6, 0)
-    body = {"do": "spam", "ids": ids, "status": "waiting"}
+    body = {"do": "spam", "ids": ids, "seen": seen}
     action = (await asked(site, "POST", "queue/bulk", body))["data"]
     assert words(await part(site, status="waiting")) == ["Thank you for this."]
     assert (await group_of(site, status="waiting"))["data"] == []

@@ -32,7 +32,7 @@ from .errors import errors_as_messages
 T = TypeVar("T")
 
 # The author of these changes in the log, with all permissions.
-CONSOLE = Caller(Viewer(Account("console", "administrator", "Console", "")))
+CONSOLE = Caller(Viewer(Account("console", "administrator", "Console", "")), door="command")
 # REDIS_TIMEOUT for commands, for which no visitor waits.
 TIMEOUT_SECONDS = 30.0
 

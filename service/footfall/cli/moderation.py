@@ -6,16 +6,19 @@ They do what administrators do over HTTP, by the same rules, with any Redis and 
 import json
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import uvloop
 
-from ..comments.rules import bulk, moderation
+from ..comments.rules import actions, moderation
+from ..comments.rules.actions import Action
 from ..comments.rules.authors import facts, iso
+from ..comments.rules.orders import Order, Result
 from ..comments.store import codec
+from ..errors import Refused
 from ..maintenance.selection import CommentFilter, find
 from ..model import STATUSES, Status, StoredComment
 from ..plurals import number_of
@@ -34,8 +37,6 @@ MAX_LISTED = 10
 # What a change of comments has failed by.
 FAILURES = frozenset(("missing", "changed", "failed"))
 MAX_SHOWN_CHARACTERS = 60
-
-BulkAction = Callable[[Comments, Sequence[str]], Awaitable[bulk.BulkResult]]
 
 _json = click.option("--json", "is_json", is_flag=True, help="Print one JSON object per line.")
 
@@ -90,13 +91,7 @@ def _moderating(
     @_selecting
     @_json
     def command(is_json: bool, **words: Any) -> None:
-        _change(
-            CommentFilter(**words),
-            is_json,
-            lambda comments, ids: bulk.moderate(
-                comments, ids, CONSOLE, status=status, is_pinned=is_pinned
-            ),
-        )
+        _change(CommentFilter(**words), Order(status, is_pinned), is_json=is_json)
 
     command.__doc__ = f"{text} Exit 1 if one could not be."
     comments.command(name)(command)
@@ -117,7 +112,7 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
     """Delete comments and their replies; without --yes only list them."""
     wanted = CommentFilter(**words)
     if is_meant:
-        return _change(wanted, is_json, lambda comments, ids: bulk.delete(comments, ids, CONSOLE))
+        return _change(wanted, Order("deleted"), is_json=is_json)
     _require_choice(wanted)
     found = with_site(lambda site: _found(site.comments, wanted, None))
     _list(found[:MAX_LISTED], is_json)
@@ -137,14 +132,11 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
 @click.argument("name")
 def undo_(name: str) -> None:
     """Undo one of these commands, within a minute."""
-
-    async def put_back(comments: Comments) -> bulk.BulkResult | None:
-        return await bulk.undo(comments, name, CONSOLE)
-
-    outcome = with_site(put_back)
-    if outcome is None:
-        raise click.ClickException("this can no longer be undone")
-    _finish([outcome])
+    try:
+        undone = with_site(lambda site: actions.undo(site.comments, name, CONSOLE))
+    except Refused:
+        raise click.ClickException("this can no longer be undone") from None
+    _finish([Outcome(dict(undone.results), name if undone.can_undo else "")])
 
 
 @comments.command()
@@ -160,7 +152,9 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
     wanted = moderation.Edit(text.strip(), nick, mail, link)
     if wanted == moderation.Edit():
         raise click.UsageError("use --text, --nick, --mail or --link")
-    _finish([with_site(lambda site: bulk.edit(site.comments, id, wanted, CONSOLE))])
+    order = Order(edit=wanted)
+    action = with_site(lambda site: actions.carry_out(site.comments, order, {id: ""}, CONSOLE))
+    _finish([_outcome(action)])
 
 
 @click.command("log", cls=Command)
@@ -186,16 +180,28 @@ def log(most: int, is_json: bool) -> None:
         click.echo("no moderation yet", err=True)
 
 
-def _change(wanted: CommentFilter, is_json: bool, change: BulkAction) -> None:
+class Outcome(NamedTuple):
+    """What became of each comment, and the name by which to undo it; "" for none."""
+
+    results: Mapping[str, Result]
+    undo: str = ""
+
+
+def _outcome(action: Action) -> Outcome:
+    return Outcome(dict(action.results), action.name if action.can_undo else "")
+
+
+def _change(wanted: CommentFilter, order: Order, *, is_json: bool) -> None:
     """Do it to all selected comments, MAX_TOGETHER at a time."""
     _require_choice(wanted)
 
-    async def work(comments: Comments) -> list[bulk.BulkResult]:
+    async def work(comments: Comments) -> list[Outcome]:
         ids = [comment.id for comment in await _found(comments, wanted, None)]
         others = [id for id in wanted.ids if id not in ids]
-        outcomes = [bulk.BulkResult(await _others(comments, others))] if others else []
+        outcomes = [Outcome(await _others(comments, others))] if others else []
         for first in range(0, len(ids), MAX_TOGETHER):
-            outcomes.append(await change(comments, ids[first : first + MAX_TOGETHER]))
+            seen = dict.fromkeys(ids[first : first + MAX_TOGETHER], "")
+            outcomes.append(_outcome(await actions.carry_out(comments, order, seen, CONSOLE)))
         return outcomes
 
     outcomes = with_site(work)
@@ -204,15 +210,15 @@ def _change(wanted: CommentFilter, is_json: bool, change: BulkAction) -> None:
     _finish(outcomes, is_json=is_json)
 
 
-async def _others(comments: Comments, ids: Sequence[str]) -> dict[str, bulk.Result]:
+async def _others(comments: Comments, ids: Sequence[str]) -> dict[str, Result]:
     """Named comments that do not exist, or do not match the other options."""
     there = {comment.id for comment in await _found(comments, CommentFilter(ids), None)}
     return {id: "unchanged" if id in there else "missing" for id in ids}
 
 
-def _finish(outcomes: Sequence[bulk.BulkResult], *, is_json: bool = False) -> None:
+def _finish(outcomes: Sequence[Outcome], *, is_json: bool = False) -> None:
     """Print the results for comments, and exit accordingly."""
-    results = dict[str, bulk.Result]()
+    results = dict[str, Result]()
     for outcome in outcomes:
         results |= outcome.results
         if is_json:
@@ -230,7 +236,7 @@ def _finish(outcomes: Sequence[bulk.BulkResult], *, is_json: bool = False) -> No
         raise NothingToDo("nothing changed")
 
 
-def _name_others(results: Mapping[str, bulk.Result]) -> None:
+def _name_others(results: Mapping[str, Result]) -> None:
     others = [f"{result}: {printable(id)}" for id, result in results.items() if result != "done"]
     for line in others[:MAX_LISTED]:
         click.echo(line, err=True)

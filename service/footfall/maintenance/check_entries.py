@@ -113,6 +113,7 @@ RULES: dict[str, Rule] = {
     "private": _anything,
     "fingerprints": _anything,
     "likes": _liked,
+    "decided": _anything,
     "held": _held,
     "deleted": _deleted,
     "gone": _gone,

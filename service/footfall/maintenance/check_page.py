@@ -71,7 +71,7 @@ class PageCheck:
             async for text in self._rows(rows):
                 yield text
             await add(self._page, rows)
-        async for text in self._strays("fingerprints", "private", *INDEXES):
+        async for text in self._strays("fingerprints", "private", "decided", *INDEXES):
             yield text
         async for text in self._settled(self._hidden):
             yield text

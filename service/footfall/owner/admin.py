@@ -287,7 +287,7 @@ LOG_ANSWER = AnswerSchema(
             nick=TEXT,
             url=TEXT,
             orig=TEXT,
-            _optional=dict.fromkeys(("by", "did", "id", "was", "now"), TEXT),
+            _optional=dict.fromkeys(("by", "did", "id", "was", "now", "door", "action"), TEXT),
         )
     )
 )

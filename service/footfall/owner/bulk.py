@@ -1,23 +1,26 @@
 """Bulk actions of the moderation queue, which continue in the background."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from ..accounts.rules.ban_list import value_of
-from ..comments.rules import bulk_actions
-from ..comments.rules.bulk_actions import BulkAction, Deed, Matching, Targets
+from ..comments.api.moderation import ACTION, MAX_SEEN, action_of, seen_of
+from ..comments.rules import actions
+from ..comments.rules.actions import Action, Matching
 from ..comments.rules.groups import MAX_GROUPED_COMMENTS
+from ..comments.rules.orders import Order, Seen
 from ..comments.rules.queue import Wanted
 from ..errors import BadRequest
 from ..http.params import MAX_ID, MAX_MAIL, RawRequest
-from ..model import STATUSES, Caller, Status
+from ..model import STATUSES, Caller, Standing
 from ..site import Comments
 from ..table.answers import JsonObject
 from ..table.context import ParseContext
 from ..table.endpoint import Row
-from ..table.fields import Choice, Fields, FieldValues, Shapes, Text, Texts
+from ..table.fields import NO_FIELDS, Choice, Fields, FieldValues, Given, Shapes, Text, Texts
 from ..table.prefixes import UI
-from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, object_of, or_null
+from ..table.schemas import FLAG, NUMBER, TEXT, AnswerSchema, Schema, list_of, object_of, or_null
 from ..table.who import MODERATOR
 from .queue import KEYWORD, STATUS, statuses_of
 
@@ -28,11 +31,11 @@ DEEDS = (*STATUSES, "deleted")
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """`only` is the status of the list in which they were seen, None for a list of all."""
+    """`action` is the name that the client gives it, "" for none."""
 
-    deed: Deed
-    targets: Targets
-    only: Status | None
+    order: Order
+    targets: Seen | Matching
+    action: str
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Bulk":
@@ -40,8 +43,12 @@ class Bulk:
         wanted = Wanted(
             statuses_of(status), values.get("keyword", ""), banned=value_of(values.get("ban", ""))
         )
-        targets: Targets = values.get("ids") or Matching(wanted, values.get("newest", ""))
-        return cls(cast(Deed, values["do"]), targets, cast(Status, status) if status else None)
+        targets: Seen | Matching = Matching(wanted, values.get("newest", ""))
+        if ids := values.get("ids"):
+            # Without versions, they still have the status of the list in which they were seen.
+            seen = values.get("seen")
+            targets = seen_of(ids, seen) if seen else dict.fromkeys(ids, status or "")
+        return cls(Order(cast(Standing, values["do"])), targets, action_of(request))
 
 
 def _judge_ids(ids: object) -> None:
@@ -65,31 +72,35 @@ _BAN = Text(
     required=NO_BAN,
     check=lambda ban, context: "" if ban.strip() else NO_BAN,
 )
+_SEEN = Given(
+    "seen",
+    "The `version` of each of `ids` that was read; one that has changed is left",
+    {"type": "array", "items": {"type": "string", "maxLength": MAX_SEEN}, "maxItems": MAX_TARGETS},
+)
 BULK = Shapes(
     (
         Fields(
             Bulk.of,
-            (_DO, Texts("ids", "Comments", MAX_TARGETS, MAX_ID, _judge_ids), STATUS),
+            (_DO, Texts("ids", "Comments", MAX_TARGETS, MAX_ID, _judge_ids), _SEEN, STATUS, ACTION),
             who=MODERATOR,
             when=lambda request: request.fields.get("ids") is not None,
         ),
         # A blank ban is not a ban, and must not select the whole list.
         Fields(
             Bulk.of,
-            (_DO, STATUS, _BAN, _NEWEST),
+            (_DO, STATUS, _BAN, _NEWEST, ACTION),
             who=MODERATOR,
             when=lambda request: "ban" in request.fields,
         ),
-        Fields(Bulk.of, (_DO, STATUS, KEYWORD, _NEWEST), who=MODERATOR),
+        Fields(Bulk.of, (_DO, STATUS, KEYWORD, _NEWEST, ACTION), who=MODERATOR),
     )
 )
 
 
 async def bulk(comments: Comments, parsed: Bulk, caller: Caller) -> JsonObject:
     """Raises BadRequest, TooManyAtOnce, Busy."""
-    return _answer(
-        *await bulk_actions.begin(comments, parsed.deed, parsed.targets, caller, only=parsed.only)
-    )
+    action = await actions.begin(comments, parsed.order, parsed.targets, caller, name=parsed.action)
+    return _answer(action)
 
 
 def _name(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
@@ -104,36 +115,54 @@ UNDO = Fields(_name, (_NAME,))
 
 async def look(comments: Comments, name: str, caller: Caller) -> JsonObject:
     """Raises Refused."""
-    return _answer(name, await bulk_actions.look(comments, name))
+    return _answer(await actions.look(comments, name))
 
 
 async def undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
     """Raises Refused, TooManyAtOnce, Busy."""
-    return _answer(*await bulk_actions.undo(comments, name, caller))
+    return _answer(await actions.begin_undo(comments, name, caller))
 
 
-def _answer(name: str, action: BulkAction) -> dict[str, object]:
+async def recent(comments: Comments, parsed: None, caller: Caller) -> list[JsonObject]:
+    """The actions of the last minute, newest first, also of other moderators."""
+    listed = await actions.recent(comments)
+    by_id = await comments.accounts.store.by_ids({action.by for action in listed})
+    return [
+        _answer(action)
+        | {
+            "do": action.deed,
+            "by": action.by,
+            "nick": by_id[action.by].nick if action.by in by_id else "",
+            "time": action.started_ms,
+        }
+        for action in listed
+    ]
+
+
+def _answer(action: Action) -> dict[str, object]:
     return {
-        "name": name,
+        "name": action.name,
         "total": action.total,
         "done": action.done,
         "left": action.left,
         "isRunning": action.is_running,
         "isCut": action.is_cut,
-        "canUndo": bool(action.undo),
+        "canUndo": action.can_undo,
     }
 
 
-BULK_ACTION_ANSWER = AnswerSchema(
-    object_of(
-        name=TEXT,
-        total=or_null(NUMBER),
-        done=NUMBER,
-        left=NUMBER,
-        isRunning=FLAG,
-        isCut=FLAG,
-        canUndo=FLAG,
-    )
+_ACTION: Mapping[str, Schema] = {
+    "name": TEXT,
+    "total": or_null(NUMBER),
+    "done": NUMBER,
+    "left": NUMBER,
+    "isRunning": FLAG,
+    "isCut": FLAG,
+    "canUndo": FLAG,
+}
+BULK_ACTION_ANSWER = AnswerSchema(object_of(**_ACTION))
+RECENT_ACTIONS_ANSWER = AnswerSchema(
+    list_of(object_of(**_ACTION, do=TEXT, by=TEXT, nick=TEXT, time=NUMBER))
 )
 ROWS = (
     Row(
@@ -164,6 +193,16 @@ ROWS = (
         MODERATOR,
         BULK_ACTION_ANSWER,
         undo,
+        prefixes=(UI,),
+    ),
+    Row(
+        "queue_actions",
+        "GET",
+        "/queue/actions",
+        NO_FIELDS,
+        MODERATOR,
+        RECENT_ACTIONS_ANSWER,
+        recent,
         prefixes=(UI,),
     ),
 )

@@ -50,6 +50,7 @@ def _group(group: AlikeComments) -> dict[str, object]:
         "kind": group.kind,
         "value": group.value,
         "ids": group.ids,
+        "versions": group.versions,
         "authors": group.authors,
         "addresses": group.addresses,
         "samples": list(map(_sample, group.samples)),
@@ -73,6 +74,7 @@ QUEUE_GROUPS_ANSWER = AnswerSchema(
                 kind=TEXT,
                 value=TEXT,
                 ids=list_of(TEXT),
+                versions=list_of(TEXT),
                 authors=NUMBER,
                 addresses=NUMBER,
                 samples=list_of(

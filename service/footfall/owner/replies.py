@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from orjson import Fragment
 
 from ..comments.api.comments import NO_TEXT
+from ..comments.api.moderation import ACTION, ONE_SEEN, action_of, outcome
 from ..comments.rules import replies as domain
 from ..http.params import MAX_ID, MAX_UA, RawRequest
 from ..model import Caller
@@ -16,7 +17,7 @@ from ..table.dialects import Dialect
 from ..table.endpoint import Row
 from ..table.fields import COMMENT_LENGTH, Fields, FieldValues, Text
 from ..table.prefixes import UI
-from ..table.schemas import A_COMMENT, TEXT, AnswerSchema, map_of, object_of
+from ..table.schemas import A_COMMENT, CHANGE, TEXT, AnswerSchema, map_of, object_of
 from ..table.who import MODERATOR
 
 _TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH, required=NO_TEXT)
@@ -27,11 +28,20 @@ class Reply:
     id: str
     text: str
     ua: str | None
+    seen: str
+    action: str
     dialect: Dialect
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Reply":
-        return cls(values["pid"], values["comment"], values["ua"], request.dialect)
+        return cls(
+            values["pid"],
+            values["comment"],
+            values["ua"],
+            values["seen"],
+            action_of(request),
+            request.dialect,
+        )
 
 
 REPLY = Fields(
@@ -40,15 +50,20 @@ REPLY = Fields(
         Text("pid", "The comment that is answered", MAX_ID, required="pid can not be blank"),
         _TEXT,
         Text("ua", "What the author's browser calls itself", MAX_UA, None),
+        ONE_SEEN,
+        ACTION,
     ),
 )
 
 
 async def reply(comments: Comments, parsed: Reply, caller: Caller) -> JsonObject:
-    """Raises Refused, TooManyAtOnce, Busy."""
-    stored, live, outcome = await domain.reply(comments, parsed.id, parsed.text, parsed.ua, caller)
+    """Raises Changed, Refused, TooManyAtOnce, Busy."""
+    stored, live, action = await domain.reply(
+        comments, parsed.id, parsed.text, parsed.ua, caller, seen=parsed.seen, name=parsed.action
+    )
     view = View(caller.viewer, comments.display, parsed.dialect.date)
-    return {"reply": Fragment(*view.elsewhere([stored], live)), **outcome._asdict()}
+    reply = Fragment(*view.elsewhere([stored], live))
+    return {"reply": reply, **await outcome(comments, action)}
 
 
 def _text(values: FieldValues, request: RawRequest, context: ParseContext) -> str:
@@ -64,7 +79,11 @@ async def preview(comments: Comments, text: str, caller: Caller) -> JsonObject:
     return {"html": await domain.preview(comments, text, caller)}
 
 
-REPLIED_ANSWER = AnswerSchema(object_of(reply=A_COMMENT, results=map_of(TEXT), undo=TEXT))
+REPLIED_ANSWER = AnswerSchema(
+    object_of(
+        reply=A_COMMENT, results=map_of(TEXT), undo=TEXT, _optional={"changed": map_of(CHANGE)}
+    )
+)
 PREVIEW_ANSWER = AnswerSchema(object_of(html=TEXT))
 ROWS = (
     Row(

@@ -33,6 +33,7 @@ from ..model import (
     iso,
 )
 from .pictures import ALL_PICTURES, Pictures
+from .versions import version, version_of
 
 # All `reply_user` of one answer: they repeat names, and a long one could come a thousand times.
 MAX_REPEATED_BYTES = 1 << 18
@@ -138,10 +139,13 @@ class View:
         ]
 
     def _extras(self, threads: Threads, live: Lookups) -> Iterable[bytes]:
-        """For each comment, the fields after `sticky`: the author's level, and `more`."""
+        """For each comment, the fields after `sticky`: the author's level, its version for who may
+        decide on it, and `more`."""
         levels: Iterable[bytes] = repeat(b"")
         if self.display.levels:
             levels = [self._level(tally, live) for tally in threads.tallies]
+        if self.viewer.is_moderator:
+            levels = map(bytes.__add__, levels, _versions(threads))
         if not threads.more:
             return levels
         return [
@@ -152,7 +156,7 @@ class View:
     def elsewhere(self, comments: Iterable[StoredComment], live: Lookups) -> list[bytes]:
         """The JSON of each comment outside its article's page, so with the article's path."""
         return [
-            b'{"objectId":"%b%b%b,%b%b,"url":%b%b}'
+            b'{"objectId":"%b%b%b,%b%b,"url":%b%b%b}'
             % (
                 comment.id.encode(),
                 _state(comment.status, comment.likes),
@@ -161,6 +165,7 @@ class View:
                 self._rest(comment.id, comment.body, live),
                 orjson.dumps(safe_url(comment.path)),
                 _STICKY[comment.is_pinned],
+                _version(version(comment)) if self.viewer.is_moderator else b"",
             )
             for comment in comments
         ]
@@ -213,6 +218,18 @@ class View:
 @lru_cache(1024)
 def _state(status: Status, likes: int) -> bytes:
     return b'","status":"%b","like":%d,' % (status.encode(), likes)
+
+
+def _versions(threads: Threads) -> Iterable[bytes]:
+    """For each comment that is whole."""
+    columns = threads.persons, threads.contents, threads.agents, threads.regions, threads.tallies
+    for id, status, *body in zip(threads.ids, threads.statuses, *columns, strict=True):
+        more = threads.more.get(id)
+        yield b"" if more and more.text else _version(version_of(status, body))
+
+
+def _version(version: str) -> bytes:
+    return b',"version":"%b"' % version.encode()
 
 
 def _standing(id: str, account: Account | None) -> bytes:

@@ -16,7 +16,8 @@ class LogEntry(NamedTuple):
     """`id` is the entry's own; its first half is the time, in ms since the epoch.
 
     `fields` are `by`, an account's id; `did`; `id`, of a comment or an account, or a ban; `was` and
-    `now`.
+    `now`; and of comments `door`, the way on which it was decided, and `action`, the name of what
+    it is a part of.
     """
 
     id: str

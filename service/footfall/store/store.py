@@ -11,8 +11,8 @@ from secrets import token_hex
 from ..accounts.store.accounts import AccountStore
 from ..accounts.store.bans import Bans
 from ..accounts.store.places import PlaceStore
+from ..comments.store.actions import Actions
 from ..comments.store.bodies import Bodies
-from ..comments.store.bulk_actions import BulkActions
 from ..comments.store.comments import CommentStore
 from ..comments.store.deletions import Deletions
 from ..comments.store.journal import Journal
@@ -21,7 +21,6 @@ from ..comments.store.moderation import Moderation
 from ..comments.store.moves import Moves
 from ..comments.store.recent import Recent
 from ..comments.store.site_index import SiteIndex
-from ..comments.store.undo import UndoRecords
 from ..counting.batch import Clock, Dating, batches_of
 from ..counting.packed import PackedNames
 from ..counting.quota import CounterNumbers, CounterQuota, NewCounters
@@ -114,8 +113,7 @@ class Store:
         self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
         self.deletions = Deletions(redis, scripts, self.keys, self.journal)
         self.moves = Moves(redis, scripts, self.keys, self.journal)
-        self.undo_records = UndoRecords(redis, self.keys)
-        self.bulk_actions = BulkActions(redis, self.keys)
+        self.actions = Actions(redis, self.keys)
         self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.numbers = CounterNumbers(redis, scripts, self.keys)

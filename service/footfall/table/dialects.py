@@ -8,7 +8,7 @@ send a token. The admin UI's variant is in own_pages.py; prefixes.py maps prefix
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from starlette.types import Scope
 
@@ -45,6 +45,8 @@ class Dialect:
     admit: Callable[[Scope, Headers, Policy], None]
     # The token in the request; "" for none.
     token: Callable[[Scope, Headers, Policy], str]
+    # The way on which moderators decide by it.
+    door: Literal["panel", "api"]
     # May a page of another site have made the browser send a request with this method?
     is_sent_elsewhere: Callable[[str, Headers], bool]
 
@@ -131,6 +133,7 @@ def _refusal(status: int) -> AnswerSchema:
 WALINE = Dialect(
     admit=_admit_page,
     token=_token,
+    door="api",
     is_sent_elsewhere=is_sent_elsewhere,
     headers=COMMON,
     preflight=cors.permitted,

@@ -197,6 +197,7 @@ class Resource:
             self._dialect.is_sent_elsewhere(scope["method"], headers),
             headers.get(b"user-agent", b"").decode("latin-1"),
             purpose_of(headers),
+            self._dialect.door,
         )
 
     async def _answer(

@@ -69,6 +69,7 @@ OWN_PAGES = replace(
     WALINE,
     admit=_admit,
     token=_token,
+    door="panel",
     # It was not admitted otherwise.
     is_sent_elsewhere=lambda method, headers: False,
     headers=PRIVATE,

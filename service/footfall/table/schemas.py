@@ -79,6 +79,10 @@ DATE: Schema = {"type": "string", "format": "date-time"}
 _ROLE: Schema = {"enum": [*ROLES]}
 _STATUS: Schema = {"enum": [*STATUSES]}
 MORE = object_of(after=TEXT, searched=NUMBER)
+# Who has changed a comment last.
+CHANGE = object_of(
+    by={"enum": ["author", "moderator", "filter", "footfall"]}, nick=TEXT, door=TEXT, time=NUMBER
+)
 
 _OF_COMMENT: Mapping[str, Schema] = {
     "objectId": TEXT,
@@ -107,6 +111,8 @@ _MAYBE_OF_COMMENT: Mapping[str, Schema] = {
     "insertedAt": DATE,
     "sticky": FLAG,
     "url": TEXT,
+    # For moderators.
+    "version": TEXT,
 }
 _SHOWN_ON_PAGE: Mapping[str, Schema] = {
     **_MAYBE_OF_COMMENT,
@@ -165,7 +171,7 @@ SCHEMAS: Mapping[str, Schema] = {
     ),
     "Outcome": object_of(
         results=map_of({"enum": ["done", "unchanged", "missing", "changed", "failed"]}),
-        _optional={"undo": TEXT},
+        _optional={"undo": TEXT, "changed": map_of(CHANGE)},
     ),
     "Counts": map_of(NUMBER),
 }

@@ -1,11 +1,12 @@
 """Changes of comments: likes by anyone, edits by authors, everything else by administrators."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 from orjson import Fragment
 
-from ...errors import BadRequest, Refused
+from ...errors import BadRequest
 from ...http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest, Values
 from ...markup import safe_nick
 from ...model import STATUSES, Caller, Status
@@ -28,10 +29,17 @@ from ...table.fields import (
 )
 from ...table.schemas import A_COMMENT, EMPTY, AnswerSchema, ref
 from ...table.who import ANYBODY, AUTHOR, EDITOR, MODERATOR
-from ..rules import bulk, comments, moderation
+from ..rules import actions, comments, decisions, moderation
+from ..rules.actions import MAX_NAME, Action
+from ..rules.decisions import Decided
+from ..rules.orders import Order, Seen
 
 # Comments in one request.
 MAX_IDS = 200
+# Characters of a version.
+MAX_SEEN = 64
+# Fields of actions, beside those of comments.
+_OF_ACTIONS = ("ids", "seen", "action")
 NO_UNDO = "undo can not be blank"
 _ID_DOC = "The comment"
 
@@ -50,12 +58,15 @@ class Edit:
     fields: Values
     ids: tuple[str, ...] | None = None
     undo: str | None = None
-    seen: bulk.Seen = field(default_factory=dict)
+    # Of one comment, what its decision is about; of many, for each.
+    seen: Seen = field(default_factory=dict)
+    action: str = ""
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Edit":
         like, name, ids = values.get("like"), values.get("undo"), _ids(request)
-        return cls(request.id, like, request.fields, ids, name, _seen(request, ids))
+        seen = _seen(request, ids)
+        return cls(request.id, like, request.fields, ids, name, seen, action_of(request))
 
 
 def _is_like(request: RawRequest) -> bool:
@@ -78,9 +89,11 @@ def _judge_ids(ids: object) -> None:
 _IDS = Texts("ids", "Comments", MAX_IDS, MAX_ID, _judge_ids)
 _SEEN = Given(
     "seen",
-    "Of each of `ids`, the status that it was seen with; one that has another by now is left",
-    {"type": "array", "items": {"type": "string", "enum": [*STATUSES]}, "maxItems": MAX_IDS},
+    "Of each of `ids`, the `version` that was read, or its status; one that has changed is left",
+    {"type": "array", "items": {"type": "string", "maxLength": MAX_SEEN}, "maxItems": MAX_IDS},
 )
+ONE_SEEN = Text("seen", "The `version` of the comment that was read, or its status", MAX_SEEN)
+ACTION = Text("action", "A new random name for this action: 16 letters and digits", MAX_NAME)
 _TEXT = Text("comment", "The text, in Markdown", COMMENT_LENGTH)
 _OF_AUTHOR = (_TEXT,)
 _OF_MODERATOR = (
@@ -97,12 +110,12 @@ _UNDO = Fields(
 )
 EDIT = Shapes(
     (
-        Deferred(Edit.of, (_IDS, _SEEN, *_OF_MODERATOR), who=MODERATOR, when=_is_of_many),
+        Deferred(Edit.of, (_IDS, _SEEN, ACTION, *_OF_MODERATOR), who=MODERATOR, when=_is_of_many),
         replace(_UNDO, who=MODERATOR, when=lambda request: "undo" in request.fields),
         Fields(
             Edit.of, (Flag("like", "Up or down by one"),), id=_ID_DOC, who=ANYBODY, when=_is_like
         ),
-        Deferred(Edit.of, _OF_MODERATOR, id=_ID_DOC),
+        Deferred(Edit.of, (ONE_SEEN, *_OF_MODERATOR), id=_ID_DOC),
     )
 )
 
@@ -122,7 +135,8 @@ async def edit(site: Site, parsed: Edit, caller: Caller) -> JsonObject | Fragmen
         wanted = _wanted(
             parsed.fields, ParseContext.of(site), is_moderator=caller.viewer.is_moderator
         )
-        changed = await moderation.edit(site.comments, parsed.id, wanted, caller)
+        seen = parsed.seen.get(parsed.id, "")
+        changed = await moderation.edit(site.comments, parsed.id, wanted, caller, seen)
     if changed is None:
         return ""
     comment, live = changed
@@ -137,32 +151,65 @@ def _ids(request: RawRequest) -> tuple[str, ...] | None:
     return tuple(request.fields["ids"])
 
 
-def _seen(request: RawRequest, ids: tuple[str, ...] | None) -> bulk.Seen:
+def _seen(request: RawRequest, ids: tuple[str, ...] | None) -> Seen:
     """Raises BadRequest."""
     seen = request.fields.get("seen")
-    if seen is None or ids is None:
-        return bulk.ANY
-    if not isinstance(seen, list) or len(seen) != len(ids) or any(s not in STATUSES for s in seen):
-        raise BadRequest({"seen": "seen need a status for each of ids"})
-    return dict(zip(ids, seen, strict=True))
+    if ids is None:
+        if not (seen is None or isinstance(seen, str) and len(seen) <= MAX_SEEN):
+            raise BadRequest({"seen": "seen need the version of the comment"})
+        return {request.id: seen or ""}
+    return seen_of(ids, seen)
+
+
+def action_of(request: RawRequest) -> str:
+    """The name that the client gives to an action, "" for none. Raises BadRequest."""
+    action = request.fields.get("action") or ""
+    if not isinstance(action, str):
+        raise BadRequest({"action": "action need a string"})
+    return action
+
+
+def seen_of(ids: Sequence[str], seen: object) -> Seen:
+    """What of each of these comments was seen, anything where `seen` is None. Raises BadRequest."""
+    if seen is None:
+        return dict.fromkeys(ids, "")
+    are_versions = isinstance(seen, list) and all(
+        isinstance(each, str) and 0 < len(each) <= MAX_SEEN for each in seen
+    )
+    if not are_versions or len(cast(list[str], seen)) != len(ids):
+        raise BadRequest({"seen": "seen need a version for each of ids"})
+    return dict(zip(ids, cast(list[str], seen), strict=True))
 
 
 async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Caller) -> JsonObject:
-    fields = {name: value for name, value in parsed.fields.items() if name not in ("ids", "seen")}
+    fields = {name: value for name, value in parsed.fields.items() if name not in _OF_ACTIONS}
     wanted = _wanted(fields, ParseContext.of(site), is_moderator=True)
     edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
     if edits:
         _require_one(ids, fields, edits)
-        return (await bulk.edit(site.comments, ids[0], wanted, caller))._asdict()
-    outcome = await bulk.moderate(
-        site.comments,
-        ids,
-        caller,
-        status=wanted.status,
-        is_pinned=wanted.is_pinned,
-        seen=parsed.seen,
-    )
-    return outcome._asdict()
+    order = Order(wanted.status, wanted.is_pinned, wanted if edits else None)
+    name = parsed.action
+    action = await actions.carry_out(site.comments, order, parsed.seen, caller, name=name)
+    return await outcome(site.comments, action)
+
+
+async def outcome(comments: Comments, action: Action) -> dict[str, Any]:
+    """The answer to an action of some comments: their results, the name by which it is undone, ""
+    for none, and who has changed those that were `changed` meanwhile."""
+    answer: dict[str, Any] = {
+        "results": dict(action.results),
+        "undo": action.name if action.can_undo else "",
+    }
+    changed = [id for id, result in action.results.items() if result == "changed"]
+    if changed:
+        last = await decisions.of(comments, changed)
+        answer["changed"] = {id: change_of(decision) for id, decision in last.items()}
+    return answer
+
+
+def change_of(decided: Decided) -> dict[str, object]:
+    """Who has changed a comment last, on which way, and when."""
+    return {"by": decided.by, "nick": decided.nick, "door": decided.door, "time": decided.at_ms}
 
 
 def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None:
@@ -177,10 +224,8 @@ def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None
 
 
 async def _undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
-    outcome = await bulk.undo(comments, name, caller)
-    if outcome is None:
-        raise Refused("This can no longer be undone")
-    return {"results": outcome.results, **({"undo": outcome.undo} if outcome.undo else {})}
+    undone = await actions.undo(comments, name, caller)
+    return {"results": dict(undone.results), **({"undo": name} if undone.can_undo else {})}
 
 
 def _wanted(fields: Values, context: ParseContext, *, is_moderator: bool) -> moderation.Edit:
@@ -213,27 +258,30 @@ class Delete:
 
     id: str
     ids: tuple[str, ...] | None
-    seen: bulk.Seen
+    seen: Seen
+    action: str
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Delete":
         ids = values.get("ids")
-        return cls(request.id, ids, _seen(request, ids))
+        return cls(request.id, ids, _seen(request, ids), action_of(request))
 
 
 DELETE = Shapes(
     (
-        Fields(Delete.of, (_IDS, _SEEN), who=MODERATOR, when=_is_of_many),
-        Fields(Delete.of, id=_ID_DOC),
+        Fields(Delete.of, (_IDS, _SEEN, ACTION), who=MODERATOR, when=_is_of_many),
+        Fields(Delete.of, (ONE_SEEN,), id=_ID_DOC),
     )
 )
 
 
 async def delete(comments: Comments, parsed: Delete, caller: Caller) -> JsonObject | str:
-    """Raises Unauthorized, Forbidden and Unavailable."""
+    """Raises Changed, Unauthorized, Forbidden and Unavailable."""
     if parsed.ids is not None:
-        return (await bulk.delete(comments, parsed.ids, caller, parsed.seen))._asdict()
-    await moderation.delete(comments, parsed.id, caller)
+        order, name = Order("deleted"), parsed.action
+        action = await actions.carry_out(comments, order, parsed.seen, caller, name=name)
+        return await outcome(comments, action)
+    await moderation.delete(comments, parsed.id, caller, parsed.seen.get(parsed.id, ""))
     return ""
 
 

@@ -28,8 +28,9 @@ from ..store import codec
 from ..store.ids import is_id, is_short
 from ..store.moderation import Actor
 from . import banning
-from .bulk import MAX_AT_ONCE, comments_of
 from .moderation import until_settled
+from .orders import MAX_AT_ONCE
+from .undo import comments_of
 
 Deed = Literal["anonymize", "delete"]
 # Of a part of the site's comments, and of a step that reads it.
@@ -164,7 +165,11 @@ async def _each(
 
 async def _delete(comments: Comments, stored: StoredComment) -> int | None:
     """Delete a comment with its replies, and remove their data immediately."""
-    if await comments.deletions.delete(stored, comments.process.clock(), ERASURE) is None:
+
+    async def attempt(stored: StoredComment) -> int | None:
+        return await comments.deletions.delete(stored, comments.process.clock(), ERASURE)
+
+    if await until_settled(comments.moderation, stored, attempt) is None:
         # It has gone with another one.
         return 0
     return await comments.deletions.remove(stored.id, comments.process.clock())
@@ -223,9 +228,10 @@ async def _forget(comments: Comments, author: Author) -> bool:
         given_up = await comments.outbox.undelivered(MAX_UNDELIVERED)
         named = [event.id for event in given_up if author.mail in event.error.casefold()]
         number += await comments.outbox.drop(named) if named else 0
-    async for name, record in comments.undo_records.every():
-        if any(map(author.wrote, comments_of(record))):
-            number += await comments.undo_records.remove(name)
+    async for name, entries in comments.actions.every():
+        if any(map(author.wrote, comments_of(entries.values()))):
+            await comments.actions.remove(name)
+            number += 1
     return number > 0
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ...driver.keys import digest
-from ...errors import Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
+from ...errors import Changed, Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
 from ...markup import safe_link
 from ...model import Caller, Comment, Lookups, Status, StoredComment
 from ...process.shares import queued_client_of
+from ...render.versions import is_seen
 from ...render.view import DisplayOptions
 from ...site import Comments
 from ..store import codec
@@ -51,11 +52,12 @@ class Edit:
 
 
 async def edit(
-    comments: Comments, id: str, wanted: Edit, caller: Caller
+    comments: Comments, id: str, wanted: Edit, caller: Caller, seen: str = ""
 ) -> tuple[StoredComment, Lookups] | None:
     """The comment as it is now; None when an administrator names none, or nothing was to be done.
 
-    Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
+    It must be what the caller has `seen`: a version or a status, "" for anything. Raises Changed,
+    Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
     """
     comments.accounts.bans.look()
     stored = await _allowed(comments.moderation, id, caller)
@@ -65,9 +67,9 @@ async def edit(
     if not is_moderator and not wanted.text:
         return None
     if is_moderator:
-        await _moderate(comments, stored, wanted, caller)
+        await _moderate(comments, stored, wanted, caller, seen)
     else:
-        await _rewrite(comments, stored, wanted.text, caller)
+        await _rewrite(comments, stored, wanted.text, caller, seen)
     now = await comments.store.by_ids([id])
     return (now[0], await lookups(comments, now, caller.viewer)) if now else None
 
@@ -104,20 +106,30 @@ async def until_settled(
 
 
 async def _moderate(
-    comments: Comments, stored: StoredComment, wanted: Edit, caller: Caller
+    comments: Comments, stored: StoredComment, wanted: Edit, caller: Caller, seen: str
 ) -> None:
-    """As an administrator wants it. Raises TooManyAtOnce, Unavailable."""
+    """As an administrator wants it. Raises Changed, TooManyAtOnce, Unavailable."""
     html = await html_of(comments, codec.comment(stored), wanted.text, caller)
 
     async def attempt(stored: StoredComment) -> None:
+        require_seen(stored, seen)
         after = edited(comments.display, codec.comment(stored), wanted, html)
         await _put(comments, stored, after, wanted.status, caller, is_pinned=wanted.is_pinned)
 
     await until_settled(comments.moderation, stored, attempt)
 
 
-async def _rewrite(comments: Comments, stored: StoredComment, text: str, caller: Caller) -> None:
-    """Apply its author's new text. Raises the errors of a new comment."""
+def require_seen(stored: StoredComment, seen: str) -> None:
+    """Raises Changed."""
+    if not is_seen(stored, seen):
+        raise Changed()
+
+
+async def _rewrite(
+    comments: Comments, stored: StoredComment, text: str, caller: Caller, seen: str
+) -> None:
+    """Apply its author's new text. Raises Changed, and the errors of a new comment."""
+    require_seen(stored, seen)
     require_allowed(caller, comments.rules)
     await comments.accounts.bans.require_none(caller)
     await comments.counting.charge(caller.address, 1)
@@ -189,7 +201,7 @@ def actor_of(caller: Caller) -> Actor:
     """Whose action it is: what administrators do is logged."""
     account = caller.viewer.account
     if account and caller.viewer.is_moderator:
-        return Actor("moderator", account.id)
+        return Actor("moderator", account.id, caller.door)
     return Actor("author")
 
 
@@ -233,11 +245,16 @@ def _renamed(display: DisplayOptions, comment: Comment, wanted: Edit) -> Comment
     return replace(comment, nick=nick, mail=mail, link=link, avatar=avatar, author=author)
 
 
-async def delete(comments: Comments, id: str, caller: Caller) -> None:
+async def delete(comments: Comments, id: str, caller: Caller, seen: str = "") -> None:
     """Take a comment away: a root with all its replies, a reply with those that reply to it.
 
-    Ids are never given out again. Raises Unauthorized and Forbidden.
+    Ids are never given out again. Raises Changed, Unauthorized, Forbidden, Unavailable.
     """
     stored = await _allowed(comments.moderation, id, caller)
-    if stored is not None:
+
+    async def attempt(stored: StoredComment) -> None:
+        require_seen(stored, seen)
         await comments.deletions.delete(stored, comments.process.clock(), actor_of(caller))
+
+    if stored is not None:
+        await until_settled(comments.moderation, stored, attempt)

@@ -207,6 +207,7 @@ async def _publish(
                 likes=taken.likes,
                 is_pinned=taken.is_pinned,
                 mark=taken.held.partition(" ")[2],
+                decision=taken.decision,
             )
         except AlreadyPublished:
             continue

@@ -5,15 +5,18 @@ from ...model import Caller, Draft, Lookups, StoredComment
 from ...process.shares import queued_client_of
 from ...site import Comments
 from ..store.ids import is_id
-from . import bulk
-from .bulk import BulkResult
+from . import actions
+from .actions import Action
 from .comments import publish
+from .moderation import require_seen
+from .orders import Order
 
 
 async def reply(
-    comments: Comments, id: str, text: str, ua: str | None, caller: Caller
-) -> tuple[StoredComment, Lookups, BulkResult]:
-    """The reply, and the result for its parent. Raises NoSuchParent, Busy.
+    comments: Comments, id: str, text: str, ua: str | None, caller: Caller, *, seen: str, name: str
+) -> tuple[StoredComment, Lookups, Action]:
+    """The reply, and the action of this name that approves its parent, if that is what was `seen`.
+    Raises Changed, NoSuchParent, Busy.
 
     The reply is stored first: if the rest is lost, no comment is approved without its reply. After
     a lost answer, a retry within a minute is the same reply.
@@ -21,11 +24,20 @@ async def reply(
     found = await comments.store.by_ids([id]) if is_id(id) else []
     if not found:
         raise NoSuchParent()
+    if not await _is_own_decision(comments, id, name):
+        require_seen(found[0], seen)
     draft = Draft(text, found[0].path, ua=ua, parent=id)
     stored, live = await publish(comments, draft, caller, is_once=True)
-    # Keep other moderators' concurrent decisions.
-    seen = {id: found[0].status}
-    return stored, live, await bulk.moderate(comments, [id], caller, status="approved", seen=seen)
+    # Without a version, keep at least other moderators' concurrent decisions.
+    parent = {id: seen or found[0].status}
+    order = Order("approved")
+    return stored, live, await actions.carry_out(comments, order, parent, caller, name=name)
+
+
+async def _is_own_decision(comments: Comments, id: str, name: str) -> bool:
+    """Was the comment approved by this very action, whose answer was lost?"""
+    last = (await comments.moderation.decisions([id])).get(id) if name else None
+    return last is not None and last.actor.action == name
 
 
 async def preview(comments: Comments, text: str, caller: Caller) -> str:

@@ -2,7 +2,6 @@
 pending for another reason stays pending."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from ...model import Status, StoredComment
@@ -50,7 +49,8 @@ async def decide(
     notification: Notification,
     task: Task,
 ) -> Sequence[Task]:
-    """Ask the spam filters, and move the comment; what follows.
+    """Ask the spam filters, and move the comment; what follows. If it has changed meanwhile, ask
+    again: a verdict is about the text that was sent.
 
     Raises Failed, Undecided, StoreUnavailable.
     """
@@ -67,8 +67,8 @@ async def decide(
     if not is_spam and comments.rules.holds(codec.comment(whole).html):
         return [after(task)]
     status: Status = "spam" if is_spam else "approved"
-    with suppress(Overtaken):
-        await comments.moderation.moderate(
-            whole, status, comments.process.clock(), Actor("judge"), only="waiting"
-        )
+    try:
+        await comments.moderation.moderate(whole, status, comments.process.clock(), Actor("judge"))
+    except Overtaken:
+        return [replace(task, attempts=0)]
     return ()

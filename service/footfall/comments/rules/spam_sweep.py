@@ -4,8 +4,11 @@ A comment just marked as spam may be as old, and the mark may be undone. So a co
 first, and deleted a day later if it is still spam.
 """
 
+from contextlib import suppress
+
 from ...site import Comments
 from ..store.deletions import SWEEPER
+from ..store.moderation import Overtaken
 
 DAY_MS = 86_400_000
 HOUR_MS = 3_600_000
@@ -40,4 +43,6 @@ class SpamSweep:
         for first in range(0, len(due), STEP_COMMENTS):
             for stored in await comments.store.by_ids(due[first : first + STEP_COMMENTS]):
                 if stored.status == "spam":
-                    await comments.deletions.delete(stored, now_ms, SWEEPER)
+                    # One that is approved in this moment stays.
+                    with suppress(Overtaken):
+                        await comments.deletions.delete(stored, now_ms, SWEEPER)

@@ -51,6 +51,7 @@ CHANGED = (
     "hidden",
     "fingerprints",
     "longest",
+    "decided",
 )
 # What a new comment may.
 PUBLISHED = (*CHANGED, "path", "nested")
@@ -143,19 +144,18 @@ class CommentStore:
         likes: int = 0,
         is_pinned: bool = False,
         mark: str = "",
+        decision: str = "",
     ) -> None:
-        """Store a comment. An imported one may have likes and a pin, and a moved unpublished one
-        the mark of its former page (status.py); its parent may follow later, or be missing. Raises
-        AlreadyPublished, NoSuchParent, IdTaken."""
+        """Store a comment. An imported one may have likes and a pin, a moved one its former mark
+        (status.py) and decision. Raises AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
         if comment.account:
             # First: an account that changes is refreshed on all pages that are listed here.
             await self._redis.change(("ZADD", self._keys.pages_of(comment.account), 0, page))
-        keys = self._keys_of(page, *PUBLISHED)
         outcome = await self._journal.change(
             self._publish,
             page,
-            **keys,
+            **self._keys_of(page, *PUBLISHED),
             id=comment.id[:SHORT],
             at=comment.at,
             article=comment.path.encode(),
@@ -169,6 +169,7 @@ class CommentStore:
             liking=likes,
             pin=is_pinned,
             mark=mark,
+            decision=decision,
             by=by,
             actor="",
         )

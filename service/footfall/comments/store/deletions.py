@@ -18,7 +18,7 @@ from ...model import Body, StoredComment
 from . import codec
 from .ids import SHORT, created_ms, split
 from .journal import Journal
-from .moderation import Actor
+from .moderation import Actor, Overtaken
 from .projections import UNDO_MS
 from .status import status_of
 
@@ -51,8 +51,19 @@ CHANGED = (
     "hidden",
     "deleted",
     "gone",
+    "decided",
 )
-REMOVED = ("bodies", "private", "likes", "held", "nested", "fingerprints", "deleted", "gone")
+REMOVED = (
+    "bodies",
+    "private",
+    "likes",
+    "held",
+    "nested",
+    "fingerprints",
+    "deleted",
+    "gone",
+    "decided",
+)
 # Continues what another process has started.
 SWEEPER = Actor("sweeper")
 
@@ -68,20 +79,24 @@ class Deletions:
         self._swept = scripts["journal/swept"]
 
     async def delete(self, stored: StoredComment, now_ms: int, actor: Actor) -> int | None:
-        """Delete a comment with its replies, immediately for readers; the number of replies to
-        process after the request. None if it was deleted before, or does not exist."""
-        left = await self._hide(stored.id, stored.body, now_ms, actor, begins=True)
+        """Delete a comment with its replies, immediately for readers, if it is what was read, text
+        and status; the number of replies to process after the request. None if it was deleted
+        before, or does not exist. Raises Overtaken."""
+        left = await self._hide(stored.id, stored.body, now_ms, actor, only=stored.status)
         if left and codec.root_of(stored.body):
             # A root hides its replies. Replies to a reply are shown until their own turn.
             await self._go_on(self._hide, stored.id, now_ms)
             return 0
         return left
 
-    async def restore(self, id: str, now_ms: int, actor: Actor) -> int | None:
-        """Restore a deleted comment; how many replies are to follow after the request.
-        None if it was not deleted by itself, is gone, or has lost its root."""
+    async def restore(
+        self, id: str, now_ms: int, actor: Actor, only: str = "deleted"
+    ) -> int | None:
+        """Restore a deleted comment that fits `only` (lua/includes/gate.lua); how many replies are
+        to follow after the request. None if it was not deleted by itself, is gone, or has lost its
+        root. Raises Overtaken."""
         for replies in await self._stored(id[SHORT:], [id[:SHORT]]):
-            return await self._show(id, replies.body, now_ms, actor, begins=True)
+            return await self._show(id, replies.body, now_ms, actor, only=only)
         return None
 
     async def is_restorable(self, id: str) -> bool:
@@ -149,16 +164,17 @@ class Deletions:
     # One step, and all of them.
 
     async def _hide(
-        self, id: str, body: Body, now_ms: int, actor: Actor, *, begins: bool
+        self, id: str, body: Body, now_ms: int, actor: Actor, *, only: str = ""
     ) -> int | None:
-        return await self._step(self._delete, {}, id, body, now_ms, actor, begins=begins)
+        more = {"seen": codec.joined(body) if only else b""}
+        return await self._step(self._delete, more, id, body, now_ms, actor, only)
 
     async def _show(
-        self, id: str, body: Body, now_ms: int, actor: Actor, *, begins: bool
+        self, id: str, body: Body, now_ms: int, actor: Actor, *, only: str = ""
     ) -> int | None:
         short, page = split(id)
-        more = {"at": created_ms(id), "likes": self._keys.page(page, "likes")}
-        return await self._step(self._restore, more, id, body, now_ms, actor, begins=begins)
+        more = {"at": created_ms(id), "likes": self._keys.page(page, "likes"), "seen": b""}
+        return await self._step(self._restore, more, id, body, now_ms, actor, only)
 
     async def _step(
         self,
@@ -168,9 +184,9 @@ class Deletions:
         body: Body,
         now_ms: int,
         actor: Actor,
-        *,
-        begins: bool,
+        only: str,
     ) -> int | None:
+        """Start if the comment fits `only`; without it, continue. Raises Overtaken."""
         short, page = split(id)
         match await self._journal.change(
             script,
@@ -180,13 +196,16 @@ class Deletions:
             id=short,
             root=codec.root_of(body)[:SHORT],
             parent=codec.parent_of(body)[:SHORT],
-            begins=begins,
+            begins=bool(only),
             now=now_ms,
             most=STEP_REPLIES,
             bytes=STEP_BYTES,
+            only=only,
             by=actor.by,
-            actor=actor.account,
+            actor=actor.words,
         ):
+            case [b"OVERTAKEN"]:
+                raise Overtaken()
             case [b"OK", _, remaining]:
                 return int(remaining)
         return None
@@ -196,7 +215,7 @@ class Deletions:
     ) -> None:
         """Take step after step, until nothing remains."""
         for replies in await self._stored(id[SHORT:], [id[:SHORT]]):
-            while await step(id, replies.body, now_ms, SWEEPER, begins=False):
+            while await step(id, replies.body, now_ms, SWEEPER):
                 await asyncio.sleep(PACE_SECONDS)
 
     async def _remove_all(self, page: str, head: str, until_ms: int) -> int:

@@ -12,7 +12,7 @@ from . import codec
 from .ids import SHORT, created_ms
 
 STRINGS = ("path", "version", "longest")
-HASHES = ("bodies", "private", "likes", "held", "fingerprints", "hidden")
+HASHES = ("bodies", "private", "likes", "held", "fingerprints", "hidden", "decided")
 # Keys of visible comments, and of deleted ones.
 DELETED = ("deleted", "gone")
 INDEXES = (

@@ -31,14 +31,35 @@ class NewText(NamedTuple):
 
 class Actor(NamedTuple):
     """Who changes a comment. People are notified of what authors, moderators and spam filters do;
-    what moderators do is logged, with their account's id."""
+    what moderators do is logged, with their account's id, and the action that it is a part of."""
 
     by: Literal["author", "moderator", "judge", "erasure", "sweeper"]
     account: str = ""
+    door: str = ""
+    action: str = ""
+
+    @property
+    def words(self) -> str:
+        """As scripts store it (lua/includes/record.lua)."""
+        more = (self.account, self.door, self.action)
+        return " ".join(word or "-" for word in more) if any(more) else ""
+
+
+class Decision(NamedTuple):
+    """A comment's last change, at `at_ms`."""
+
+    at_ms: int
+    actor: Actor
+
+    @classmethod
+    def parse(cls, stored: bytes) -> "Decision":
+        at, by, *more = stored.decode().split(" ")
+        words = ("" if word == "-" else word for word in more)
+        return cls(int(at), Actor(cast(Any, by), *cast(Any, words)))
 
 
 class Overtaken(Exception):
-    """The comment has changed since it was read: read it again."""
+    """The comment is not what was read any longer: read it again."""
 
 
 class Moderated(NamedTuple):
@@ -72,6 +93,17 @@ class Moderation:
         accounts = await self._comments.by_ids(ids)
         return [account._replace(private=private.get(account.id, b"")) for account in accounts]
 
+    async def decisions(self, ids: Sequence[str]) -> dict[str, Decision]:
+        """The last change of each of these comments, deleted ones too; a new one has none."""
+        if not ids:
+            return {}
+        replies = await self._redis.ask_masters(
+            *(("HGET", self._keys.page(page, "decided"), short) for short, page in map(split, ids))
+        )
+        return {
+            id: Decision.parse(stored) for id, stored in zip(ids, replies, strict=True) if stored
+        }
+
     async def moderate(
         self,
         stored: StoredComment,
@@ -82,13 +114,13 @@ class Moderation:
         is_pinned: bool | None = None,
         after: Comment | None = None,
         is_own: bool = False,
-        only: Status | None = None,
+        only: str = "",
     ) -> Moderated | None:
         """Give a comment another status or other words, or pin a root; None when it is gone.
 
         With `after` it gets these words; if they are its author's own (`is_own`), there must be no
-        second such comment. With `only` it must still have this status. Raises Overtaken,
-        AlreadyPublished.
+        second such comment. It must be what was read, text and status; with `only` it may be
+        anything that fits this instead (lua/includes/gate.lua). Raises Overtaken, AlreadyPublished.
         """
         short, page = split(stored.id)
         root = codec.root_of(stored.body)
@@ -103,9 +135,10 @@ class Moderation:
             status=status or "",
             pin="" if is_pinned is None or root else int(is_pinned),
             now=now_ms,
-            only=only or "",
+            only=only or stored.status,
+            seen=b"" if only or after else codec.joined(stored.body),
             by=actor.by,
-            actor=actor.account,
+            actor=actor.words,
             **text._asdict(),
         )
         return _moderated(outcome, page)

@@ -28,7 +28,7 @@ from .journal import Journal
 GIVEN_MS = 30 * 24 * 3600 * 1000
 # Fields of the comments that are on their way, in one step.
 STEP_FIELDS = 500
-PARTS = ("body", "private", "likes", "held", "pinned")
+PARTS = ("body", "private", "likes", "held", "pinned", "decided")
 
 
 class MoveUnderWay(Exception):
@@ -90,6 +90,7 @@ class TakenComment(NamedTuple):
     likes: int
     held: str
     is_pinned: bool
+    decision: str = ""
 
     @property
     def fields(self) -> list[str]:
@@ -299,8 +300,10 @@ class Moves:
                 number_or_0(likes),
                 (held or b"").decode(),
                 pinned == b"1",
+                (decided or b"").decode(),
             )
-            for each, (body, private, likes, held, pinned) in zip(asked, replies, strict=True)
+            for each, values in zip(asked, replies, strict=True)
+            for body, private, likes, held, pinned, decided in [values]
             if body is not None
         ]
 

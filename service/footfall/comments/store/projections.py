@@ -68,8 +68,9 @@ class JournalEntry:
     zero if that is not known.
 
     `version` is the page's, which no other entry has. `did` is publish, moderate, edit, delete,
-    restore or move; `by` author, moderator, `judge`, import, erasure, check or move; `actor` a
-    moderator's account; `lengths` the characters of a text before and now.
+    restore or move; `by` author, moderator, `judge`, import, erasure, sweeper, check or move;
+    `actor` a moderator's account, with the `door` on which they came and the `action` that it is a
+    part of; `lengths` the characters of a text before and now.
     """
 
     version: int
@@ -79,6 +80,8 @@ class JournalEntry:
     visible: int
     lengths: tuple[str, ...]
     changes: Sequence[CommentChange]
+    door: str = ""
+    action: str = ""
 
     @classmethod
     def parse(cls, id: bytes, pairs: Sequence[bytes]) -> "JournalEntry":
@@ -88,14 +91,18 @@ class JournalEntry:
         try:
             texts = [word.decode() for word in pairs]
             fields = dict(zip(texts[::2], texts[1::2], strict=True))
+            # Older versions wrote the account alone.
+            actor, door, action, *_ = [*map(_given, fields["actor"].split(" ")), "", ""]
             return cls(
                 version,
                 fields["did"],
                 fields["by"],
-                fields["actor"],
+                actor,
                 int(fields["visible"]),
                 tuple(fields["lengths"].split()),
                 [CommentChange.parse(line) for line in fields["comments"].splitlines()],
+                door,
+                action,
             )
         except (KeyError, ValueError):
             log.error("a page's journal had something that is not an entry: %.200r", pairs)
@@ -148,8 +155,9 @@ class Applying:
 
 
 def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
-    """The log's entry for a moderator's action: who, what, which comment, before and after. Empty
-    for other actors, and for replies deleted with a comment.
+    """The log's entry for a moderator's action: who, what, which comment, before and after, on
+    which way, and the name of what it is a part of. Empty for other actors, and for replies deleted
+    with a comment.
 
     It has no text of the comment: deleted text must not remain there.
     """
@@ -171,6 +179,8 @@ def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
         "id": first.id + page,
         "was": ", ".join(was),
         "now": ", ".join(now),
+        "door": entry.door,
+        "action": entry.action,
     }
 
 

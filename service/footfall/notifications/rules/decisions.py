@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple, cast
 
 from ...accounts.rules import tokens
 from ...accounts.rules.mails import canonical
-from ...comments.rules import bulk
+from ...comments.rules import actions
+from ...comments.rules.orders import Order
 from ...comments.rules.search import with_authors
 from ...comments.store.ids import is_id
 from ...model import Account, Caller, Comment, Viewer
@@ -65,8 +66,9 @@ class Decisions:
         decided = await self.look(token)
         if decided is None or decided.is_done or decided.comment is None:
             return decided
-        caller = Caller(Viewer(await self._account()))
-        await bulk.moderate(self._comments, [decided.comment.id], caller, status=decided.status)
+        caller = Caller(Viewer(await self._account()), door="mail")
+        seen = {decided.comment.id: ""}
+        await actions.carry_out(self._comments, Order(decided.status), seen, caller)
         return await self.look(token)
 
     async def _account(self) -> Account:

@@ -1,0 +1,341 @@
+"""Actions of moderators on comments, one or thousands, which can be undone for a minute.
+
+Each has a name, which the client may choose, and a record that is written before anything changes
+(orders.py): so nothing is lost when a reply is. A long one goes on after its request, in bounded
+steps. If the process ends in the middle, finished steps stay, can be undone, and the action shows
+that it has stopped.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import ExitStack, aclosing, suppress
+from dataclasses import asdict, dataclass, field, replace
+
+from ...driver.replies import ErrorReply
+from ...errors import BadRequest, NotOver, Refused, Unavailable
+from ...model import MODERATORS, Caller, StoredComment
+from ...process.shares import queued_client_of
+from ...render.versions import version
+from ...site import Comments
+from ..store.ids import is_id
+from ..store.projections import UNDO_MS
+from . import queue
+from .orders import Deed, Order, Result, Seen, Steps, Work
+from .queue import Wanted
+from .undo import Undo
+
+# Comments that one action changes, and that it looks at to find them.
+MAX_BULK_COMMENTS = 5000
+MAX_BULK_SEARCHED = 20_000
+# A long action ends after this, so that all of it can still be undone.
+MAX_BULK_MS = 25_000
+# Comments of a step, and a pause after it for other requests.
+STEP_COMMENTS = 100
+PACE_SECONDS = 0.005
+# Results are stored for so many comments, for clients that ask again.
+MAX_RESULTS = 200
+# An action without progress for this long has ended with its process.
+STOPPED_MS = 15_000
+# A request waits this long for the end of a long action: most end by then.
+WAIT_SECONDS = 0.7
+# Names that clients choose are as hard to guess as our own.
+MIN_NAME, MAX_NAME = 16, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """A whole list, up to the `newest` comment that the moderator saw.
+
+    Later comments are excluded: nobody has seen them.
+    """
+
+    wanted: Wanted
+    newest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`done` comments were changed, and `left` could not be, of `total`; None while the total is
+    unknown. `by` is an account.
+
+    It `is_cut` if it reached its limits, or ended early: Redis did not answer, or the moderator may
+    no longer do this. `results` are those of short actions; `at_ms` is when this was stored, and
+    `started_ms` when it started.
+    """
+
+    name: str
+    by: str
+    deed: Deed
+    total: int | None
+    done: int = 0
+    left: int = 0
+    failed: int = 0
+    is_running: bool = True
+    is_cut: bool = False
+    is_undo: bool = False
+    started_ms: int = 0
+    at_ms: int = 0
+    results: dict[str, Result] = field(default_factory=dict)
+
+    @property
+    def can_undo(self) -> bool:
+        """`failed` ones may have been changed; an undo can be repeated."""
+        return self.failed > 0 or (self.done > 0 and not self.is_undo)
+
+    def with_step(self, results: dict[str, Result]) -> "Action":
+        words = [*results.values()]
+        done, unchanged = words.count("done"), words.count("unchanged")
+        return replace(
+            self,
+            done=self.done + done,
+            left=self.left + len(words) - done - unchanged,
+            failed=self.failed + words.count("failed"),
+            results=self.results | results,
+        )
+
+
+# --- one request: all of it, with the result of each comment
+
+
+async def carry_out(
+    comments: Comments, order: Order, seen: Seen, caller: Caller, *, name: str = ""
+) -> Action:
+    """Do this to the comments of `seen`, and wait for the end.
+
+    An action of this name that has ended is not repeated: this is its outcome. Raises BadRequest,
+    NotOver; Unavailable: nothing was done.
+    """
+    action = _action(comments, caller, order.deed, len(seen), name)
+    steps = _steps(comments, order, action, _named(seen), caller)
+    run = await _begin(comments, action, steps, caller, is_named=bool(name))
+    return _all_of(await run.ended(), seen)
+
+
+async def undo(comments: Comments, name: str, caller: Caller) -> Action:
+    """Restore what this action has changed, unless it was changed since. What failed can be undone
+    again. Raises NotOver, Refused, Unavailable."""
+    return await (await _begin_undo(comments, name, caller)).ended()
+
+
+# --- in the background, in bounded steps
+
+
+async def begin(
+    comments: Comments, order: Order, targets: Seen | Matching, caller: Caller, *, name: str = ""
+) -> Action:
+    """The same for many comments: how far it is, which mostly is its end. Raises BadRequest,
+    TooManyAtOnce, Busy, Unavailable."""
+    total: int | None
+    if isinstance(targets, Matching):
+        if not is_id(targets.newest):
+            raise BadRequest({"newest": "newest need the objectId of a comment"})
+        total = None
+        if not targets.wanted.is_search:
+            total, _ = await comments.index.listed(targets.wanted.statuses, size=1)
+        pieces = _matching(comments, targets)
+    else:
+        total, pieces = len(targets), _named(targets)
+    action = _action(comments, caller, order.deed, total, name)
+    steps = _steps(comments, order, action, pieces, caller)
+    return await (await _begin(comments, action, steps, caller, is_long=True)).soon()
+
+
+async def begin_undo(comments: Comments, name: str, caller: Caller) -> Action:
+    """The same for an undo, which has a name of its own. Raises TooManyAtOnce, Busy, Refused,
+    NotOver, Unavailable."""
+    return await (await _begin_undo(comments, name, caller, is_long=True)).soon()
+
+
+async def look(comments: Comments, name: str) -> Action:
+    """How far an action is. Raises Refused if it has expired."""
+    if action := await _stored(comments, name):
+        return action
+    raise Refused("This action is no longer known")
+
+
+async def _stored(comments: Comments, name: str) -> Action | None:
+    head = await comments.actions.head(name) if name.isalnum() else None
+    action = Action(**head) if head else None
+    if action and comments.process.clock() - action.at_ms > STOPPED_MS:
+        return replace(action, is_running=False)
+    return action
+
+
+async def recent(comments: Comments) -> list[Action]:
+    """The actions of the last minute that can be undone, newest first."""
+    found = list[Action]()
+    for name in await comments.actions.recent(comments.process.clock() - UNDO_MS):
+        with suppress(Refused):
+            found.append(await look(comments, name))
+    return [action for action in found if action.can_undo and not action.is_undo]
+
+
+# --- its course
+
+
+class _Run:
+    """An action that goes on behind its request; `action` is how far it is."""
+
+    def __init__(
+        self, comments: Comments, action: Action, caller: Caller, *, is_stored: bool, is_long: bool
+    ) -> None:
+        self.action = action
+        self._comments = comments
+        self._caller = caller
+        self._is_stored = is_stored
+        self._is_long = is_long
+        self._ended = asyncio.Event()
+        self._has_failed = False
+
+    def is_over_with(self, action: Action) -> None:
+        """It is this one, which goes on, or has ended, in another request."""
+        self.action = action
+        self._ended.set()
+
+    async def ended(self) -> Action:
+        """Raises Unavailable if nothing was done; NotOver."""
+        await self._ended.wait()
+        if self.action.is_running:
+            raise NotOver()
+        if self._has_failed and not self.action.results:
+            raise Unavailable()
+        return self.action
+
+    async def soon(self) -> Action:
+        """The same as it is after WAIT_SECONDS."""
+        with suppress(TimeoutError, NotOver):
+            return await asyncio.wait_for(self.ended(), WAIT_SECONDS)
+        return self.action
+
+    async def go_on(self, steps: Steps, share: ExitStack) -> None:
+        with share:
+            try:
+                async with aclosing(steps):
+                    async for results in steps:
+                        self.action = self.action.with_step(results)
+                        if not self._is_long:
+                            continue
+                        if not await self._may_go_on():
+                            self.action = replace(self.action, is_cut=True)
+                            break
+                        await self._note()
+                        await asyncio.sleep(PACE_SECONDS)
+            except (Unavailable, ErrorReply):
+                self._has_failed = True
+                self.action = replace(self.action, is_cut=True)
+            finally:
+                self.action = replace(self.action, is_running=False)
+                # If Redis is still unreachable, the action is seen to have stopped.
+                with suppress(Unavailable, ErrorReply):
+                    await self._note()
+                self._ended.set()
+
+    async def _may_go_on(self) -> bool:
+        if self.action.done + self.action.left >= MAX_BULK_COMMENTS:
+            return False
+        if self._comments.process.clock() - self.action.started_ms > MAX_BULK_MS:
+            return False
+        account = self._caller.viewer.account
+        if account is None or self._caller.door in ("command", "mail"):
+            return True
+        stored = await self._comments.accounts.store.by_id(account.id)
+        return stored is not None and stored.account.role in MODERATORS
+
+    async def _note(self) -> None:
+        # Where nothing was done and nobody asks for it, nothing is stored.
+        if not (self._is_stored or self.action.can_undo):
+            return
+        head = replace(self.action, at_ms=self._comments.process.clock())
+        if len(head.results) > MAX_RESULTS:
+            head = replace(head, results={})
+        await self._comments.actions.note(self.action.name, asdict(head))
+
+
+async def _begin(
+    comments: Comments,
+    action: Action,
+    steps: Steps,
+    caller: Caller,
+    *,
+    is_named: bool = False,
+    is_long: bool = False,
+) -> _Run:
+    """Start it. If the client has named it, or will look at its progress, it is stored first; then
+    one of this name that exists is what was started."""
+    is_stored = is_named or is_long
+    with ExitStack() as stack:
+        if is_long:
+            stack.enter_context(comments.bulk_shares.room(queued_client_of(caller), 1))
+        run = _Run(comments, action, caller, is_stored=is_stored, is_long=is_long)
+        if is_stored and not await comments.actions.begin(
+            action.name, asdict(action), action.at_ms
+        ):
+            run.is_over_with(await look(comments, action.name))
+            return run
+        share = stack.pop_all()
+    comments.process.background.start(run.go_on(steps, share))
+    return run
+
+
+def _steps(
+    comments: Comments, order: Order, action: Action, pieces: AsyncGenerator[Seen], caller: Caller
+) -> Steps:
+    return Work(comments, order, action.name, asdict(action), caller).steps(pieces)
+
+
+def _action(
+    comments: Comments, caller: Caller, deed: Deed, total: int | None, name: str = ""
+) -> Action:
+    """Raises BadRequest."""
+    if name and not (name.isascii() and name.isalnum() and MIN_NAME <= len(name) <= MAX_NAME):
+        length = f"{MIN_NAME} to {MAX_NAME}"
+        raise BadRequest({"action": f"action should be {length} letters and digits"})
+    by = caller.viewer.account.id if caller.viewer.account else ""
+    now_ms = comments.process.clock()
+    new = name or secrets.token_hex(8)
+    return Action(new, by, deed, total, started_ms=now_ms, at_ms=now_ms)
+
+
+def _all_of(action: Action, ids: Iterable[str]) -> Action:
+    """With a result for each; what was not reached before Redis went away has failed."""
+    failed: dict[str, Result] = dict.fromkeys(ids, "failed")
+    return replace(action, results=failed | action.results)
+
+
+async def _named(seen: Seen) -> AsyncGenerator[Seen]:
+    # The newest first, so that each is deleted by itself, not together with its parent.
+    newest_first = sorted(seen, reverse=True)
+    for first in range(0, len(newest_first), STEP_COMMENTS):
+        yield {id: seen[id] for id in newest_first[first : first + STEP_COMMENTS]}
+
+
+async def _matching(comments: Comments, targets: Matching) -> AsyncGenerator[Seen]:
+    newest = await comments.store.by_ids([targets.newest])
+    yield _versions(await queue.matching(comments, targets.wanted, newest))
+    looked_at = queue.steps(comments, targets.wanted, targets.newest, most=MAX_BULK_SEARCHED)
+    async with aclosing(looked_at):
+        async for step in looked_at:
+            yield _versions(step.matching)
+
+
+def _versions(stored: Sequence[StoredComment]) -> Seen:
+    return {comment.id: version(comment) for comment in stored}
+
+
+async def _begin_undo(
+    comments: Comments, name: str, caller: Caller, *, is_long: bool = False
+) -> _Run:
+    undone = await _stored(comments, name)
+    if undone and undone.is_running:
+        raise NotOver()
+    entries = await comments.actions.claim(name) if undone else {}
+    if not (undone and entries):
+        raise Refused("This can no longer be undone")
+    action = replace(_action(comments, caller, undone.deed, len(entries)), is_undo=True)
+    steps = Undo(comments, name, undone.deed, entries, caller).steps(STEP_COMMENTS)
+    try:
+        return await _begin(comments, action, steps, caller, is_long=is_long)
+    except BaseException:
+        await comments.actions.release(name)
+        raise

@@ -9,7 +9,8 @@ from redis import Redis
 from footfall.accounts.store.bans import MAX_BANS
 from footfall.comments.store import codec
 from footfall.comments.store.comments import MAX_PAGE_BYTES, MAX_REPLIES
-from footfall.comments.store.deletions import STEP_BYTES, STEP_REPLIES
+from footfall.comments.store.deleted import STEP_BYTES
+from footfall.comments.store.deletions import STEP_REPLIES
 from footfall.comments.store.ids import SHORT, IdGenerator
 from footfall.comments.store.projections import Applying, CommentChange, JournalEntry
 from footfall.driver.keys import Keys

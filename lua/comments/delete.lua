@@ -61,7 +61,8 @@ end
 local first, last = '[' .. id .. ':', '(' .. id .. ';'
 local changes = {}
 
--- Remove a comment from all indexes, and store its former status.
+-- Remove a comment from all indexes, and store its former status. It is `deleted` by itself, or `gone`
+-- with the one that is.
 local function hide(each, under, stored, is_pinned)
   local words = redis.call('HGET', held, each) or 'approved'
   local account, author = author_of(stored)
@@ -70,7 +71,8 @@ local function hide(each, under, stored, is_pinned)
   local pin = is_pinned and '1' or '0'
   local before = string.match(words, '^%l+')
   changes[#changes + 1] = {
-    each, before, 'deleted', '-', pin, pin, account, account, author, author,
+    each, before, each == id and 'deleted' or 'gone', '-', pin, pin,
+    account, account, author, author,
   }
   return before
 end

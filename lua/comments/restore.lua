@@ -76,7 +76,8 @@ local function show(each, under, stored)
   index_comment(each, at, under, account, status, is_pinned, redis.call('HGET', likes, each) or 0)
   local pin = is_pinned and '1' or '0'
   changes[#changes + 1] = {
-    each, 'deleted', status, '-', pin, pin, account, account, author, author,
+    each, each == id and 'deleted' or 'gone', status, '-', pin, pin,
+    account, account, author, author,
   }
 end
 

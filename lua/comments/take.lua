@@ -73,7 +73,7 @@ for i = ARGV_BEFORE + 1, #comments, WIDTH do
     if redis.call('HGET', fingerprints, fingerprint) == id then
       redis.call('HDEL', fingerprints, fingerprint)
     end
-    changes[#changes + 1] = {id, was, 'deleted', '-', is_pinned, '0', account, account, author, author}
+    changes[#changes + 1] = {id, was, 'gone', '-', is_pinned, '0', account, account, author, author}
   end
 end
 if #changes > 0 then

@@ -9,8 +9,8 @@
 -- ARGV    by       text    author | moderator | judge | import | erasure | sweeper | move | check
 --         actor    text    a moderator's account, door and action; `-` for none. Empty for others
 
--- Each of `changes` is a comment: its id; the status before, empty for a new one, and now; the mark
--- that it had; was it pinned, and is it; account before and now; author before and now.
+-- Each of `changes` is a comment: its id; the status before, empty for a new one, and now, `gone` for
+-- one that was deleted with another one, or has left the page; the mark that it had; was it pinned, and is it; account before and now; author before and now.
 local function record(version, did, changes, lengths)
   local lines = {}
   for i, change in ipairs(changes) do

@@ -13,6 +13,7 @@
 --         changing  zset    {site}:changing  changes in progress, by start, ms
 --         removals  zset    {site}:removals  pages with deleted comments, by when to remove
 --                                            them, ms
+--         bin       zset    {site}:bin       comments deleted by themselves, by the version that did it
 --         lists...  zset    {site}:own:<account>, {site}:by:<author>: lists of comments that the
 --                           entries name by their place here, 0 for none
 -- ARGV    page      text    digest
@@ -29,11 +30,11 @@
 
 local recent, waiting, spam, totals, total = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local authors, log, outbox, changing, removals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local lists = KEYS
+local bin, lists = KEYS[11], KEYS
 local page, change, entries = ARGV[1], ARGV[2], ARGV
 
 -- The keys before the lists, and about how many entries the log has.
-local LISTS_BEHIND, LOGGED = 10, 10000
+local LISTS_BEHIND, LOGGED = 11, 10000
 
 local known = redis.call('HGET', totals, page) or '0 0'
 local followed, shown = string.match(known, '^(%d+) (%d+)$')
@@ -63,11 +64,12 @@ local function list(number, id, is_in, author)
   end
 end
 
-local function follow(id, time, status, own_was, own, by_was, by, author_was, author)
+local function follow(version, id, time, status, own_was, own, by_was, by, author_was, author)
   local is_held = status == 'waiting' or status == 'spam'
   place(recent, time, id, status == 'approved')
   place(waiting, time, id, status == 'waiting')
   place(spam, time, id, status == 'spam')
+  place(bin, version, id, status == 'deleted')
   list(own_was, id, false)
   list(own, id, is_held)
   list(by_was, id, false, author_was)
@@ -80,7 +82,7 @@ while at <= #entries do
   for _ = 1, comments do
     local id, time, status, own_was, own, by_was, by, author_was, author = words(9)
     if is_new then
-      follow(id, time, status, own_was, own, by_was, by, author_was, author)
+      follow(version, id, time, status, own_was, own, by_was, by, author_was, author)
     end
   end
   local due, logged = word(), tonumber(word())

@@ -5,6 +5,7 @@
 --         held     hash    {p}:held
 --         pinned   zset    {p}:pinned
 --         hidden   hash    {p}:hidden
+--         deleted  zset    {p}:deleted
 --         journal  stream  {p}:journal
 -- ARGV    now      int     ms since the epoch: the new version is at least this
 --         by       text    check
@@ -16,7 +17,7 @@
 -- COST    O(comments), and the bytes of their bodies
 
 local version, bodies, held, pinned, hidden = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local journal = KEYS[6]
+local deleted, journal = KEYS[6], KEYS[7]
 local now, by, actor, comments = ARGV[1], ARGV[2], ARGV[3], ARGV
 
 local FIRST, WIDTH = 4, 3
@@ -27,8 +28,9 @@ for i = FIRST, #comments, WIDTH do
   local body, status, account, author = redis.call('HGET', bodies, id), status_of(id), '-', '-'
   if body then
     account, author = author_of(body)
-  else
-    status = 'deleted'
+  end
+  if not body or (status == 'deleted' and not redis.call('ZSCORE', deleted, id)) then
+    status = 'gone'
   end
   local pin = redis.call('ZSCORE', pinned, id) and '1' or '0'
   changes[#changes + 1] = {

@@ -100,6 +100,7 @@ def _comments_of(
         moves=store.moves,
         journal=store.journal,
         actions=store.actions,
+        bin=store.bin,
         recent=store.recent,
         index=store.site,
         unsubscribed=store.unsubscribed,

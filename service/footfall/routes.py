@@ -23,6 +23,7 @@ from .counting import api as counters
 from .http.policy import Policy
 from .notifications.api import outbox
 from .owner import admin, database, importing
+from .owner import bin as owner_bin
 from .owner import bulk as owner_bulk
 from .owner import groups as owner_groups
 from .owner import queue as owner_queue
@@ -52,6 +53,7 @@ TABLE = (
     *owner_queue.ROWS,
     *owner_groups.ROWS,
     *owner_bulk.ROWS,
+    *owner_bin.ROWS,
     *owner_replies.ROWS,
     *admin.ROWS,
     *page_moves.ROWS,

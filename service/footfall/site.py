@@ -21,6 +21,7 @@ from .comments.rules.importer import Importer
 from .comments.rules.live import LivePages
 from .comments.rules.page_cache import PageCache
 from .comments.store.actions import Actions
+from .comments.store.bin import Bin
 from .comments.store.comments import CommentStore
 from .comments.store.deletions import Deletions
 from .comments.store.journal import Journal
@@ -88,6 +89,7 @@ class Comments:
     moves: Moves
     journal: Journal
     actions: Actions
+    bin: Bin
     recent: Recent
     index: SiteIndex
     # Unsubscribed recipients, by page.

@@ -207,6 +207,12 @@ class SiteSettings(OutboxSettings):
         flag,
         "New comments are pending until an administrator approves them",
     )
+    bin_days: int = env(
+        "BIN_DAYS",
+        "7",
+        number(0, 365),
+        "Deleted comments can be restored for so many days; 0: for a minute",
+    )
     spam_days: int = env(
         "SPAM_DAYS",
         "30",

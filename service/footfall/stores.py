@@ -80,6 +80,7 @@ def open_store(settings: SiteSettings, process: Process) -> Store:
         buckets=settings.counter_buckets,
         counter_limit=settings.counter_limit,
         tells=settings.tells,
+        bin_days=settings.bin_days,
         moment=_moments_of(settings, process),
     )
 
@@ -133,6 +134,7 @@ def data_set(store: Store) -> DataSet:
         store.site_views,
         store.views_ever,
         store.format,
+        store.deletions.kept_ms,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from footfall.comments.rules import authors
-from footfall.comments.store import deletions
+from footfall.comments.store import deleted
 from footfall.driver.keys import digest
 from footfall.notifications.store.outbox import Task
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
@@ -238,7 +238,7 @@ async def test_a_name_of_nobody_is_refused(site: Site, fields: Any, words: Any) 
 async def test_what_went_with_others_is_erased_however_long_it_is(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletions, "STEP_BYTES", 5_000)
+    monkeypatch.setattr(deleted, "STEP_BYTES", 5_000)
     site = await make_site()
     root = await site.post("root", by=EVE)
     for n in range(12):

@@ -483,7 +483,7 @@ async def test_comments_may_be_deleted_and_put_back_during_a_backup(
         for id in roots & after:
             await delete(id)
         id = next(changes)
-        if await store.deletions.is_restorable(id):
+        if await store.deletions.is_undoable(id, next(now)):
             await store.deletions.restore(id, next(now), by)
         else:
             await delete(id)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from footfall.comments.store import deletions
+from footfall.comments.store import deleted, deletions
 from footfall.comments.store.ids import split
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.backups import report
@@ -26,7 +26,7 @@ LONG_MS = 70_000
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was deleted is hidden and removed in many steps."""
     monkeypatch.setattr(deletions, "STEP_REPLIES", 3)
-    monkeypatch.setattr(deletions, "STEP_REMOVED", 2)
+    monkeypatch.setattr(deleted, "STEP_REMOVED", 2)
 
 
 async def thread(site: Site, url: str, texts: Iterator[int]) -> list[Any]:

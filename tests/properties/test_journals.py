@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, multiple, precondition, rule
 
-from footfall.comments.store import codec, deletions, journal
+from footfall.comments.store import codec, deleted, deletions, journal
 from footfall.comments.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.comments.store.indexes import DELETED, HASHES, INDEXES, indexes_of, site_indexes_of
 from footfall.comments.store.moderation import Actor, Overtaken
@@ -67,7 +67,7 @@ class Journals(SiteMachine):
             (journal, "LEFT_MS", -1),
             (journal, "JOURNAL_STEP_COMMENTS", 2),
             (deletions, "STEP_REPLIES", 1),
-            (deletions, "STEP_REMOVED", 2),
+            (deleted, "STEP_REMOVED", 2),
             (deletions, "PACE_SECONDS", 0),
         ):
             self.patch.setattr(module, name, value)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from footfall.comments.store import codec, deletions
+from footfall.comments.store import codec, deleted, deletions
 from footfall.comments.store.deletions import CHANGED
 from footfall.comments.store.ids import SHORT
 from footfall.comments.store.indexes import DELETED, HASHES, INDEXES
@@ -396,8 +396,8 @@ async def test_nothing_is_left_of_what_cannot_come_back_any_more(article: Articl
 async def test_long_threads_are_removed_in_steps(
     article: Article, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletions, "STEP_REMOVED", 3)
-    monkeypatch.setattr(deletions, "STEP_BYTES", 50_000)
+    monkeypatch.setattr(deleted, "STEP_REMOVED", 3)
+    monkeypatch.setattr(deleted, "STEP_BYTES", 50_000)
     root = await article.publish("root")
     for n in range(8):
         await article.publish(f"{n}" * 20_000, root)

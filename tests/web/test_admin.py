@@ -25,6 +25,8 @@ BODIES = {
     "outbox_try": {},
     "queue_bulk": {"do": "spam", "ids": ["0" * 32]},
     "queue_bulk_undo": {"name": "x"},
+    "bin_restore": {"ids": ["0" * 32]},
+    "bin_remove": {"ids": ["0" * 32]},
     "queue_reply": {"pid": "x", "comment": "x"},
     "queue_preview": {"comment": "x"},
 }

@@ -15,7 +15,6 @@ from ..comments.store import codec
 from ..comments.store.ids import is_id, split
 from ..comments.store.indexes import SITE_INDEXES, IndexPlace, notes_of, site_indexes_of
 from ..comments.store.journal import now_ms
-from ..comments.store.projections import UNDO_MS
 from ..comments.store.status import status_in, status_of
 from ..driver.replies import scored
 from .backup import Pages, pairs, walked_hash
@@ -250,7 +249,8 @@ class SiteCheck:
             ("ZRANGE", name(page, "deleted"), 0, 0, "WITHSCORES"),
             ("ZSCORE", self._data.keys.site("removals"), page),
         )
-        due = next((at + UNDO_MS for _, at in scored(oldest)), 0.0 if gone else None)
+        kept_ms = self._data.deleted_ms
+        due = next((at + kept_ms for _, at in scored(oldest)), 0.0 if gone else None)
         if due is None or score is not None and float(score) < now_ms() + LONG_MS:
             return None, None
         return due, score and float(score)

@@ -39,10 +39,10 @@ class Imports:
         replies = await self._of_each("HEXISTS", "bodies", ids)
         return list(map(bool, replies))
 
-    async def deleted(self, ids: Sequence[str]) -> set[str]:
-        """The pages on which some of these comments are deleted, and can still be restored."""
+    async def deleted(self, ids: Sequence[str]) -> list[str]:
+        """Those of these comments that are deleted, and still stored."""
         statuses = zip(ids, await self._of_each("HGET", "held", ids), strict=True)
-        return {split(id)[1] for id, status in statuses if status_of(status) == "deleted"}
+        return [id for id, status in statuses if status_of(status) == "deleted"]
 
     async def _of_each(self, command: str, name: str, ids: Sequence[str]) -> list[Any]:
         halves = map(split, ids)

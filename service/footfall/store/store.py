@@ -12,6 +12,7 @@ from ..accounts.store.accounts import AccountStore
 from ..accounts.store.bans import Bans
 from ..accounts.store.places import PlaceStore
 from ..comments.store.actions import Actions
+from ..comments.store.bin import Bin
 from ..comments.store.bodies import Bodies
 from ..comments.store.comments import CommentStore
 from ..comments.store.deletions import Deletions
@@ -65,7 +66,8 @@ class Store:
     Scripts and background work may be shared with other data sets on this Redis. `prefix` is
     KEY_PREFIX; `buckets` is the number of counter hashes of a new data set; `counter_limit` is a
     weight (driver/keys.py), 0 for no limit; with `tells`, changes of comments are written to the
-    outbox. Views are dated by `moment`, if given.
+    outbox. Deleted comments are stored for `bin_days`, or for a minute. Views are dated by
+    `moment`, if given.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Store:
         buckets: int,
         counter_limit: int = 0,
         tells: bool = False,
+        bin_days: int = 0,
         moment: Clock | None = None,
     ) -> None:
         self.redis = redis
@@ -100,9 +103,9 @@ class Store:
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
         self.journal = Journal(redis, scripts, self.keys, self.outbox, self.background)
-        self._make_nouns(counter_limit)
+        self._make_nouns(counter_limit, bin_days)
 
-    def _make_nouns(self, counter_limit: int) -> None:
+    def _make_nouns(self, counter_limit: int, bin_days: int) -> None:
         redis, scripts = self.redis, self.scripts
         self.views = Views(redis, scripts, self.keys)
         self.site_views = SiteViews(redis, scripts, self.keys)
@@ -111,9 +114,10 @@ class Store:
         self.counter_walk = CounterWalk(redis, self.keys)
         self.comments = CommentStore(redis, scripts, self.keys, self.batch, self.journal)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
-        self.deletions = Deletions(redis, scripts, self.keys, self.journal)
+        self.deletions = Deletions(redis, scripts, self.keys, self.journal, bin_days)
         self.moves = Moves(redis, scripts, self.keys, self.journal)
         self.actions = Actions(redis, self.keys)
+        self.bin = Bin(redis, self.keys)
         self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.numbers = CounterNumbers(redis, scripts, self.keys)

@@ -79,6 +79,7 @@ DATE: Schema = {"type": "string", "format": "date-time"}
 _ROLE: Schema = {"enum": [*ROLES]}
 _STATUS: Schema = {"enum": [*STATUSES]}
 MORE = object_of(after=TEXT, searched=NUMBER)
+RESULTS = map_of({"enum": ["done", "unchanged", "missing", "changed", "failed"]})
 # Who has changed a comment last.
 CHANGE = object_of(
     by={"enum": ["author", "moderator", "filter", "footfall"]}, nick=TEXT, door=TEXT, time=NUMBER
@@ -169,10 +170,7 @@ SCHEMAS: Mapping[str, Schema] = {
         caught=NUMBER,
         caughtAt=or_null(DATE),
     ),
-    "Outcome": object_of(
-        results=map_of({"enum": ["done", "unchanged", "missing", "changed", "failed"]}),
-        _optional={"undo": TEXT, "changed": map_of(CHANGE)},
-    ),
+    "Outcome": object_of(results=RESULTS, _optional={"undo": TEXT, "changed": map_of(CHANGE)}),
     "Counts": map_of(NUMBER),
 }
 

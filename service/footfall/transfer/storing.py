@@ -15,6 +15,7 @@ from ..accounts.rules.mails import canonical
 from ..accounts.store.accounts import AccountStore
 from ..comments.rules.comments import with_author
 from ..comments.rules.renderer import RenderedText
+from ..comments.store.deletions import SWEEPER
 from ..comments.store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..comments.store.outcomes import IdTaken
 from ..counting.rules import Counting
@@ -179,12 +180,17 @@ async def _prepare(comments: Comments, missing: list[CommentRow]) -> None:
 async def _missing(
     comments: Comments, imports: Imports, part: list[CommentRow], report: ImportReport
 ) -> list[CommentRow]:
-    """The rows that are not stored yet. A recently deleted comment is restored by the import."""
+    """The rows that are not stored yet. One that is in the bin is restored by the import."""
     ids, now = [comment.id for comment in part], comments.process.clock()
-    for page in await imports.deleted(ids):
-        await comments.deletions.sweep(page, now, now)
+    deleted = await imports.deleted(ids)
+    # Those that went with another one come back with that.
+    for id in sorted(deleted):
+        await comments.deletions.restore(id, now, SWEEPER)
+        await comments.deletions.sweep(id[SHORT:], now, 0)
+    restored = len(deleted) - len(await imports.deleted(deleted)) if deleted else 0
     are_there = await imports.are_there(ids)
-    report.count("comments", "there", sum(are_there))
+    report.count("comments", "stored", restored)
+    report.count("comments", "there", sum(are_there) - restored)
     return [comment for comment, is_there in zip(part, are_there, strict=True) if not is_there]
 
 

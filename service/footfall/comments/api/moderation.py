@@ -86,7 +86,7 @@ def _judge_ids(ids: object) -> None:
         raise BadRequest({"ids": f"ids should be at most {MAX_IDS} ids of comments"})
 
 
-_IDS = Texts("ids", "Comments", MAX_IDS, MAX_ID, _judge_ids)
+IDS = Texts("ids", "Comments", MAX_IDS, MAX_ID, _judge_ids)
 _SEEN = Given(
     "seen",
     "Of each of `ids`, the `version` that was read, or its status; one that has changed is left",
@@ -110,7 +110,7 @@ _UNDO = Fields(
 )
 EDIT = Shapes(
     (
-        Deferred(Edit.of, (_IDS, _SEEN, ACTION, *_OF_MODERATOR), who=MODERATOR, when=_is_of_many),
+        Deferred(Edit.of, (IDS, _SEEN, ACTION, *_OF_MODERATOR), who=MODERATOR, when=_is_of_many),
         replace(_UNDO, who=MODERATOR, when=lambda request: "undo" in request.fields),
         Fields(
             Edit.of, (Flag("like", "Up or down by one"),), id=_ID_DOC, who=ANYBODY, when=_is_like
@@ -269,7 +269,7 @@ class Delete:
 
 DELETE = Shapes(
     (
-        Fields(Delete.of, (_IDS, _SEEN, ACTION), who=MODERATOR, when=_is_of_many),
+        Fields(Delete.of, (IDS, _SEEN, ACTION), who=MODERATOR, when=_is_of_many),
         Fields(Delete.of, (ONE_SEEN,), id=_ID_DOC),
     )
 )

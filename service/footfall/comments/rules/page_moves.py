@@ -216,7 +216,7 @@ async def _publish(
             return True
         except NoSuchParent:
             # Its thread was deleted on the other page, and it goes with that.
-            return not await comments.deletions.is_restorable(moved.root)
+            return not await comments.deletions.is_undoable(moved.root, comments.process.clock())
         return True
     raise AssertionError("without a fingerprint there are no duplicates")
 

@@ -51,6 +51,7 @@ SITE_KEYS = (
     "outbox",
     "changing",
     "removals",
+    "bin",
 )
 
 
@@ -162,7 +163,7 @@ class Journal:
     async def restate(self, page: str, comments: Sequence[tuple[str, str, str]]) -> None:
         """Let the site follow the state of comments again: of each the short id, and an account and
         an author whose lists may have it wrongly, "" for none."""
-        names = ("version", "bodies", "held", "pinned", "hidden")
+        names = ("version", "bodies", "held", "pinned", "hidden", "deleted")
         await self.change(
             self._restate,
             page,

@@ -28,8 +28,8 @@ TELLING = ("author", "moderator", "judge")
 class CommentChange:
     """A change of a comment; "" for missing values.
 
-    `id` is the short one; `mark` as in an unpublished comment's status
-    (lua/includes/status_of.lua).
+    `id` is the short one; `was` and `now` may be `deleted`, or `gone` with another one; `mark` as
+    in an unpublished comment's status (lua/includes/status_of.lua).
     """
 
     id: str

@@ -237,14 +237,15 @@ class Delivery:
 
     async def _found(self, task: Task) -> StoredComment | None:
         """The comment as it is now. If readers were to be notified of an approval that was
-        withdrawn, that is noted. Raises Undecided if it may be restored."""
+        withdrawn, that is noted. Raises Undecided if its deletion may be undone."""
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
         while comments := await self._site.comments.moderation.whole([task.id]):
             is_held = comments[0].status != "approved"
             if not (tells_readers and is_held) or await self._outbox.mark_unnotified(task.id):
                 return comments[0]
-        if await self._site.comments.deletions.is_restorable(task.id):
+        deletions, now_ms = self._site.comments.deletions, self._site.process.clock()
+        if await deletions.is_undoable(task.id, now_ms):
             raise Undecided(task)
         return None
 

@@ -1,0 +1,104 @@
+"""The bin of the moderation queue: deleted comments, which can be restored, or removed now."""
+
+from dataclasses import dataclass
+
+from orjson import Fragment
+
+from ..comments.api.moderation import IDS, change_of
+from ..comments.rules import bin as domain
+from ..http.params import MAX_ID, MAX_PAGE_SIZE, RawRequest
+from ..model import Caller
+from ..render.view import View
+from ..site import Comments
+from ..table.answers import JsonObject
+from ..table.context import ParseContext
+from ..table.dialects import Dialect
+from ..table.endpoint import Row
+from ..table.fields import Fields, FieldValues, Integer, Text
+from ..table.prefixes import UI
+from ..table.schemas import (
+    A_COMMENT,
+    CHANGE,
+    NUMBER,
+    RESULTS,
+    TEXT,
+    AnswerSchema,
+    list_of,
+    object_of,
+    or_null,
+)
+from ..table.who import MODERATOR
+
+
+def _mark(after: str, context: ParseContext) -> str:
+    return "" if not after or after.isdecimal() else "after need the mark of a part"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    size: int
+    after: str
+    dialect: Dialect
+
+    @classmethod
+    def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "Part":
+        return cls(values["pageSize"], values["after"], request.dialect)
+
+
+PART = Fields(
+    Part.of,
+    (
+        Integer("pageSize", "How many", 20, MAX_PAGE_SIZE),
+        Text("after", "The mark after which the list continues", MAX_ID, check=_mark),
+    ),
+    source="query",
+)
+
+
+async def list_(comments: Comments, parsed: Part, caller: Caller) -> JsonObject:
+    part = await domain.part(comments, caller.viewer, size=parsed.size, after=parsed.after)
+    view = View(caller.viewer, comments.display, parsed.dialect.date)
+    shown = view.elsewhere([row.stored for row in part.rows], part.live)
+    rows = [
+        {
+            "comment": Fragment(json),
+            "replies": row.replies,
+            "deleted": change_of(decided) if decided else None,
+            "removedAt": row.deleted_ms + comments.deletions.kept_ms,
+        }
+        for row, json in zip(part.rows, shown, strict=True)
+        for decided in [part.decided.get(row.stored.id)]
+    ]
+    return {"data": rows, "after": part.after, "total": part.total}
+
+
+def _ids(values: FieldValues, request: RawRequest, context: ParseContext) -> tuple[str, ...]:
+    return tuple(values["ids"])
+
+
+NAMED = Fields(_ids, (IDS,))
+
+
+async def restore(comments: Comments, ids: tuple[str, ...], caller: Caller) -> JsonObject:
+    return {"results": await domain.restore(comments, ids, caller)}
+
+
+async def remove(comments: Comments, ids: tuple[str, ...], caller: Caller) -> JsonObject:
+    return {"results": await domain.remove(comments, ids, caller)}
+
+
+BIN_ANSWER = AnswerSchema(
+    object_of(
+        data=list_of(
+            object_of(comment=A_COMMENT, replies=NUMBER, deleted=or_null(CHANGE), removedAt=NUMBER)
+        ),
+        after=TEXT,
+        total=NUMBER,
+    )
+)
+RESTORED = AnswerSchema(object_of(results=RESULTS))
+ROWS = (
+    Row("bin_read", "GET", "/queue/bin", PART, MODERATOR, BIN_ANSWER, list_, prefixes=(UI,)),
+    Row("bin_restore", "PUT", "/queue/bin", NAMED, MODERATOR, RESTORED, restore, prefixes=(UI,)),
+    Row("bin_remove", "DELETE", "/queue/bin", NAMED, MODERATOR, RESTORED, remove, prefixes=(UI,)),
+)

@@ -19,10 +19,11 @@
 -- ARGV    page      text    digest
 --         change    text    the member of `changing` that has ended; empty: none
 --         entries... text   of each in turn: its version; approved comments of the page, below zero
---                           if unknown; the number of comments, and of each its id, its time in ms, its status now, the
---                           places of the lists `own` before and now and `by` before and now, and of
---                           its author before and now; when its page's removals are due, 0 for none;
---                           the number of words for the log, and these; a task, or empty
+--                           if unknown; when its page's removals are due, 0 if nothing was deleted or
+--                           restored; the number of comments, and of each its id, its time in ms, its
+--                           status now, the places of the lists `own` before and now and `by` before
+--                           and now, and of its author before and now; the number of words for the
+--                           log, and these; a task, or empty
 -- RETURNS OK version told   of the last entry followed; the number of new tasks
 -- INCLUDE place
 -- FLAGS   no-promise
@@ -64,12 +65,11 @@ local function list(number, id, is_in, author)
   end
 end
 
-local function follow(version, id, time, status, own_was, own, by_was, by, author_was, author)
+local function follow(id, time, status, own_was, own, by_was, by, author_was, author)
   local is_held = status == 'waiting' or status == 'spam'
   place(recent, time, id, status == 'approved')
   place(waiting, time, id, status == 'waiting')
   place(spam, time, id, status == 'spam')
-  place(bin, version, id, status == 'deleted')
   list(own_was, id, false)
   list(own, id, is_held)
   list(by_was, id, false, author_was)
@@ -77,15 +77,18 @@ local function follow(version, id, time, status, own_was, own, by_was, by, autho
 end
 
 while at <= #entries do
-  local version, visible, comments = tonumber(word()), tonumber(word()), tonumber(word())
+  local version, visible, due, comments = tonumber(word()), tonumber(word()), word(), tonumber(word())
   local is_new = version > followed
   for _ = 1, comments do
     local id, time, status, own_was, own, by_was, by, author_was, author = words(9)
     if is_new then
-      follow(version, id, time, status, own_was, own, by_was, by, author_was, author)
+      follow(id, time, status, own_was, own, by_was, by, author_was, author)
+      if due ~= '0' then
+        place(bin, version, id, status == 'deleted')
+      end
     end
   end
-  local due, logged = word(), tonumber(word())
+  local logged = tonumber(word())
   local from = at
   at = at + logged
   local task = word()

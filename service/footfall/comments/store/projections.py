@@ -130,12 +130,12 @@ class Applying:
         return list(self._places)
 
     def _words(self, entry: JournalEntry) -> Iterator[object]:
-        yield from (entry.version, entry.visible, len(entry.changes))
-        for change in entry.changes:
-            yield from self._followed(change)
         # The sweep of the page hides or restores the rest of the thread, and finds the next
         # removal.
-        yield AT_ONCE_MS if entry.did in ("delete", "restore") else 0
+        due_ms = AT_ONCE_MS if entry.did in ("delete", "restore") else 0
+        yield from (entry.version, entry.visible, due_ms, len(entry.changes))
+        for change in entry.changes:
+            yield from self._followed(change)
         logged = [word for pair in logged_as(self._page, entry).items() for word in pair]
         yield from (len(logged), *logged)
         task = task_of(self._page, entry) if self._tells else None

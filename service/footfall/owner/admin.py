@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..comments.rules.search import beginnings
+from ..comments.rules.search import UNKNOWN, beginnings
 from ..counting import search as counter_search
 from ..counting.names import VIEWS
 from ..errors import StoreUnavailable
@@ -162,7 +162,7 @@ LOG = Fields(
 
 
 async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObject]:
-    """With where a comment is that is still there, and how it starts."""
+    """With where a comment is that is still there, or in the bin, how it starts, and its author."""
     entries = await comments.log.newest(parsed.size, parsed.before)
     of = await beginnings(comments, [entry.fields.get("id", "") for entry in entries])
     people = await comments.accounts.store.by_ids(
@@ -174,7 +174,7 @@ async def log(comments: Comments, parsed: Log, caller: Caller) -> list[JsonObjec
             "entry": entry.id,
             "time": entry.at,
             "nick": people[by].nick if (by := entry.fields.get("by", "")) in people else "",
-            **dict(zip(("url", "orig"), of.get(entry.fields.get("id", ""), ("", "")), strict=True)),
+            **of.get(entry.fields.get("id", ""), UNKNOWN)._asdict(),
         }
         for entry in entries
     ]
@@ -287,6 +287,7 @@ LOG_ANSWER = AnswerSchema(
             nick=TEXT,
             url=TEXT,
             orig=TEXT,
+            author=TEXT,
             _optional=dict.fromkeys(("by", "did", "id", "was", "now", "door", "action"), TEXT),
         )
     )

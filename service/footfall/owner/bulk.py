@@ -125,7 +125,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
 
 async def recent(comments: Comments, parsed: None, caller: Caller) -> list[JsonObject]:
     """The actions of the last minute, newest first, also of other moderators."""
-    listed = await actions.recent(comments)
+    listed, now_ms = await actions.recent(comments), comments.process.clock()
     by_id = await comments.accounts.store.by_ids({action.by for action in listed})
     return [
         _answer(action)
@@ -134,6 +134,7 @@ async def recent(comments: Comments, parsed: None, caller: Caller) -> list[JsonO
             "by": action.by,
             "nick": by_id[action.by].nick if action.by in by_id else "",
             "time": action.started_ms,
+            "leftMs": action.left_ms(now_ms),
         }
         for action in listed
     ]
@@ -162,7 +163,7 @@ _ACTION: Mapping[str, Schema] = {
 }
 BULK_ACTION_ANSWER = AnswerSchema(object_of(**_ACTION))
 RECENT_ACTIONS_ANSWER = AnswerSchema(
-    list_of(object_of(**_ACTION, do=TEXT, by=TEXT, nick=TEXT, time=NUMBER))
+    list_of(object_of(**_ACTION, do=TEXT, by=TEXT, nick=TEXT, time=NUMBER, leftMs=NUMBER))
 )
 ROWS = (
     Row(

@@ -83,6 +83,10 @@ class Action:
         """`failed` ones may have been changed; an undo can be repeated."""
         return self.failed > 0 or (self.done > 0 and not self.is_undo)
 
+    def left_ms(self, now_ms: int) -> int:
+        """How long it can be undone."""
+        return max(self.at_ms + UNDO_MS - now_ms, 0)
+
     def with_step(self, results: dict[str, Result]) -> "Action":
         words = [*results.values()]
         done, unchanged = words.count("done"), words.count("unchanged")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_network
+from typing import NamedTuple
 
 from ...accounts.rules.ban_list import BanList
 from ...model import Ban, Comment, StoredComment, iso
@@ -17,6 +18,17 @@ from ..store.ids import is_id
 MAX_BEGINNING_CHARACTERS = 100
 # Does it match?
 Test = Callable[[Comment], bool]
+
+
+class Beginning(NamedTuple):
+    """A comment's page, its first words, and its author."""
+
+    url: str
+    orig: str
+    author: str
+
+
+UNKNOWN = Beginning("", "", "")
 
 
 async def with_authors(comments: Comments, stored: Sequence[StoredComment]) -> dict[str, Comment]:
@@ -99,11 +111,14 @@ def is_caught_by(value: str) -> Test:
     return test
 
 
-async def beginnings(comments: Comments, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Id -> the page and the first words, of those comments that are still there."""
+async def beginnings(comments: Comments, ids: Sequence[str]) -> dict[str, Beginning]:
+    """Of those comments that are still there, or in the bin."""
     known = [id for id in dict.fromkeys(ids) if is_id(id)]
     stored = await comments.store.by_ids(known) if known else []
+    gone = {*known} - {each.id for each in stored}
+    binned = [each.stored for each in await comments.bin.by_ids(sorted(gone))] if gone else []
+    whole = await with_authors(comments, [*stored, *binned])
     return {
-        each.id: (each.path, codec.source_of(each.body)[:MAX_BEGINNING_CHARACTERS])
-        for each in stored
+        id: Beginning(each.path, each.source[:MAX_BEGINNING_CHARACTERS], each.nick or "")
+        for id, each in whole.items()
     }

@@ -1,43 +1,39 @@
 /* A comment as a moderator sees it: its author, its page, and the possible actions. */
 
-import { contentOf, linkTo, spaced, tone } from './comment_view.js';
 import { editForm, replyForm, thread, toggle } from './comment_forms.js';
+import { avatar, body, header, nickOf } from './comment_parts.js';
+import { contentOf, linkTo, spaced } from './comment_view.js';
 import { make, button } from './dom.js';
-import { date, number, say } from './words.js';
+import { number, say } from './words.js';
 
 /** `acts`: the viewer, and callbacks for decisions, selections and edits. */
 export function card(comment, acts) {
   const id = comment.objectId;
   const place = make('div', {}); // for the form, or for the thread
   const article = make('article', { class: 'comment', tabindex: -1, 'aria-label': say('by', { nick: nickOf(comment) }) },
-    avatar(comment), header(comment), origin(comment), body(comment), footer(comment, acts, place), place);
-  return make('li', { 'data-id': id, class: acts.isModerator && 'choosable' },
+    avatar(comment), header(comment), origin(comment), changed(comment), body(comment), footer(comment, acts, place), place);
+  return make('li', { 'data-id': id, class: acts.isModerator && 'choosable', onclick: opening },
     acts.isModerator && make('label', { class: 'pick' },
       make('input', { type: 'checkbox', class: 'choose', checked: acts.isChosen, 'aria-label': say('choose'), 'aria-keyshortcuts': 'x',
         onchange: (event) => { if (!acts.choose(id, event.target.checked)) event.target.checked = false; } })),
     article);
 }
 
-export const nickOf = (comment) => comment.nick || say('anonymous');
-
-export function avatar(comment) {
-  const nick = nickOf(comment);
-  return make('span', { class: `avatar tone-${tone(nick)}`, 'aria-hidden': 'true' }, [...nick.trim()][0]?.toUpperCase() ?? '?');
+/** On a phone a row is short until it is tapped, but on a control; a key opens it, too. */
+export function opening({ currentTarget, target }) {
+  if (!target.closest('a, button, label, input, textarea, summary, form')) currentTarget.classList.toggle('is-open');
 }
 
-export function header(comment) {
-  const nick = make('a', { class: 'nick' }, nickOf(comment));
-  linkTo(nick, comment.link);
-  const badge = comment.label || (['administrator', 'moderator'].includes(comment.type) ? say(comment.type) : '');
-  return make('header', {}, nick,
-    badge && make('span', { class: 'badge' }, badge),
-    comment.sticky && make('span', { class: 'mark pinned' }, say('pinned')),
-    comment.status !== 'approved' && make('span', { class: 'mark held' }, say(`status.${comment.status}`)),
-    make('time', { class: 'when', datetime: new Date(comment.time).toISOString() }, date(comment.time)));
+/** What somebody else has changed since the row was shown: who, and the text as it was. */
+function changed({ orig, before, change }) {
+  if (!before) return null;
+  const by = change ? say(`changed.${change.by}`, { nick: change.nick }) : say('changed');
+  return make('div', { class: 'note', role: 'status' }, make('p', {}, `${by} ${say('decideAgain')}`),
+    before.orig !== orig && make('del', { class: 'comment-body' }, contentOf(before.comment)));
 }
 
 /** The comment's page, and details of its author for moderators only. */
-function origin(comment) {
+export function origin(comment) {
   const page = make('a', { class: 'page' }, comment.url);
   linkTo(page, pageAddress(comment.url));
   const banned = (value) => value && make('a', { href: `bans?value=${encodeURIComponent(value)}`, title: say('banThem') }, value);
@@ -54,12 +50,6 @@ function pageAddress(name) {
   // After the slash, a name cannot contain a host, but dots could still leave the folder.
   const address = new URL(home + path.replace(/^[/\\]+/, '')).href;
   return address.startsWith(home) ? address : '';
-}
-
-export function body(comment) {
-  const element = make('div', { class: 'comment-body' });
-  element.append(contentOf(comment.comment));
-  return element;
 }
 
 function footer(comment, acts, place) {

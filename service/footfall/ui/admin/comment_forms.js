@@ -1,8 +1,8 @@
 /* What opens below a comment: the forms to edit it and to reply, and its thread. */
 
 import { contentOf, settle } from './comment_view.js';
-import { avatar, body, header } from './comment.js';
-import { make, button, field } from './dom.js';
+import { avatar, body, header } from './comment_parts.js';
+import { busily, make, button, field } from './dom.js';
 import { complain } from './notice.js';
 import { ask, query } from './server.js';
 import { say } from './words.js';
@@ -56,10 +56,7 @@ function form(key, word, send, { acts, value = '' }, ...more) {
 
   async function save(event) {
     event.preventDefault();
-    if (submit.disabled) return;
-    submit.disabled = true;
-    await send(Object.fromEntries(new FormData(element)));
-    submit.disabled = false;
+    await busily(submit, () => send(Object.fromEntries(new FormData(element))));
   }
 
   async function preview() {

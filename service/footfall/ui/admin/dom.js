@@ -13,8 +13,35 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** While its promise is pending, it is busy: another click does nothing. A disabled one keeps the focus. */
 export const button = (text, onclick, attributes = {}) =>
-  make('button', { type: 'button', class: 'plain', ...attributes, onclick }, text);
+  make('button', { type: 'button', class: 'plain', ...attributes, onclick: (event) => busily(event.currentTarget, () => onclick(event)) }, text);
+
+/** Run an action of a control, unless one is running or the control is disabled. */
+export async function busily(control, action) {
+  if ([control.ariaDisabled, control.ariaBusy].includes('true')) return;
+  control.setAttribute('aria-busy', 'true');
+  try {
+    await action();
+  } finally {
+    control.removeAttribute('aria-busy');
+  }
+}
+
+export const disable = (control, isDisabled) => control.setAttribute('aria-disabled', isDisabled);
+
+// Between press and release nothing may move: the click would be on something else.
+let isPressed = false;
+let waiting = [];
+const release = () => setTimeout(() => {
+  isPressed = false;
+  waiting.splice(0).forEach((go) => go());
+});
+addEventListener('pointerdown', () => { isPressed = true; }, true);
+for (const kind of ['pointerup', 'pointercancel', 'contextmenu', 'dragend', 'blur']) addEventListener(kind, release, true);
+
+/** Wait until no finger and no mouse button is down. */
+export const released = () => new Promise((go) => { if (isPressed) waiting.push(go); else go(); });
 
 /** A label and its field; `more`: the field's attributes. */
 export function field(label, name, more = {}, hint = '') {

@@ -39,6 +39,7 @@ class GroupRow {
   constructor(group, status, list) {
     this.list = list;
     this.ids = [...group.ids];
+    this.versions = new Map(group.ids.map((id, place) => [id, group.versions[place]]));
     this.listed = new Set();
     this.group = group;
     const deeds = DEEDS.filter(([, , becomes]) => becomes !== status);

@@ -6,7 +6,8 @@ import { ask, query } from './server.js';
 import { date, say } from './words.js';
 
 const PAGE_SIZE = 50;
-const KNOWN = ['moderate', 'edit', 'delete', 'restore', 'correct', 'move', 'ban', 'unban', 'close', 'invite', 'role', 'anonymize author', 'delete author'];
+const KNOWN = ['correct', 'move', 'ban', 'unban', 'close', 'invite', 'role', 'anonymize author', 'delete author'];
+const OF_COMMENTS = ['moderate', 'edit', 'delete', 'restore', 'remove'];
 
 let body, more;
 
@@ -24,42 +25,59 @@ async function load(before) {
     const entries = await ask('GET', `log?${query({ before, pageSize: PAGE_SIZE })}`);
     body.append(...together(entries).map((some) => (some.length > 1 ? bulk(some) : row(some[0]))));
     if (!body.children.length) body.append(make('tr', {}, make('td', { colspan: 5, class: 'quiet' }, say('noLog'))));
-    const older = button(say('older'), async () => {
-      older.disabled = true; // a second tap would append the same entries again
-      await load(entries.at(-1).entry);
-      older.disabled = false;
-    }, { class: 'button' });
+    const older = button(say('older'), () => load(entries.at(-1).entry), { class: 'button' });
     more.replaceChildren(entries.length === PAGE_SIZE ? older : '');
   } catch (refusal) {
     complain(refusal);
   }
 }
 
-/** Group consecutive entries of one moderator that did the same to several comments within a minute. */
+/** Group entries of one action, and consecutive ones of one moderator that did the same within a minute. */
 function together(entries) {
   const groups = [];
   for (const entry of entries) {
     const last = groups.at(-1)?.[0];
-    const isSame = last && entry.url && last.url && ['by', 'did', 'was', 'now'].every((name) => entry[name] === last[name]);
-    if (isSame && Math.abs(last.time - entry.time) < 60_000) groups.at(-1).push(entry);
+    const isSame = last && verb(entry) && verb(entry) === verb(last) && entry.by === last.by
+      && (entry.action ? entry.action === last.action : !last.action && Math.abs(last.time - entry.time) < 60_000);
+    if (isSame) groups.at(-1).push(entry);
     else groups.push([entry]);
   }
   return groups;
 }
 
+/** What was done to a comment: its new status, or what changed; '' for an entry about something else. */
+function verb({ did, was = '', now = '' }) {
+  if (!OF_COMMENTS.includes(did)) return '';
+  if (did !== 'moderate') return did;
+  const [[before], [after]] = [was.split(', '), now.split(', ')];
+  if (before !== after) return after;
+  return now.endsWith('pinned') ? 'pinned' : 'unpinned';
+}
+
 /** One row for a group, which expands. */
 function bulk(some) {
-  const whole = row({ ...some[0], url: '', id: '' });
-  const what = whole.children[2];
-  what.replaceChildren(make('details', {}, make('summary', {}, say('didMany', { did: what.firstChild.textContent, count: some.length })),
-    make('ul', {}, some.map((entry) => make('li', {}, ...row(entry).children[2].childNodes)))));
+  const whole = row(some[0]);
+  const [before, after] = phrase(some[0]);
+  whole.children[2].replaceChildren(make('details', {}, make('summary', {}, before, say('comments', { count: some.length }), after),
+    make('ul', {}, some.map((entry) => make('li', {}, about(entry))))));
   return whole;
 }
 
-function row({ time, nick, by, did, id, was, now, url, orig }) {
-  const comment = url && make('a', { href: `queue?status=&${query({ keyword: id })}` }, orig || id);
+/** What stands before and after what was changed. */
+const phrase = (entry) => say(`log.${verb(entry)}`, { what: '\n' }).split('\n');
+
+/** A comment by its first words, its author and page; by its id once it is removed. */
+function about({ id, url, orig, author }) {
+  if (!url) return [make('code', {}, id)];
+  return [make('a', { href: `queue?status=&${query({ keyword: id })}` }, `“${orig || id}”`),
+    author && ` ${say('byAuthor', { nick: author })}`, make('span', { class: 'quiet' }, ` ${url}`)];
+}
+
+function row(entry) {
+  const { time, nick, by, did, id, was, now, door } = entry;
+  const [before, after] = verb(entry) ? phrase(entry) : [`${KNOWN.includes(did) ? say(`did.${did}`) : did} `, ''];
   return make('tr', {},
-    make('td', {}, date(time)), make('td', {}, nick || by || say('byCommand')),
-    make('td', {}, KNOWN.includes(did) ? say(`did.${did}`) : did, ' ', comment || make('code', {}, id), comment && make('span', { class: 'quiet' }, ` ${url}`)),
+    make('td', {}, date(time)), make('td', {}, nick || by || say('byCommand'), door && make('span', { class: 'quiet' }, ` ${say(`door.${door}`)}`)),
+    make('td', {}, before, verb(entry) ? about(entry) : make('code', {}, id), after),
     make('td', {}, was), make('td', {}, '→ ', now));
 }

@@ -5,33 +5,46 @@ import { say } from './words.js';
 
 const SHOWN_MS = 8_000;
 const UNDO_MS = 58_000; // the server keeps the record for a minute
-const KEPT = 'footfall.undo';
 
 const place = document.getElementById('notice');
 let timer = 0;
-// Undoable actions of the last minute, newest first: text, end, callback.
+let shown = []; // the arguments of `show`
+// Undoable actions of the last minute, newest first: text, end, callback, name.
 let kept = [];
+// Actions that were undone here, or are being undone.
+const undone = new Set();
 
-/** `undo`: the callback `how`, called once, within `ms`; with `kind` and `name` it survives a reload. */
+// An error's message goes when the next try starts.
+for (const kind of ['click', 'submit']) {
+  document.addEventListener(kind, ({ target }) => { if (place.classList.contains('is-error') && !place.contains(target)) clear(); }, true);
+}
+
+/** `undo`: the callback `how`, called once, within `ms`, and the action's `name`. */
 export function tell(text, undo = null, isError = false) {
-  if (undo) keep([{ text, until: Date.now() + (undo.ms ?? UNDO_MS), ...undo }, ...kept]);
+  if (undo) {
+    undone.delete(undo.name);
+    keep([{ text, until: Date.now() + (undo.ms ?? UNDO_MS), ...undo }, ...kept.filter(({ name }) => !name || name !== undo.name)]);
+  }
   show(text, undo && kept[0], isError);
 }
 
-/** Offer the undo of actions from before a reload; `ways`: a callback for each kind. */
-export function recall(ways) {
-  const found = JSON.parse(sessionStorage.getItem(KEPT) ?? '[]');
-  keep(found.map((each) => ({ ...each, how: () => ways[each.kind](each.name) })));
-  if (kept.length) show(kept[0].text, kept[0]);
+/** Offer the undo of actions that the server knows, of others, or from before a reload: text, `ms`, callback, name. */
+export function recall(actions) {
+  const known = new Set(kept.map(({ name }) => name));
+  const news = actions.filter(({ name }) => !known.has(name) && !undone.has(name));
+  if (!news.length) return;
+  keep([...news.map(({ ms, ...each }) => ({ ...each, until: Date.now() + ms })), ...kept].sort((one, other) => other.until - one.until));
+  if (place.children.length) show(...shown);
+  else show(kept[0].text, kept[0]);
 }
 
 function keep(actions) {
   kept = actions.filter(({ until }) => until > Date.now());
-  sessionStorage.setItem(KEPT, JSON.stringify(kept.filter(({ name }) => name)));
 }
 
 function show(text, action, isError = false) {
   clearTimeout(timer);
+  shown = [text, action, isError];
   const earlier = kept.filter((each) => each !== action);
   place.replaceChildren(
     make('span', {}, text), ...(action ? [way(action)] : []),
@@ -59,6 +72,7 @@ export const complain = (refusal, again = null) => tell(refusal.message, again, 
 
 /** Undo this action, or the last one, if it can be undone. */
 export function takeBack(action = kept[0]) {
+  if (action?.name) undone.add(action.name);
   keep(kept.filter((each) => each !== action));
   clear();
   action?.how();

@@ -4,21 +4,26 @@
  * that no longer matches leaves the list, and the next one gets the focus.
  */
 
-import { carryOut, undo as undoAll } from './bulk.js';
+import { BinList } from './bin.js';
+import { carryOut, lookAtActions, viewer } from './bulk.js';
 import { card } from './comment.js';
-import { make, button } from './dom.js';
+import { body } from './comment_parts.js';
+import { make, button, disable } from './dom.js';
 import { GroupList } from './groups.js';
-import { complain, recall, takeBack, tell } from './notice.js';
+import { complain, takeBack, tell } from './notice.js';
 import { isOurs, press } from './queue_keys.js';
 import { CommentList } from './queue_list.js';
 import { build } from './queue_parts.js';
-import { ask, query } from './server.js';
+import { ask, newName, query } from './server.js';
 import { number, say } from './words.js';
 
 const MAX_CHOSEN = 200;
 const DONE = ['done', 'unchanged'];
+// As many as one screen shows: an action on more is confirmed.
+const SCREEN = 20;
+const NEWS_MS = 20_000;
 
-let account, isModerator, part, list, groups;
+let account, isModerator, part, list, groups, bin;
 let known = {};
 const wanted = { status: '', owner: '', keyword: '' };
 const chosen = new Set(); // selected ids, all of them in the list
@@ -30,6 +35,7 @@ let loads = 0;
 
 export async function open(main, person) {
   account = person;
+  viewer.id = person.objectId;
   isModerator = ['administrator', 'moderator'].includes(account.type);
   wanted.owner = isModerator ? '' : 'mine';
   wanted.status = isModerator ? 'waiting' : '';
@@ -42,9 +48,12 @@ export async function open(main, person) {
   showChosen();
   list = new CommentList(part.list, row, showKnown);
   groups = new GroupList(part.groups, { decide: decideGroups, choose: () => { isAll = false; showChosen(); }, leave });
+  bin = new BinList(part.bin, showBin);
   document.addEventListener('keydown', pressed);
   await load();
-  if (isModerator) recall({ comment: (name) => undo(name, [], ''), bulk: (name) => undoAll(name, load) });
+  if (!isModerator) return;
+  await lookAtActions(load);
+  setInterval(() => { if (!document.hidden) lookAtActions(load); }, NEWS_MS);
 }
 
 const row = (comment) => card(comment, { account, isModerator, isChosen: chosen.has(comment.objectId), decide, choose, save, reply });
@@ -59,6 +68,16 @@ function look(changes) {
 /** Show the wanted list from its top, whole or as groups and the rest. Until it has loaded, actions are for the list shown. */
 async function load() {
   const mine = ++loads;
+  const isBin = wanted.status === 'deleted' && isModerator;
+  for (const each of [part.tools, part.bar, part.news]) each.hidden = isBin;
+  if (isBin) {
+    groups.show([]);
+    list.close();
+    part.note.hidden = true;
+    await bin.load();
+    return;
+  }
+  bin.close();
   isGrouped = isGrouped && !wanted.owner;
   part.grouped.hidden = Boolean(wanted.owner);
   part.grouped.setAttribute('aria-pressed', isGrouped);
@@ -112,6 +131,14 @@ function showKnown({ waiting, spam, total, news, searched, hasMore, isHalted, sh
   ].filter(Boolean));
 }
 
+/** Update the page after each change of the bin. */
+function showBin({ total, hasMore, shown }) {
+  part.statuses.querySelector('[data-status=deleted]').textContent = `${say('status.deleted')} ${number(total)}`;
+  part.empty.hidden = shown > 0 || hasMore;
+  part.empty.replaceChildren(make('p', {}, say('emptyBin')));
+  part.end.replaceChildren(...(hasMore ? [button(say('showMore'), () => bin.more(), { class: 'button' })] : []));
+}
+
 async function clearSearch() {
   part.search.value = '';
   await look({ keyword: '' });
@@ -154,7 +181,7 @@ function showChosen() {
   part.everything.hidden = isAll || !(isWhole && hasMore);
   part.everything.textContent = everything('chooseEverything', 'chooseEverything.unknown');
   part.clear.hidden = count > 0 || !isSpam;
-  part.bar.querySelectorAll('[data-do]').forEach((each) => { each.disabled = !count; });
+  part.bar.querySelectorAll('[data-do]').forEach((each) => disable(each, !count));
 
   function everything(known, unknown) {
     return total === null ? say(unknown) : say(known, { count: total });
@@ -170,6 +197,7 @@ const CHANGES = {
 /** Apply an action to the whole list, up to the newest comment shown: nobody has seen later ones. */
 async function decideAll(what) {
   const { status, keyword } = list.wanted;
+  if (what === 'delete' && !isConfirmed(known.total ?? Infinity)) return;
   const newest = [...list.order, ...groups.rows.flatMap(({ ids }) => ids)].sort().at(-1);
   choose(null, false);
   await carryOut(what, { status, keyword, newest }, async () => {
@@ -177,6 +205,9 @@ async function decideAll(what) {
     if (isFocusWith([])) focusOn(items()[0]);
   });
 }
+
+/** More than one screen shows is deleted only after a question. */
+const isConfirmed = (count) => count <= SCREEN || confirm(count === Infinity ? say('reallyDeleteMatching') : say('reallyDeleteMany', { count }));
 
 function decideChosen(what) {
   if (isAll) return decideAll(what);
@@ -187,12 +218,15 @@ function decideChosen(what) {
 /** Apply an action to these groups and to other comments. */
 async function decideGroups(what, alike, others = []) {
   if (alike.some(({ element }) => element.inert)) return;
-  const ids = [...alike.flatMap((group) => group.ids), ...others];
+  const versions = new Map([...alike.flatMap((group) => group.ids.map((id) => [id, group.versions.get(id)])),
+    ...others.map((id) => [id, list.rows.get(id).comment.version])]);
+  const ids = [...versions.keys()];
+  if (what === 'delete' && !isConfirmed(ids.length)) return;
   const next = groups.rows.find((group) => !alike.includes(group))?.element;
   alike.forEach(({ element }) => { element.inert = true; });
   choose(null, false);
   others.forEach((id) => { list.rows.get(id).element.querySelector('.choose').checked = false; });
-  await carryOut(what, { ids, status: groups.status }, async (action, isUndone) => {
+  await carryOut(what, { ids, seen: [...versions.values()] }, async (action, isUndone) => {
     groups.remove(alike);
     list.remove(others);
     // Group the restored comments, or the next ones.
@@ -214,29 +248,29 @@ async function leave(id) {
 async function decide(what, ids) {
   if (!ids.length || ids.some((id) => busy.has(id))) return;
   if (!isModerator) { await deleteOwn(ids[0]); return; }
+  if (what === 'delete' && !isConfirmed(ids.length)) return;
   ids.forEach((id) => busy.add(id));
   try {
-    // `seen` keeps a decision made meanwhile in another tab or by another moderator.
-    const seen = ids.map((id) => list.rows.get(id).comment.status);
-    const answer = what === 'delete'
-      ? await ask('DELETE', 'comment', { ids, seen })
-      : await ask('PUT', 'comment', { ids, seen, ...CHANGES[what] });
+    // A decision is about what was read: `seen` keeps it from a text or a status that came meanwhile.
+    const fields = { ids, seen: ids.map((id) => list.rows.get(id).comment.version), action: newName() };
+    const answer = what === 'delete' ? await ask('DELETE', 'comment', fields) : await ask('PUT', 'comment', { ...fields, ...CHANGES[what] });
     const { results } = answer;
     const done = ids.filter((id) => DONE.includes(results[id]));
     const left = ids.length - done.length;
     ids.forEach((id) => choose(id, false));
-    const before = settleList(what, ids, results);
+    const before = settleList(what, ids, answer);
     const text = say(`done.${what}`, { count: done.length }) + (left ? ` ${say('notDone', { count: left })}` : '');
     tell(text, way(answer.undo, before, ids[0]));
   } catch (refusal) {
     complain(refusal);
+    await lookAtActions(load);
   } finally {
     ids.forEach((id) => busy.delete(id));
   }
 }
 
 /** Update these comments after an action; returns them as they were before. */
-function settleList(what, ids, results) {
+function settleList(what, ids, { results, changed = {} }) {
   const isThere = isFocusWith(ids);
   const next = neighbour(ids);
   const before = ids.map((id) => list.rows.get(id)?.comment).filter((comment) => comment && results[comment.objectId] === 'done');
@@ -246,8 +280,8 @@ function settleList(what, ids, results) {
   list.remove(ids.filter((id) => results[id] === 'missing' || (goes && isDone(id))));
   const now = status ? { status } : { sticky: what === 'pin' };
   for (const id of ids) if (isDone(id) && list.rows.has(id)) list.put({ ...list.rows.get(id).comment, ...now });
-  // Reload comments that someone else has changed meanwhile.
-  refresh(ids.filter((id) => results[id] === 'changed')).catch(complain);
+  // What someone else has changed meanwhile is shown beside what was read.
+  refresh(ids.filter((id) => results[id] === 'changed'), changed).catch(complain);
   settleFocus(isThere, ids.find((id) => list.rows.has(id)) ?? next);
   return before;
 }
@@ -265,13 +299,23 @@ async function settleFocus(isThere, id) {
   if (isThere && document.activeElement === document.body) focus(list.order[0]);
 }
 
-async function refresh(ids) {
+/** Reload comments; `changed` says who has changed them since they were shown. */
+async function refresh(ids, changed = null) {
   if (!ids.length) return;
   const { data } = await ask('GET', `queue?${query({ ids: ids.slice(0, 100).join(',') })}`);
+  const left = new Set(ids);
   for (const comment of data) {
-    if (list.wanted.status && comment.status !== list.wanted.status) list.remove([comment.objectId]);
-    else list.put(comment);
+    const id = comment.objectId;
+    left.delete(id);
+    if (list.wanted.status && comment.status !== list.wanted.status) {
+      list.remove([id]);
+      if (changed) tell(say(`already.${comment.status}`, { nick: changed[id]?.nick || say('somebody') }), null, true);
+    } else {
+      list.put(changed ? { ...comment, before: list.rows.get(id)?.comment, change: changed[id] } : comment);
+      list.rows.get(id)?.element.classList.toggle('is-open', Boolean(changed));
+    }
   }
+  list.remove([...left]);
 }
 
 async function deleteOwn(id) {
@@ -287,7 +331,7 @@ async function deleteOwn(id) {
   }
 }
 
-const way = (name, before, id) => (name ? { kind: 'comment', name, how: () => undo(name, before, id) } : null);
+const way = (name, before, id) => (name ? { name, how: () => undo(name, before, id) } : null);
 
 /** Undo an action; `before`: the comments as they were before it. */
 async function undo(name, before, id) {
@@ -310,10 +354,10 @@ async function save(id, fields) {
   const before = list.rows.get(id).comment;
   try {
     if (isModerator) {
-      const answer = await ask('PUT', 'comment', { ids: [id], ...fields });
+      const answer = await ask('PUT', 'comment', { ids: [id], seen: [before.version], action: newName(), ...fields });
       const isDone = DONE.includes(answer.results[id]);
       tell(say(isDone ? 'saved' : 'notDone', { count: 1 }), way(answer.undo, [before], id));
-      await refresh([id]);
+      await refresh([id], isDone ? null : answer.changed ?? {});
     } else {
       list.put(await ask('PUT', `comment/${id}`, fields));
     }
@@ -326,12 +370,14 @@ async function save(id, fields) {
 /** Reply to a comment. On failure the form keeps its text; a retry is the same reply. */
 async function reply(id, text) {
   try {
-    const { reply: { objectId }, results, undo: name } = await ask('POST', 'queue/reply', { pid: id, comment: text, ua: navigator.userAgent });
+    const { version: seen } = list.rows.get(id).comment;
+    const answer = await ask('POST', 'queue/reply', { pid: id, comment: text, ua: navigator.userAgent, seen, action: nameOf(id, text) });
+    const { reply: { objectId }, results, undo: name } = answer;
     list.seen.add(objectId);
     const place = list.rows.get(id)?.element.querySelector('form')?.parentElement;
     place?.replaceChildren();
     if (place) place.dataset.shows = '';
-    const before = settleList('approve', [id], results);
+    const before = settleList('approve', [id], answer);
     const takeBackReply = async () => {
       try {
         await ask('DELETE', 'comment', { ids: [objectId] });
@@ -346,7 +392,22 @@ async function reply(id, text) {
     tell(say(DONE.includes(results[id]) ? 'replied' : 'repliedOnly'), { how: takeBackReply });
   } catch (refusal) {
     complain(refusal);
+    // Perhaps the text below the form has changed: what was written stays there.
+    const { data } = await ask('GET', `queue?${query({ ids: id })}`).catch(() => ({ data: [] }));
+    const row = list.rows.get(id);
+    if (row && data[0] && data[0].version !== row.comment.version) {
+      row.comment = data[0];
+      row.element.querySelector('.comment-body').replaceWith(body(data[0]));
+    }
   }
+}
+
+// A retry of a reply is the same action.
+const names = new Map();
+function nameOf(id, text) {
+  const key = `${id} ${text}`;
+  if (!names.has(key)) names.set(key, newName());
+  return names.get(key);
 }
 
 // --- by keyboard

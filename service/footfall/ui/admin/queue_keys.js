@@ -22,7 +22,7 @@ export function isOurs(event) {
 
 /** Press the enabled control with this key inside an element; false if there is none. */
 export function press(element, key) {
-  const found = element?.querySelector(`[aria-keyshortcuts="${CSS.escape(key)}"]:not(:disabled)`);
+  const found = element?.querySelector(`[aria-keyshortcuts="${CSS.escape(key)}"]:not(:disabled, [aria-disabled=true])`);
   found?.click();
   return Boolean(found);
 }

@@ -45,6 +45,14 @@ export class CommentList {
     }
   }
 
+  /** Show nothing, and look for nothing, until the next load. */
+  close() {
+    this.stale++;
+    this.isOpen = false;
+    this.rows.clear();
+    this.element.replaceChildren();
+  }
+
   /** Load as many comments as are missing. */
   refill(failed = complain) {
     this.reading = this.reading.then(() => this.#refill()).catch(failed);

@@ -20,11 +20,12 @@ export function build(main, wanted, isModerator, acts) {
     note: make('p', { class: 'quiet', hidden: true }),
     groups: make('ol', { class: 'threads', id: 'groups', 'aria-label': say('groups') }),
     list: make('ol', { class: 'threads', id: 'queue', 'aria-label': say('page.queue') }),
+    bin: make('ol', { class: 'threads', id: 'bin', 'aria-label': say('status.deleted') }),
     empty: make('div', { class: 'state', hidden: true }),
     end: make('div', { class: 'pager' }),
     help: help(),
   };
-  for (const status of ['waiting', 'spam', 'approved', '']) {
+  for (const status of ['waiting', 'spam', 'approved', '', 'deleted']) {
     part.statuses.append(make('label', {},
       make('input', { type: 'radio', name: 'status', value: status, checked: status === wanted.status }),
       make('span', { 'data-status': status }, say(`status.${status || 'all'}`))));
@@ -40,10 +41,11 @@ export function build(main, wanted, isModerator, acts) {
     make('label', { class: 'check' }, part.all, part.chosen), part.everything, part.clear,
     ...['approve', 'hold', 'spam', 'delete'].map((what) =>
       button(say(what), () => acts.decideChosen(what), { 'data-do': what, 'aria-keyshortcuts': what[0], title: what[0] })));
+  part.tools = make('div', { class: 'list-head' }, form, part.grouped, mine, button('?', () => part.help.showModal(), { class: 'plain keys-button', 'aria-label': say('help') }));
   main.append(
     make('div', { class: 'list-head' }, make('h1', {}, say(isModerator ? 'page.queue' : 'page.own')), part.statuses),
-    isModerator ? make('div', { class: 'list-head' }, form, part.grouped, mine, button('?', () => part.help.showModal(), { class: 'plain keys-button', 'aria-label': say('help') })) : '',
-    isModerator ? part.bar : '', part.news, part.note, part.groups, part.list, part.empty, part.end, part.help);
+    isModerator ? part.tools : '',
+    isModerator ? part.bar : '', part.news, part.note, part.groups, part.list, part.bin, part.empty, part.end, part.help);
   if (!isModerator) part.statuses.hidden = true;
   return part;
 }

@@ -1,5 +1,6 @@
 /* Requests to the API, authenticated by a cookie that this script cannot read. */
 
+import { released } from './dom.js';
 import { language, say } from './words.js';
 
 const PATIENCE_MS = 20_000;
@@ -28,10 +29,15 @@ export async function ask(method, path, body, patienceMs = PATIENCE_MS) {
     const response = await fetch(addressOf(path), options);
     answer = await response.json();
   } catch {
+    await released();
     throw new Refusal(say('away'));
   }
+  await released();
   return dataOf(answer);
 }
+
+/** A random name for an action, by which it can be found and undone even if its answer is lost. */
+export const newName = () => crypto.getRandomValues(new Uint32Array(4)).reduce((name, part) => name + part.toString(16).padStart(8, '0'), '');
 
 function dataOf(answer) {
   if (!answer.errno) return answer.data;

@@ -247,7 +247,7 @@ def create_delivery(settings: SiteSettings, site: Site) -> Delivery:
             settings,
             site.settings.title,
             site.notifications.recipients,
-            Decisions(site.comments, settings.server_url, settings.owner_email).links,
+            Decisions(site.comments, settings).links,
             site.process.renderer.run_behind,
         )
         spam_checkers = spam_checkers_of(settings)

@@ -88,7 +88,9 @@ def create_app(
             description_route(site, __version__),
             *link_routes(
                 site.notifications.recipients,
-                Decisions(site.comments, settings.server_url, settings.owner_email),
+                Decisions(site.comments, settings),
+                site.settings.title,
+                zone,
             ),
         ],
         redirect_slashes=False,

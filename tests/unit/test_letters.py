@@ -15,6 +15,7 @@ from footfall.notify.comment_letters import (
     News,
     OwnerLinks,
     Unsubscribing,
+    Wave,
     digest_letter,
     owner_letter,
     reader_letter,
@@ -54,7 +55,18 @@ def letters(words: Words) -> list[Letter]:
         owner_letter(words, news(comment(), "waiting"), LINKS),
         owner_letter(words, reply, LINKS),
         reader_letter(words, reply, STOP),
-        digest_letter(words, News(7, 3, [comment()], "My Blog", "https://b.example", LINKS.queue)),
+        digest_letter(
+            words,
+            News(
+                7,
+                3,
+                [comment()],
+                [Wave("host", "a.example", 5)],
+                "My Blog",
+                "https://b.example",
+                LINKS.queue,
+            ),
+        ),
     ]
 
 
@@ -120,7 +132,7 @@ def test_a_letter_without_addresses_has_no_links(site_url: str) -> None:
     for letter in (
         owner_letter(EN, reply, None),
         reader_letter(EN, reply, Unsubscribing(may_get=True)),
-        digest_letter(EN, News(1, 0, [], "", site_url, "")),
+        digest_letter(EN, News(1, 0, [], [], "", site_url, "")),
     ):
         assert ("href" in letter.html) == bool(site_url)
         assert "Your site" in letter.text
@@ -140,7 +152,7 @@ def test_strangers_words_change_nothing_but_words() -> None:
 
 def test_a_digest_tells_of_what_it_does_not_quote() -> None:
     long = comment("word " * 100)
-    letter = digest_letter(EN, News(1234, 1, [long], "Blog", "", ""))
+    letter = digest_letter(EN, News(1234, 1, [long], [], "Blog", "", ""))
     assert letter.subject == "Blog: 1,234 new comments"
     assert "1 comment is pending" in letter.text
     assert "… and 1,233 more." in letter.text

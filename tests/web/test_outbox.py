@@ -841,6 +841,28 @@ async def test_a_digest_leaves_out_what_was_decided_meanwhile(
     assert "at last" in texts_of(mails)[2]
 
 
+async def test_a_digest_leads_with_what_stands_alone_and_sums_up_waves(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, **DIGESTS))
+    await site.post("first")
+    thanks: Any = {"nick": "Cy", "mail": "cy@example.com"}
+    await site.post("Thank you for this.", **thanks)
+    for n in range(7):
+        spam: Any = {"nick": f"N{n}", "mail": f"n{n}@example.net"}
+        await site.post(f"Offer number {n}: https://www.deal.example/{n}", **spam)
+    approved = (await site.post("Read this already", **thanks))["objectId"]
+    await pass_on(site, delivery)
+    await site.send("PUT", f"/comment/{approved}", {"status": "approved"}, by=ADMIN)
+    await pass_on(site, delivery, 11)
+    _, digest = texts_of(mails)
+    assert "8 new comments since" in digest
+    assert "Thank you for this." in digest
+    assert "7 comments linking to deal.example." in digest
+    assert "Offer number" not in digest
+    assert "Read this already" not in digest
+
+
 async def test_a_digest_that_could_not_be_sent_is_sent_later_with_what_came_meanwhile(
     make_site: Sites, mails: MailServer
 ) -> None:
@@ -953,6 +975,63 @@ async def test_the_owner_decides_by_links_that_ask_for_one_tap(
     assert 'hidden><p><button type="submit">' in (await site.http.get(good["Approve"])).text
     assert (await site.http.post(good["Approve"])).status_code == 200
     assert len(await site.store.log.newest(9)) == 2
+
+
+def token_of(page: str) -> str:
+    """What the button of a page sends."""
+    (found,) = re.findall(r'action="(\?token=[^"]+)"', page)
+    return f"/decide{found}"
+
+
+async def test_a_link_of_an_email_decides_on_the_text_of_the_email(
+    make_site: Sites, mails: MailServer
+) -> None:
+    environ = mailing(mails, COMMENT_AUDIT="true", IPQPS="0", SITE_NAME="Bramble")
+    site, delivery = await told(make_site, environ)
+    id = (await site.post("harmless", by=BOB))["objectId"]
+    await settle(site, delivery)
+    approve = links_of(mails.came[0][1])["Approve"]
+    await site.send("PUT", f"/api/comment/{id}", {"comment": "buy pills" + "!" * 3000}, by=BOB)
+    # A program that presses the link, and a person who reads first.
+    pressed = await site.http.post(approve)
+    assert await statuses(site) == {"buy pills" + "!" * 3000: "waiting"}
+    assert "Its author edited it" in pressed.text
+    assert "Bramble: review a comment" in pressed.text
+    read = await site.http.get(approve)
+    assert "buy pills" + "!" * 3000 in read.text
+    # It is edited once more before the button is pressed.
+    await site.send("PUT", f"/api/comment/{id}", {"comment": "buy more pills"}, by=BOB)
+    pressed = await site.http.post(token_of(read.text))
+    assert "Approve this comment?" in pressed.text
+    assert await statuses(site) == {"buy more pills": "waiting"}
+    done = await site.http.post(token_of(pressed.text))
+    assert "The comment is approved." in done.text
+    assert await statuses(site) == {"buy more pills": "approved"}
+    assert 'href="https://blog.example/p"' in done.text
+    assert 'href="https://talk.example/ui/queue"' in done.text
+    # What was done is undone from there.
+    assert "Undo" in done.text
+    undone = await site.http.post(token_of(done.text))
+    assert "Approve this comment?" in undone.text
+    assert await statuses(site) == {"buy more pills": "waiting"}
+    assert (await site.http.post(token_of(done.text))).status_code == 400
+
+
+async def test_a_link_of_an_email_says_what_has_happened_meanwhile(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, COMMENT_AUDIT="true"))
+    id = (await site.post("words"))["objectId"]
+    await settle(site, delivery)
+    spam = links_of(mails.came[0][1])["Mark as spam"]
+    await site.send("PUT", f"/comment/{id}", {"status": "approved"}, by=ADMIN)
+    pressed = await site.http.post(spam)
+    assert "Approved by Admin on " in pressed.text
+    assert "Mark this comment as spam?" in pressed.text
+    assert await statuses(site) == {"words": "approved"}
+    # A reader of that overrules it.
+    await site.http.post(token_of(pressed.text))
+    assert await statuses(site) == {"words": "spam"}
 
 
 async def test_a_link_of_an_email_is_for_one_comment_and_a_week(

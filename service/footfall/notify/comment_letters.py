@@ -34,13 +34,22 @@ class Unsubscribing(NamedTuple):
     of_all: str = ""
 
 
+class Wave(NamedTuple):
+    """Comments that share this: `kind` and `value` are a group's of the queue."""
+
+    kind: str
+    value: str
+    number: int
+
+
 class News(NamedTuple):
-    """`number` of new comments, `samples` are the newest of them; `waiting` is the number of
-    pending ones on the whole site. `queue_url` is "" without SERVER_URL."""
+    """`number` of new comments, `samples` are the newest of those in no wave; `waiting` is the
+    number of pending ones on the whole site. `queue_url` is "" without SERVER_URL."""
 
     number: int
     waiting: int
     samples: Sequence[Comment]
+    waves: Sequence[Wave]
     site_name: str
     site_url: str
     queue_url: str
@@ -116,7 +125,8 @@ def digest_letter(words: Words, news: News) -> Letter:
         if len(text) > MAX_SAMPLE_CHARACTERS:
             text = f"{text[:MAX_SAMPLE_CHARACTERS]}…"
         lines += [say("digest.by", nick=_nick(words, comment), page=page), Quote(text)]
-    if rest := news.number - len(news.samples):
+    lines += [say(f"digest.wave.{w.kind}", w.number, value=_one_line(w.value)) for w in news.waves]
+    if rest := news.number - len(news.samples) - sum(wave.number for wave in news.waves):
         lines.append(say("digest.more", rest))
     return Letter(
         words.language,
@@ -126,6 +136,10 @@ def digest_letter(words: Words, news: News) -> Letter:
         Link(say("owner.review"), news.queue_url) if news.queue_url else None,
         foot=_foot(words, "owner", site, news.site_url),
     )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("://", ":/")
 
 
 def _nick(words: Words, comment: Comment) -> str:

@@ -213,7 +213,7 @@ class Recipients(Protocol):
 
 
 # Of the comment with this id; None if this service does not know its own address.
-LinksOf = Callable[[str], Awaitable[OwnerLinks | None]]
+LinksOf = Callable[[str, str], Awaitable[OwnerLinks | None]]
 
 
 class OwnerMail:
@@ -253,7 +253,7 @@ class OwnerMail:
         waits, may_mail = self._way(notification) == "digest", self._recipients.may_mail_owner
         if notification.attempts == 0 and not await may_mail(notification.about.id, waits=waits):
             raise Gathered("it is for the next digest")
-        links = await self._links_of(notification.about.id)
+        links = await self._links_of(notification.about.id, notification.version)
         letter = partial(owner_letter, self._composer.words, notification, links)
         to = self._recipients_of(notification)
         message = await self._composer.message(to, notification, letter)

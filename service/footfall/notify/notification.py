@@ -52,6 +52,8 @@ class Notification:
     seen: str = ""
     attempts: int = 0
     parent_status: Status = "approved"
+    # Of `about` with its status, as decisions name it.
+    version: str = ""
 
     @property
     def post_url(self) -> str:

@@ -13,14 +13,13 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from ...comments.rules import spam_check
-from ...comments.rules.search import with_authors
 from ...comments.rules.spam_check import Undecided
 from ...comments.store import codec
 from ...comments.store.projections import UNDO_MS
 from ...driver.replies import ErrorReply
 from ...errors import StoreUnavailable
 from ...model import Comment, Status, StoredComment
-from ...notify.comment_letters import MAX_SAMPLES, News
+from ...notify.comment_letters import News
 from ...notify.mail import OwnerMail
 from ...notify.notification import (
     OWNER_MAIL,
@@ -33,9 +32,11 @@ from ...notify.notification import (
 )
 from ...notify.spam_checkers import SpamChecker
 from ...plurals import number_of
+from ...render.versions import version
 from ...site import Site
 from ..store.digest import DIGEST
 from ..store.outbox import Outbox, OutboxEntry, Task
+from .digests import undecided
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -54,8 +55,6 @@ MAX_WAIT_SECONDS = 3600
 MAX_ATTEMPTS = 45
 # Stored and shown characters of a reason.
 MAX_REASON_CHARACTERS = 300
-# Comments of a digest that are read: of the older ones only the number is given.
-MAX_READ = 1000
 
 
 class Delivery:
@@ -207,21 +206,18 @@ class Delivery:
         log.info("%s was delivered", task.name)
 
     async def _tell_digest(self, task: Task) -> None:
-        """Notify the owner of the gathered comments, unless all of them are spam or deleted by now.
-        Raises Failed."""
+        """Notify the owner of the gathered comments, unless all of them are decided by now. Raises
+        Failed."""
         channel, comments = self.channels.get(OWNER_MAIL), self._site.comments
         ids = await self._digest.ids(task.version)
-        stored = await comments.store.by_ids(ids[:MAX_READ])
-        news = [comment for comment in stored if comment.status != "spam"]
-        if news and isinstance(channel, OwnerMail):
-            samples = await with_authors(comments, news[:MAX_SAMPLES])
+        news = await undecided(comments, ids)
+        if news.number and isinstance(channel, OwnerMail):
             waiting, _ = await comments.index.held()
-            number = len(ids) - min(len(ids), MAX_READ) + len(news)
             settings, address = self._site.settings, self._site.notifications.recipients.address
             queue_url = f"{address}/ui/queue" if address else ""
             texts = settings.title, self.site_url, queue_url
-            news_of_all = News(number, waiting, [*samples.values()], *texts)
-            await channel.send_digest(news_of_all, task.name)
+            told = News(news.number, waiting, news.alone, news.waves, *texts)
+            await channel.send_digest(told, task.name)
             self._delivered(task)
         await self._digest.told(ids)
 
@@ -286,6 +282,7 @@ class Delivery:
             task.seen,
             task.attempts,
             above[0].status if above else "approved",
+            version(stored),
         )
 
     async def _with_author(self, stored: StoredComment) -> Comment:

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from tests.support.serving import serving
 
 from .blog import Blog
-from .conftest import NewVisitor, Writer, by
+from .conftest import NewVisitor, Start, Writer, by
 from .packages import axe
 from .test_admin import SESSION, Owner
 from .visitor import Visitor
@@ -252,3 +252,26 @@ def test_a_log_out_without_a_script_ends_the_log_in(owner: Owner, new_visitor: N
     # The login has ended, whatever the browser has kept.
     page.goto(f"{owner.url}/ui/")
     expect(page.get_by_role("heading", name="Overview")).to_have_count(0)
+
+
+@pytest.mark.rare
+def test_a_new_owner_sees_the_first_view_come(start: Start, new_visitor: NewVisitor) -> None:
+    owner = Owner(start(STATISTICS="visitors"))
+    owner.settle()
+    # The tutorial's own view counts as a program.
+    view(owner, "/hello/", "curl/8.5.0")
+    page = logged_in(owner, new_visitor(**PHONE)).page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{owner.url}/ui/")
+    card = page.locator(".first-view")
+    line = f'<script async src="{owner.url}/count.js"></script>'
+    expect(card.locator("code")).to_have_text(line)
+    expect(card.get_by_role("status")).to_contain_text("1 view by a program, such as curl.")
+    widths = "[...document.querySelectorAll('.first-view > p')].map((each) => each.offsetWidth)"
+    assert min(page.evaluate(widths)) > 280
+    card.get_by_role("button", name="Copy").click()
+    expect(card.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == line
+    view(owner, "/first", CHROME)
+    expect(page.locator(".tiles > div").first).to_contain_text("1", timeout=120_000)
+    expect(card).to_have_count(0)

@@ -443,7 +443,7 @@ async def test_a_program_is_told_in_json_that_nothing_is_there(site: Site, path:
 
 
 async def test_a_new_site_is_told_how_to_count_until_something_is_counted(site: Site) -> None:
-    waits = "Waiting for the first view"
+    waits = "No views yet"
     first = await opened(site)
     assert waits in words_in(first)
     assert '<script async src="http://site.test/count.js"></script>' in unescape(first.text)

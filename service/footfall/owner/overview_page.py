@@ -76,6 +76,7 @@ def _values(facts: Overview, asked: Asked) -> dict[str, object]:
         "ranked_days": RANKED_DAYS,
         "sources": sources_of(facts.sources, SHOWN_SOURCES),
         "snippet": _snippet(facts, asked),
+        "by_programs": facts.report.views if facts.report else 0,
         "held": facts.held,
         "newest": _comments(facts.newest, asked),
         "failed": _failed(facts, asked.words),
@@ -83,9 +84,9 @@ def _values(facts: Overview, asked: Asked) -> dict[str, object]:
 
 
 def _snippet(facts: Overview, asked: Asked) -> str:
-    """The line that counts views, for a site that has not had any; else ""."""
+    """The line that counts views, for a site that has not had any by people; else ""."""
     report, held = facts.report, facts.held
-    is_new = report is not None and not report.views
+    is_new = report is not None and not report.people
     if not is_new or (held and held.waiting) or (facts.newest and facts.newest.comments):
         return ""
     return f'<script async src="{asked.server_url}/count.js"></script>'

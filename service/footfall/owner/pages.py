@@ -30,7 +30,7 @@ RULES = (
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        b"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     ),
     (b"referrer-policy", b"same-origin"),
 )

@@ -28,7 +28,7 @@ export function opening({ currentTarget, target }) {
 function changed({ orig, before, change }) {
   if (!before) return null;
   const by = change ? say(`changed.${change.by}`, { nick: change.nick }) : say('changed');
-  return make('div', { class: 'note', role: 'status' }, make('p', {}, `${by} ${say('decideAgain')}`),
+  return make('div', { class: 'note changed', role: 'status' }, make('p', {}, `${by} ${say('decideAgain')}`),
     before.orig !== orig && make('del', { class: 'comment-body' }, contentOf(before.comment)));
 }
 

@@ -204,7 +204,8 @@ class Comment:
 
     `id` contains the time and the page (comments/store/ids.py); `at` is in ms since the epoch;
     `root` and `parent` are ids, "" on a root; `account` is the author's account id or ""; `author`
-    identifies the author for tallies, by account id or a digest of the email address.
+    identifies the author for tallies, by account id or a digest of the email. An account's comment
+    `is_edited` if its text is a moderator's.
     """
 
     id: str
@@ -226,6 +227,7 @@ class Comment:
     root: str = ""
     account: str = ""
     author: str = ""
+    is_edited: bool = False
 
 
 # The first bytes of `person` if the author has an account.

@@ -46,6 +46,15 @@ def test_comments_are_alike_by_author_host_of_links_and_address() -> None:
     ]
 
 
+def test_an_email_that_was_typed_joins_no_comments_of_its_account() -> None:
+    ann = {"mail": "ann@example.com"}
+    typed = [comment(n, **ann) for n in range(2)]
+    assert grouped(*typed, *(comment(n, account="1", **ann) for n in range(2, 5))) == [
+        ("account", "1", [2, 3, 4]),
+        ("mail", "ann@example.com", [0, 1]),
+    ]
+
+
 def test_what_says_nothing_makes_no_group() -> None:
     # The neighbour's address, the site's own host, a proxy before all of them, no words.
     assert not grouped(comment(0, address="192.0.2.1"), comment(1, address="192.0.2.2"))

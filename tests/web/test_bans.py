@@ -10,9 +10,9 @@ from footfall import patterns
 from footfall.accounts.rules import bans
 from footfall.accounts.store import bans as store_module
 from footfall.comments.rules import banning
-from footfall.comments.store.codec import ban_body
+from footfall.comments.store.codec import ban_body, credentials_body
 from footfall.errors import Forbidden, Refused, StoreUnavailable
-from footfall.model import Account, Ban, Caller, Viewer
+from footfall.model import Account, Ban, Caller, Credentials, Viewer
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
 
@@ -74,6 +74,18 @@ async def test_a_mail_is_banned_in_every_spelling_with_and_without_an_account(si
     await ban(site, BOB.mail)
     assert await post(site, by=BOB) == FOR_EVER
     assert (await post(site, by=EVE))["errno"] == 0
+
+
+async def test_a_ban_that_locks_out_a_confirmed_account_must_be_meant(site: Site) -> None:
+    await save_account(site.store, BOB)
+    confirmed = credentials_body(Credentials(confirmed=BOB.mail))
+    key = site.store.keys.account("credentials")
+    await site.store.redis.change(("HSET", key, BOB.id, confirmed))
+    told = await site.send("POST", "/api/ban", {"value": BOB.mail.upper()}, by=ADMIN)
+    assert told["errmsg"] == banning.LOCKS_OUT
+    assert (await post(site, by=BOB))["errno"] == 0
+    await ban(site, BOB.mail, meant=True)
+    assert await post(site, by=BOB) == FOR_EVER
 
 
 async def test_an_account_is_banned_by_its_id(site: Site) -> None:

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from footfall.comments.rules import actions
+from footfall.comments.rules import actions, moderation
+from footfall.comments.rules.orders import Order
 from footfall.comments.rules.spam_sweep import DAY_MS, HOUR_MS, SpamSweep
 from footfall.comments.store.deletions import Deletions
 from footfall.comments.store.moderation import Moderation
 from footfall.comments.store.projections import UNDO_MS
 from footfall.driver.replies import ErrorReply
 from footfall.errors import Changed, StoreUnavailable
+from footfall.model import Account, Caller, Viewer
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.accounts import save_account
 from tests.web.test_owner_queue import WAITS, asked, part, posted
@@ -131,6 +133,36 @@ async def test_what_was_seen_of_one_comment_is_validated(site: Site, seen: Any) 
     id = (await site.post("a"))["objectId"]
     answer = await site.send("PUT", f"/api/comment/{id}", {"sticky": 1, "seen": seen}, by=ADMIN)
     assert ("seen" in (answer["errmsg"] or {})) == (seen != "")
+
+
+async def test_a_text_that_a_moderator_has_written_has_no_badge_of_its_author(site: Site) -> None:
+    """A badge beside a text says who stands for it."""
+    mod = Account("mo", "moderator", "Mo", "mo@example.com")
+    id, comments = (await site.post("mine", by=ADMIN))["objectId"], site.service.comments
+
+    async def badges() -> list[Any]:
+        (shown,) = (await site.page())["data"]
+        (recent,) = await site.get("/comment", type="recent")
+        return [each.get("type") for each in (shown, recent)]
+
+    async def edit(text: str, by: Account) -> None:
+        await moderation.edit(comments, id, moderation.Edit(text), Caller(Viewer(by)))
+
+    assert await badges() == ["administrator"] * 2
+    await edit("not mine", mod)
+    assert await badges() == [None, None]
+    (queued,) = (await part(site))["data"]
+    assert (queued["edited"], queued["user_id"]) == (True, ADMIN.id)
+    await edit("mine again", ADMIN)
+    assert await badges() == ["administrator"] * 2
+    # A text that looks like the field is a text.
+    await edit('"edited":true', ADMIN)
+    assert await badges() == ["administrator"] * 2
+    order = Order(edit=moderation.Edit("x"))
+    action = await actions.carry_out(comments, order, {id: ""}, Caller(Viewer(mod)))
+    assert await badges() == [None, None]
+    await asked(site, "PUT", "comment", {"undo": action.name})
+    assert await badges() == ["administrator"] * 2
 
 
 # Two at the same moment.

@@ -1,11 +1,13 @@
 """Inviting people: who may, what the link is good for, and ending the sessions of others."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.conftest import Site, Sites
+from tests.conftest import ADMIN, Site, Sites
+from tests.support.accounts import save_account
 from tests.support.logging_in import HERE
 from tests.support.mailing import link_in, mailed, settings_of, text_of
 from tests.support.own_pages import SENT, last
@@ -58,6 +60,23 @@ async def test_who_is_invited_sets_a_password_and_has_the_account(site: Site) ->
     assert (await invite(site))["errmsg"] == "USER_EXIST"
     (entry,) = await site.store.log.newest(9)
     assert (entry.fields["did"], entry.fields["now"]) == ("invite", "guest")
+
+
+@pytest.mark.parametrize("role", ["banned", "moderator", "guest"])
+async def test_an_invitation_ends_when_who_has_made_it_may_invite_no_longer(
+    site: Site, role: Any
+) -> None:
+    answer = await invite(site, type="administrator", **PROOF)
+    link = answer["data"]["link"]
+    inviter = await site.store.accounts.by_mail(MARA["email"])
+    assert inviter
+    # Another administrator stays.
+    await save_account(site.store, ADMIN)
+    await save_account(site.store, replace(inviter.account, role=role))
+    assert (await accept(site, link))["errmsg"] == "TOKEN_EXPIRED"
+    assert await log_in(site, TOM) == ""
+    await save_account(site.store, inviter.account)
+    assert (await accept(site, link))["errno"] == 0
 
 
 async def test_moderators_are_invited_by_who_proves_who_they_are(site: Site) -> None:

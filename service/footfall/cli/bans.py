@@ -96,7 +96,13 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
 
     async def ban(comments: Comments) -> str:
         made, is_new = await banning.ban(
-            comments, what, CONSOLE, until_ms=until or lasts, reason=reason.strip()
+            comments,
+            what,
+            CONSOLE,
+            until_ms=until or lasts,
+            reason=reason.strip(),
+            # An email that is typed in full is meant.
+            is_meant=True,
         )
         if not is_new:
             raise NothingToDo(f"banned already: {_line(made)}")

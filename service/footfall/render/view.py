@@ -39,6 +39,8 @@ from .versions import version, version_of
 MAX_REPEATED_BYTES = 1 << 18
 # < and > in JSON, as themselves or escaped.
 _SIGNS_OF_A_TAG = (b"<", b">", b"\\u00")
+# In a comment's content: quotes in its texts are escaped.
+EDITED = b',"edited":true'
 _STICKY = (b',"sticky":false', b',"sticky":true')
 
 # Makes a field of JSON of a comment's content, in which is its time.
@@ -183,7 +185,9 @@ class View:
         rest = b"," + body.agent if self.display.shows_agent else b""
         account = account_of(body.person)
         if account:
-            rest += b",%b" % _standing(account, live.accounts.get(account))
+            # A badge beside a text says who stands for it.
+            person = None if EDITED in body.content else live.accounts.get(account)
+            rest += b",%b" % _standing(account, person)
         if self.viewer.is_moderator:
             rest += b",%b" % _secrets(id, body.region, live.accounts.get(account), live)
         elif body.region and self.display.shows_region:

@@ -105,6 +105,8 @@ _MAYBE_OF_COMMENT: Mapping[str, Schema] = {
     "user_id": TEXT,
     "type": _ROLE,
     "label": MAYBE,
+    # A moderator's text: then the author has no badge.
+    "edited": FLAG,
     # For administrators.
     "mail": MAYBE,
     "ip": TEXT,

@@ -12,7 +12,7 @@ from ...site import Accounts, Comments
 from ...table.answers import JsonObject
 from ...table.context import ParseContext
 from ...table.endpoint import Row
-from ...table.fields import Fields, FieldValues, Given, Integer, Text
+from ...table.fields import Fields, FieldValues, Flag, Given, Integer, Text
 from ...table.schemas import FLAG, AnswerSchema, object_of, page_of, ref
 from ...table.who import MODERATOR
 from ..rules.ban_list import kind_of
@@ -27,10 +27,12 @@ class NewBan:
     value: str
     until_ms: int
     reason: str
+    is_meant: bool
 
     @classmethod
     def of(cls, values: FieldValues, request: RawRequest, context: ParseContext) -> "NewBan":
-        return cls(values["value"], _time(values["until"]) or 0, values["reason"])
+        until_ms = _time(values["until"]) or 0
+        return cls(values["value"], until_ms, values["reason"], bool(values["meant"]))
 
 
 def _time(text: str) -> int | None:
@@ -54,6 +56,7 @@ NEW_BAN = Fields(
         Text("value", "Who or what is banned", MAX_MAIL, required="value can not be blank"),
         Text("until", "Its end; without, it has none", MAX_UNTIL, check=_judge_until),
         Text("reason", "Why, for administrators", MAX_REASON),
+        Flag("meant", "Also if this locks out an account with a confirmed email"),
     ),
 )
 
@@ -61,7 +64,12 @@ NEW_BAN = Fields(
 async def add(comments: Comments, parsed: NewBan, caller: Caller) -> JsonObject:
     """Raises Refused, TooManyBans and LastAdministrator."""
     ban, _ = await banning.ban(
-        comments, parsed.value, caller, until_ms=parsed.until_ms, reason=parsed.reason
+        comments,
+        parsed.value,
+        caller,
+        until_ms=parsed.until_ms,
+        reason=parsed.reason,
+        is_meant=parsed.is_meant,
     )
     (catch,) = await comments.accounts.bans.store.caught([ban.value])
     return described(ban, catch)

@@ -31,7 +31,7 @@ async def invite(
     account = stored.account if stored else new_account(accounts.process, nick, mail, role)
     if stored is None:
         await accounts.store.register(account, account, canonical(mail), Credentials())
-    token = await new_link(accounts.store, account.id, lasts_seconds=WEEK_SECONDS)
+    token = await new_link(accounts.store, account.id, lasts_seconds=WEEK_SECONDS, more=inviter.id)
     link = f"/ui/forgot#{token}"
     if accounts.mails.are_sent:
         accounts.mails.send(

@@ -78,7 +78,7 @@ async def set_password(comments: Comments, token: str, password: str, caller: Ca
     tried = await attempt(comments.accounts.cooldown, caller)
     mailed = await opened(comments.accounts.store, token, "reset")
     link = mailed or await opened(comments.accounts.store, token, "password")
-    if link is None:
+    if link is None or not await _is_still_invited(comments.accounts.store, link):
         raise LinkExpired()
     stored = await comments.accounts.store.by_id(link.id)
     made = await comments.process.passwords.hash(password, stored.account.mail if stored else "")
@@ -91,6 +91,12 @@ async def set_password(comments: Comments, token: str, password: str, caller: Ca
     if await changed(comments, link.id, change, held=link.held) is None:
         raise LinkExpired()
     tried.succeeded(link.id)
+
+
+async def _is_still_invited(accounts: AccountStore, link: Opened) -> bool:
+    """An invitation, which names who has made it, ends when that is an administrator no longer."""
+    inviter = await accounts.by_id(link.more) if link.more else None
+    return not link.more or (inviter is not None and inviter.account.role == "administrator")
 
 
 async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:

@@ -24,15 +24,22 @@ MAX_REASON = 200
 # Bans that have ended and are taken off the list together.
 MAX_ENDED = 100
 NOTHING_ELSE = Changes()
+LOCKS_OUT = "This would lock out the account whose owner has confirmed this email"
 
 
 async def ban(
-    comments: Comments, text: str, caller: Caller, *, until_ms: int = 0, reason: str = ""
+    comments: Comments,
+    text: str,
+    caller: Caller,
+    *,
+    until_ms: int = 0,
+    reason: str = "",
+    is_meant: bool = False,
 ) -> tuple[Ban, bool]:
     """Ban what this text describes; the ban, and False if it existed unchanged.
 
-    Raises TooManyBans, LastAdministrator, Refused for unbannable values, and Forbidden for a
-    moderator who would ban another.
+    Raises TooManyBans, LastAdministrator, Refused for unbannable values, and for the email of an
+    account unless this `is_meant`; and Forbidden for a moderator who would ban another.
     """
     value = value_of(text)
     kind = kind_of(value)
@@ -43,9 +50,7 @@ async def ban(
     if kind == "words":
         comments.accounts.bans.require_room_for_words(value)
     if kind == "mail":
-        stored = await comments.accounts.store.by_mail(value)
-        if stored and stored.account.role in MODERATORS:
-            raise Refused("This is a moderator's email")
+        await _require_no_account(comments, value, is_meant=is_meant)
     if kind == "account" and not caller.viewer.is_administrator:
         stored = await comments.accounts.store.by_id(value)
         if stored and stored.account.role in MODERATORS:
@@ -61,6 +66,15 @@ async def ban(
 
     is_new = await comments.accounts.bans.change(value, after, made.by, "ban")
     return made, is_new or (was is not None and was.role != "banned")
+
+
+async def _require_no_account(comments: Comments, mail: str, *, is_meant: bool) -> None:
+    """Raises Refused."""
+    stored = await comments.accounts.store.by_mail(mail)
+    if stored and stored.account.role in MODERATORS:
+        raise Refused("This is a moderator's email")
+    if stored and stored.credentials.confirmed == mail and not is_meant:
+        raise Refused(LOCKS_OUT)
 
 
 async def _lock_out(comments: Comments, id: str, changes: Changes) -> Account | None:

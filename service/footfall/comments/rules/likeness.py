@@ -93,7 +93,8 @@ def _traits(comment: Comment, own_hosts: Container[str]) -> list[Trait]:
     hosts = dict.fromkeys(source_of(link, own_hosts) for link in links)
     traits = [
         Trait("account", comment.account),
-        Trait("mail", mail),
+        # Nobody has proved an email that was typed, so it does not join an account's comments.
+        Trait("mail", "" if comment.account else mail),
         Trait("address", network_key(home) or home),
         *(Trait("host", host) for host in list(hosts)[:MAX_HOSTS]),
     ]

@@ -113,7 +113,7 @@ async def _moderate(
 
     async def attempt(stored: StoredComment) -> None:
         require_seen(stored, seen)
-        after = edited(comments.display, codec.comment(stored), wanted, html)
+        after = edited(comments.display, codec.comment(stored), wanted, html, caller)
         await _put(comments, stored, after, wanted.status, caller, is_pinned=wanted.is_pinned)
 
     await until_settled(comments.moderation, stored, attempt)
@@ -156,7 +156,7 @@ async def _store_words(
     judged = verdict(caller, comments.rules, made, approved=approved)
 
     async def attempt(stored: StoredComment) -> None:
-        after = replace(codec.comment(stored), html=made.html, source=text)
+        after = replace(codec.comment(stored), html=made.html, source=text, is_edited=False)
         await _put(comments, stored, after, _stricter(stored.status, judged), caller)
 
     try:
@@ -217,11 +217,15 @@ async def html_of(comments: Comments, comment: Comment, text: str, caller: Calle
     ).html
 
 
-def edited(display: DisplayOptions, comment: Comment, wanted: Edit, html: str) -> Comment:
+def edited(
+    display: DisplayOptions, comment: Comment, wanted: Edit, html: str, caller: Caller
+) -> Comment:
     """The comment with a moderator's changes: a text with this HTML, and the author's names if it
     has no account."""
     if wanted.text and wanted.text != comment.source:
-        comment = replace(comment, html=html, source=wanted.text)
+        editor = caller.viewer.account.id if caller.viewer.account else ""
+        is_edited = comment.account not in ("", editor)
+        comment = replace(comment, html=html, source=wanted.text, is_edited=is_edited)
     return comment if comment.account else _renamed(display, comment, wanted)
 
 

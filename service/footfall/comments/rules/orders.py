@@ -119,7 +119,7 @@ class Work:
         order = self._order
         if order.edit:
             before = codec.comment(stored)
-            return edited(self._comments.display, before, order.edit, before.html) == before
+            return self._after(before, order.edit, before.html) == before
         is_pinned = None if codec.root_of(stored.body) else order.is_pinned
         return order.status in (None, stored.status) and is_pinned in (None, stored.is_pinned)
 
@@ -149,7 +149,10 @@ class Work:
     async def _edited(self, stored: StoredComment, wanted: Edit) -> Comment:
         before = codec.comment(stored)
         html = await html_of(self._comments, before, wanted.text, self._caller)
-        return edited(self._comments.display, before, wanted, html)
+        return self._after(before, wanted, html)
+
+    def _after(self, before: Comment, wanted: Edit, html: str) -> Comment:
+        return edited(self._comments.display, before, wanted, html, self._caller)
 
 
 async def each_of(ids: Sequence[str], one: Callable[[str], Awaitable[T]]) -> dict[str, T | Result]:

@@ -21,6 +21,7 @@ def body(comment: Comment) -> bytes:
     if not comment.account:
         person = {"nick": comment.nick, "link": comment.link, "avatar": comment.avatar}
     content = {"comment": comment.html, "orig": comment.source, "time": comment.at}
+    content |= {"edited": True} if comment.is_edited else {}
     if comment.parent:
         content |= {"pid": comment.parent, "rid": comment.root}
     agent = {"browser": comment.browser, "os": comment.os}
@@ -57,6 +58,7 @@ def comment(stored: StoredComment) -> Comment:
             root=public.get("rid", ""),
             account=public.get("user_id", ""),
             author=author.decode(),
+            is_edited=bool(public.get("edited")),
         )
     except (AttributeError, KeyError) as error:
         raise ValueError(f"it has no {error}") from error

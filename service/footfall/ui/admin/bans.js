@@ -25,7 +25,8 @@ export async function open(main) {
     const { value, days, reason, theirs } = Object.fromEntries(new FormData(form));
     const until = Number(days) ? new Date(Date.now() + days * DAY_MS).toISOString() : '';
     try {
-      const ban = await ask('POST', 'ban', { value, until, reason });
+      const ban = await add({ value, until, reason });
+      if (!ban) return;
       tell(say('isBanned', { value: ban.value }));
       form.reset();
       if (THEIRS[theirs]) await remove(ban.value, ...THEIRS[theirs]);
@@ -41,6 +42,16 @@ export async function open(main) {
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('ban'))));
   main.append(make('h1', {}, say('page.bans')), form, list, pager, await closings());
   await load(1);
+}
+
+/** The ban; null if it would lock out an account, and is not meant. */
+async function add(fields) {
+  try {
+    return await ask('POST', 'ban', fields);
+  } catch (refusal) {
+    if (refusal.message !== say('locksOut')) throw refusal;
+    return confirm(`${refusal.message} ${say('reallyBan')}`) ? ask('POST', 'ban', { ...fields, meant: 1 }) : null;
+  }
 }
 
 /** Apply the action to existing comments; new ones are caught by the ban. */

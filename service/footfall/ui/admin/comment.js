@@ -37,7 +37,10 @@ export function origin(comment) {
   const page = make('a', { class: 'page' }, comment.url);
   linkTo(page, pageAddress(comment.url));
   const banned = (value) => value && make('a', { href: `bans?value=${encodeURIComponent(value)}`, title: say('banThem') }, value);
-  const facts = [banned(comment.mail), banned(comment.ip), comment.addr, spaced(comment.browser), comment.os, comment.like ? `♥ ${number(comment.like)}` : ''];
+  // An email that was typed proves nobody: it may be another person's.
+  const mail = banned(comment.mail);
+  const unproven = mail && !comment.user_id && make('span', {}, mail, ` (${say('unproven')})`);
+  const facts = [unproven || mail, banned(comment.ip), comment.addr, spaced(comment.browser), comment.os, comment.like ? `♥ ${number(comment.like)}` : ''];
   return make('p', { class: 'origin quiet' }, page, ...facts.filter(Boolean).map((fact) => make('span', {}, fact)));
 }
 
@@ -57,7 +60,8 @@ function footer(comment, acts, place) {
   const act = (what, key, attributes = {}) =>
     button(say(what), () => acts.decide(what, [id]), { 'aria-keyshortcuts': key, title: key, ...attributes });
   const opens = (what, key, create) => button(say(what), () => toggle(place, what, create), { 'aria-keyshortcuts': key, title: key });
-  const whom = comment.mail || comment.ip;
+  // What is banned must not be the account of somebody whose email was typed.
+  const whom = comment.user_id ? comment.mail : comment.ip;
   const others = acts.isModerator ? [
     opens('reply', 'r', () => replyForm(comment, acts)),
     comment.status !== 'approved' && act('approve', 'a'),

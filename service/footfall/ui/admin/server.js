@@ -78,6 +78,7 @@ function words({ errno, errmsg }) {
 }
 
 const KNOWN = {
+  'This would lock out the account whose owner has confirmed this email': 'locksOut',
   USER_EXIST: 'mailTaken',
   TOKEN_EXPIRED: 'linkExpired',
   TWO_FACTOR_AUTH_ERROR_DETAIL: 'wrongCode',

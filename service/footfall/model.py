@@ -203,9 +203,8 @@ class Comment:
     """A stored comment: its author's input and what was derived from it then.
 
     `id` contains the time and the page (comments/store/ids.py); `at` is in ms since the epoch;
-    `root` and `parent` are ids, "" on a root; `account` is the author's account id or ""; `author`
-    identifies the author for tallies, by account id or a digest of the email. An account's comment
-    `is_edited` if its text is a moderator's.
+    `root` and `parent` are ids, "" on a root; `account` is the author's id or ""; `author` is for
+    tallies, an account id or a digest of the email. One that `is_edited` has a moderator's text.
     """
 
     id: str

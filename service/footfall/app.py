@@ -101,6 +101,7 @@ def _comments_of(
         journal=store.journal,
         actions=store.actions,
         bin=store.bin,
+        forwards=store.forwards,
         recent=store.recent,
         index=store.site,
         unsubscribed=store.unsubscribed,
@@ -192,8 +193,7 @@ def _statistics_of(
 
 def own_hosts(settings: SiteSettings) -> frozenset[str]:
     """Hosts that are not sources of views."""
-    host = urlsplit(settings.site_url).hostname or ""
-    return frozenset({host_name(host)} - {""})
+    return frozenset({host_name(urlsplit(settings.site_url).hostname or "")} - {""})
 
 
 def _importer_of(store: Store) -> Importer[Comments]:

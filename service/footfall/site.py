@@ -24,6 +24,7 @@ from .comments.store.actions import Actions
 from .comments.store.bin import Bin
 from .comments.store.comments import CommentStore
 from .comments.store.deletions import Deletions
+from .comments.store.forwards import Forwards
 from .comments.store.journal import Journal
 from .comments.store.moderation import Moderation
 from .comments.store.moves import Moves
@@ -90,6 +91,7 @@ class Comments:
     journal: Journal
     actions: Actions
     bin: Bin
+    forwards: Forwards
     recent: Recent
     index: SiteIndex
     # Unsubscribed recipients, by page.

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from footfall.comments.rules import bin as bin_rules
 from footfall.comments.rules.page_moves import LEFT_MS, carry_on, move
 from footfall.comments.store.deletions import SWEEPER
 from footfall.comments.store.moves import MoveNote
@@ -16,8 +17,8 @@ from footfall.driver.client import RedisClient
 from footfall.driver.keys import digest
 from footfall.driver.scripts import Script
 from footfall.errors import StoreUnavailable
-from footfall.model import Comment
-from tests.conftest import ADMIN, BOB, Site
+from footfall.model import Caller, Comment, Viewer
+from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support import extent
 from tests.support.backups import report
 from tests.support.losing import catch_up
@@ -284,3 +285,69 @@ async def test_a_page_that_moves_is_not_moved_elsewhere(site: Site) -> None:
     wanted = {"path": source, "to": "/elsewhere", "meant": True}
     answer = await asked(site, "POST", "pages/move", wanted)
     assert "One of these pages is being moved" in repr(answer)
+
+
+# What still has the old ids.
+
+
+async def texts_of(site: Site, path: str) -> list[str]:
+    return [root["orig"] for root in (await site.page(path))["data"]]
+
+
+@pytest.mark.cluster
+async def test_an_undo_finds_the_comments_on_the_page_to_which_theirs_was_moved(site: Site) -> None:
+    source, target = new_pages()
+    kept, gone = [(await site.post(text, url=source))["objectId"] for text in ("kept", "gone")]
+    marked = await site.send("PUT", "/api/comment", {"ids": [kept], "status": "spam"}, by=ADMIN)
+    deleted = await site.send("DELETE", "/api/comment", {"ids": [gone]}, by=ADMIN)
+    assert await move(site.service.comments, source, target, ADMIN.id)
+    for answer, id in ((marked, kept), (deleted, gone)):
+        undo = {"undo": answer["data"]["undo"]}
+        results = (await site.send("PUT", "/api/comment", undo, by=ADMIN))["data"]["results"]
+        assert results == {id: "done"}
+    assert await problems(site) == []
+    assert await texts_of(site, target) == ["gone", "kept"]
+    assert await texts_of(site, source) == []
+
+
+async def test_what_is_restored_from_the_bin_follows_its_page(site: Site) -> None:
+    site.store.deletions.kept_ms = 7 * 86_400_000
+    source, target = new_pages()
+    id = (await site.post("gone", url=source))["objectId"]
+    await site.send("DELETE", f"/api/comment/{id}", by=ADMIN)
+    assert await move(site.service.comments, source, target, ADMIN.id)
+    restored = await bin_rules.restore(site.service.comments, [id], Caller(Viewer(ADMIN)))
+    assert restored == {id: "done"}
+    assert await problems(site) == []
+    assert await texts_of(site, target) == ["gone"]
+
+
+async def test_replies_likes_and_decisions_by_old_ids_are_followed_for_a_month(
+    make_site: Sites,
+) -> None:
+    site = await make_site(IPQPS="0")
+    source, target = new_pages()
+    _, last = new_pages()
+    root = await site.post("root", url=source, by=BOB)
+    for start, end in ((source, target), (target, last)):
+        assert await move(site.service.comments, start, end, ADMIN.id)
+    # A page that was open all the time still names the old path.
+    reply = await site.reply(root, "reply", url=source)
+    assert (reply["rid"][:16], reply["rid"][16:]) == (root["objectId"][:16], digest(last))
+    id = root["objectId"]
+    liked = await site.send("PUT", f"/api/comment/{id}", {"like": True})
+    assert liked["data"]["like"] == 1
+    edited = await site.send("PUT", f"/api/comment/{id}", {"comment": "other"}, by=BOB)
+    assert edited["data"]["orig"] == "other"
+    assert await texts_of(site, last) == ["other"]
+    await site.send("DELETE", f"/api/comment/{id}", by=BOB)
+    assert await texts_of(site, last) == []
+    key = site.store.keys.site(f"forward:{digest(source)}")
+    (left,) = await site.store.redis.ask(("PTTL", key))
+    assert 0 < left <= 30 * 86_400_000
+    # Back at its first path, its ids are the old ones again.
+    back = await site.post("back", url=last)
+    assert await move(site.service.comments, last, source, ADMIN.id)
+    await site.reply(back, "to that", url=last)
+    assert await site.get("/comment", type="count", url=source) == 2
+    assert await problems(site) == []

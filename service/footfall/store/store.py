@@ -16,6 +16,7 @@ from ..comments.store.bin import Bin
 from ..comments.store.bodies import Bodies
 from ..comments.store.comments import CommentStore
 from ..comments.store.deletions import Deletions
+from ..comments.store.forwards import Forwards
 from ..comments.store.journal import Journal
 from ..comments.store.mending import Mending
 from ..comments.store.moderation import Moderation
@@ -118,6 +119,7 @@ class Store:
         self.moves = Moves(redis, scripts, self.keys, self.journal)
         self.actions = Actions(redis, self.keys)
         self.bin = Bin(redis, self.keys)
+        self.forwards = Forwards(redis, self.keys)
         self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.numbers = CounterNumbers(redis, scripts, self.keys)

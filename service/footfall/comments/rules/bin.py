@@ -15,6 +15,7 @@ from .comments import lookups
 from .decisions import Decided
 from .moderation import actor_of
 from .orders import Result, each_of
+from .page_moves import follow_restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,10 @@ async def restore(comments: Comments, ids: Sequence[str], caller: Caller) -> dic
     """Restore deleted comments, with the replies that were deleted with them; `missing` are those
     that are removed, or whose thread is deleted."""
     # The oldest first, since a reply needs its root.
-    return await _each(sorted(set(ids)), partial(_restore, comments, caller))
+    results = await _each(sorted(set(ids)), partial(_restore, comments, caller))
+    done = [id for id, result in results.items() if result == "done"]
+    await follow_restored(comments, done)
+    return results
 
 
 async def _restore(comments: Comments, caller: Caller, id: str) -> Result:

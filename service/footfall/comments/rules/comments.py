@@ -108,7 +108,7 @@ async def _publish(
     require_allowed(caller, rules)
     text = draft.text
     fingerprint = "" if has_twins else _fingerprint(draft, caller, text)
-    before = await _before(comments, draft, caller, fingerprint, searched)
+    draft, before = await _before(comments, draft, caller, fingerprint, searched)
     id = comments.process.new_id(draft.path)
     try:
         async with cooldown(comments.cooldown, rules, caller, id):
@@ -147,9 +147,9 @@ async def made_of(
 
 async def _before(
     comments: Comments, draft: Draft, caller: Caller, fingerprint: str, searched: int
-) -> Preconditions:
-    """`searched` is the version of the bans that the caller was looked for in. Raises Banned,
-    CommentsClosed, NoSuchParent, AlreadyPublished."""
+) -> tuple[Draft, Preconditions]:
+    """The draft, on the page where its parent is. In bans of the version `searched` the caller is
+    not. Raises Banned, CommentsClosed, NoSuchParent, AlreadyPublished."""
     account = caller.viewer.account
     author = account.id if account and comments.rules.asks_for_trust else ""
     before = await comments.store.before(draft.path, draft.parent, fingerprint, author)
@@ -158,8 +158,12 @@ async def _before(
         await comments.accounts.bans.require_none(caller, draft.mail or "")
     await require_open(comments, draft.path, before.closes, caller)
     if draft.parent and not before.root:
-        raise NoSuchParent()
-    return before
+        moved = await comments.forwards.follow(draft.parent)
+        if moved in (None, (draft.path, draft.parent)):
+            raise NoSuchParent()
+        draft = replace(draft, path=moved[0], parent=moved[1])
+        return await _before(comments, draft, caller, fingerprint, searched)
+    return draft, before
 
 
 @asynccontextmanager
@@ -308,7 +312,10 @@ async def like(
     comments.accounts.bans.look()
     await comments.counting.charge(caller.address, 1)
     await comments.accounts.bans.require_none(caller)
-    liked = await comments.store.like(id, delta, comments.process.clock(), caller.viewer)
+    now_ms = comments.process.clock()
+    liked = await comments.store.like(id, delta, now_ms, caller.viewer)
+    if not liked and (moved := await comments.forwards.follow(id)):
+        liked = await comments.store.like(moved[1], delta, now_ms, caller.viewer)
     return (liked, await lookups(comments, [liked], caller.viewer)) if liked else None
 
 

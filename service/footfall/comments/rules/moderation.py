@@ -5,7 +5,7 @@ everything. Others are rejected before they learn whether the comment exists. A 
 once, however often concurrent changes interfere.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -60,7 +60,7 @@ async def edit(
     Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
     """
     comments.accounts.bans.look()
-    stored = await _allowed(comments.moderation, id, caller)
+    stored = await _allowed(comments, id, caller)
     is_moderator = caller.viewer.is_moderator
     if stored is None or wanted.is_blank(codec.comment(stored).account):
         return None
@@ -70,11 +70,18 @@ async def edit(
         await _moderate(comments, stored, wanted, caller, seen)
     else:
         await _rewrite(comments, stored, wanted.text, caller, seen)
-    now = await comments.store.by_ids([id])
+    now = await comments.store.by_ids([stored.id])
     return (now[0], await lookups(comments, now, caller.viewer)) if now else None
 
 
-async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredComment | None:
+async def _found(comments: Comments, id: str) -> Sequence[StoredComment]:
+    """The comment, also where its page was moved to."""
+    stored = await comments.moderation.whole([id])
+    moved = None if stored else await comments.forwards.follow(id)
+    return await comments.moderation.whole([moved[1]]) if moved else stored
+
+
+async def _allowed(comments: Comments, id: str, caller: Caller) -> StoredComment | None:
     """The comment, if the caller may change it; None for administrators if it does not exist.
 
     Raises Unauthorized for the public, and Forbidden for other callers, also if the comment does
@@ -83,7 +90,7 @@ async def _allowed(moderation: Moderation, id: str, caller: Caller) -> StoredCom
     account = caller.viewer.account
     if account is None:
         raise Unauthorized()
-    stored = await moderation.whole([id]) if is_id(id) else []
+    stored = await _found(comments, id) if is_id(id) else []
     is_author = bool(stored) and stored[0].body.account == account.id
     if not (is_author or caller.viewer.is_moderator):
         raise Forbidden()
@@ -254,7 +261,7 @@ async def delete(comments: Comments, id: str, caller: Caller, seen: str = "") ->
 
     Ids are never given out again. Raises Changed, Unauthorized, Forbidden, Unavailable.
     """
-    stored = await _allowed(comments.moderation, id, caller)
+    stored = await _allowed(comments, id, caller)
 
     async def attempt(stored: StoredComment) -> None:
         require_seen(stored, seen)

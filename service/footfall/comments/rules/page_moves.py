@@ -7,7 +7,7 @@ stay there. An interrupted move is continued by every service (keeping_up.py).
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from secrets import token_hex
@@ -102,7 +102,19 @@ async def _try_again(comments: Comments, note: MoveNote) -> None:
         await _carry_out(comments, note, lambda share: None)
 
 
+async def follow_restored(comments: Comments, ids: Iterable[str]) -> None:
+    """Move comments that were restored on a page that had been moved, in the background."""
+    by_page = {id[SHORT:]: id for id in ids}
+    for id in by_page.values():
+        moved, stored = await comments.forwards.follow(id), await comments.store.by_ids([id])
+        # A move that is under way takes them along, or another one later.
+        with suppress(Refused):
+            if moved and stored:
+                await begin(comments, stored[0].path, moved[0], "")
+
+
 async def _carry_out(comments: Comments, note: MoveNote, on_share: OnShare) -> bool:
+    await comments.forwards.lead(note.source, note.target)
     if not await _move_comments(comments, note, on_share):
         return False
     await _move_counters(comments, note)

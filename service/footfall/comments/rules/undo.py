@@ -12,6 +12,7 @@ from ..store import codec
 from ..store.moderation import Overtaken
 from .moderation import actor_of
 from .orders import Deed, Result, Steps, each_of, entry_of
+from .page_moves import follow_restored
 
 
 class Undo:
@@ -32,6 +33,7 @@ class Undo:
         try:
             for ids in self._pieces(size):
                 results = await each_of(ids, self._one)
+                await follow_restored(self._comments, _done_of(results))
                 has_failed = has_failed or "failed" in results.values()
                 yield results
             is_whole = not has_failed
@@ -49,6 +51,8 @@ class Undo:
         entry, comments = self._entries[id], self._comments
         now_ms, only = comments.process.clock(), f"by {self._name}"
         there = await comments.moderation.whole([id])
+        if not there and (moved := await comments.forwards.follow(id)):
+            there = await comments.moderation.whole([moved[1]])
         try:
             if self._deed == "deleted":
                 left = await comments.deletions.restore(id, now_ms, self._actor, only)
@@ -70,6 +74,10 @@ class Undo:
             is_as_before = there and entry_of(there[0], has_text="body" in entry) == entry
             return "unchanged" if is_as_before else "changed"
         return "missing" if done is None else "done" if done.changed else "unchanged"
+
+
+def _done_of(results: Mapping[str, Result]) -> list[str]:
+    return [id for id, result in results.items() if result == "done"]
 
 
 def comments_of(entries: Iterable[Mapping[str, Any]]) -> list[StoredComment]:

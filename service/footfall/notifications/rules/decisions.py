@@ -103,6 +103,9 @@ class Decisions:
     async def _look(self, claims: Mapping[str, Any]) -> Decision:
         id, deed = str(claims["id"]), cast(Deed, claims["do"])
         stored = await self._comments.store.by_ids([id]) if is_id(id) else []
+        if not stored and (moved := await self._comments.forwards.follow(id)):
+            id = moved[1]
+            stored = await self._comments.store.by_ids([id])
         comment = (await with_authors(self._comments, stored)).get(id)
         if comment is None:
             return Decision(deed, None, queue_url=self._queue_url)

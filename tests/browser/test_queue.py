@@ -847,3 +847,14 @@ def test_more_than_a_screen_is_deleted_only_after_a_question(desk: Desk) -> None
     expect(desk.rows()).to_have_count(0)
     assert desk.statuses() == {}
     assert desk.visitor.alerts == [f"Delete {SHOWN + 3} comments and their replies?"]
+
+
+def test_the_queue_comes_in_few_requests_and_nothing_twice(desk: Desk) -> None:
+    files = list[str]()
+    desk.page.on("request", lambda request: files.append(request.url.partition("/ui/")[2]))
+    desk.open()
+    expect(desk.page.get_by_text("No comments.")).to_be_visible()
+    scripts = [name for name in files if name.startswith("static/") and name.endswith("js")]
+    assert len(scripts) == 1
+    assert len([name for name in files if not name.startswith("api/")]) <= 5
+    assert len({*files}) == len(files)

@@ -211,6 +211,14 @@ async def test_every_file_that_the_pages_name_is_served(site: Site) -> None:
         text = path.read_text()
         named |= set(re.findall(r'(?:href|src)="(static/[^"]+)"', text))
         named |= {f"static/{name}" for name in re.findall(r"from '\./([\w.]+)'", text)}
+    # What is joined has its digest in its name.
+    queue = (await site.http.get("/ui/queue")).text
+    joined = set(re.findall(r'(?:href|src)="(static/\w+\.[0-9a-f]+\.\w+)"', queue))
+    assert len(joined) == 2
+    for name in joined:
+        answer = await site.http.get(f"/ui/{name}")
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    named = {name for name in named if "{" not in name} | joined
     assert len(named) > 10
     for name in named:
         answer = await site.http.get(f"/ui/{name}")

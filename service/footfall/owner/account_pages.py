@@ -20,9 +20,9 @@ from ..http.response import Headers, Response
 from ..outside.targets import origin_of
 from ..site import Accounts, Site
 from ..table.sending import send_answer
-from . import captcha_page, overview_page, statistics_page
+from . import bundle, captcha_page, overview_page, statistics_page
 from . import forms as owner_forms
-from .files import TYPES, UI, Page, Static, filled, send_file
+from .files import TYPES, UI, Content, Page, filled, send_file, static
 from .forms import OwnerForm
 from .opener import opener_of
 from .pages import OwnerPage
@@ -43,6 +43,7 @@ PROFILE = tuple(
 # A redirect from an address that must not be stored.
 NOWHERE_KEPT = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 PAGES = UI / "admin"
+SHEETS = (UI / "demo.css", PAGES / "admin.css")
 # Beside the pages' own; the demonstration's sheet is theirs, too.
 SHARED = ("comment_view.js", "demo.css", "favicon.svg")
 # How long the first reader of such a page may wait for the names of login services.
@@ -147,6 +148,13 @@ def without_token(query: bytes) -> bytes:
     )
 
 
+def _modules() -> Iterator[Path]:
+    """The scripts that the admin page's own script may load."""
+    alone = ("api.js", "confirm.js", "first_view.js", "forgot.js", "login.js")
+    yield UI / "comment_view.js"
+    yield from (path for path in PAGES.glob("*.js") if path.name not in alone)
+
+
 def _moved(path: str, query: bytes) -> Response:
     address = path.encode() + (b"?" + query if query else b"")
     return Response(307, b"", [(b"location", address), *NOWHERE_KEPT])
@@ -163,8 +171,16 @@ def leading_to(path: str) -> ASGIApp:
 
 def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Iterator[BaseRoute]:
     log_in = Template("login.html", policy, values, site)
-    pages = Template("admin.html", policy, values, site)
-    profile = Template("admin.html", policy, values, site, PROFILE)
+    bundles = {
+        "script": ("main", ".js", bundle.script(sorted(_modules()), "main.js")),
+        "sheet": ("admin", ".css", b"".join(each.read_bytes() for each in SHEETS)),
+    }
+    names = {name: bundle.named(*parts) for name, parts in bundles.items()}
+    pages = Template("admin.html", policy, {**values, **names}, site)
+    profile = Template("admin.html", policy, {**values, **names}, site, PROFILE)
+    for name, (_, ending, content) in bundles.items():
+        joined = Content(content, ending, bundle.FOR_EVER)
+        yield Route(f"/ui/static/{names[name]}", Page(joined, "static"))
     # The page's links are relative to the folder.
     yield Route("/ui", Page(leading_to("ui/")))
     for old, name in RENAMED.items():
@@ -180,7 +196,7 @@ def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Ite
     yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, site)))
     yield Route("/ui/confirm", Page(Template("confirm.html", policy, values, site)))
     # Of this path alone: below it are the operations of these pages.
-    yield Route("/ui/api", Page(Static("admin/api.html", extra=PRIVATE)))
+    yield Route("/ui/api", Page(static("admin/api.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
     for file in (*SHARED, *files):
-        yield Route(f"/ui/static/{Path(file).name}", Page(Static(file), "static"))
+        yield Route(f"/ui/static/{Path(file).name}", Page(static(file), "static"))

@@ -52,19 +52,25 @@ COMPAT_SCRIPTS = {
 COMPAT_CACHE = b"public, max-age=86400"
 
 
-class Static:
-    """One file, as an ASGI application; `before` is another one in front of it."""
+class Content:
+    """A file with this content, as an ASGI application; `ending` is that of its name."""
 
     def __init__(
-        self, name: str, cache: bytes = b"no-cache", extra: Headers = (), before: str = ""
+        self, content: bytes, ending: str, cache: bytes = b"no-cache", extra: Headers = ()
     ) -> None:
-        self._body = b"".join([(UI / file).read_bytes() for file in (before, name) if file])
-        self._type = TYPES[Path(name).suffix]
+        self._content = content
+        self._type = TYPES[ending]
         self._cache = cache
         self._extra = extra
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send_file(scope, send, self._body, self._type, self._cache, self._extra)
+        await send_file(scope, send, self._content, self._type, self._cache, self._extra)
+
+
+def static(name: str, cache: bytes = b"no-cache", extra: Headers = (), before: str = "") -> Content:
+    """A file of ours; `before` is another one in front of it."""
+    content = b"".join([(UI / file).read_bytes() for file in (before, name) if file])
+    return Content(content, Path(name).suffix, cache, extra)
 
 
 def filled(template: str, values: Mapping[str, str]) -> bytes:
@@ -130,13 +136,13 @@ def page_routes(compat: Collection[str] = (), demo: ASGIApp | None = None) -> It
     """The scripts for sites, those in place of other counters' scripts if the site speaks their
     protocols, and the demonstration page, if there is one."""
     snippets = ("count.js", "top.js")
-    files: dict[str, ASGIApp] = {f"/{name}": Static(name, SNIPPET_CACHE) for name in snippets}
+    files: dict[str, ASGIApp] = {f"/{name}": static(name, SNIPPET_CACHE) for name in snippets}
     if "goatcounter" in compat:
         # Pages that have its script count by a script of this name, too.
-        files["/count.js"] = Static("count.js", SNIPPET_CACHE, before="goatcounter.js")
+        files["/count.js"] = static("count.js", SNIPPET_CACHE, before="goatcounter.js")
     for protocol, (name, paths) in COMPAT_SCRIPTS.items():
         if protocol in compat:
-            files |= dict.fromkeys(paths, Static(name, COMPAT_CACHE))
+            files |= dict.fromkeys(paths, static(name, COMPAT_CACHE))
     if demo:
         page = Page(demo, methods=(*READING, "POST"))
         yield from (Route(path, page) for path in ("/", "/api"))
@@ -144,6 +150,6 @@ def page_routes(compat: Collection[str] = (), demo: ASGIApp | None = None) -> It
         redirect = RedirectResponse("../api", headers={"x-content-type-options": "nosniff"})
         yield Route("/api/", Page(redirect))
         names = ("comment_view.js", "demo.css", "demo.js", "favicon.svg")
-        files |= {f"/static/{name}": Static(name) for name in names}
+        files |= {f"/static/{name}": static(name) for name in names}
     for path, file in files.items():
         yield Route(path, Page(file, "static"))

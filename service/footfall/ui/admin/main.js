@@ -21,8 +21,7 @@ const asked = location.pathname.split('/').pop();
 const main = document.querySelector('main');
 
 async function begin() {
-  await loadWords();
-  const account = await ask('GET', 'token');
+  const [, account] = await Promise.all([loadWords(), ask('GET', 'token')]);
   if (!account.objectId) {
     location.replace(`login?next=${asked}`);
     return;

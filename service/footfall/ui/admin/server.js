@@ -1,7 +1,7 @@
 /* Requests to the API, authenticated by a cookie that this script cannot read. */
 
 import { released } from './dom.js';
-import { language, say } from './words.js';
+import { languageOfPage, say } from './words.js';
 
 const PATIENCE_MS = 20_000;
 
@@ -15,7 +15,7 @@ export class Refusal extends Error {
 
 const addressOf = (path) => {
   const url = new URL(`../api/${path}`, import.meta.url);
-  url.searchParams.set('lang', language);
+  url.searchParams.set('lang', languageOfPage());
   return url;
 };
 

@@ -6,7 +6,10 @@ const REMEMBERED = 'footfall-lng';
 const tableOf = async (name) => (await fetch(new URL(`${name}.json`, import.meta.url))).json();
 
 let table = {};
-export let language = 'en';
+let language = 'en';
+
+/** The language of the page. */
+export const languageOfPage = () => language;
 
 /** Load the table; await this before `say`. `known`: the language of a page rendered by the server. */
 export async function loadWords(known) {

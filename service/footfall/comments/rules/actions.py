@@ -179,12 +179,14 @@ async def recent(comments: Comments) -> list[Action]:
 
 
 class _Run:
-    """An action that goes on behind its request; `action` is how far it is."""
+    """An action, and how far it is; `steps` is None if it goes on, or has ended, elsewhere."""
 
     def __init__(
         self, comments: Comments, action: Action, caller: Caller, *, is_stored: bool, is_long: bool
     ) -> None:
         self.action = action
+        self.steps: Steps | None = None
+        self.share = ExitStack()
         self._comments = comments
         self._caller = caller
         self._is_stored = is_stored
@@ -192,48 +194,53 @@ class _Run:
         self._ended = asyncio.Event()
         self._has_failed = False
 
-    def is_over_with(self, action: Action) -> None:
-        """It is this one, which goes on, or has ended, in another request."""
-        self.action = action
-        self._ended.set()
-
     async def ended(self) -> Action:
-        """Raises Unavailable if nothing was done; NotOver."""
-        await self._ended.wait()
+        """Carry it out. Raises Unavailable if nothing was done; NotOver."""
+        await self._go_on()
         if self.action.is_running:
             raise NotOver()
+        return self._outcome()
+
+    async def soon(self) -> Action:
+        """Carry it out in the background; how far it is after WAIT_SECONDS. Raises Unavailable."""
+        self._comments.process.background.start(self._go_on())
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), WAIT_SECONDS)
+        return self._outcome()
+
+    def _outcome(self) -> Action:
         if self._has_failed and not self.action.results:
             raise Unavailable()
         return self.action
 
-    async def soon(self) -> Action:
-        """The same as it is after WAIT_SECONDS."""
-        with suppress(TimeoutError, NotOver):
-            return await asyncio.wait_for(self.ended(), WAIT_SECONDS)
-        return self.action
+    async def _go_on(self) -> None:
+        try:
+            if self.steps:
+                with self.share:
+                    await self._take(self.steps)
+        finally:
+            self._ended.set()
 
-    async def go_on(self, steps: Steps, share: ExitStack) -> None:
-        with share:
-            try:
-                async with aclosing(steps):
-                    async for results in steps:
-                        self.action = self.action.with_step(results)
-                        if not self._is_long:
-                            continue
-                        if not await self._may_go_on():
-                            self.action = replace(self.action, is_cut=True)
-                            break
-                        await self._note()
-                        await asyncio.sleep(PACE_SECONDS)
-            except (Unavailable, ErrorReply):
-                self._has_failed = True
-                self.action = replace(self.action, is_cut=True)
-            finally:
-                self.action = replace(self.action, is_running=False)
-                # If Redis is still unreachable, the action is seen to have stopped.
-                with suppress(Unavailable, ErrorReply):
+    async def _take(self, steps: Steps) -> None:
+        try:
+            async with aclosing(steps):
+                async for results in steps:
+                    self.action = self.action.with_step(results)
+                    if not self._is_long:
+                        continue
+                    if not await self._may_go_on():
+                        self.action = replace(self.action, is_cut=True)
+                        break
                     await self._note()
-                self._ended.set()
+                    await asyncio.sleep(PACE_SECONDS)
+        except (Unavailable, ErrorReply):
+            self._has_failed = True
+            self.action = replace(self.action, is_cut=True)
+        finally:
+            self.action = replace(self.action, is_running=False)
+            # If Redis is still unreachable, the action is seen to have stopped.
+            with suppress(Unavailable, ErrorReply):
+                await self._note()
 
     async def _may_go_on(self) -> bool:
         if self.action.done + self.action.left >= MAX_BULK_COMMENTS:
@@ -265,8 +272,7 @@ async def _begin(
     is_named: bool = False,
     is_long: bool = False,
 ) -> _Run:
-    """Start it. If the client has named it, or will look at its progress, it is stored first; then
-    one of this name that exists is what was started."""
+    """Stored first, if the client has named it or will look at its progress."""
     is_stored = is_named or is_long
     with ExitStack() as stack:
         if is_long:
@@ -275,10 +281,9 @@ async def _begin(
         if is_stored and not await comments.actions.begin(
             action.name, asdict(action), action.at_ms
         ):
-            run.is_over_with(await look(comments, action.name))
+            run.action = await look(comments, action.name)
             return run
-        share = stack.pop_all()
-    comments.process.background.start(run.go_on(steps, share))
+        run.steps, run.share = steps, stack.pop_all()
     return run
 
 

@@ -170,7 +170,9 @@ async def each_of(ids: Sequence[str], one: Callable[[str], Awaitable[T]]) -> dic
                 except Unavailable:
                     results[id] = _failed()
 
-    await asyncio.gather(*map(of_page, pages.values()))
+    first, *others = [*pages.values()] or [[]]
+    # Mostly it is one page, which needs no task of its own.
+    await (asyncio.gather(*map(of_page, pages.values())) if others else of_page(first))
     return {id: results[id] for id in ids}
 
 

@@ -170,6 +170,34 @@ DEFECTS = (
         "if day in days and False:",
         "tests/integration/test_import_past_views.py::an_import_that_was_broken_off_takes_no_other",
     ),
+    Defect(
+        "a text that nobody has read is approved",
+        "lua/includes/gate.lua",
+        "and (seen == '' or seen == body)",
+        "",
+        "tests/scripts/test_moderation.py::a_comment_is_decided_on_only_as_it_was_read",
+    ),
+    Defect(
+        "a deletion does not see what was approved in this moment",
+        "lua/comments/delete.lua",
+        "if begins == '1' and not is_as_read(id, was, body) then",
+        "if false then",
+        "tests/web/test_decisions.py::of_two_decisions_at_the_same_moment_one_is_told_changed",
+    ),
+    Defect(
+        "a verdict of a spam filter about an older text publishes the new one",
+        "service/footfall/comments/rules/spam_check.py",
+        "        return [replace(task, attempts=0)]",
+        "        return ()",
+        "tests/web/test_spam_checkers.py::a_verdict_is_about_the_text_that_was_sent",
+    ),
+    Defect(
+        "what has failed and was done all the same is taken for somebody else's",
+        "service/footfall/comments/rules/orders.py",
+        "if last.actor.action == self._name}",
+        "if False}",
+        "tests/web/test_decisions.py::what_became_of_a_change_without_a_reply_is_found_out",
+    ),
 )
 
 

@@ -1,6 +1,7 @@
 """Spam filters: a comment waits until they were asked, and they are told what moderators
 correct."""
 
+import asyncio
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -254,3 +255,27 @@ async def test_comments_with_many_links_wait(make_site: Sites) -> None:
     two = await site.post("[a](https://a.example) and https://b.example")
     three = await site.post("[a](https://a.example) https://b.example https://c.example")
     assert (two["status"], three["status"]) == ("approved", "waiting")
+
+
+async def test_a_verdict_is_about_the_text_that_was_sent(
+    make_site: Sites, akismet: Receiver
+) -> None:
+    """The author edits while the filter thinks: the new text is not public before it is judged."""
+    site, delivery = await judged(make_site, akismet, IPQPS="0")
+    posted = await site.post("harmless", by=BOB)
+    loop = asyncio.get_running_loop()
+
+    async def edit() -> None:
+        path = f"/api/comment/{posted['objectId']}"
+        await site.send("PUT", path, {"comment": "buy viagra"}, by=BOB)
+
+    def thinks(path: str, body: bytes) -> tuple[int, bytes]:
+        if b"harmless" in body:
+            asyncio.run_coroutine_threadsafe(edit(), loop).result(60)
+        return 200, b"true" if b"viagra" in body else b"false"
+
+    akismet.answer = thinks
+    await settle(site, delivery)
+    assert await site.texts() == []
+    assert await status(site, posted) == "spam"
+    assert len(asked(akismet)) == 2

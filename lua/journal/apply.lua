@@ -9,6 +9,7 @@
 --         total     string  {site}:total     approved comments of the site: the sum of totals
 --         authors   zset    {site}:authors   authors by number of approved comments
 --         log       stream  {site}:log       recent moderator actions
+--         filtered  stream  {site}:filtered  recent actions of spam filters
 --         outbox    stream  {site}:outbox    queued tasks
 --         changing  zset    {site}:changing  changes in progress, by start, ms
 --         removals  zset    {site}:removals  pages with deleted comments, by when to remove
@@ -22,20 +23,21 @@
 --                           if unknown; when its page's removals are due, 0 if nothing was deleted or
 --                           restored; the number of comments, and of each its id, its time in ms, its
 --                           status now, the places of the lists `own` before and now and `by` before
---                           and now, and of its author before and now; the number of words for the
---                           log, and these; a task, or empty
+--                           and now, and of its author before and now; is it a filter's; the
+--                           number of words for its log, and these; a task, or empty
 -- RETURNS OK version told   of the last entry followed; the number of new tasks
 -- INCLUDE place
 -- FLAGS   no-promise
 -- COST    O(comments * log n)
 
 local recent, waiting, spam, totals, total = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local authors, log, outbox, changing, removals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local bin, lists = KEYS[11], KEYS
+local authors, log, filtered, outbox, changing = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local removals, bin, lists = KEYS[11], KEYS[12], KEYS
 local page, change, entries = ARGV[1], ARGV[2], ARGV
 
--- The keys before the lists, and about how many entries the log has.
-local LISTS_BEHIND, LOGGED = 11, 10000
+-- The keys before the lists, and about how many entries the logs have: a wave of spam must not push
+-- out what moderators did.
+local LISTS_BEHIND, LOGGED, FILTERED = 12, 10000, 1000
 
 local known = redis.call('HGET', totals, page) or '0 0'
 local followed, shown = string.match(known, '^(%d+) (%d+)$')
@@ -88,7 +90,7 @@ while at <= #entries do
       end
     end
   end
-  local logged = tonumber(word())
+  local is_filtered, logged = word() == '1', tonumber(word())
   local from = at
   at = at + logged
   local task = word()
@@ -103,7 +105,8 @@ while at <= #entries do
     end
     if logged > 0 then
       redis.call(
-        'XADD', log, 'MAXLEN', '~', LOGGED, '*', unpack(entries, from, from + logged - 1)
+        'XADD', is_filtered and filtered or log, 'MAXLEN', '~', is_filtered and FILTERED or LOGGED,
+        '*', unpack(entries, from, from + logged - 1)
       )
     end
     if task ~= '' then

@@ -91,7 +91,7 @@ class Believed:
 ANEW = ("{site}:format",)
 # Keys that a restore leaves out or makes again: one is found out again, one depends on where the
 # counters lie, and the others expire.
-LEFT_OUT = ("longest", "numbers", "ever", "cooldown", "tokens", "newtokens", "decided")
+LEFT_OUT = ("longest", "numbers", "ever", "cooldown", "tokens", "newtokens", "decided", "filtered")
 
 # Hashes of numbers, and what no backup has, since it tells visitors apart.
 NUMBERED = ("days:", "hours:", "bots:", "site", "views:", "sources:")

@@ -65,6 +65,22 @@ async def test_a_comment_waits_for_the_verdict(make_site: Sites, akismet: Receiv
     assert form["comment_author"] == ["Ann"]
 
 
+async def test_the_log_has_what_filters_did_between_what_moderators_did(
+    make_site: Sites, akismet: Receiver
+) -> None:
+    site, delivery = await judged(make_site, akismet)
+    spam = await site.post("buy viagra")
+    await settle(site, delivery)
+    await site.send("PUT", f"/comment/{spam['objectId']}", {"status": "approved"}, by=ADMIN)
+    await site.post("hello")
+    await settle(site, delivery)
+    entries = await site.store.log.newest(9)
+    told = [(each.fields["door"], each.fields["now"]) for each in entries]
+    assert told == [("filter", "approved"), ("api", "approved"), ("filter", "spam")]
+    assert await site.store.log.newest(1, entries[0].id) == entries[1:2]
+    assert await site.store.log.newest(9, entries[1].id) == entries[2:]
+
+
 async def test_nobody_is_told_before_the_verdict_and_once_after_it(
     make_site: Sites, akismet: Receiver
 ) -> None:

@@ -1,4 +1,4 @@
-"""What moderators did lately: a stream that forgets the oldest entries."""
+"""What moderators and spam filters did lately: streams that forget their oldest entries."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -42,7 +42,10 @@ class ModerationLog:
 
     async def forget(self, about: str) -> int:
         """Delete the entries about this; how many there were."""
-        key, first, number = self._keys.site("log"), "-", 0
+        return sum([await self._forget(key, about) for key in self._streams])
+
+    async def _forget(self, key: str, about: str) -> int:
+        first, number = "-", 0
         while True:
             command = ("XRANGE", key, first, "+", "COUNT", STEP_ENTRIES)
             (reply,) = await self._redis.ask_masters(command)
@@ -58,10 +61,21 @@ class ModerationLog:
     async def newest(self, count: int, before: str = "") -> list[LogEntry]:
         """So many entries, newest first; those before the one with this id."""
         last = f"({before}" if before else "+"
-        (reply,) = await self._redis.ask(
-            ("XREVRANGE", self._keys.site("log"), last, "-", "COUNT", count)
+        streams = await self._redis.ask(
+            *(("XREVRANGE", key, last, "-", "COUNT", count) for key in self._streams)
         )
-        return [LogEntry(id.decode(), _fields_of(pairs)) for id, pairs in reply]
+        entries = [
+            LogEntry(id.decode(), _fields_of(pairs)) for reply in streams for id, pairs in reply
+        ]
+        return sorted(entries, key=_age_of, reverse=True)[:count]
+
+    @property
+    def _streams(self) -> tuple[str, str]:
+        return self._keys.site("log"), self._keys.site("filtered")
+
+
+def _age_of(entry: LogEntry) -> list[int]:
+    return [int(number) for number in entry.id.split("-")]
 
 
 def _fields_of(pairs: Sequence[bytes]) -> dict[str, str]:

@@ -40,9 +40,14 @@ class SpamSweep:
                 break
         # After the walk, whose positions a deletion would shift.
         due = [id for id, since_ms in noted.items() if since_ms <= now_ms - DAY_MS]
+        deleted = 0
         for first in range(0, len(due), STEP_COMMENTS):
             for stored in await comments.store.by_ids(due[first : first + STEP_COMMENTS]):
                 if stored.status == "spam":
                     # One that is approved in this moment stays.
                     with suppress(Overtaken):
-                        await comments.deletions.delete(stored, now_ms, SWEEPER)
+                        left = await comments.deletions.delete(stored, now_ms, SWEEPER)
+                        deleted += left is not None
+        if deleted:
+            words = {"id": str(deleted), "was": "spam", "now": "deleted"}
+            await comments.log.add(by="", did="sweep", door="filter", **words)

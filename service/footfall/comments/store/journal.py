@@ -48,6 +48,7 @@ SITE_KEYS = (
     "total",
     "authors",
     "log",
+    "filtered",
     "outbox",
     "changing",
     "removals",

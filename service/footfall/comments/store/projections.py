@@ -137,7 +137,7 @@ class Applying:
         for change in entry.changes:
             yield from self._followed(change)
         logged = [word for pair in logged_as(self._page, entry).items() for word in pair]
-        yield from (len(logged), *logged)
+        yield from (int(entry.by == "judge"), len(logged), *logged)
         task = task_of(self._page, entry) if self._tells else None
         yield task.dump() if task else ""
 
@@ -155,14 +155,14 @@ class Applying:
 
 
 def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
-    """The log's entry for a moderator's action: who, what, which comment, before and after, on
-    which way, and the name of what it is a part of. Empty for other actors, and for replies deleted
-    with a comment.
+    """The log's entry for an action of a moderator or a spam filter: who, what, which comment,
+    before and after, on which way, and the name of what it is a part of. Empty for other actors,
+    and for replies deleted with a comment.
 
     It has no text of the comment: deleted text must not remain there.
     """
     first = entry.changes[0] if entry.changes else None
-    if entry.by != "moderator" or first is None:
+    if entry.by not in ("moderator", "judge") or first is None:
         return {}
     was, now = [first.was], [first.now]
     if entry.did in ("moderate", "edit"):
@@ -179,7 +179,7 @@ def logged_as(page: str, entry: JournalEntry) -> Mapping[str, str]:
         "id": first.id + page,
         "was": ", ".join(was),
         "now": ", ".join(now),
-        "door": entry.door,
+        "door": "filter" if entry.by == "judge" else entry.door,
         "action": entry.action,
     }
 

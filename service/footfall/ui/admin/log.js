@@ -6,7 +6,7 @@ import { ask, query } from './server.js';
 import { date, say } from './words.js';
 
 const PAGE_SIZE = 50;
-const KNOWN = ['correct', 'move', 'ban', 'unban', 'close', 'invite', 'role', 'anonymize author', 'delete author'];
+const KNOWN = ['sweep', 'correct', 'move', 'ban', 'unban', 'close', 'invite', 'role', 'anonymize author', 'delete author'];
 const OF_COMMENTS = ['moderate', 'edit', 'delete', 'restore', 'remove'];
 
 let body, more;
@@ -77,7 +77,7 @@ function row(entry) {
   const { time, nick, by, did, id, was, now, door } = entry;
   const [before, after] = verb(entry) ? phrase(entry) : [`${KNOWN.includes(did) ? say(`did.${did}`) : did} `, ''];
   return make('tr', {},
-    make('td', {}, date(time)), make('td', {}, nick || by || say('byCommand'), door && make('span', { class: 'quiet' }, ` ${say(`door.${door}`)}`)),
+    make('td', {}, date(time)), make('td', {}, nick || by || say(door === 'filter' ? 'door.filter' : 'byCommand'), nick && door && make('span', { class: 'quiet' }, ` ${say(`door.${door}`)}`)),
     make('td', {}, before, verb(entry) ? about(entry) : make('code', {}, id), after),
     make('td', {}, was), make('td', {}, '→ ', now));
 }

@@ -803,6 +803,7 @@ def test_a_lost_answer_leaves_the_undo(desk: Desk) -> None:
     page.route("**/ui/api/comment*", lose, times=1)
     desk.rows().first.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("The server is not responding")).to_be_visible()
+    expect(desk.rows()).to_have_count(0)
     assert desk.statuses() == {}
     page.get_by_text("Earlier actions: 1").click()
     page.get_by_role("button", name="Undo: 1 deleted").click()

@@ -481,7 +481,7 @@ async def test_an_account_that_is_banned_gets_no_link_and_one_never_verified_doe
 async def test_a_banned_mail_gets_no_link(site: Site, mails: MailServer) -> None:
     await joins(site, mails, TOM)
     by = await token_of(site, MARA)
-    await site.send("POST", "/api/ban", {"value": TOM["email"]}, by=by)
+    await site.send("POST", "/api/ban", {"value": TOM["email"], "meant": True}, by=by)
     assert await site.send("PUT", "/api/user/password", {"email": TOM["email"]}) == DONE
     assert await mailed(site, mails) == []
 

@@ -45,7 +45,7 @@ async def restore(comments: Comments, ids: Sequence[str], caller: Caller) -> dic
     # The oldest first, since a reply needs its root.
     results = await _each(sorted(set(ids)), partial(_restore, comments, caller))
     done = [id for id, result in results.items() if result == "done"]
-    await follow_restored(comments, done)
+    await follow_restored(comments, done, by(caller))
     return results
 
 

@@ -102,15 +102,16 @@ async def _try_again(comments: Comments, note: MoveNote) -> None:
         await _carry_out(comments, note, lambda share: None)
 
 
-async def follow_restored(comments: Comments, ids: Iterable[str]) -> None:
-    """Move comments that were restored on a page that had been moved, in the background."""
+async def follow_restored(comments: Comments, ids: Iterable[str], by: str) -> None:
+    """Move comments that were restored on a page that had been moved, in the background, for the
+    account that has restored them."""
     by_page = {id[SHORT:]: id for id in ids}
-    for id in by_page.values():
-        moved, stored = await comments.forwards.follow(id), await comments.store.by_ids([id])
-        # A move that is under way takes them along, or another one later.
-        with suppress(Refused):
+    # They are restored: what fails here is not that. A move that is under way takes them along.
+    with suppress(Refused, StoreUnavailable, ErrorReply):
+        for id in by_page.values():
+            moved, stored = await comments.forwards.follow(id), await comments.store.by_ids([id])
             if moved and stored:
-                await begin(comments, stored[0].path, moved[0], "")
+                await begin(comments, stored[0].path, moved[0], by)
 
 
 async def _carry_out(comments: Comments, note: MoveNote, on_share: OnShare) -> bool:

@@ -33,7 +33,8 @@ class Undo:
         try:
             for ids in self._pieces(size):
                 results = await each_of(ids, self._one)
-                await follow_restored(self._comments, _done_of(results))
+                done = [id for id, result in results.items() if result == "done"]
+                await follow_restored(self._comments, done, self._actor.account)
                 has_failed = has_failed or "failed" in results.values()
                 yield results
             is_whole = not has_failed
@@ -74,10 +75,6 @@ class Undo:
             is_as_before = there and entry_of(there[0], has_text="body" in entry) == entry
             return "unchanged" if is_as_before else "changed"
         return "missing" if done is None else "done" if done.changed else "unchanged"
-
-
-def _done_of(results: Mapping[str, Result]) -> list[str]:
-    return [id for id, result in results.items() if result == "done"]
 
 
 def comments_of(entries: Iterable[Mapping[str, Any]]) -> list[StoredComment]:

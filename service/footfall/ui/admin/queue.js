@@ -263,7 +263,9 @@ async function decide(what, ids) {
     tell(text, way(answer.undo, before, ids[0]));
   } catch (refusal) {
     complain(refusal);
+    // It may have been done all the same.
     await lookAtActions(load);
+    await refresh(ids).catch(() => {});
   } finally {
     ids.forEach((id) => busy.delete(id));
   }

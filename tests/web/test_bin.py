@@ -7,7 +7,7 @@ import pytest
 
 from footfall.comments.store import deleted, deletions
 from footfall.comments.store.projections import UNDO_MS
-from tests.conftest import ADMIN, BOB, Site
+from tests.conftest import ADMIN, BOB, Clock, Site
 from tests.support.backups import report
 from tests.support.importing import DATA
 from tests.web.test_import_page import send
@@ -98,6 +98,21 @@ async def test_the_newest_deletions_come_first_and_the_list_goes_on(site: Site) 
     assert texts(second) == ["f", "e", "a"]
     third = await bin_of(site, pageSize=3, after=second["after"])
     assert (texts(third), third["after"]) == (["d"], "")
+
+
+async def test_deletions_of_the_same_moment_are_all_listed_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = {(await site.post(f"text {n}", url=f"/{n}"))["objectId"] for n in range(5)}
+    site.clock.now += 1000
+    monkeypatch.setattr(Clock, "__call__", lambda clock: clock.now)
+    await delete(site, *ids)
+    found, after = list[str](), ""
+    while not found or after:
+        some = await bin_of(site, pageSize=2, after=after)
+        found += [row["comment"]["objectId"] for row in some["data"]]
+        after = some["after"]
+    assert sorted(found) == sorted(ids)
 
 
 async def test_who_has_deleted_a_comment_is_said(site: Site) -> None:
@@ -193,7 +208,7 @@ async def test_an_import_restores_what_it_has_and_leaves_the_rest_in_the_bin(sit
     assert texts(await bin_of(site)) == ["own"]
 
 
-@pytest.mark.parametrize("after", ["x", "-1", "1e9"])
+@pytest.mark.parametrize("after", ["x", "-1", "1e9", "17", "17-x", f"nan-{'0' * 32}"])
 async def test_a_mark_is_validated(site: Site, after: str) -> None:
     answer = await asked(site, "GET", f"queue/bin?after={after}")
     assert answer["errmsg"].keys() == {"after"}

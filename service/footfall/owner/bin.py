@@ -31,7 +31,7 @@ from ..table.who import MODERATOR
 
 
 def _mark(after: str, context: ParseContext) -> str:
-    return "" if not after or after.isdecimal() else "after need the mark of a part"
+    return "" if not after or domain.is_mark(after) else "after need the mark of a part"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,11 @@ class BinPart:
     after: str
 
 
+def is_mark(text: str) -> bool:
+    at, _, id = text.partition("-")
+    return at.isascii() and at.isdecimal() and is_id(id)
+
+
 async def part(comments: Comments, viewer: Viewer, *, size: int, after: str = "") -> BinPart:
     """The next `size` comments, the newest deletions first."""
     total, ids, mark = await comments.bin.listed(after, size)

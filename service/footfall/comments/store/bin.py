@@ -34,16 +34,18 @@ class Bin:
     async def listed(self, after: str, size: int) -> tuple[int, list[str], str]:
         """The number of all, the ids of the next `size`, newest deletions first, and the mark after
         which the list continues; "" at the end."""
-        key = self._keys.site("bin")
-        # A mark is the last score: a page's versions differ, so few have the same one.
-        last = f"({after}" if after else "+inf"
-        total, reply = await self._redis.ask_masters(
+        key, (last, _, last_id) = self._keys.site("bin"), after.partition("-")
+        # Deletions of one millisecond have the same score; of these the greatest id comes first.
+        last = last or "+inf"
+        total, same, older = await self._redis.ask_masters(
             ("ZCARD", key),
-            ("ZRANGE", key, last, "-inf", "BYSCORE", "REV", "LIMIT", 0, size, "WITHSCORES"),
+            ("ZRANGE", key, last, last, "BYSCORE", "REV", "WITHSCORES"),
+            ("ZRANGE", key, f"({last}", "-inf", "BYSCORE", "REV", "LIMIT", 0, size, "WITHSCORES"),
         )
-        entries = list(scored(reply))
-        mark = f"{entries[-1][1]:.0f}" if len(entries) == size else ""
-        return int(total), [id.decode() for id, _ in entries], mark
+        left = [(id, at) for id, at in scored(same) if id.decode() < last_id]
+        entries = [(id.decode(), at) for id, at in (*left, *scored(older))][:size]
+        mark = "{1:.0f}-{0}".format(*entries[-1]) if len(entries) == size else ""
+        return int(total), [id for id, _ in entries], mark
 
     async def by_ids(self, ids: Sequence[str]) -> list[Binned]:
         """Those that are deleted by themselves, in order."""

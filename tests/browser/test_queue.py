@@ -288,7 +288,7 @@ def test_a_moderator_has_the_queue_bans_and_the_log(desk: Desk) -> None:
     desk.rows().first.get_by_role("button", name="Approve").click()
     expect(desk.rows()).to_have_count(0)
     links.filter(has_text="Log").click()
-    expect(page.get_by_role("cell", name="Mo", exact=True)).to_have_count(1)
+    expect(page.get_by_role("cell", name="Mo at the admin UI", exact=True)).to_have_count(1)
     # What is not theirs is not shown, whatever address they open.
     desk.open("accounts")
     expect(page.get_by_role("heading", name="Comments")).to_be_visible()

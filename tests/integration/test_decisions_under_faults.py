@@ -1,5 +1,5 @@
-"""A bulk deletion while Redis is frozen or killed, or the service is: what is not stored is in the
-bin, and an undo brings back all of it."""
+"""Bulk actions, and their undo, while Redis is frozen or killed, or the service is: what is not
+stored is in the bin, and an undo brings back all of it."""
 
 import signal
 import threading
@@ -9,11 +9,14 @@ from typing import Any
 
 import httpx
 import pytest
+from redis import Redis
 
 from tests.chaos.relay import Relay, Trouble
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
 
+Fault = Callable[..., None]
+OVER = "This can no longer be undone"
 OWNER = {"display_name": "Mara", "email": "mara@example.com", "password": "an old garden gate"}
 NAME = "0123456789abcdef"
 COMMENTS, PAGES = 80, 16
@@ -62,17 +65,21 @@ class Desk:
     def listed(self, path: str, of: Callable[[Any], str]) -> set[str]:
         found, after = set[str](), ""
         while True:
-            part = self.ask("GET", f"{path}?pageSize=100&after={after}")["data"]
+            part = self.ask("GET", f"{path}pageSize=100&after={after}")["data"]
             found |= {of(each) for each in part["data"]}
             after = part["after"]
             if not after:
                 return found
 
-    def stored(self) -> set[str]:
-        return self.listed("queue", lambda each: each["objectId"])
+    def public(self) -> set[str]:
+        return self.listed("queue?status=approved&", lambda each: each["objectId"])
 
-    def binned(self) -> set[str]:
-        return self.listed("queue/bin", lambda each: each["comment"]["objectId"])
+    def away(self) -> set[str]:
+        """In the bin, or spam."""
+        spam = self.listed("queue?status=spam&", lambda each: each["objectId"])
+        binned = self.listed("queue/bin?", lambda each: each["comment"]["objectId"])
+        assert not spam & binned
+        return spam | binned
 
     def answers(self) -> bool:
         try:
@@ -114,42 +121,99 @@ def cut_replies(served: Serving, server: RealServer, hop: Relay, is_over: thread
         assert is_over.wait(60)
 
 
-@pytest.mark.rare
-@pytest.mark.parametrize("fault", [freeze, kill_redis, kill_service, cut_replies])
-def test_what_is_deleted_under_a_fault_can_be_restored(
-    served: Serving, server: RealServer, hop: Relay, fault: Any
-) -> None:
-    desk, ids, answers, is_over = Desk(served), post(served), list[Any](), threading.Event()
+def delete(desk: Desk, ids: list[str]) -> Any:
+    return desk.ask("DELETE", "comment", {"ids": ids, "action": NAME})
 
-    def delete() -> None:
+
+def mark_as_spam(desk: Desk, ids: list[str]) -> Any:
+    return desk.ask("PUT", "comment", {"ids": ids, "status": "spam", "action": NAME})
+
+
+def delete_what_a_ban_would_catch(desk: Desk, ids: list[str]) -> Any:
+    of_all = {"status": "", "ban": "127.0.0.1", "newest": max(ids)}
+    answer = desk.ask("POST", "queue/bulk", {"do": "deleted", "action": NAME, **of_all})
+    while answer["errno"] == 0 and answer["data"]["isRunning"]:
+        answer = desk.ask("GET", f"queue/bulk?name={NAME}")
+    return answer
+
+
+def undo(desk: Desk) -> Any:
+    return desk.ask("PUT", "comment", {"undo": NAME})
+
+
+def under(
+    fault: Fault, ask: Callable[[], Any], has_begun: Callable[[], bool], *between: Any
+) -> Any:
+    """The answer to a request during which this happens; None if there was none."""
+    answers, is_over = list[Any](), threading.Event()
+
+    def asked() -> None:
         try:
-            answers.append(desk.ask("DELETE", "comment", {"ids": ids, "action": NAME}))
+            answers.append(ask())
         except httpx.HTTPError:
             pass
         finally:
             is_over.set()
 
-    deleting = threading.Thread(target=delete)
+    asking = threading.Thread(target=asked)
+    asking.start()
+    wait_until(has_begun, "the first changes")
+    fault(*between, is_over)
+    asking.join()
+    return answers[0] if answers else None
+
+
+def by_action(admin: Redis) -> Iterator[bool]:
+    """Of each comment that was changed: whether the action was the last to do it."""
+    for key in admin.scan_iter("*:decided"):
+        yield from (NAME in str(last) for last in admin.hvals(key))
+
+
+FAULTS = [freeze, kill_redis, kill_service, cut_replies]
+
+
+@pytest.mark.rare
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("do", [delete, mark_as_spam, delete_what_a_ban_would_catch])
+def test_what_is_done_under_a_fault_can_be_undone(
+    served: Serving, server: RealServer, hop: Relay, do: Any, fault: Fault
+) -> None:
+    desk, ids = Desk(served), post(served)
     with server.admin() as admin:
-        deleting.start()
-        wait_until(lambda: admin.zcard("ff:{site}:bin") > COMMENTS // 10, "the first deletions")
-    fault(served, server, hop, is_over)
-    deleting.join()
+
+        def has_begun() -> bool:
+            return sum(by_action(admin)) > COMMENTS // 10
+
+        answer = under(fault, lambda: do(desk, ids), has_begun, served, server, hop)
     wait_until(desk.answers, "the service to work again")
-
-    def is_told() -> bool:
-        """Other services have followed what the site had not yet been told."""
-        return desk.stored() | desk.binned() == {*ids}
-
-    wait_until(is_told, "the site to follow")
-    stored, binned = desk.stored(), desk.binned()
-    assert not stored & binned
-    assert stored or fault is cut_replies
-    for answer in answers:
-        results = answer["data"]["results"] if answer["errno"] == 0 else {}
-        assert {id for id, result in results.items() if result == "done"} <= binned
-        assert {id for id, result in results.items() if result in ("missing", "changed")} == set()
+    # Other services have followed what the site had not yet been told.
+    wait_until(lambda: desk.public() | desk.away() == {*ids}, "the site to follow")
+    public, away = desk.public(), desk.away()
+    assert not public & away
+    results = ((answer or {}).get("data") or {}).get("results", {})
+    assert {id for id, result in results.items() if result == "done"} <= away
+    assert {id for id, result in results.items() if result in ("missing", "changed")} == set()
     # By its name, whatever became of its answer; once its process is seen to have ended.
-    wait_until(lambda: desk.ask("PUT", "comment", {"undo": NAME})["errno"] == 0, "the undo")
-    wait_until(lambda: desk.stored() == {*ids}, "all to be restored")
-    assert desk.binned() == set()
+    wait_until(lambda: undo(desk)["errno"] == 0, "the undo")
+    wait_until(lambda: desk.public() == {*ids}, "all to be restored")
+    assert desk.away() == set()
+
+
+@pytest.mark.rare
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("do", [delete, mark_as_spam])
+def test_an_undo_under_a_fault_can_be_repeated(
+    served: Serving, server: RealServer, hop: Relay, do: Any, fault: Fault
+) -> None:
+    desk, ids = Desk(served), post(served)
+    assert {*do(desk, ids)["data"]["results"].values()} == {"done"}
+    with server.admin() as admin:
+
+        def has_begun() -> bool:
+            return not all(by_action(admin))
+
+        under(fault, lambda: undo(desk), has_begun, served, server, hop)
+    wait_until(desk.answers, "the service to work again")
+    wait_until(lambda: undo(desk)["errmsg"] == OVER, "nothing to be left to undo")
+    wait_until(lambda: desk.public() == {*ids}, "all to be restored")
+    assert desk.away() == set()

@@ -1,13 +1,11 @@
 """Actions on all that a list has, behind the request, and their undo."""
 
 import asyncio
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from footfall.comments.rules import actions, queue
-from footfall.comments.rules.actions import Action
 from footfall.errors import StoreUnavailable
 from tests.conftest import ADMIN, Site, Sites
 from tests.web.test_owner_queue import WAITS, asked, part, posted, words
@@ -164,15 +162,48 @@ async def test_it_is_seen_to_have_stopped_where_redis_went_away(
     assert (action["done"], action["isRunning"], action["canUndo"]) == (4, False, True)
 
 
-async def test_one_whose_process_has_ended_is_not_running(
+async def test_one_whose_end_is_not_noted_is_listed_with_what_it_did_and_can_be_undone(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "0" * 16
-    action = Action(name, ADMIN.id, "spam", 10, done=3, at_ms=site.clock())
-    await site.service.comments.actions.note(name, asdict(action))
+    ids = await posted(site, "abcd")
+
+    async def lost(*words: Any) -> None:
+        raise StoreUnavailable()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(site.service.comments.actions, "note", lost)
+        fields = {"ids": ids, "status": "spam", "action": name}
+        await asked(site, "PUT", "comment", fields)
+    await asked(site, "PUT", "comment", {"ids": ids[:1], "status": "approved"})
     assert (await asked(site, "GET", f"queue/bulk?name={name}"))["data"]["isRunning"] is True
+    refused = await asked(site, "PUT", "comment", {"undo": name})
+    assert refused["errmsg"] == "This action is still running"
     site.clock.now += actions.STOPPED_MS + 1
-    assert (await asked(site, "GET", f"queue/bulk?name={name}"))["data"]["isRunning"] is False
+    # The first comment has been changed by somebody since.
+    seen = (await asked(site, "GET", "queue/actions"))["data"][-1]
+    assert (seen["name"], seen["done"], seen["isRunning"], seen["isCut"]) == (name, 3, False, True)
+    again = await asked(site, "PUT", "comment", fields)
+    assert again["data"]["results"] == {ids[0]: "failed"} | dict.fromkeys(ids[1:], "done")
+    undone = await asked(site, "PUT", "comment", {"undo": name})
+    assert undone["data"]["results"] == {ids[0]: "unchanged"} | dict.fromkeys(ids[1:], "done")
+
+
+async def test_the_end_is_noted_again_after_a_lost_reply(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await posted(site, "ab")
+    note, lost = site.service.comments.actions.note, [StoreUnavailable()]
+
+    async def lost_once(*words: Any) -> None:
+        if lost:
+            raise lost.pop()
+        await note(*words)
+
+    monkeypatch.setattr(site.service.comments.actions, "note", lost_once)
+    done = await asked(site, "PUT", "comment", {"ids": ids, "status": "spam"})
+    undone = await asked(site, "PUT", "comment", {"undo": done["data"]["undo"]})
+    assert undone["data"]["results"] == dict.fromkeys(ids, "done")
 
 
 async def test_one_person_has_few_of_them_at_a_time(

@@ -161,9 +161,17 @@ async def look(comments: Comments, name: str) -> Action:
 async def _stored(comments: Comments, name: str) -> Action | None:
     head = await comments.actions.head(name) if name.isalnum() else None
     action = Action(**head) if head else None
-    if action and comments.process.clock() - action.at_ms > STOPPED_MS:
-        return replace(action, is_running=False)
+    if action and action.is_running and comments.process.clock() - action.at_ms > STOPPED_MS:
+        return await _stopped(comments, action)
     return action
+
+
+async def _stopped(comments: Comments, action: Action) -> Action:
+    """What an action has done that could not say so."""
+    last = await comments.moderation.decisions([*await comments.actions.entries(action.name)])
+    mine = [id for id, decision in last.items() if decision.actor.action == action.name]
+    results: dict[str, Result] = dict.fromkeys(mine, "done")
+    return replace(action, done=len(mine), results=results, is_running=False, is_cut=True)
 
 
 async def recent(comments: Comments) -> list[Action]:
@@ -238,9 +246,12 @@ class _Run:
             self.action = replace(self.action, is_cut=True)
         finally:
             self.action = replace(self.action, is_running=False)
-            # If Redis is still unreachable, the action is seen to have stopped.
-            with suppress(Unavailable, ErrorReply):
+            # If both replies are lost, the action is seen to have stopped after a while.
+            try:
                 await self._note()
+            except (Unavailable, ErrorReply):
+                with suppress(Unavailable, ErrorReply):
+                    await self._note()
 
     async def _may_go_on(self) -> bool:
         if self.action.done + self.action.left >= MAX_BULK_COMMENTS:

@@ -75,12 +75,13 @@ class Actions:
             ("SET", self._keys.held_back, 1, "PX", UNDO_MS),
             ("PEXPIRE", self._key(name), UNDO_MS),
         )
-        entries = await self._entries(name)
+        entries = await self.entries(name)
         if entries and not is_mine:
             raise NotOver()
         return entries
 
-    async def _entries(self, name: str) -> dict[str, Any]:
+    async def entries(self, name: str) -> dict[str, Any]:
+        """What is written down: comment -> what it was."""
         (record,) = await hashes(self._redis, [self._key(name)])
         entries = {id.decode(): orjson.loads(entry) for id, entry in record.items()}
         entries.pop(HEAD, None)
@@ -108,7 +109,7 @@ class Actions:
         async for keys in self._redis.scan(self._key("*")):
             for key in keys:
                 name = key.decode().rpartition(":")[2]
-                yield name, await self._entries(name)
+                yield name, await self.entries(name)
 
     def _key(self, name: str) -> str:
         return self._keys.site(f"action:{name}")

@@ -1,6 +1,7 @@
 """Bulk actions, and their undo, while Redis is frozen or killed, or the service is: what is not
 stored is in the bin, and an undo brings back all of it."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from redis import Redis
 from tests.chaos.relay import Relay, Trouble
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
+from tests.support.workers import workers
 
 Fault = Callable[..., None]
 OVER = "This can no longer be undone"
@@ -23,9 +25,9 @@ COMMENTS, PAGES = 80, 16
 
 
 @pytest.fixture
-def server(kind: str, own: Path) -> Iterator[RealServer]:
+def server(own: Path) -> Iterator[RealServer]:
     options = ("--port", "0", "--appendfsync", "always")
-    with running(program_of(kind), own / "r", *options) as server:
+    with running(program_of("valkey"), own / "r", *options) as server:
         yield server
 
 
@@ -39,7 +41,7 @@ def hop(own: Path, server: RealServer) -> Iterator[Relay]:
 def served(own: Path, server: RealServer, hop: Relay) -> Iterator[Serving]:
     url = f"unix://{server.entry}@{own / 'hop'}"
     environ = {"REDIS_URL": url, "IPQPS": "0", "REDIS_TIMEOUT": "1", "DURABILITY": "fsync"}
-    with serving(own / "s", **environ) as served:
+    with serving(own / "s", "--workers", "2", **environ) as served:
         yield served
 
 
@@ -116,6 +118,12 @@ def kill_service(served: Serving, server: RealServer, hop: Relay, is_over: threa
     served.start()
 
 
+def kill_workers(served: Serving, server: RealServer, hop: Relay, is_over: threading.Event) -> None:
+    for pid in workers(served):
+        os.kill(pid, signal.SIGKILL)
+    assert is_over.wait(60)
+
+
 def cut_replies(served: Serving, server: RealServer, hop: Relay, is_over: threading.Event) -> None:
     with hop.troubled(Trouble(cut_replies=0.05)):
         assert is_over.wait(60)
@@ -169,7 +177,7 @@ def by_action(admin: Redis) -> Iterator[bool]:
         yield from (NAME in str(last) for last in admin.hvals(key))
 
 
-FAULTS = [freeze, kill_redis, kill_service, cut_replies]
+FAULTS = [freeze, kill_redis, kill_service, kill_workers, cut_replies]
 
 
 @pytest.mark.rare

@@ -92,14 +92,17 @@ async def test_who_has_changed_a_comment_meanwhile_is_said(make_site: Sites) -> 
     seen = [await version(site, id) for id in ids]
     await edited_by_author(site, ids[0], "spam")
     await asked(site, "PUT", "comment", {"ids": [ids[1]], "status": "approved"})
-    fields = {"ids": ids[:2], "seen": seen[:2], "status": "spam"}
+    await asked(site, "DELETE", "comment", {"ids": [ids[2]]})
+    fields = {"ids": [*ids, "nonsense"], "seen": [*seen, "waiting"], "status": "spam"}
     answer = (await site.send("PUT", "/api/comment", fields, by=ADMIN))["data"]
-    times = [answer["changed"][id].pop("time") for id in ids[:2]]
+    times = [answer["changed"][id].pop("time") for id in ids]
+    assert [*answer["results"].values()] == ["changed", "changed", "missing", "missing"]
     assert answer["changed"] == {
         ids[0]: {"by": "author", "nick": "", "door": ""},
         ids[1]: {"by": "moderator", "nick": "Admin", "door": "panel"},
+        ids[2]: {"by": "moderator", "nick": "Admin", "door": "panel"},
     }
-    assert 0 < times[0] < times[1] <= site.clock.now
+    assert 0 < times[0] < times[1] < times[2] <= site.clock.now
 
 
 async def test_every_list_and_page_has_the_version_of_what_it_shows(site: Site) -> None:

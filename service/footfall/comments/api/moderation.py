@@ -195,14 +195,14 @@ async def _edit_many(site: Site, parsed: Edit, ids: tuple[str, ...], caller: Cal
 
 async def outcome(comments: Comments, action: Action) -> dict[str, Any]:
     """The answer to an action of some comments: their results, the name by which it is undone, ""
-    for none, and who has changed those that were `changed` meanwhile."""
+    for none, and who has changed or deleted those that were not what was seen."""
     answer: dict[str, Any] = {
         "results": dict(action.results),
         "undo": action.name if action.can_undo else "",
     }
-    changed = [id for id, result in action.results.items() if result == "changed"]
-    if changed:
-        last = await decisions.of(comments, changed)
+    others = [id for id, result in action.results.items() if result in ("changed", "missing")]
+    if others:
+        last = await decisions.of(comments, others)
         answer["changed"] = {id: change_of(decision) for id, decision in last.items()}
     return answer
 

@@ -167,7 +167,7 @@ async def _stored(comments: Comments, name: str) -> Action | None:
 
 
 async def _stopped(comments: Comments, action: Action) -> Action:
-    """What an action has done that could not say so."""
+    """What an action has done whose end was not noted."""
     last = await comments.moderation.decisions([*await comments.actions.entries(action.name)])
     mine = [id for id, decision in last.items() if decision.actor.action == action.name]
     results: dict[str, Result] = dict.fromkeys(mine, "done")

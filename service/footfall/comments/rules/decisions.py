@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from ...site import Comments
+from ..store.ids import is_id
 
 # Who changes comments, for people: the spam filter, and what Footfall does by itself.
 By = Literal["author", "moderator", "filter", "footfall"]
@@ -21,7 +22,7 @@ class Decided(NamedTuple):
 
 async def of(comments: Comments, ids: Sequence[str]) -> dict[str, Decided]:
     """The last change of each of these comments, deleted ones too; a new one has none."""
-    last = await comments.moderation.decisions(ids)
+    last = await comments.moderation.decisions([id for id in ids if is_id(id)])
     people = {decision.actor.account for decision in last.values()} - {""}
     accounts = await comments.accounts.store.by_ids(people) if people else {}
 

@@ -283,7 +283,7 @@ function settleList(what, ids, { results, changed = {} }) {
   const now = status ? { status } : { sticky: what === 'pin' };
   for (const id of ids) if (isDone(id) && list.rows.has(id)) list.put({ ...list.rows.get(id).comment, ...now });
   // What someone else has changed meanwhile is shown beside what was read.
-  refresh(ids.filter((id) => results[id] === 'changed'), changed).catch(complain);
+  refresh(ids.filter((id) => results[id] === 'changed' || changed[id]), changed).catch(complain);
   settleFocus(isThere, ids.find((id) => list.rows.has(id)) ?? next);
   return before;
 }
@@ -301,6 +301,11 @@ async function settleFocus(isThere, id) {
   if (isThere && document.activeElement === document.body) focus(list.order[0]);
 }
 
+/** Say who has decided earlier than this moderator. */
+function tellOf(status, by) {
+  tell(say(`already.${status}`, { nick: by?.nick || say('somebody') }), null, true);
+}
+
 /** Reload comments; `changed` says who has changed them since they were shown. */
 async function refresh(ids, changed = null) {
   if (!ids.length) return;
@@ -311,13 +316,14 @@ async function refresh(ids, changed = null) {
     left.delete(id);
     if (list.wanted.status && comment.status !== list.wanted.status) {
       list.remove([id]);
-      if (changed) tell(say(`already.${comment.status}`, { nick: changed[id]?.nick || say('somebody') }), null, true);
+      if (changed) tellOf(comment.status, changed[id]);
     } else {
       list.put(changed ? { ...comment, before: list.rows.get(id)?.comment, change: changed[id] } : comment);
       list.rows.get(id)?.element.classList.toggle('is-open', Boolean(changed));
     }
   }
   list.remove([...left]);
+  for (const id of left) if (changed?.[id]) tellOf('deleted', changed[id]);
 }
 
 async function deleteOwn(id) {

@@ -696,18 +696,30 @@ def test_a_text_that_was_edited_meanwhile_is_shown_beside_what_was_read(desk: De
     assert desk.statuses() == {"buy pills": "approved"}
 
 
-def test_twelve_boxes_are_chosen_by_twelve_taps(start: Start, new_visitor: NewVisitor) -> None:
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_twelve_boxes_are_chosen_by_twelve_taps(
+    start: Start, new_visitor: NewVisitor, is_broken: bool
+) -> None:
     desk = phone_of(start, new_visitor)
     for n in range(12):
         desk.write(f"Words {n}. " * 50)
     desk.open()
     page = desk.page
     expect(desk.rows()).to_have_count(12)
-    slowly(page, 400)
+    if is_broken:
+        page.context.set_offline(True)
+    else:
+        slowly(page, 400)
     # Where the boxes are before anything is tapped.
     for n in range(12):
         desk.rows().nth(n).get_by_label("Select", exact=True).tap()
         expect(page.get_by_text(f"{n + 1} selected")).to_be_visible()
+    if is_broken:
+        desk.visitor.forgive("ERR_INTERNET_DISCONNECTED")
+        many(page).get_by_role("button", name="Spam").tap()
+        expect(page.get_by_text("The server is not responding")).to_be_visible()
+        page.context.set_offline(False)
+        expect(page.get_by_text("12 selected")).to_be_visible()
     many(page).get_by_role("button", name="Spam").tap()
     expect(desk.rows()).to_have_count(0)
     assert [*desk.statuses().values()] == ["spam"] * 12

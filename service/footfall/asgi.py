@@ -75,14 +75,14 @@ def create_app(
     # A Router alone: Starlette's application would add two layers of error handling to each
     # request, and table/endpoint.py and table/middleware.py handle all errors.
     operations = [*routes.api_routes(site, policy)]
-    comments = next((route.app for route in operations if route.path == COMMENTS), not_found)
+    apis = {route.path: route.app for route in operations}
     zone = site.statistics.reports.calendar.zone
-    demo = Demo(site.accounts, zone, policy, values, comments) if settings.demo else None
+    demo = Demo(site.accounts, zone, policy, values, apis[COMMENTS]) if settings.demo else None
     router = Router(
         [
             *operations,
             *page_routes(site.settings.compat, demo),
-            *account_routes(policy, values, site),
+            *account_routes(policy, values, site, apis),
             *health_routes(health),
             metrics_route(site, __version__),
             description_route(site, __version__),

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, multiple, precondition, rule
 
 from footfall.comments.rules import actions, moderation, spam_check
-from footfall.comments.rules.actions import Action
 from footfall.comments.rules.orders import Order
+from footfall.comments.rules.progress import Action
 from footfall.comments.rules.spam_check import Undecided
 from footfall.comments.store import codec, deletions, journal
 from footfall.comments.store.deletions import SWEEPER

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from footfall.comments.rules import actions, queue
+from footfall.comments.rules import actions, progress, queue
 from footfall.errors import StoreUnavailable
 from tests.conftest import ADMIN, Site, Sites
 from tests.web.test_owner_queue import WAITS, asked, part, posted, words
@@ -179,7 +179,7 @@ async def test_one_whose_end_is_not_noted_is_listed_with_what_it_did_and_can_be_
     assert (await asked(site, "GET", f"queue/bulk?name={name}"))["data"]["isRunning"] is True
     refused = await asked(site, "PUT", "comment", {"undo": name})
     assert refused["errmsg"] == "This action is still running"
-    site.clock.now += actions.STOPPED_MS + 1
+    site.clock.now += progress.STOPPED_MS + 1
     # The first comment has been changed by somebody since.
     seen = (await asked(site, "GET", "queue/actions"))["data"][-1]
     assert (seen["name"], seen["done"], seen["isRunning"], seen["isCut"]) == (name, 3, False, True)

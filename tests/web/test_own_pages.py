@@ -1,9 +1,11 @@
 """This service's own pages: their requests to /ui/api, logged in by a cookie, and their files."""
 
 import base64
+import html
 import json
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import httpx
@@ -12,6 +14,7 @@ import pytest
 from babel import Locale
 
 from footfall.config import Settings
+from footfall.errors import StoreUnavailable
 from footfall.notifications.api import link_pages
 from footfall.owner import day_table, demo, overview_page, statistics_page
 from footfall.owner.account_pages import PAGE_NAMES, PAGES
@@ -183,6 +186,45 @@ async def test_all_addresses_of_administrators_pages_serve_one_file(site: Site) 
     assert (await site.http.get("/ui/nowhere")).status_code == 404
 
 
+async def test_a_page_comes_with_the_answers_that_its_script_asks_for_first(
+    site: Site, page: OwnPage
+) -> None:
+    await page.ask("POST", "token", MARA)
+
+    async def answers(name: str, **headers: str) -> Any:
+        shown = await site.http.get(f"/ui/{name}", headers=headers)
+        assert shown.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in shown.headers
+        (early,) = re.findall('data-early="([^"]*)"', shown.text)
+        return json.loads(html.unescape(early))
+
+    mine, path = {"cookie": page.cookie}, "queue?status=waiting&pageSize=20"
+    # After a link, an address that is typed, or from an older browser.
+    for sent in ({"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}, {}):
+        found = await answers("queue?lng=de", **mine, **sent)
+        assert [*found] == ["token", path]
+        for asked in found:
+            assert found[asked]["data"] == (await page("GET", asked))["data"]
+    assert [*await answers("queue?status=spam", **mine)] == ["token"]
+    assert [*await answers("log", **mine)] == ["token"]
+    assert await answers("queue") == {}
+    ended = await answers("queue", cookie="footfall=nonsense")
+    assert {**ended, "token": ended["token"]["data"]} == {"token": {}}
+
+
+async def test_the_first_answers_are_left_out_while_redis_does_not_answer(
+    site: Site, page: OwnPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await page.ask("POST", "token", MARA)
+
+    async def away(*words: object) -> None:
+        raise StoreUnavailable()
+
+    monkeypatch.setattr(type(site.service.accounts), "viewer_of", away)
+    shown = await site.http.get("/ui/queue", headers={"cookie": page.cookie})
+    assert 'data-early="{}"' in shown.text
+
+
 async def test_the_first_page_says_who_becomes_the_administrator(make_site: Sites) -> None:
     for registration, vacant in (("open", "true"), ("invited", "true"), ("closed", "")):
         site = make_site.without_accounts(REGISTRATION=registration)
@@ -214,7 +256,9 @@ async def test_every_file_that_the_pages_name_is_served(site: Site) -> None:
     # What is joined has its digest in its name.
     queue = (await site.http.get("/ui/queue")).text
     joined = set(re.findall(r'(?:href|src)="(static/\w+\.[0-9a-f]+\.\w+)"', queue))
-    assert len(joined) == 2
+    (tables,) = re.findall('data-tables="([^"]*)"', queue)
+    joined |= {f"static/{name}" for name in json.loads(html.unescape(tables)).values()}
+    assert len(joined) == 5
     for name in joined:
         answer = await site.http.get(f"/ui/{name}")
         assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"

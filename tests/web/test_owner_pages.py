@@ -79,11 +79,14 @@ async def test_the_first_page_of_an_administrator_is_the_overview(site: Site) ->
 
 
 async def test_anybody_else_gets_the_page_whose_script_leads_to_a_log_in(site: Site) -> None:
-    shell = (await site.http.get("/ui/queue")).text
+    def without_answers(text: str) -> str:
+        return re.sub('data-early="[^"]*"', "", text)
+
+    shell = without_answers((await site.http.get("/ui/queue")).text)
     for path in ("/ui/", "/ui/statistics", "/ui/statistics?path=/p"):
         for cookie in ("", "footfall=bob", "footfall=nobody", "footfall=admin; footfall=bob"):
             answer = await site.http.get(path, headers={"cookie": cookie})
-            assert (answer.status_code, answer.text) == (200, shell), (path, cookie)
+            assert (answer.status_code, without_answers(answer.text)) == (200, shell), path
 
 
 async def test_a_token_in_the_address_is_taken_out_of_it(site: Site) -> None:

@@ -14,9 +14,9 @@ import click
 import uvloop
 
 from ..comments.rules import actions, moderation
-from ..comments.rules.actions import Action
 from ..comments.rules.authors import facts, iso
 from ..comments.rules.orders import Order, Result
+from ..comments.rules.progress import Action
 from ..comments.store import codec
 from ..errors import Refused
 from ..maintenance.selection import CommentFilter, find

@@ -14,21 +14,23 @@ import orjson
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ..http.page_words import LOCALES
 from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
-from ..http.response import Headers, Response
+from ..http.response import PRIVATE, Headers, Response
 from ..outside.targets import origin_of
 from ..site import Accounts, Site
 from ..table.sending import send_answer
 from . import bundle, captcha_page, overview_page, statistics_page
 from . import forms as owner_forms
-from .files import TYPES, UI, Content, Page, filled, send_file, static
+from .files import TYPES, UI, Content, Page, filled, static
 from .forms import OwnerForm
 from .opener import opener_of
 from .pages import OwnerPage
+from .within import FirstAnswers
 
 # Such a page is never in a frame, and sends no Referer. Pictures of comments are not shown.
-PRIVATE = (
+RULES = (
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -37,9 +39,7 @@ PRIVATE = (
     (b"referrer-policy", b"same-origin"),
 )
 # Where one chooses a picture of oneself, it is shown from wherever it is.
-PROFILE = tuple(
-    (name, value.replace(b"img-src", b"img-src http: https:")) for name, value in PRIVATE
-)
+PROFILE = tuple((name, value.replace(b"img-src", b"img-src http: https:")) for name, value in RULES)
 # A redirect from an address that must not be stored.
 NOWHERE_KEPT = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 PAGES = UI / "admin"
@@ -75,12 +75,14 @@ class Template:
         policy: Policy,
         values: Mapping[str, str],
         site: Site,
-        rules: Headers = PRIVATE,
+        rules: Headers = RULES,
+        more: FirstAnswers | None = None,
     ) -> None:
         self._template = (PAGES / name).read_text()
         self._rules = rules
+        self._more = more
         if "{{captcha}}" in self._template:
-            self._rules = captcha_page.permitting(PRIVATE, site.accounts.captcha)
+            self._rules = captcha_page.permitting(RULES, site.accounts.captcha)
         self._policy = policy
         self._values = values
         self._site = site
@@ -104,9 +106,11 @@ class Template:
             **await self._registration(),
             "mails": "true" if self._site.accounts.mails.are_sent else "",
             "services": await self._services(opener.origin or opener.refused),
+            **(await self._more(scope) if self._more else {}),
         }
         body = filled(self._template, values)
-        await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)
+        answer = Response(200, body, common=(*PRIVATE, *self._rules), type=TYPES[".html"])
+        await send_answer(send, answer, has_body=scope["method"] != "HEAD")
 
     async def _registration(self) -> dict[str, str]:
         """Would a registration here create the administrator, does that need a code, and is
@@ -169,15 +173,22 @@ def leading_to(path: str) -> ASGIApp:
     return lead
 
 
-def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Iterator[BaseRoute]:
+def account_routes(
+    policy: Policy, values: Mapping[str, str], site: Site, apis: Mapping[str, ASGIApp]
+) -> Iterator[BaseRoute]:
+    """`apis` are the API's applications, by their paths."""
     log_in = Template("login.html", policy, values, site)
     bundles = {
         "script": ("main", ".js", bundle.script(sorted(_modules()), "main.js")),
         "sheet": ("admin", ".css", b"".join(each.read_bytes() for each in SHEETS)),
+        **{name: (name, ".json", (PAGES / f"{name}.json").read_bytes()) for name in LOCALES},
     }
     names = {name: bundle.named(*parts) for name, parts in bundles.items()}
-    pages = Template("admin.html", policy, {**values, **names}, site)
-    profile = Template("admin.html", policy, {**values, **names}, site, PROFILE)
+    tables = {language: names[language] for language in LOCALES}
+    of_admin = {**values, **names, "tables": orjson.dumps(tables).decode()}
+    first = FirstAnswers(apis, policy, tables)
+    pages = Template("admin.html", policy, of_admin, site, more=first)
+    profile = Template("admin.html", policy, of_admin, site, PROFILE, first)
     for name, (_, ending, content) in bundles.items():
         joined = Content(content, ending, bundle.FOR_EVER)
         yield Route(f"/ui/static/{names[name]}", Page(joined, "static"))
@@ -196,7 +207,7 @@ def account_routes(policy: Policy, values: Mapping[str, str], site: Site) -> Ite
     yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, site)))
     yield Route("/ui/confirm", Page(Template("confirm.html", policy, values, site)))
     # Of this path alone: below it are the operations of these pages.
-    yield Route("/ui/api", Page(static("admin/api.html", extra=PRIVATE)))
+    yield Route("/ui/api", Page(static("admin/api.html", extra=RULES)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
     for file in (*SHARED, *files):
         yield Route(f"/ui/static/{Path(file).name}", Page(static(file), "static"))

@@ -6,10 +6,11 @@ from typing import cast
 
 from ..accounts.rules.ban_list import value_of
 from ..comments.api.moderation import ACTION, MAX_SEEN, action_of, seen_of
-from ..comments.rules import actions
-from ..comments.rules.actions import Action, Matching
+from ..comments.rules import actions, progress
+from ..comments.rules.actions import Matching
 from ..comments.rules.groups import MAX_GROUPED_COMMENTS
 from ..comments.rules.orders import Order, Seen
+from ..comments.rules.progress import Action
 from ..comments.rules.queue import Wanted
 from ..errors import BadRequest
 from ..http.params import MAX_ID, MAX_MAIL, RawRequest
@@ -115,7 +116,7 @@ UNDO = Fields(_name, (_NAME,))
 
 async def look(comments: Comments, name: str, caller: Caller) -> JsonObject:
     """Raises Refused."""
-    return _answer(await actions.look(comments, name))
+    return _answer(await progress.look(comments, name))
 
 
 async def undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
@@ -125,7 +126,7 @@ async def undo(comments: Comments, name: str, caller: Caller) -> JsonObject:
 
 async def recent(comments: Comments, parsed: None, caller: Caller) -> list[JsonObject]:
     """The actions of the last minute, newest first, also of other moderators."""
-    listed, now_ms = await actions.recent(comments), comments.process.clock()
+    listed, now_ms = await progress.recent(comments), comments.process.clock()
     by_id = await comments.accounts.store.by_ids({action.by for action in listed})
     return [
         _answer(action)

@@ -9,7 +9,6 @@ from datetime import tzinfo
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import BadRequest, StoreUnavailable
@@ -25,6 +24,7 @@ from ..table.sending import send_answer
 from .account_pages import is_vacant
 from .files import SECURITY, send_file
 from .pages import HTML, query_of, words_of
+from .within import ask, nothing
 
 # No page of a site has it, so its views are not counted as the site's.
 PATH = "/.footfall-demo"
@@ -120,7 +120,8 @@ class Demo:
         # SECURE_DOMAINS allows this service's own pages, and anyone reads them.
         own = (b"referer", service_url(scope, self._policy).encode())
         headers = [own, *(line for line in scope["headers"] if line[0] not in OF_THE_PAGE)]
-        return await self._ask({**scope, "method": "GET", "headers": headers}, _nothing, query)
+        scope = {**scope, "method": "GET", "headers": headers}
+        return await ask(self._api, scope, nothing, API, urlencode(query))
 
     async def _write(
         self, scope: Scope, receive: Receive, words: PageWords
@@ -133,26 +134,8 @@ class Demo:
             came.append(message.get("body", b""))
             return message
 
-        status, answer = await self._ask(scope, listen, {"lang": words.tag})
+        status, answer = await ask(self._api, scope, listen, API, f"lang={words.tag}")
         return status, answer, _draft(b"".join(came))
-
-    async def _ask(
-        self, scope: Scope, receive: Receive, query: Mapping[str, object]
-    ) -> tuple[int, Any]:
-        """The API's status, and its JSON answer."""
-        sent = list[Message]()
-
-        async def keep(message: Message) -> None:
-            sent.append(message)
-
-        path = {"path": API, "raw_path": API.encode(), "query_string": urlencode(query).encode()}
-        await self._api({**scope, **path}, receive, keep)
-        body = b"".join(message.get("body", b"") for message in sent)
-        return sent[0]["status"], orjson.loads(body)
-
-
-async def _nothing() -> Message:
-    return {"type": "http.request", "body": b""}
 
 
 def _draft(body: bytes) -> dict[str, str]:

@@ -30,9 +30,10 @@ from ...table.fields import (
 from ...table.schemas import A_COMMENT, EMPTY, AnswerSchema, ref
 from ...table.who import ANYBODY, AUTHOR, EDITOR, MODERATOR
 from ..rules import actions, comments, decisions, moderation
-from ..rules.actions import MAX_NAME, Action
+from ..rules.actions import MAX_NAME
 from ..rules.decisions import Decided
 from ..rules.orders import Order, Seen
+from ..rules.progress import Action
 
 # Comments in one request.
 MAX_IDS = 200

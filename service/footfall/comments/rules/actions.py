@@ -10,7 +10,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import ExitStack, aclosing, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 
 from ...driver.replies import ErrorReply
 from ...errors import BadRequest, NotOver, Refused, Unavailable
@@ -19,9 +19,9 @@ from ...process.shares import queued_client_of
 from ...render.versions import version
 from ...site import Comments
 from ..store.ids import is_id
-from ..store.projections import UNDO_MS
 from . import queue
 from .orders import Deed, Order, Result, Seen, Steps, Work
+from .progress import Action, look, stored
 from .queue import Wanted
 from .undo import Undo
 
@@ -35,8 +35,6 @@ STEP_COMMENTS = 100
 PACE_SECONDS = 0.005
 # Results are stored for so many comments, for clients that ask again.
 MAX_RESULTS = 200
-# An action without progress for this long has ended with its process.
-STOPPED_MS = 15_000
 # A request waits this long for the end of a long action: most end by then.
 WAIT_SECONDS = 0.7
 # Names that clients choose are as hard to guess as our own.
@@ -52,51 +50,6 @@ class Matching:
 
     wanted: Wanted
     newest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """`done` comments were changed, and `left` could not be, of `total`; None while the total is
-    unknown. `by` is an account.
-
-    It `is_cut` if it reached its limits, or ended early: Redis did not answer, or the moderator may
-    no longer do this. `results` are those of short actions; `at_ms` is when this was stored, and
-    `started_ms` when it started.
-    """
-
-    name: str
-    by: str
-    deed: Deed
-    total: int | None
-    done: int = 0
-    left: int = 0
-    failed: int = 0
-    is_running: bool = True
-    is_cut: bool = False
-    is_undo: bool = False
-    started_ms: int = 0
-    at_ms: int = 0
-    results: dict[str, Result] = field(default_factory=dict)
-
-    @property
-    def can_undo(self) -> bool:
-        """`failed` ones may have been changed; an undo can be repeated."""
-        return self.failed > 0 or (self.done > 0 and not self.is_undo)
-
-    def left_ms(self, now_ms: int) -> int:
-        """How long it can be undone."""
-        return max(self.at_ms + UNDO_MS - now_ms, 0)
-
-    def with_step(self, results: dict[str, Result]) -> "Action":
-        words = [*results.values()]
-        done, unchanged = words.count("done"), words.count("unchanged")
-        return replace(
-            self,
-            done=self.done + done,
-            left=self.left + len(words) - done - unchanged,
-            failed=self.failed + words.count("failed"),
-            results=self.results | results,
-        )
 
 
 # --- one request: all of it, with the result of each comment
@@ -149,38 +102,6 @@ async def begin_undo(comments: Comments, name: str, caller: Caller) -> Action:
     """The same for an undo, which has a name of its own. Raises TooManyAtOnce, Busy, Refused,
     NotOver, Unavailable."""
     return await (await _begin_undo(comments, name, caller, is_long=True)).soon()
-
-
-async def look(comments: Comments, name: str) -> Action:
-    """How far an action is. Raises Refused if it has expired."""
-    if action := await _stored(comments, name):
-        return action
-    raise Refused("This action is no longer known")
-
-
-async def _stored(comments: Comments, name: str) -> Action | None:
-    head = await comments.actions.head(name) if name.isalnum() else None
-    action = Action(**head) if head else None
-    if action and action.is_running and comments.process.clock() - action.at_ms > STOPPED_MS:
-        return await _stopped(comments, action)
-    return action
-
-
-async def _stopped(comments: Comments, action: Action) -> Action:
-    """What an action has done whose end was not noted."""
-    last = await comments.moderation.decisions([*await comments.actions.entries(action.name)])
-    mine = [id for id, decision in last.items() if decision.actor.action == action.name]
-    results: dict[str, Result] = dict.fromkeys(mine, "done")
-    return replace(action, done=len(mine), results=results, is_running=False, is_cut=True)
-
-
-async def recent(comments: Comments) -> list[Action]:
-    """The actions of the last minute that can be undone, newest first."""
-    found = list[Action]()
-    for name in await comments.actions.recent(comments.process.clock() - UNDO_MS):
-        with suppress(Refused):
-            found.append(await look(comments, name))
-    return [action for action in found if action.can_undo and not action.is_undo]
 
 
 # --- its course
@@ -346,7 +267,7 @@ def _versions(stored: Sequence[StoredComment]) -> Seen:
 async def _begin_undo(
     comments: Comments, name: str, caller: Caller, *, is_long: bool = False
 ) -> _Run:
-    undone = await _stored(comments, name)
+    undone = await stored(comments, name)
     if undone and undone.is_running:
         raise NotOver()
     entries = await comments.actions.claim(name) if undone else {}

@@ -6,10 +6,10 @@ from ...process.shares import queued_client_of
 from ...site import Comments
 from ..store.ids import is_id
 from . import actions
-from .actions import Action
 from .comments import publish
 from .moderation import require_seen
 from .orders import Order
+from .progress import Action
 
 
 async def reply(

@@ -2,7 +2,7 @@
 
 import { make, button } from './dom.js';
 import { complain } from './notice.js';
-import { ask, expect } from './server.js';
+import { ask } from './server.js';
 import { chosenLanguage, loadWords, say } from './words.js';
 
 // Name in the address -> roles. The first page shows guests their own comments.
@@ -14,9 +14,6 @@ const PAGES = { '': null, queue: MODERATORS, statistics: OWNERS, counters: OWNER
 const SHOWN = 5;
 const SHOWN_ON_PHONES = 3;
 
-// What a page asks for first: a phone waits a second less if it is not asked for last.
-const FIRST = { queue: 'queue?status=waiting&pageSize=20' };
-
 // For administrators, the server renders these.
 const WHOLE = ['', 'statistics'];
 
@@ -25,7 +22,6 @@ const main = document.querySelector('main');
 
 async function begin() {
   const loaded = loadWords();
-  if (asked in FIRST && !location.search) expect(FIRST[asked]);
   const [account] = await Promise.all([ask('GET', 'token'), loaded]);
   if (!account.objectId) {
     location.replace(`login?next=${asked}`);

@@ -3,7 +3,9 @@
 const TABLES = { en: 'en', de: 'de', zh: 'zh' };
 const REMEMBERED = 'footfall-lng';
 
-const tableOf = async (name) => (await fetch(new URL(`${name}.json`, import.meta.url))).json();
+// Of a page that names files which a browser keeps.
+const files = JSON.parse(document.documentElement.dataset.tables || '{}');
+const tableOf = async (name) => (await fetch(new URL(files[name] ?? `${name}.json`, import.meta.url))).json();
 
 let table = {};
 let language = 'en';

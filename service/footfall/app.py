@@ -171,7 +171,7 @@ def _counting_of(settings: SiteSettings, process: Process, store: Store) -> Coun
         store.cooldown,
         clients,
         settings.known_counter_types,
-        PageNames(settings.paths, lambda: store.decodes_paths).of,
+        PageNames(settings.paths).of,
         own_hosts(settings),
         process.background,
     )

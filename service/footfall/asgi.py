@@ -76,8 +76,8 @@ def create_app(
     # request, and table/endpoint.py and table/middleware.py handle all errors.
     operations = [*routes.api_routes(site, policy)]
     apis = {route.path: route.app for route in operations}
-    zone = site.statistics.reports.calendar.zone
-    demo = Demo(site.accounts, zone, policy, values, apis[COMMENTS]) if settings.demo else None
+    comments, zone = apis.get(COMMENTS, not_found), site.statistics.reports.calendar.zone
+    demo = Demo(site.accounts, zone, policy, values, comments) if settings.demo else None
     router = Router(
         [
             *operations,

@@ -78,18 +78,14 @@ RULES: dict[str, Callable[[str], str]] = {
 
 
 class PageNames:
-    """Maps a client's path to the path by which a page is counted. `decodes`: this data set has
-    decoded paths without tracking parameters, unlike those of older versions."""
+    """Maps a client's path to the path by which a page is counted."""
 
-    def __init__(
-        self, rules: Collection[str] = (), decodes: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, rules: Collection[str] = ()) -> None:
         self._rules = [RULES[name] for name in RULES if name in rules]
-        self._decodes = decodes
 
     def of(self, path: str) -> str:
         """The path by which a page is counted."""
-        if ("%" in path or "?" in path) and self._decodes():
+        if "%" in path or "?" in path:
             path = without_tracking(decode_uri(path))
         for rule in self._rules:
             path = rule(path)

@@ -133,7 +133,6 @@ def data_set(store: Store) -> DataSet:
         store.views,
         store.site_views,
         store.views_ever,
-        store.format,
         store.deletions.kept_ms,
     )
 

@@ -9,7 +9,6 @@ import tracemalloc
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -812,56 +811,6 @@ async def test_a_file_of_a_later_format_is_refused_by_name(
         file = await taken(store)
     with pytest.raises(Damaged, match="it has format 8 and was made by Footfall test"):
         verify(file, on_progress=silent)
-
-
-async def test_a_file_of_the_second_format_is_restored(make_site: Sites, target: Store) -> None:
-    site = await busy(make_site)
-    header, *content = lines(await taken(site.store))
-    whole = [{**header, "footfall": 2}, *map(in_older_words, content)]
-    packed = b"".join(orjson.dumps(line) + b"\n" for line in whole)
-    proof = orjson.dumps({"digest": blake2b(packed, digest_size=32).hexdigest()})
-    file = BytesIO(gzip.compress(packed + proof + b"\n"))
-    await restored(target, file)
-    assert await everything(target) == await everything(site.store)
-    assert await differences(target, file) == []
-
-
-async def test_a_file_of_the_first_format_is_restored(make_site: Sites, target: Store) -> None:
-    site = await busy(make_site)
-    file = in_format_1(await taken(site.store))
-    assert verify(file, on_progress=silent)[0].comments
-    await restored(target, file)
-    assert await everything(target) == await everything(site.store)
-    whole = file.getvalue()
-    members = [b"\x1f\x8b" + each for each in whole.split(b"\x1f\x8b\x08")[1:]]
-    cut = whole[: whole.rindex(b"\x1f\x8b\x08")]
-    assert len(members) > 2
-    with pytest.raises(Damaged, match="cut off after"):
-        verify(BytesIO(cut), on_progress=silent)
-
-
-def in_older_words(line: Any) -> Any:
-    """A line up to format 2, in which a page's fingerprints had another name."""
-    if "fingerprints" not in line:
-        return line
-    return {"said": line["fingerprints"]} | {k: v for k, v in line.items() if k != "fingerprints"}
-
-
-def in_format_1(file: BytesIO) -> BytesIO:
-    """The same in format 1: after some lines there was a progress line and a digest, and each such
-    part was a member of the gzip file."""
-    header, *content, last = lines(file)
-    digest, old = blake2b(digest_size=32), BytesIO()
-    groups = [[{**header, "footfall": 1}], *([in_older_words(each)] for each in content)]
-    for number, group in enumerate(groups):
-        is_last = number == len(groups) - 1
-        totals = last["totals"] if is_last else dict.fromkeys(last["totals"], 0)
-        tail = {"chunk": number, "place": None, "last": is_last, "totals": totals}
-        packed = b"".join(orjson.dumps(line) + b"\n" for line in (*group, tail))
-        digest.update(packed)
-        proof = orjson.dumps({"digest": digest.hexdigest()}) + b"\n"
-        old.write(gzip.compress(packed + proof, 4, mtime=0))
-    return old
 
 
 @pytest.mark.rare

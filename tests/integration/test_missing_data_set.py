@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.store.store import FORMAT
 from tests.conftest import server_of
 from tests.support.commands import commands
 from tests.support.servers import RealServer, program_of, running
@@ -129,6 +130,20 @@ def test_no_command_makes_a_data_set_in_a_redis(
     with server.admin() as admin:
         assert admin.keys(f"{prefix}:*") == []
     assert not (own / "file").exists()
+
+
+def test_a_data_set_of_another_format_is_left_alone(
+    own: Path, kind: str, servers: dict[str, RealServer]
+) -> None:
+    server, prefix = server_of(kind, servers), next(_prefixes)
+    service = Serving(own / "n", REDIS_URL=server.url, KEY_PREFIX=prefix)
+    made = {"number": FORMAT + 1, "born": "a", "buckets": 256, "seed": "00"}
+    with server.admin() as admin:
+        admin.hset(f"{prefix}:{{site}}:format", mapping=made)
+        for call in (["serve"], ["backup", str(own / "file")], ["check", "--repair"]):
+            code, output = service.ask(*call)
+            assert (code, "has format '2', and this version knows 1" in output) == (1, True), output
+        assert admin.keys(f"{prefix}:*") == [f"{prefix}:{{site}}:format".encode()]
 
 
 def test_a_backup_is_compared_with_what_is_there_only(own: Path) -> None:

@@ -1,6 +1,7 @@
 """`footfall paths`: pages that get another path, or join another page, while services run."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,32 @@ import pytest
 from footfall.cli import backup as commands
 from footfall.comments.store.moves import MoveNote
 from footfall.config import Settings
+from footfall.driver.client import connect
 from footfall.maintenance.backup import backup
 from footfall.process.process import now_ms
+from footfall.store.store import Store
 from tests.support.backups import silent
 from tests.support.serving import Serving, serving
 
 from .test_comments_command import ask, post
-from .test_older_formats import opened
 
 
 @pytest.fixture
 def served(own: Path, data_set: dict[str, str]) -> Iterator[Serving]:
     with serving(own / "s", PATHS="slash", **data_set) as served:
         yield served
+
+
+@asynccontextmanager
+async def opened(served: Serving) -> AsyncIterator[Store]:
+    environ = served.environ
+    redis = connect(environ["REDIS_URL"], timeout=60)
+    store = Store(redis, prefix=environ["KEY_PREFIX"], buckets=256, tells=True)
+    await store.open()
+    if redis.is_cluster:
+        await redis.client.initialize()
+    yield store
+    await store.redis.close()
 
 
 def view(served: Serving, *paths: str) -> None:
@@ -83,25 +97,6 @@ def test_spellings_of_one_page_are_merged(served: Serving, data_set: dict[str, s
     assert [each["orig"] for each in page["data"]["data"]] == ["Hello"]
     assert "nothing to do" in "".join(ask(served, "paths", "merge", "--yes", code=3))
     assert ask(served, "check")[-1].endswith(" 0 problems")
-
-
-async def test_data_of_older_versions_is_decoded(own: Path, data_set: dict[str, str]) -> None:
-    """Its services take each spelling for a page, until they start again."""
-    encoded, plain = "/%E4%BD%A0/", "/你/"
-    with serving(own / "s", **data_set) as made:
-        async with opened(made) as store:
-            await store.redis.change(("HDEL", store.keys.site("format"), "paths"))
-    with serving(own / "s", **data_set) as older:
-        view(older, encoded, encoded, plain)
-        assert "nothing to do" in "".join(ask(older, "paths", "merge", "--yes", code=3))
-        for number in (3, 4):
-            said = ask(older, "paths", "merge", "--decode", "--yes")
-            assert said[0] == f"{encoded}  →  {plain}"
-            assert views(older, encoded, plain) == [0, number]
-            view(older, encoded)
-    with serving(own / "s", **data_set) as anew:
-        assert ask(anew, "paths", "merge", "--decode", "--yes")[-1].startswith("Restart")
-        assert views(anew, encoded, plain) == [5, 5]
 
 
 async def test_no_backup_lacks_what_is_on_its_way(

@@ -148,7 +148,7 @@ async def test_a_start_without_a_right_succeeds_or_says_why_not(
             await safety_of(store).check()
             safety_of(store).refuse()
             await store.create()
-            await store.numbers.recount(mends=True)
+            await store.numbers.recount_one()
             await store.quota.read()
             await store.scale.weigh()
         except (StoreUnavailable, ErrorReply) as error:

@@ -89,22 +89,6 @@ async def test_what_an_operator_removes_is_no_longer_counted(store: Store) -> No
     assert (await agreed(store)).number == 1
 
 
-async def test_what_an_older_version_has_stored_is_counted_at_a_start(store: Store) -> None:
-    """It keeps no numbers, neither before nor beside this version, and stores zeros."""
-    await stored(store, [f"time /{n}" for n in range(300)], 1)
-    await stored(store, [f"reaction0 {LONG}"], 0)
-    assert (await store.numbers.total()).number == 0
-    found = await store.numbers.recount(mends=True)
-    assert (found.number, await agreed(store)) == (301, found)
-    await stored(store, ["time /another"], 1)
-    assert (await store.numbers.total()).number == 301
-    # An old zero that rises is taken for a new counter, until the counters are counted again.
-    await store.counters.add([(LONG, "reaction0", 1), ("/begun", "time", 1)])
-    assert (await store.numbers.total()).number == 303
-    await store.numbers.recount(mends=True)
-    assert (await agreed(store)).number == 303
-
-
 async def test_workers_that_have_read_the_numbers_keep_to_the_limit_together(store: Store) -> None:
     """Until one reads them, as it does every minute, it knows of no new counters but its own."""
     other = Store(store.redis, prefix=store.keys.prefix, buckets=256)

@@ -72,7 +72,3 @@ def test_a_name_made_once_stays_as_it_is() -> None:
     names = PageNames([*RULES]).of
     for text in ("/a//", "https://ff.example//a/index.html", "/index.html", "/a/index.html/"):
         assert names(names(text)) == names(text), text
-
-
-def test_an_older_data_set_keeps_what_clients_wrote() -> None:
-    assert PageNames((), lambda: False).of("/%E4%BD%A0") == "/%E4%BD%A0"

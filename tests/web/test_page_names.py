@@ -75,14 +75,3 @@ async def test_rules_join_addresses_of_a_page(make_site: Sites) -> None:
     assert await site.get("/article", path="/a") == 6
     plain = await make_site()
     assert await plain.get("/article", path="/a/") == 0
-
-
-async def test_an_older_data_set_stays_as_it_was(site: Site) -> None:
-    """An operator merges its pages, nobody else: until then no count may be missed."""
-    await site.store.redis.change(("HDEL", site.store.keys.site("format"), "paths"))
-    await site.store.open()
-    assert await site.count(ENCODED) == 1
-    assert await site.count(DECODED) == 1
-    assert await site.get("/article", path=ENCODED) == 1
-    assert await site.count("/a?fbclid=1") == 1
-    assert await site.get("/article", path="/a") == 0

@@ -26,7 +26,7 @@ from ..maintenance.unsent import unsent
 from ..model import OnProgress
 from ..plurals import number_of
 from ..process.process import now_ms
-from ..store.store import DECODED, FORMAT, Store
+from ..store.store import Store
 from ..stores import data_set
 from .console import printable
 from .dataset import existing, target
@@ -78,7 +78,7 @@ async def back_up(
         if left_out <= MAX_LISTED:
             say(f"left out, since it is damaged: {text}")
 
-    async with existing(settings, may_be_older=True) as store:
+    async with existing(settings) as store:
         async with _noting_failure(store, say):
             name = _name_at(place, settings.key_prefix, keep)
             totals, length_bytes, left_behind = await _written(
@@ -107,8 +107,6 @@ async def _written(
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "born": store.data_set_id.decode(),
     }
-    if store.decodes_paths:
-        about["paths"] = DECODED.decode()
     data, begun = data_set(store), await store.moves.begun()
     if await store.moves.under_way():
         raise Failed("a page is being moved and would be missing: wait until that is done")
@@ -137,9 +135,6 @@ async def _note(
     store: Store, error: str, length_bytes: int = 0, *, say: Callable[[str], None]
 ) -> None:
     """Note a backup's result for the metrics; if that fails, the backup is still good."""
-    # Data of an older format is not changed, and no service reports it.
-    if store.format != FORMAT:
-        return
     try:
         if error:
             await store.backups.failed(now_ms(), error)

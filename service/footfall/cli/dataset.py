@@ -46,13 +46,13 @@ def described(settings: Settings) -> str:
 
 
 @asynccontextmanager
-async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIterator[Store]:
+async def existing(settings: Settings) -> AsyncIterator[Store]:
     """Say which data set that is, and open it; a service may be using it.
 
     Raises NoDataSet, Mismatch, and what `target` raises.
     """
     _say(settings)
-    async with _existing(settings, may_be_older=may_be_older) as (_, store):
+    async with _existing(settings) as (_, store):
         yield store
 
 
@@ -65,16 +65,14 @@ async def existing_site(settings: Settings) -> AsyncIterator[tuple[Store, Site]]
 
 
 @asynccontextmanager
-async def opened(settings: Settings, *, may_be_older: bool = False) -> AsyncIterator[Store]:
+async def opened(settings: Settings) -> AsyncIterator[Store]:
     """The same, for a command that has printed its data set before."""
-    async with _existing(settings, may_be_older=may_be_older) as (_, store):
+    async with _existing(settings) as (_, store):
         yield store
 
 
 @asynccontextmanager
-async def _existing(
-    settings: Settings, *, may_be_older: bool = False
-) -> AsyncIterator[tuple[Process, Store]]:
+async def _existing(settings: Settings) -> AsyncIterator[tuple[Process, Store]]:
     if not settings.redis_url and not is_there(settings.data_dir):
         place = settings.data_dir.absolute()
         raise NoDataSet(
@@ -82,7 +80,7 @@ async def _existing(
             "another directory"
         )
     async with _opened(settings, shares=True) as (process, store):
-        await store.open(may_be_older=may_be_older)
+        await store.open()
         yield process, store
 
 

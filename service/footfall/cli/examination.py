@@ -29,7 +29,7 @@ from ..notify.notification import Failed
 from ..plurals import number_of
 from ..process.process import Process
 from ..store.backups import LastBackup
-from ..store.store import Mismatch, Store
+from ..store.store import FORMAT, Mismatch, Store
 from ..stores import open_process, open_store
 from .dataset import described
 from .probe import NoAnswer, ask
@@ -138,7 +138,7 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
     administrators = await store.accounts.administrators()
     depth = await store.outbox.depth()
     lines = [
-        Line(f"id {store.data_set_id.decode()}, format {store.format}"),
+        Line(f"id {store.data_set_id.decode()}, format {FORMAT}"),
         Line(str(await store.scale.weigh() or "the amount of data is unknown")),
         Line(f"{number_of(accounts, 'account')}, {number_of(administrators, 'administrator')}"),
         Line(f"outbox: {depth.waiting:,} queued, {depth.later:,} to be retried"),

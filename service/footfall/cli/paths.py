@@ -85,14 +85,8 @@ def move_(source: str, target: str, is_meant: bool) -> None:
 
 
 @paths.command()
-@click.option(
-    "--decode",
-    is_flag=True,
-    help="Also join spellings that differ only in percent-encoding, such as %E4%BD%A0 and 你, in "
-    "data from before 0.2, and treat new ones as one page.",
-)
 @_yes
-def merge(decode: bool, is_meant: bool) -> None:
+def merge(is_meant: bool) -> None:
     """Move pages to the paths that PATHS defines; without --yes only list them.
 
     This joins spellings of a page, such as /a/ and /a: their counts are added and their comments
@@ -101,7 +95,7 @@ def merge(decode: bool, is_meant: bool) -> None:
     settings, done = settings_of_environment(), list[tuple[str, str]]()
     try:
         with errors_as_messages(), progress() as on_progress:
-            merged = uvloop.run(_merge(settings, on_progress, done, decode, is_meant))
+            merged = uvloop.run(_merge(settings, on_progress, done, is_meant))
     finally:
         # Printed after the bar was removed.
         for source, target in done[:MAX_LISTED]:
@@ -115,25 +109,16 @@ def merge(decode: bool, is_meant: bool) -> None:
         click.echo(f"{pages} would move; nothing was written, --yes does it")
         return
     click.echo(f"{pages} moved")
-    if decode:
-        click.echo("Restart the services, then run this again for views until then")
 
 
 async def _merge(
-    settings: Settings,
-    on_progress: OnProgress,
-    done: list[tuple[str, str]],
-    decode: bool,
-    is_meant: bool,
+    settings: Settings, on_progress: OnProgress, done: list[tuple[str, str]], is_meant: bool
 ) -> dict[str, str]:
     async with existing_site(settings) as (store, site):
-        page_of = PageNames(settings.paths, lambda: decode or store.decodes_paths).of
-        spellings = await misspelled(data_set(store), page_of)
+        spellings = await misspelled(data_set(store), PageNames(settings.paths).of)
         if not is_meant:
             done += spellings.items()
             return spellings
-        if decode:
-            await store.decode_paths()
         for number, (source, target) in enumerate(sorted(spellings.items())):
             on_progress("moving", number / len(spellings))
             await _move(site.comments, source, target)

@@ -73,8 +73,7 @@ class CounterNumbers:
         numbers.
 
         Each group is counted in one step, so every number is right, even while counters are
-        created. Only a service of an older version, which stores no numbers, can create counters
-        that its group's number then lacks.
+        created.
         """
         weights = Counter[str]()
         async for _, rows in of_all_groups(partial(self._group, mends=mends)):

@@ -51,8 +51,6 @@ class Keys:
         self.prefix = prefix
         self.buckets = buckets
         self.seed = seed
-        # The name of a page's hash of fingerprints, which older formats call `said`.
-        self.fingerprints = "fingerprints"
 
     def counts(self, name: str) -> str:
         """The hash that holds a counter; its name is `<type> <path>`."""
@@ -287,16 +285,6 @@ class Keys:
     def every_journal(self) -> str:
         """A pattern for SCAN: the key `journal` of each page that has one."""
         return f"{self.prefix}:{{p:*}}:journal"
-
-    @property
-    def every_outbox(self) -> str:
-        """A pattern for SCAN: the events of each page that has some, in format 3."""
-        return f"{self.prefix}:{{p:*}}:outbox"
-
-    @property
-    def every_bucket(self) -> str:
-        """A pattern for SCAN: hashes of counters, without those of long names."""
-        return f"{self.prefix}:{{c:*}}:counts*"
 
     @property
     def every_counter_key(self) -> str:

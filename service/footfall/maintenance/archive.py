@@ -5,14 +5,8 @@ it. So a reader at the end knows that nothing was truncated or changed. The dige
 the author, so every line is validated before it is used. Only one line at a time is in memory, and
 the ids of one page's comments.
 
-Every reply in a file hangs below a root of its page. In files up to format 4, and on a page that
-changed during its backup, some may not; a restore leaves these out. Any other file with such a
-reply is rejected.
-
-Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
-fingerprints have the name "said". Up to format 3 there are no log, bans and unsubscriptions. Up to
-format 4 an unpublished comment does not have the mark of an earlier announcement. Up to format 5
-there are no statistics, up to format 6 no closed pages.
+Every reply in a file hangs below a root of its page. On a page that changed during its backup, some
+may not; a restore leaves these out. Any other file with such a reply is rejected.
 """
 
 import gzip
@@ -47,14 +41,11 @@ from .threads import Above, Threads
 
 Line = dict[str, Any]
 
-FORMAT = 7
-READABLE = (1, 2, 3, 4, 5, 6, 7)
-# The first version whose backups leave out replies without a root.
-FORMAT_OF_WHOLE_THREADS = 5
+FORMAT = 1
 DIGEST_BYTES = 32
 # A line gets comments until it has this many bytes; a single comment may have more.
 LINE_BYTES = 1 << 18
-# The longest line: an older version rendered comments of up to 17 MB.
+# The longest line.
 MAX_LINE_BYTES = 1 << 25
 # gzip's level, 1 to 9: it makes three quarters of the size of level 1, in twice the time.
 COMPRESSION_LEVEL = 4
@@ -138,17 +129,17 @@ def lines(
         if is_proved:
             raise Damaged(f"something follows its end, from line {number} on")
         if raw.startswith(_PROOF):
-            if raw != proof_of(digest):
+            if last is None or raw != proof_of(digest):
                 raise Damaged(f"the lines before {number} were changed")
-            is_proved = last is not None
+            is_proved = True
             continue
         digest.update(raw)
         line = pages.parse(raw, number)
-        if "totals" not in line:
+        if "totals" in line:
+            last = line
+        else:
             totals.add(line)
             yield line
-        elif line["last"]:
-            last = line
         if on_progress and length and number % 100 == 0:
             on_progress(file.tell() / length)
     if last is None or not is_proved:
@@ -186,7 +177,6 @@ class _Pages:
 
     def __init__(self, strays: set[str]) -> None:
         self._strays = strays
-        self._leaves_out = False
         # The last page, and if more lines of it are to come.
         self._page, self._is_open, self._has_moved = "", False, False
         self._threads = Threads()
@@ -197,7 +187,7 @@ class _Pages:
         """A line, validated. Raises Damaged."""
         parents = dict[str, Above]()
         try:
-            line = _with_current_names(orjson.loads(raw))
+            line = orjson.loads(raw)
             is_known = _is_header(line) if number == 1 else _is_content(line, parents)
             if is_known:
                 self._follow(line, parents, number)
@@ -209,14 +199,12 @@ class _Pages:
         return parsed
 
     def _follow(self, line: Line, parents: Mapping[str, Above], number: int) -> None:
-        if "footfall" in line:
-            self._leaves_out = line["footfall"] < FORMAT_OF_WHOLE_THREADS
         for entry in line.get("log", ()):
             if place_in_log(entry) <= self._logged:
                 raise ValueError("its log is not in order")
             self._logged = place_in_log(entry)
         page = digest(line["path"]) if "path" in line else ""
-        if self._is_open and page != self._page and line.get("last", True):
+        if self._is_open and page != self._page:
             raise ValueError("the page before it has no end")
         if not page:
             return
@@ -233,24 +221,18 @@ class _Pages:
 
     def _end(self) -> None:
         for stray in self._threads.strays():
-            if not (self._leaves_out or self._has_moved):
+            if not self._has_moved:
                 raise Damaged(f"line {stray.line} has the comment {stray.id}, and {stray.why}")
             self._strays.add(stray.id + self._page)
-
-
-def _with_current_names(line: Any) -> Any:
-    if isinstance(line, dict) and "said" in line and "fingerprints" not in line:
-        line["fingerprints"] = line.pop("said")
-    return line
 
 
 def _is_header(line: Any) -> bool:
     match line:
         case {"footfall": int(version), "by": str(by), "id": str()}:
-            if version not in READABLE:
+            if version != FORMAT:
                 raise ValueError(
                     f"it has format {version} and was made by Footfall {by[:32]}; "
-                    f"this one reads formats {READABLE[0]} to {READABLE[-1]}"
+                    f"this one reads format {FORMAT}"
                 )
             return True
     return False
@@ -275,8 +257,7 @@ def _is_content(line: Any, parents: dict[str, Above]) -> bool:
             are_ids = all(isinstance(id, str) for id in fingerprints.values())
             return not rest and is_count(version) and are_ids
         case {
-            "last": bool(),
-            "totals": {"counters": _, "pages": _, "comments": _, "accounts": _, **rest} as totals,
+            "totals": {"counters": _, "pages": _, "comments": _, "accounts": _, **rest} as totals
         }:
             return not rest and all(map(is_count, totals.values()))
         case {"site_views": site, **rest}:

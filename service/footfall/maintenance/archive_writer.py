@@ -23,7 +23,7 @@ class Writer:
         self._write(orjson.dumps(line) + b"\n")
 
     def end(self) -> None:
-        self._write(orjson.dumps({"last": True, "totals": asdict(self.totals)}) + b"\n")
+        self._write(orjson.dumps({"totals": asdict(self.totals)}) + b"\n")
         self._write(proof_of(self._digest))
         self._append(self._packer.flush())
         self._file.flush()

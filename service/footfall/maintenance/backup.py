@@ -65,11 +65,7 @@ async def backup(
 
 
 async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> AsyncIterator[Line]:
-    keys = data.keys
-    # A data set of format 1 has no seed.
-    is_seeded = data.format > 1
-    hashes = list(keys.every_counts()) if is_seeded else await _buckets(data.redis, keys)
-    months = await data.site_views.known_months() if is_seeded else []
+    hashes, months = list(data.keys.every_counts()), await data.site_views.known_months()
     if months:
         # Before the pages' own: views meanwhile are in their counters, so the site's views of a day
         # are never more than its views ever.
@@ -77,8 +73,8 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
             yield line
     for first in range(0, len(hashes), KEYS_A_TRIP):
         on_progress("counters", first / len(hashes))
-        part, seeded = hashes[first : first + KEYS_A_TRIP], keys if is_seeded else None
-        async for counters in _counters(data.redis, part, seeded, complain):
+        part = hashes[first : first + KEYS_A_TRIP]
+        async for counters in _counters(data.redis, part, data.keys, complain):
             async for line in view_lines.lines_of_counters(data, counters, months):
                 yield line
     names = await Pages.of(data)
@@ -166,26 +162,16 @@ async def _unsubscribed(redis: RedisClient, keys: Keys) -> AsyncIterator[list[st
             return
 
 
-async def _buckets(redis: RedisClient, keys: Keys) -> list[str]:
-    """The existing hashes of counters, for a data set without a seed, found by SCAN."""
-    buckets = set[str]()
-    # Format 1 also has strings under such names, each in place of a hash that was moved.
-    async for names in redis.scan(keys.every_bucket, type="hash"):
-        buckets.update(name.decode() for name in names)
-    return sorted(buckets)
-
-
 async def _counters(
-    redis: RedisClient, hashes: list[str], keys: Keys | None, complain: Complain
+    redis: RedisClient, hashes: list[str], keys: Keys, complain: Complain
 ) -> AsyncIterator[dict[str, int]]:
-    """Name -> count, in parts that make a line each; with `keys`, a counter that is in the wrong
-    hash is left out."""
+    """Name -> count, in parts that make a line each; a counter in the wrong hash is left out."""
     counters, size = dict[str, int](), 0
     async for key, counts in walked(redis, hashes):
         for field, count in counts.items():
             try:
                 name = field.decode()
-                if keys and keys.counts(name) != key:
+                if keys.counts(name) != key:
                     raise ValueError("this is not its place")
                 counters[name] = count_of(count)
             except ValueError as error:

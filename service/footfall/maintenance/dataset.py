@@ -17,8 +17,8 @@ from ..statistics.store import Views
 @dataclass(frozen=True, slots=True)
 class DataSet:
     """A data set's Redis, its keys' names, the comments of its pages, its bans, the journals,
-    corrections of pages, the numbers of counters, the statistics of pages, the views ever, the
-    format with which it was opened, and how long deleted comments are stored.
+    corrections of pages, the numbers of counters, the statistics of pages, the views ever, and how
+    long deleted comments are stored.
 
     `app.data_set` makes one of a store. Other needs of an operation are arguments of its own.
     """
@@ -33,5 +33,4 @@ class DataSet:
     views: Views
     site_views: SiteViews
     views_ever: ViewsEver
-    format: int
     deleted_ms: int

@@ -18,7 +18,6 @@ import orjson
 from ..comments.store.comments import Step
 from ..comments.store.status import status_of
 from ..driver.keys import digest
-from . import older
 from .archive import LINE_BYTES, MAX_LINE_BYTES, Line, check_row, count_of
 from .dataset import DataSet
 from .threads import Above, Threads
@@ -74,10 +73,7 @@ class Walk:
 
     async def _step(self) -> Step:
         copy = self._data.comments.copy
-        step = await copy(self._page, *self._cursors, WALK_STEP_COMMENTS, self._wanted)
-        if self._data.format == older.WITHDRAWN:
-            return await older.marked(self._data, self._page, step)
-        return step
+        return await copy(self._page, *self._cursors, WALK_STEP_COMMENTS, self._wanted)
 
     def _is_there(self, step: Step) -> bool:
         if not step.path and not step.comments:

@@ -32,7 +32,7 @@ from ..driver.client import RedisClient
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..model import OnProgress
 from ..plurals import number_of
-from ..store.store import DECODED, FORMAT
+from ..store.store import FORMAT
 from . import view_lines
 from .archive import Damaged, Line, Totals, lines
 from .backup import pages
@@ -68,9 +68,7 @@ async def restore(
     rows = lines(file, lambda share: on_progress("restoring", share))
     header = next(rows)
     mark = f"{header['id'][:32]} {token_hex(8)}"
-    # Pages have the paths by which the backup's data set had them.
-    paths = {"paths": DECODED} if header.get("paths") == DECODED.decode() else {}
-    await _begin(data.redis, data.keys, mark, paths, replaces=replaces)
+    await _begin(data.redis, data.keys, mark, replaces=replaces)
     await reopen()
     begun, totals = await _write(data, rows, strays, mark)
     on_progress("indexes", 1)
@@ -131,9 +129,7 @@ def without(line: Line, strays: set[str]) -> Line:
     return {**line, "comments": [row for row in line["comments"] if row[0] + page not in strays]}
 
 
-async def _begin(
-    redis: RedisClient, keys: Keys, mark: str, paths: Mapping[str, bytes], *, replaces: bool
-) -> None:
+async def _begin(redis: RedisClient, keys: Keys, mark: str, *, replaces: bool) -> None:
     """Mark the data set as being restored, and remove existing data."""
     key = keys.site("format")
     (is_marked,) = await redis.change(("HEXISTS", key, "restoring"))
@@ -150,7 +146,6 @@ async def _begin(
         "buckets": keys.buckets,
         "born": token_hex(4),
         "restoring": mark,
-        **paths,
     }
     await redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
 

@@ -1,7 +1,6 @@
 """Queued notifications, which a backup does not include."""
 
 from ..comments.store.projections import JournalEntry, task_of
-from . import older
 from .dataset import DataSet
 
 # Entries of a page's journal in one step.
@@ -15,10 +14,7 @@ async def unsent(data: DataSet, *, is_told: bool) -> int:
         ("XLEN", data.keys.site("outbox")), ("ZCARD", data.keys.site("retries"))
     )
     number = int(waiting) + int(later)
-    if data.format == older.WITHDRAWN:
-        async for keys in data.redis.scan(data.keys.every_outbox, "stream"):
-            number += sum(await data.redis.ask(*(("XLEN", key) for key in keys)))
-    elif is_told:
+    if is_told:
         async for page in data.journal.pages():
             number += await _not_followed(data, page)
     return number

@@ -57,20 +57,16 @@ async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bo
     await safety.check(logs=settings.guard == "warn" and creates)
     if creates:
         safety.refuse(is_strict=settings.guard == "refuse")
-    is_new = False
     if creates:
-        is_new = await store.create()
+        await store.create()
     else:
         await store.open()
     if creates and not settings.redis_url:
         private_aof.mark(settings.data_dir)
     try:
-        if is_new:
-            # There are no counters yet, but any group tells whether this user may count them.
+        if creates:
+            # Any group tells whether this user may count its counters.
             await store.numbers.recount_one()
-        elif creates:
-            # An older version does not maintain the numbers, and may have counted meanwhile.
-            await store.numbers.recount(mends=True)
         await store.quota.read()
         if store.moment is None:
             # Before the first view that is not added to the sum.

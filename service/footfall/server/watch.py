@@ -26,8 +26,7 @@ async def keep_watching(site: Site) -> None:
         await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))  # noqa: S311
         try:
             await site.process.safety.check(logs=stats.logs_outages)
-            # So what a service of an older version has counted beside this one, which keeps no
-            # numbers, is in all of them within hours. First, as it also mends one that is damaged.
+            # First, as it mends a damaged number: each within hours.
             await site.counting.numbers.recount_one()
             await site.counting.quota.read()
             # The numbers before it change.

@@ -45,11 +45,8 @@ from .size import Scale
 
 __all__ = ["HOW_TO_MAKE_ONE", "Mismatch", "NoDataSet", "Rate", "Store"]
 
-# The number of the data's layout. Format 1 had no seed, which decides where counters lie; format 2
-# had no number, and other names for two keys; format 3 had no journals.
-FORMAT = 4
-# Marks a data set whose paths are those that pages.py makes.
-DECODED = b"decoded"
+# The number of the data's layout.
+FORMAT = 1
 HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` create one"
 
 
@@ -88,10 +85,6 @@ class Store:
         # A random id that distinguishes this data set from one that replaces it; known after
         # `open`.
         self.data_set_id = b""
-        # A data set of an older format can only be backed up.
-        self.format = FORMAT
-        # Data sets of earlier versions have pages as clients spelled them (pages.py).
-        self.decodes_paths = False
         self.keys = Keys(prefix, buckets)
         self.moment = moment
         self.packed = PackedNames(self.keys, is_dated=moment is not None)
@@ -161,33 +154,31 @@ class Store:
             return False
         except NoDataSet:
             key = self.keys.site("format")
-            # HSETNX, because another process may be creating the same data set. The number and the
-            # seed come first, since a data set without them counts as an older format. Nothing is
-            # counted yet, so the sums are right.
+            # HSETNX, because another process may be creating the same data set. Nothing is counted
+            # yet, so the sums are right.
             sums_are_right = [("SET", self.keys.total_views_state, KNOWN)] if self.moment else []
             await self.redis.change(
                 ("HSETNX", key, "number", FORMAT),
                 ("HSETNX", key, "seed", token_hex(SEED_BYTES)),
                 ("HSETNX", key, "buckets", self.keys.buckets),
-                ("HSETNX", key, "paths", DECODED),
                 ("HSETNX", key, "born", token_hex(4)),
                 *sums_are_right,
             )
             await self.open()
             return True
 
-    async def open(self, *, is_being_restored: bool = False, may_be_older: bool = False) -> None:
+    async def open(self, *, is_being_restored: bool = False) -> None:
         """Load the scripts and read how the data is laid out.
 
         Raises StoreUnavailable; NoDataSet; Mismatch if a restore has not finished, unless it
-        `is_being_restored` by the caller, or if the format is older, unless it `may_be_older`.
+        `is_being_restored` by the caller, or if it has another format.
         """
         await self.scripts.load()
         key = self.keys.site("format")
-        command = ("HMGET", key, "born", "restoring", "buckets", "seed", "number", "paths")
+        command = ("HMGET", key, "born", "restoring", "buckets", "seed", "number")
         # Read from the master: a replica may not have it yet.
-        ((id, restoring, buckets, seed, number, paths),) = await self.redis.change(command)
-        if id is None or buckets is None:
+        ((id, restoring, buckets, seed, number),) = await self.redis.change(command)
+        if id is None or buckets is None or seed is None:
             prefix = self.keys.prefix
             raise NoDataSet(f"there is no data set under KEY_PREFIX {prefix}; {HOW_TO_MAKE_ONE}")
         if restoring and not is_being_restored:
@@ -195,29 +186,15 @@ class Store:
                 "this data set is being restored, or that was interrupted: wait for "
                 "`footfall restore`, or run it again, which starts over"
             )
-        self.format = int(number or 2) if seed else 1
-        self._require_format(may_be_older)
+        if number != b"%d" % FORMAT:
+            raise Mismatch(
+                f"the data set under KEY_PREFIX {self.keys.prefix} has format "
+                f"{(number or b'').decode(errors='replace')[:32]!r}, and this version knows "
+                f"{FORMAT} alone: back it up with the version that made it, and restore it here"
+            )
         self.data_set_id = id
-        self.decodes_paths = paths == DECODED
-        self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
-        self.keys.fingerprints = "said" if self.format < 3 else "fingerprints"
+        self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex(seed.decode())
         self.packed.clear()
         fields = {"born": id, "buckets": buckets, "seed": seed, "number": number}
         # A restore changes all of these fields itself.
         self.redis.data_set_ids.expect(key, {} if is_being_restored else fields)
-
-    async def decode_paths(self) -> None:
-        """Let services decode paths (pages.py) that start from now on."""
-        await self.redis.change(("HSET", self.keys.site("format"), "paths", DECODED))
-        self.decodes_paths = True
-
-    def _require_format(self, may_be_older: bool) -> None:
-        if self.format == FORMAT or (may_be_older and self.format < FORMAT):
-            return
-        what = f"the data set under KEY_PREFIX {self.keys.prefix} has format {self.format}"
-        if self.format > FORMAT:
-            raise Mismatch(f"{what}, and this version knows {FORMAT} at most: install a later one")
-        raise Mismatch(
-            f"{what}, and this version needs {FORMAT}: stop all services on it, and convert it "
-            "with `footfall backup --with-secrets FILE` and then `footfall restore --replace FILE`"
-        )

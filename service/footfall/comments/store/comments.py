@@ -305,7 +305,7 @@ class CommentStore:
         names = "version", "path", "bodies", "private", "likes", "held", "pinned", "deleted"
         version, path, server, cursor_after, echo_after, comments, pairs, heads = await self._copy(
             **self._keys_of(page, *names),
-            fingerprints=self._keys.page(page, self._keys.fingerprints),
+            fingerprints=self._keys.page(page, "fingerprints"),
             cursor=cursor,
             echo=echo,
             count=count,

@@ -35,7 +35,7 @@ def is_safe_url(url: str) -> bool:
 
 
 def safe_url(url: str) -> str:
-    """The URL, made safe if it is not: older versions have stored unsafe ones."""
+    """The URL, made safe if it is not: a backup that somebody has written may bring unsafe ones."""
     if is_safe_url(url):
         return url
     return _NEVER_IN_A_URL.sub("", safe_link(url) or "/" + url.translate(_UNSAFE))

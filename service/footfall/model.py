@@ -74,7 +74,7 @@ class Session:
     """A session: start and end, ms.
 
     `by` is "password", or the login service. Of its place only browser, system and the network of
-    the address are stored. Sessions of older versions have none.
+    the address are stored.
     """
 
     id: str

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from footfall.accounts.rules.mails import canonical
-from footfall.driver.keys import digest
 from tests.conftest import ADMIN, EVE, Site, Sites
 from tests.support.receivers import MailServer
 from tests.web.test_outbox import OWNER, addresses, mailing, settle, texts_of, told
@@ -88,19 +86,6 @@ async def test_whoever_has_unsubscribed_is_mailed_under_another_spelling(
         await answered(site, name)
     await settle(site, delivery)
     assert len(mails.came) == 1
-
-
-async def test_an_unsubscription_of_an_older_version(make_site: Sites, mails: MailServer) -> None:
-    """Who: nobody; an upgrade. What: older versions have noted who unsubscribed by the address as
-    it was written, and their emails have links that do. Instead: these go on holding, too."""
-    site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
-    await site.store.unsubscribed.add(digest(canonical("Victim+blog@example.com")), "")
-    await answered(site, "Victim+blog@example.com")
-    await settle(site, delivery)
-    assert addresses(mails) == []
-    await answered(site, "victim@example.com")
-    await settle(site, delivery)
-    assert addresses(mails) == ["victim@example.com"]
 
 
 async def queued(site: Site) -> list[Any]:

@@ -872,8 +872,8 @@ async def test_unsubscribed_readers_are_in_a_backup(store: Store, target: Store)
     file = await taken(store)
     await restored(target, file)
     assert await differences(target, file) == []
-    assert await target.unsubscribed.has([who], root)
-    assert await target.unsubscribed.has(["b" * 16], root)
-    assert not await target.unsubscribed.has([who], "1" * 32)
+    assert await target.unsubscribed.has(who, root)
+    assert await target.unsubscribed.has("b" * 16, root)
+    assert not await target.unsubscribed.has(who, "1" * 32)
     await target.redis.change(("DEL", target.keys.site("unsubscribed")))
     assert len(await differences(target, file)) == 2

@@ -58,7 +58,7 @@ async def test_days_that_do_not_add_up_are_named_and_repaired(busy: Site) -> Non
             await busy.count(path)
     sums = keys.numbers_beside(keys.counts("time /few"))
     known = int(await redis.hget(sums, "views")) - 3
-    # As by a service that keeps no days, by hand, and by an older version.
+    # As by a service that keeps no days, and twice by hand.
     await redis.hincrby(keys.counts("time /few"), "time /few", 2)
     await redis.hincrby(keys.days("/many", this_month()), 1, 7)
     await redis.delete(keys.days("/none", this_month()), keys.bots("/none", this_month()))
@@ -110,16 +110,6 @@ async def test_views_of_a_time_without_statistics_are_no_problem(
     # What the days have too many is none of that.
     await store.redis.client.hincrby(store.keys.days("/a", this_month()), 1, 7)
     assert await problems(site.store) == ["views of '/a': the days have 6 views too many"]
-
-
-async def test_counters_of_a_measurement_by_an_older_version_are_passed_over(
-    make_site: Sites,
-) -> None:
-    """Older versions kept these apart, in keys that expire within an hour."""
-    site = await make_site()
-    old = f"{site.store.keys.prefix}:{{c:00}}:trial:{'0' * 32}"
-    await site.store.redis.client.hset(old, f"time /.trial/{'0' * 32}/0000", 1)
-    assert await problems(site.store) == []
 
 
 async def test_every_damage_is_named(busy: Site) -> None:

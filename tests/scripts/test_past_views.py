@@ -161,12 +161,6 @@ async def test_a_day_is_of_the_import_that_began_it(store: Store, past: PastView
     assert not await past.begin(day, begun)
 
 
-async def test_days_that_an_older_version_imported_are_done(store: Store, past: PastViews) -> None:
-    day = 100 * LAST + 3
-    await store.redis.change(("HSET", store.keys.site_files(LAST), day, "access-log 1000 2000"))
-    assert await past.days([LAST]) == {day: PastDay("access-log")}
-
-
 async def test_the_most_viewed_pages_have_all_that_is_known_of_the_day(
     store: Store, past: PastViews
 ) -> None:

@@ -1,8 +1,7 @@
 """The number of counters, and COUNTER_LIMIT.
 
 Numbers are exact. The scripts that create and remove counters maintain them: one number for each of
-the 256 groups (driver/keys.py) and kind of hash. So only the data of older versions must be
-counted, at each startup.
+the 256 groups (driver/keys.py) and kind of hash.
 """
 
 import asyncio

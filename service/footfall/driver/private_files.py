@@ -13,7 +13,7 @@ NAMES = ("redis.*", "lock", "*.rdb", "*.aof", "appendonlydir", "appendonlydir/*"
 
 
 def close_to_others(data_dir: Path) -> None:
-    """Remove other users' permissions, which an earlier version, a copy or the umask has given."""
+    """Remove other users' permissions, which a copy or the umask has given."""
     _narrow(data_dir, OWNERS_DIRECTORY)
     for path in (path for name in NAMES for path in data_dir.glob(name)):
         _narrow(path, OWNERS_DIRECTORY if path.is_dir() else OWNERS_FILE)

@@ -211,6 +211,5 @@ def _ending_with(month: Month, end: int) -> Month:
 
 
 def _past_day(text: str) -> PastDay:
-    tool, *rest = text.split(" ")
-    # Older data has two times after the tool: such a day is done.
-    return PastDay(tool, rest[0] if len(rest) == 1 else "")
+    tool, _, id = text.partition(" ")
+    return PastDay(tool, id)

@@ -72,8 +72,7 @@ class Recipients:
         except ValueError as error:
             raise Failed(str(error), is_final=True) from None
         who = digest(recipient)
-        # Older versions have noted the address as it was written.
-        if await self._unsubscribed.has({who, digest(canonical(mail))}, thread):
+        if await self._unsubscribed.has(who, thread):
             return Unsubscribing(may_get=False)
         rate = None if is_counted else self._rate
         if rate and not await self._cooldown.may_mail(recipient, rate):

@@ -1,7 +1,5 @@
 """Unsubscribed recipients, of a thread or of all. Addresses are stored as digests."""
 
-from collections.abc import Iterable
-
 from ...driver.client import RedisClient
 from ...driver.keys import Keys
 
@@ -33,9 +31,9 @@ class Unsubscribed:
             if cursor == b"0":
                 return
 
-    async def has(self, names: Iterable[str], thread: str) -> bool:
-        """Is a recipient with one of these digests unsubscribed from this thread?"""
-        members = [_member(who, of) for who in names for of in ("", thread)]
+    async def has(self, who: str, thread: str) -> bool:
+        """Is the recipient with this digest unsubscribed from this thread?"""
+        members = [_member(who, of) for of in ("", thread)]
         (reply,) = await self._redis.ask_masters(("SMISMEMBER", self._key, *members))
         return any(reply)
 

@@ -4,7 +4,7 @@
 --         sources     hash  {c}:sources:<day>, a share of them: host -> views from there
 --         counts...[7]  hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
 --                           {c}:numbers, kind of such a hash -> number of its counters,
---                           and views -> the sum of its view counters; {c}:hours:<page>, hour -> views,
+--                           and views -> a share of the sum of all view counters; {c}:hours:<page>, hour -> views,
 --                           "<hour> <class>" -> those by bots;
 --                           {c}:days:<page>:<month>, day -> views, v<day> -> visitors, with base, the count before
 --                           that, and undated, what else was added to the count;
@@ -102,8 +102,8 @@ local function note_source(host, views)
   end
 end
 
--- What was added to counters of views in this hour.
-local answers, total = {}, 0
+-- What was added to counters of views, in this hour, and by each class of bots in it.
+local answers, ever, total, by_bots = {}, 0, 0, {}
 -- The last argument that was read.
 local last
 last = ARGV_BEFORE
@@ -116,7 +116,7 @@ for i = 1, (#counts - KEYS_BEFORE) / KEYS_EACH do
   local count, added = change(counts[at + 1], counts[at + 2], name, delta)
   answers[i] = count
   if added ~= 0 and string.sub(name, 1, 5) == 'time ' then
-    redis.pcall('HINCRBY', counts[at + 2], 'views', added)
+    ever = ever + added
     if added > 0 and day ~= 'undated' then
       note_hour(counts[at + 3], added)
       local known = note_day(counts[at + 4], day, count, added)
@@ -131,7 +131,7 @@ for i = 1, (#counts - KEYS_BEFORE) / KEYS_EACH do
           redis.call('PEXPIRE', counts[at + 5], days_ms)
         end
         redis.pcall('HINCRBY', counts[at + 3], hour .. ' ' .. changes[j], 1)
-        redis.pcall('HINCRBY', site, 'b' .. date .. ' ' .. changes[j], 1)
+        by_bots[changes[j]] = (by_bots[changes[j]] or 0) + 1
       end
       -- Bots have no source.
       if source ~= '' and added > bots then
@@ -143,8 +143,14 @@ for i = 1, (#counts - KEYS_BEFORE) / KEYS_EACH do
   end
   last = last + people + bots
 end
+if ever ~= 0 then
+  redis.pcall('HINCRBY', counts[KEYS_BEFORE + 2], 'views', ever)
+end
 if total > 0 then
   -- Its hours are removed when their sum is kept (lua/views/keep.lua).
   redis.pcall('HINCRBY', site, hour, total)
+end
+for class, views in pairs(by_bots) do
+  redis.pcall('HINCRBY', site, 'b' .. date .. ' ' .. class, views)
 end
 return answers

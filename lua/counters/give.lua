@@ -2,7 +2,7 @@
 --
 -- KEYS    given      hash    {c}:given  moves that have arrived in this group: "<page> <move>" -> 1
 --         numbers    hash    {c}:numbers  kind of hash -> number of its counters, and
---                            views -> the sum of its view counters
+--                            views -> a share of the sum of all view counters
 --         counter    hash    {c}:counts or {c}:long, which has the page's counter of views
 --         hours      hash    {c}:hours:<page>, hour -> views
 --         spare      string  {c}:spare  a temporary sketch of visitors

@@ -2,7 +2,7 @@
 --
 -- KEYS    done       string  {c}:imported:<import>  number of batches of this sum added here
 --         numbers    hash    {c}:numbers  kind of hash -> number of its counters, and
---                            views -> the sum of its view counters
+--                            views -> a share of the sum of all view counters
 --         counts...  hash    {c}:counts or {c}:long  "<counter> <path>" -> count;
 --                            after those {c}:days:<page>:<month>, the page's views, as in count.lua
 -- ARGV    way        text    max | sum | replace

@@ -1,7 +1,7 @@
 -- Count a group's counters by the lengths of its hashes, and compare that with the stored numbers.
 --
 -- KEYS    numbers    hash  {c}:numbers  kind of hash -> number of its counters;
---                          its other fields stay (recount_views.lua)
+--                          the share of the views stays
 --         counts...  hash  {c}:counts and {c}:long, all of the group
 -- ARGV    mends      flag  correct the numbers
 -- RETURNS found            of each kind in turn: its name, the stored number, and the true one

@@ -1,7 +1,7 @@
 -- Remove counters unless they have changed since they were read.
 --
 -- KEYS    numbers    hash  {c}:numbers  kind of hash -> number of its counters, and
---                          views -> the sum of its view counters
+--                          views -> a share of the sum of all view counters
 --         counts     hash  {c}:counts or {c}:long  "<counter> <path>" -> count
 -- ARGV    judged...  text  field and count, in turn
 -- RETURNS removed          number of removed counters

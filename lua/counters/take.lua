@@ -3,7 +3,7 @@
 --
 -- KEYS    moving     hash  {c}:moving:<page>  "id", of the move; "to", its path; and "<counter> <path>" -> count
 --         numbers    hash  {c}:numbers  kind of hash -> number of its counters, and
---                          views -> the sum of its view counters
+--                          views -> a share of the sum of all view counters
 --         places...  hash  of each counter in turn its {c}:counts or {c}:long; then of each key with views of
 --                          the page in turn, as in count.lua: the key, and its place here
 -- ARGV    id         text  of this move

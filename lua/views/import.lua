@@ -2,7 +2,7 @@
 --
 -- KEYS    files       hash  {c}:files:<month>  step -> 1 if it was added to the pages of this group
 --         numbers     hash  {c}:numbers  kind of hash -> number of its counters, and views ->
---                           the sum of its view counters
+--                           a share of the sum of all view counters
 --         pages...[5] hash  of each change in turn: {c}:days:<page>:<month>, as count.lua keeps it; those of the last
 --                           month and of this one; {c}:bots:<page>:<month>, "<day> <class>" -> views; and {c}:counts
 --                           or {c}:long, which has the page's counter

@@ -185,7 +185,7 @@ def _statistics_of(
     reports = Reports(*views, calendar, dated, months, kept=settings.statistics)
     salts = store.moment.salts if isinstance(store.moment, Moments) else None
     keeper = Keeper(store.site_views, reports, dated, months, salts)
-    views_ever = ViewsEver(store.views_ever, clock, is_on=settings.statistics != "off")
+    views_ever = ViewsEver(store.views_ever, clock, is_dated=settings.statistics != "off")
     before = settings.site_pv_start, settings.site_uv_start
     totals = KnownTotals(views_ever, reports, rules, clock, before)
     return Statistics(reports, keeper, views_ever, totals)

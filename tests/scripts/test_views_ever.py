@@ -1,30 +1,21 @@
-"""lua/counters/recount_views.lua and what keeps its sums: all counters of views together."""
+"""The sum of all counters of views, which each script that changes some keeps."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from footfall.counting.store import walked
 from footfall.driver.keys import GROUPS
-from footfall.errors import StoreUnavailable
 from footfall.maintenance.prune import remove_named
 from footfall.statistics.past_store import PageChange
 from footfall.statistics.store import every_month
-from footfall.statistics.views_ever import ASKED_MS, ViewsEver
 from footfall.store.imports import Imports, Way
 from footfall.store.store import Store
-from tests.conftest import Clock
 from tests.support.backups import report
 from tests.support.past_logs import past_views
 
 LONG = "/" + "long" * 100
 PATHS = [*(f"/{n}" for n in range(40)), LONG]
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
@@ -49,15 +40,6 @@ async def agreed(store: Store) -> int | None:
 
 async def viewed(store: Store, *paths: str, times: int = 1) -> None:
     await store.counters.add([(path, "time", times) for path in paths])
-
-
-async def found_again(store: Store, clock: Clock) -> None:
-    """What a service does within seconds if nobody vouches for the sums."""
-    ever = ViewsEver(store.views_ever, clock, is_on=True)
-    await ever.keep_up()
-    await ever.keep_up()
-    clock.now += ASKED_MS
-    await ever.keep_up()
 
 
 async def test_a_new_data_set_knows_its_views_from_the_first_one_on(store: Store) -> None:
@@ -113,118 +95,19 @@ async def test_views_of_the_past_are_part_of_it_if_counters_get_them(
     assert await agreed(store) == sum
 
 
-async def test_what_was_counted_without_statistics_is_found_behind_requests(
-    store: Store, undated: Store, clock: Clock
-) -> None:
-    await undated.views_ever.doubt()
+async def test_views_without_a_day_are_part_of_it(store: Store, undated: Store) -> None:
     await viewed(undated, *PATHS, times=3)
-    assert await store.views_ever.total() is None
-    await found_again(store, clock)
-    assert await agreed(store) == 123
     await viewed(store, *PATHS)
     assert await agreed(store) == 164
-
-
-async def test_nobody_vouches_while_a_service_counts_without_statistics(
-    store: Store, undated: Store, clock: Clock
-) -> None:
-    on = ViewsEver(store.views_ever, clock, is_on=True)
-    off = ViewsEver(undated.views_ever, clock, is_on=False)
-    for _ in range(20):
-        await off.keep_up()
-        await viewed(undated, "/a")
-        await on.keep_up()
-        clock.now += ASKED_MS // 4
-        assert await store.views_ever.total() is None
-    # It has ended, and no process responds.
-    for _ in range(5):
-        await on.keep_up()
-        clock.now += ASKED_MS // 2
-    assert await agreed(store) == 20
-
-
-async def test_who_begins_to_count_without_statistics_ends_the_search(
-    store: Store, undated: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await undated.views_ever.doubt()
-    group, done = store.views_ever._group, list[int]()
-
-    async def counting(number: int, **values: Any) -> Any:
-        found = await group(number, **values)
-        done.append(number)
-        if len(done) == 101:
-            await undated.views_ever.doubt()
-            await viewed(undated, *PATHS)
-        return found
-
-    monkeypatch.setattr(store.views_ever, "_group", counting)
-    await found_again(store, clock)
-    assert (await store.views_ever.total(), done[-1]) == (None, 100)
-    await found_again(store, clock)
-    assert await agreed(store) == 41
-
-
-@pytest.mark.rare
-async def test_views_that_are_counted_during_the_search_are_part_of_it_once(
-    store: Store, undated: Store, clock: Clock
-) -> None:
-    await undated.views_ever.doubt()
-    await viewed(undated, *PATHS, times=3)
-    others = [Store(store.redis, prefix=store.keys.prefix, buckets=256, moment=store.moment)]
-    others.append(store)
-    for each in others:
-        await each.open()
-
-    async def count(each: Store) -> None:
-        for number in range(50):
-            await viewed(each, *PATHS[number % 7 :])
-            await each.counters.correct(PATHS[number % 40], "time", -1)
-
-    searches = (found_again(other, Clock(clock.now)) for other in others)
-    await asyncio.gather(*map(count, others), *searches)
-    assert await store.views_ever.total() is not None
-    await agreed(store)
-
-
-async def test_a_search_that_was_killed_is_done_again(
-    store: Store, undated: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await undated.views_ever.doubt()
-    await viewed(undated, *PATHS, times=3)
-    group = store.views_ever._group
-
-    async def killed(number: int, **values: Any) -> Any:
-        if number == 128:
-            raise StoreUnavailable
-        return await group(number, **values)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store.views_ever, "_group", killed)
-        with pytest.raises(StoreUnavailable):
-            await found_again(store, clock)
-    assert await store.views_ever.total() is None
-    await viewed(store, *PATHS)
-    for _ in range(2):
-        await found_again(store, clock)
-        assert await agreed(store) == 164
+    await undated.counters.add([("/0", "reaction0", 7), ("/0", "time", -1), ("/none", "time", -1)])
+    assert await agreed(undated) == 163
 
 
 @pytest.mark.parametrize("value", ["text", "-5", "9" * 40, ""])
-async def test_a_damaged_counter_is_no_part_of_it(store: Store, clock: Clock, value: str) -> None:
+async def test_a_damaged_counter_is_no_part_of_it(store: Store, value: str) -> None:
     await viewed(store, "/a", "/b")
     await store.redis.change(("HSET", store.keys.counts("time /a"), "time /a", value))
-    await store.redis.change(("DEL", store.keys.total_views_state))
-    await found_again(store, clock)
-    assert await store.views_ever.total() == 1
-
-
-async def test_a_key_of_another_type_stops_no_other_hash(store: Store, clock: Clock) -> None:
-    await viewed(store, "/a", LONG)
-    key = store.keys.counts("time /a")
-    await store.redis.change(
-        ("DEL", store.keys.total_views_state), ("DEL", key), ("SET", key, "text")
-    )
-    await found_again(store, clock)
+    assert [text async for text in store.views_ever.problems(repair=True)] != []
     assert await store.views_ever.total() == 1
 
 
@@ -234,33 +117,26 @@ async def test_a_wrong_sum_is_named_and_repaired(store: Store, damage: str) -> N
     key = store.keys.numbers_beside(store.keys.counts("time /a"))
     commands: dict[str, tuple[object, ...]] = {
         "HDEL": ("HDEL", key, "views"),
-        "HINCRBY": ("HINCRBY", key, "views", -7),
+        "HINCRBY": ("HINCRBY", key, "views", 7),
         "word": ("HSET", key, "views", "many"),
     }
     await store.redis.change(commands[damage])
-    wrong = {"HDEL": "0", "HINCRBY": "-2", "word": "many"}[damage]
-    problem = f"counters: {key} has {wrong} for views instead of 5"
+    wrong = {"HDEL": "-5", "HINCRBY": "+7", "word": "-5"}[damage]
+    problem = f"counters: the sum of all views is wrong by {wrong}"
     assert (await report(store))[:-1] == [problem]
     assert (await report(store, repair=True))[:-1] == [f"{problem} (repaired)"]
     assert (await report(store))[:-1] == []
     assert await agreed(store) == 5
 
 
-async def test_a_check_says_nothing_of_sums_that_nobody_vouches_for(
-    store: Store, undated: Store
-) -> None:
-    await undated.views_ever.doubt()
-    await viewed(undated, "/a")
-    assert [text async for text in undated.views_ever.problems(repair=True)] == []
-
-
 async def test_a_check_says_nothing_while_views_are_counted(store: Store) -> None:
     async def check() -> list[str]:
-        return [text async for text in store.views_ever.problems(repair=False)]
+        return [text async for text in store.views_ever.problems(repair=True)]
 
     views = (viewed(store, *PATHS) for _ in range(GROUPS))
     found, *_ = await asyncio.gather(check(), *views)
     assert found == []
+    await agreed(store)
 
 
 async def test_a_repaired_number_of_counters_leaves_the_sum(store: Store) -> None:

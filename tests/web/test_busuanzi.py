@@ -163,7 +163,7 @@ async def test_what_a_client_says_of_itself_is_ignored(site: Site) -> None:
 @pytest.mark.parametrize(
     ("settings", "site_pv", "visitors"),
     [
-        ({"STATISTICS": "off"}, 2, 0),
+        ({"STATISTICS": "off"}, 3, 0),
         ({"STATISTICS": "views"}, 3, 0),
         ({"STATISTICS": "visitors"}, 3, 2),
         ({"STATISTICS": "visitors", "STATISTICS_PUBLIC": "none"}, 2, 0),

@@ -220,14 +220,6 @@ async def test_a_wrong_day_is_refused_by_its_name(counted: Site, query: str, fie
 
 
 async def test_the_whole_site_is_all_its_counters(counted: Site) -> None:
-    await counted.store.views_ever.doubt()
-    unknown = await counted.http.get("/counter/TOTAL.json")
-    assert (unknown.status_code, unknown.headers["retry-after"]) == (503, "1")
-    counted.clock.now += 60_000
-    for _ in range(2):
-        await counted.service.statistics.views_ever.keep_up()
-        counted.clock.now += 20_000
-    await counted.service.statistics.views_ever.keep_up()
     assert await number(counted, "TOTAL") == told("3")
 
 

@@ -18,7 +18,7 @@ from ..counting.api import MAX_REFERRER, Aside
 from ..counting.clients import NO_CLIENT
 from ..counting.names import VIEWS
 from ..counting.rules import Counting
-from ..errors import BadRequest, Forbidden, ServiceError, Unavailable
+from ..errors import BadRequest, Forbidden, ServiceError
 from ..http.params import MAX_PATH, RawRequest
 from ..http.response import SHARED, Reply, Response, tagged_by_body
 from ..model import Caller, StatisticsPublic
@@ -176,15 +176,12 @@ def ever(show: Shown, counting: Counting, parsed: Wanted) -> FastRequest | None:
 
 
 async def told(show: Shown, site: Site, parsed: Wanted, caller: Caller) -> Answered:
-    """Raises Forbidden for statistics that are not public, and Unavailable."""
+    """Raises Forbidden for statistics that are not public."""
     if fast := ever(show, site.counting, parsed):
         return await answered(fast, NO_CLIENT)
     _require(site, "all" if parsed.period else "totals", caller)
     if not parsed.period:
-        total = await site.statistics.views_ever.total()
-        if total is None:
-            raise Unavailable("The views of the whole site are being added up")
-        return show(total, None)
+        return show(await site.statistics.views_ever.total(), None)
     first, last = parsed.period
     reports = [
         await site.statistics.reports.report(path, first, last) for path in parsed.pages or (None,)

@@ -91,8 +91,8 @@ class Keys:
         return self.buckets // GROUPS + len(_LONG_BITS)
 
     def numbers(self, group: int) -> str:
-        """The hash with the number of a group's counters, by the kinds of WEIGHTS, and as `views`
-        the sum of its view counters."""
+        """The hash with the number of a group's counters, by the kinds of WEIGHTS, and as `views` a
+        share of the sum of all view counters."""
         return f"{self._group(group)}:numbers"
 
     @staticmethod
@@ -159,12 +159,6 @@ class Keys:
     def held_back(self) -> str:
         """Is something being restored, so that nothing may be removed?"""
         return self.site("undoing")
-
-    @property
-    def total_views_state(self) -> str:
-        """Whether the sums of view counters are right, or the service that asks
-        (statistics/ever_store.py)."""
-        return self.site("ever")
 
     def visitor_salt(self, day: int) -> str:
         """With what visitors of a day are distinguished."""

@@ -138,7 +138,7 @@ async def _begin(redis: RedisClient, keys: Keys, mark: str, *, replaces: bool) -
             f"there is data under KEY_PREFIX {keys.prefix} already: "
             "choose another one, or replace what is there with --replace"
         )
-    await redis.change(("HSET", key, "restoring", mark), ("DEL", keys.total_views_state))
+    await redis.change(("HSET", key, "restoring", mark))
     await _clear(redis, keys)
     made = {
         "number": FORMAT,
@@ -162,9 +162,9 @@ async def _clear(redis: RedisClient, keys: Keys) -> None:
 
 
 async def _lasting(redis: RedisClient, keys: Keys) -> AsyncIterator[list[bytes]]:
-    """All keys under the prefix, in lists, except `format`, `ever`, and when backups were made: an
-    empty data set may have these, and what watches backups must not lose that."""
-    kept = {keys.site(name).encode() for name in ("format", "ever", "backup")}
+    """All keys under the prefix, in lists, except `format` and when backups were made: an empty
+    data set may have these, and what watches backups must not lose that."""
+    kept = {keys.site(name).encode() for name in ("format", "backup")}
     async for names in redis.scan(keys.every_key):
         if lasting := [key for key in names if key not in kept]:
             yield lasting

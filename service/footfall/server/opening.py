@@ -69,8 +69,8 @@ async def _open(safety: Safety, store: Store, settings: Settings, *, creates: bo
             await store.numbers.recount_one()
         await store.quota.read()
         if store.moment is None:
-            # Before the first view that is not added to the sum.
-            await store.views_ever.doubt()
+            # Before the first of these views.
+            await store.views_ever.note_undated()
     except StoreUnavailable:
         # An unreachable node of a Cluster must not prevent serving the others' data.
         if not store.redis.is_cluster:

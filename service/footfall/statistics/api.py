@@ -185,8 +185,9 @@ async def top(statistics: Statistics, parsed: Top, caller: Caller) -> JsonObject
 async def totals(site: Site, parsed: None, caller: Caller) -> JsonObject:
     """Views and comments ever, and today's; None for values that are not stored."""
     comments = await site.comments.index.total(PUBLIC)
+    views = await site.statistics.views_ever.total()
     if not site.statistics.reports.is_on:
-        return {"views": None, "comments": comments, "today": None}
+        return {"views": views, "comments": comments, "today": None}
     day = await site.statistics.reports.today_of_site()
     tells_visitors = site.statistics.reports.keeps_visitors
     today = {
@@ -195,7 +196,7 @@ async def totals(site: Site, parsed: None, caller: Caller) -> JsonObject:
         "visitors": day.visitors if tells_visitors else None,
         "is_exact": day.is_exact,
     }
-    return {"views": await site.statistics.views_ever.total(), "comments": comments, "today": today}
+    return {"views": views, "comments": comments, "today": today}
 
 
 PAGE = Fields(

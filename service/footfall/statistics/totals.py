@@ -74,7 +74,7 @@ class KnownTotals:
         )
         keeps_visitors = self._statistics.keeps_visitors
         return Totals(
-            self._views_before + views if views is not None else 0,
+            self._views_before + views,
             self._visitors_before + visitors if keeps_visitors else 0,
             keeps_visitors=keeps_visitors,
         )

@@ -34,7 +34,7 @@ from ..driver.script_calls import Rate
 from ..driver.scripts import Scripts
 from ..notifications.store.outbox import Outbox
 from ..notifications.store.unsubscribed import Unsubscribed
-from ..statistics.ever_store import KNOWN, ViewsEver
+from ..statistics.ever_store import ViewsEver
 from ..statistics.site_store import SiteViews
 from ..statistics.store import Views
 from ..statistics.visits import Visits
@@ -103,7 +103,7 @@ class Store:
         redis, scripts = self.redis, self.scripts
         self.views = Views(redis, scripts, self.keys)
         self.site_views = SiteViews(redis, scripts, self.keys)
-        self.views_ever = ViewsEver(redis, scripts, self.keys)
+        self.views_ever = ViewsEver(redis, self.keys)
         self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
         self.counter_walk = CounterWalk(redis, self.keys)
         self.comments = CommentStore(redis, scripts, self.keys, self.batch, self.journal)
@@ -154,15 +154,12 @@ class Store:
             return False
         except NoDataSet:
             key = self.keys.site("format")
-            # HSETNX, because another process may be creating the same data set. Nothing is counted
-            # yet, so the sums are right.
-            sums_are_right = [("SET", self.keys.total_views_state, KNOWN)] if self.moment else []
+            # HSETNX, because another process may be creating the same data set.
             await self.redis.change(
                 ("HSETNX", key, "number", FORMAT),
                 ("HSETNX", key, "seed", token_hex(SEED_BYTES)),
                 ("HSETNX", key, "buckets", self.keys.buckets),
                 ("HSETNX", key, "born", token_hex(4)),
-                *sums_are_right,
             )
             await self.open()
             return True

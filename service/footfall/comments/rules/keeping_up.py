@@ -1,8 +1,8 @@
 """Background recovery after crashes and lost replies, and periodic work.
 
 The site follows journals that a crash interrupted. Deleted comments are removed once they can no
-longer be restored, the views of a past hour are summed, moves of pages continue, and the sum of all
-views is computed if it is unknown. Every service does this; doing it twice has no further effect.
+longer be restored, the views of a past hour are summed, and moves of pages continue. Every service
+does this; doing it twice has no further effect.
 """
 
 import asyncio

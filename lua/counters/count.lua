@@ -41,7 +41,8 @@ local MOST_SOURCES = 100
 
 -- pcall, because damaged statistics must not stop what counts; what it lets through is a hash.
 local function note_hour(index, views)
-  if redis.pcall('HINCRBY', index, hour, views) == views then
+  local is_new = redis.pcall('HINCRBY', index, hour, views) == views
+  if is_new then
     -- HSCAN reads a small hash in one step.
     local words = redis.call('HSCAN', index, 0, 'COUNT', MOST_HOURS)[2]
     for i = 1, #words, 2 do
@@ -52,6 +53,7 @@ local function note_hour(index, views)
     end
     redis.call('PEXPIRE', index, hours_ms)
   end
+  return is_new
 end
 
 -- The step of a number: four steps until it doubles.
@@ -118,13 +120,13 @@ for i = 1, (#counts - KEYS_BEFORE) / KEYS_EACH do
   if added ~= 0 and string.sub(name, 1, 5) == 'time ' then
     ever = ever + added
     if added > 0 and day ~= 'undated' then
-      note_hour(counts[at + 3], added)
+      local is_new_hour = note_hour(counts[at + 3], added)
       local known = note_day(counts[at + 4], day, count, added)
       note_read(counts[at + 7], string.sub(name, 6), known, added)
       total = total + added
       if people > 0 then
         local numbers = {unpack(changes, last + 1, last + people)}
-        note_visitors(counts[at + 6], counts[at + 4], 'v' .. day, MOST_VISITORS, numbers)
+        note_visitors(counts[at + 6], counts[at + 4], 'v' .. day, MOST_VISITORS, numbers, is_new_hour)
       end
       for j = last + people + 1, last + people + bots do
         if redis.pcall('HINCRBY', counts[at + 5], day .. ' ' .. changes[j], 1) == 1 then

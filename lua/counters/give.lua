@@ -164,7 +164,7 @@ while ARGV_BEFORE + read < #words do
   local passed = ARGV_BEFORE + read
   for i = 1, number, STEP do
     local last = math.min(i + STEP - 1, number)
-    note_visitors(index, total, field, MOST_VISITORS, {unpack(words, passed + i, passed + last)})
+    note_visitors(index, total, field, MOST_VISITORS, {unpack(words, passed + i, passed + last)}, true)
   end
   read = read + math.max(number, 0)
 end

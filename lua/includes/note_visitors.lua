@@ -2,17 +2,16 @@
 -- ARGV    day_ms      int   ms to keep such numbers
 -- INCLUDE sketch
 
--- pcall, because damaged statistics must not stop what counts.
-local function note_visitors(index, total, field, most, numbers)
+-- pcall, because damaged statistics must not stop what counts. The set expires from its first visitor on, and where
+-- `expires`, since a restored day has more visitors than its set.
+local function note_visitors(index, total, field, most, numbers, expires)
   local new = redis.pcall('SADD', index, unpack(numbers))
   if new == 0 then
     return
   end
   if type(new) == 'number' then
     local known = redis.pcall('HINCRBY', total, field, new)
-    -- Once per set; always, for a Redis user without the permission to look.
-    local size = redis.pcall('SCARD', index)
-    if type(size) ~= 'number' or size == new then
+    if expires or known == new or type(known) ~= 'number' then
       redis.call('PEXPIRE', index, day_ms)
     end
     if type(known) == 'number' and known > most then

@@ -304,6 +304,17 @@ async def test_what_tells_visitors_apart_ends_within_26_hours(
         assert left_ms <= 26 * HOUR_MS
 
 
+async def test_the_visitors_after_a_restore_are_forgotten_with_their_day_too(
+    telling: Store,
+) -> None:
+    """The day has a number of visitors, and no set."""
+    days = telling.keys.days("/a", TODAY // 100)
+    await telling.redis.change(("HSET", days, f"v{TODAY % 100}", 7))
+    await view(telling, "/a", [person(1)])
+    (left_ms,) = await telling.redis.ask(("PTTL", telling.keys.visitors("/a", TODAY)))
+    assert left_ms > 0
+
+
 async def test_who_comes_late_is_known_to_the_site_no_longer_than_the_others(
     telling: Store, clock: Clock
 ) -> None:

@@ -174,11 +174,6 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "counts": [_bucket(n + i) for i in range(264)],
             "mends": 1,
         },
-        "counters/recount_views, 264 hashes": lambda n: {
-            "numbers": _numbers(n),
-            "counts": [_bucket(n + i) for i in range(264)],
-            "mends": 0,
-        },
         "counters/import, 1 counter": lambda n: {
             "done": f"imported:{n}",
             "numbers": _numbers(n),

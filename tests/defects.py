@@ -40,8 +40,8 @@ DEFECTS = (
     Defect(
         "visitors of a day are known longer than the day",
         "service/footfall/statistics/visits.py",
-        "        self._moment = moment\n        known = self._known",
-        "        known = self._known",
+        "the first of its visitors.\n        self._moment = moment",
+        "the first of its visitors.",
         "tests/scripts/test_visitors.py::who_comes_late_is_known_to_the_site_no_longer_than",
     ),
     Defect(

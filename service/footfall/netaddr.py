@@ -131,6 +131,17 @@ def network_key(client_key: str) -> str:
     return inet_ntop(AF_INET6, packed[:6] + bytes(10)) + "/48" if len(packed) == 16 else ""
 
 
+def place_of(client_key: str, places: int) -> int:
+    """The place of a client, as limit_key names it, in a table of so many. Those of a /48 share a
+    few, so that a client with all its addresses does not have as many places."""
+    # Python's hash of strings has a random seed in each process.
+    if ":" not in client_key:
+        return hash(client_key) % places
+    # Three words of an IPv6 address are its /48. Zeros that are left out can make two of one.
+    network = ":".join(client_key.split(":", 3)[:3])
+    return (hash(network) + hash(client_key) % HOMES_IN_A_NETWORK) % places
+
+
 def _limit_key(address: str, packed: bytes) -> str:
     if len(packed) == 4:
         # An IPv4 address can be written in one way only, unless it is shown as an IPv6 one.

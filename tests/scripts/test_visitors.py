@@ -23,6 +23,7 @@ from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks
 from footfall.process.process import now_ms
+from footfall.statistics import visits
 from footfall.statistics.agents import CLASSES
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.keeper import Keeper
@@ -302,6 +303,63 @@ async def test_what_tells_visitors_apart_ends_within_26_hours(
     for day in salts:
         (left_ms,) = await telling.redis.ask(("PTTL", telling.keys.visitor_salt(day)))
         assert left_ms <= 26 * HOUR_MS
+
+
+async def test_redis_is_told_of_a_visitor_once_an_hour_and_again_after_a_failure(
+    telling: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = telling.keys.visitors("/a", TODAY)
+
+    async def is_told() -> bool:
+        await view(telling, "/a", [person(1)])
+        (number,) = await telling.redis.change(("DEL", key))
+        return bool(number)
+
+    assert [await is_told() for _ in range(3)] == [True, False, False]
+    clock.now += HOUR_MS
+    assert [await is_told() for _ in range(2)] == [True, False]
+    # Another server may have become the master.
+    telling.redis.stats.connections += 1
+    assert [await is_told() for _ in range(2)] == [True, False]
+    with monkeypatch.context() as patched:
+        patched.setattr(telling.redis.data_set_ids, "problem", "another one")
+        with pytest.raises(StoreUnavailable):
+            await view(telling, "/a", [person(1)])
+    assert [await is_told() for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("senders", "most"), [(["192.0.2.1"], 5), ([f"2001:db8:1:{n:x}::/64" for n in range(99)], 160)]
+)
+async def test_one_home_or_network_is_a_limited_number_of_visitors(
+    telling: Store,
+    statistics: Reports,
+    monkeypatch: pytest.MonkeyPatch,
+    senders: list[str],
+    most: int,
+) -> None:
+    monkeypatch.setattr(visits, "MAX_BROWSERS", 5)
+    browsers = [Person("", each, b"%d" % n) for each in senders for n in range(9)]
+    for path in ("/a", "/b"):
+        await view(telling, path, browsers)
+    of_page, of_site = [await today(statistics, path) for path in ("/a", None)]
+    assert (of_page.views, of_site.views) == (len(browsers), 2 * len(browsers))
+    for day in (of_page, of_site):
+        assert most // 2 < day.visitors <= most
+    # Somebody else is counted.
+    await view(telling, "/a", [person(1)])
+    assert (await today(statistics, "/a")).visitors == of_page.visitors + 1
+
+
+async def test_one_home_is_a_limited_number_of_visitors_of_pages(
+    telling: Store, statistics: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visits, "MAX_PAGES", 5)
+    for number in range(9):
+        await view(telling, f"/{number}", [person(1)])
+    found = [(await today(statistics, f"/{number}")).visitors for number in range(9)]
+    assert found == [1] * 5 + [0] * 4
+    assert (await today(statistics, None)).visitors == 1
 
 
 async def test_the_visitors_after_a_restore_are_forgotten_with_their_day_too(

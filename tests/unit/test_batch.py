@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -100,7 +101,7 @@ async def test_a_moment_that_cannot_be_told_fails_its_batch_and_no_later_one(red
     client = cast(RedisClient, redis)
     names = ("counters/count", "rate_limit/take_tokens")
     scripts = {name: Script(name, sources()[name], client) for name in names}
-    dating = Dating(moment, cast(Visits, None))
+    dating = Dating(moment, cast(Visits, SimpleNamespace(forget=lambda: None)))
     batch = CounterBatch(client, cast(Scripts, scripts), redis.began, dating, redis.ask)
     answers: list[Answer] = []
     for _ in range(2 * MAX_BATCHES_IN_FLIGHT):

@@ -3,7 +3,8 @@
 import pytest
 
 from footfall.counting import limits as rate_limit
-from footfall.counting.limits import ALLOWANCE_TOKENS, NETWORK_SLOTS, Allowance
+from footfall.counting.limits import ALLOWANCE_TOKENS, Allowance
+from footfall.netaddr import HOMES_IN_A_NETWORK
 from footfall.store.store import Rate
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
@@ -34,7 +35,7 @@ def test_each_client_has_an_allowance_and_pays_for_it_once_it_is_used_up(
 
 def test_clients_of_one_48_have_some_allowances_together(allowance: Allowance) -> None:
     used = sum(allowance.covers(f"2001:db8:5:{n:x}::/64", ALLOWANCE_TOKENS) for n in range(500))
-    assert 0 < used <= NETWORK_SLOTS
+    assert 0 < used <= HOMES_IN_A_NETWORK
     # Another network meets one of those slots by chance, as one in four thousand does; not each.
     others = [f"2001:db8:{n:x}:1::/64" for n in range(6, 16)]
     assert any(allowance.covers(other, ALLOWANCE_TOKENS) for other in others)

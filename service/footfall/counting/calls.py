@@ -95,12 +95,24 @@ class DatedCall(ChangeCall):
         wrong clock, the waiting requests fail."""
         super().__init__(script, changes, began)
         self._clock = clock
-        self._moment: Moment | None = None
         self._visits = visits
+        self._packed: list[bytes] = []
+        self._seen = 0
 
     def command(self, *, in_full: bool = False) -> Command:
-        moment = self._moment = self._moment or self._clock()
-        day, missed = moment.day, self._visits.missed
+        if not self._packed:
+            self._pack()
+        return self._script.call(self.size, self._packed, more=self._seen, in_full=in_full)
+
+    def fail(self, error: Exception) -> None:
+        self._visits.forget()
+        super().fail(error)
+
+    def _pack(self) -> None:
+        """Once: who was seen is not seen again."""
+        moment, visits = self._clock(), self._visits
+        visits.on(moment)
+        day = moment.day
         keys: list[bytes] = []
         args = [moment.packed]
         number = seen = 0
@@ -110,10 +122,13 @@ class DatedCall(ChangeCall):
             if change.is_one_view and len(waiting) == 1:
                 # As nearly always.
                 client = waiting[0][1]
-                if isinstance(client, Person) and (client.day != day or client.number in missed):
-                    self._visits.note(moment, [client.number] if client.renew(moment) else ())
-                args += (change.args, change.origin[0], client.noted)
-                seen += client.words
+                noted = NOBODY_SEEN
+                if not isinstance(client, Person) or (
+                    client.renew(moment) and visits.is_new(change.args, client)
+                ):
+                    noted = client.noted
+                    seen += client.words
+                args += (change.args, change.origin[0], noted)
                 number += 1
                 continue
             noted, arguments = self._noted(change, waiting, moment)
@@ -128,9 +143,8 @@ class DatedCall(ChangeCall):
                 keys.append(own * more)
                 args.append(change.noted(1, change.origin[0] + NOBODY_SEEN) * more)
             number += change.size * (more + 1)
-        self.size = number
-        first = next(iter(self._changes)).shares_on(day)
-        return self._script.call(number, [first, *keys, *args], more=seen, in_full=in_full)
+        self.size, self._seen = number, seen
+        self._packed = [next(iter(self._changes)).shares_on(day), *keys, *args]
 
     def _noted(
         self,
@@ -149,9 +163,8 @@ class DatedCall(ChangeCall):
             elif isinstance(client, Person):
                 if bot_of_page:
                     bots.append(bot_of_page)
-                elif client.renew(moment):
+                elif client.renew(moment) and self._visits.is_new(change.args, client):
                     people.add(client.number)
-        self._visits.note(moment, people)
         counts = pack_word(len(people)) + pack_word(len(bots))
         return b"".join([source, counts, *map(pack_word, people), *bots]), len(people) + len(bots)
 

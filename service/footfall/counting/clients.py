@@ -51,11 +51,13 @@ class Bot(CountingClient):
 class Person(CountingClient):
     """Has a number, which the salt of a day makes; 0 while no day has one."""
 
-    __slots__ = ("_agent", "_sender", "day", "noted", "number", "words")
+    __slots__ = ("_agent", "day", "noted", "number", "sender")
+
+    words = 1
 
     def __init__(self, key: str, sender: str, agent: bytes) -> None:
         self.key = key
-        self._sender = sender
+        self.sender = sender
         self._agent = agent
         self.day = 0
 
@@ -64,12 +66,11 @@ class Person(CountingClient):
         if self.day == moment.day:
             return True
         if moment.salted is None:
-            self.noted, self.words = NOBODY_SEEN, 0
             return False
         self.day = moment.day
-        self.number = number_of(moment.salted, self._sender, self._agent)
+        self.number = number_of(moment.salted, self.sender, self._agent)
         text = b"%d" % self.number
-        self.noted, self.words = b"%b$%d\r\n%b\r\n" % (_PERSON_SEEN, len(text), text), 1
+        self.noted = b"%b$%d\r\n%b\r\n" % (_PERSON_SEEN, len(text), text)
         return True
 
 

@@ -15,9 +15,10 @@ While it does, Redis is queried first whether the counters exist.
 """
 
 import time
+from functools import partial
 
 from ..driver.script_calls import Rate
-from ..netaddr import Networks, network_key
+from ..netaddr import Networks, network_key, place_of
 
 # A full bucket holds the tokens of this many seconds.
 SAVED_SECONDS = 10
@@ -32,8 +33,6 @@ ALLOWANCE_TOKENS = 20
 ALLOWANCE_SECONDS = 10
 # Slots of the table of what clients have used of their allowances, a byte each.
 ALLOWANCE_SLOTS = 1 << 17
-# Of these, those that the 65,536 clients in one /48 of IPv6 share.
-NETWORK_SLOTS = 32
 # Addresses that are remembered as owing tokens for new counters.
 MAX_KEPT_DEBTORS = 8192
 
@@ -61,7 +60,11 @@ class Allowance:
             self._spent = bytearray(ALLOWANCE_SLOTS)
             self._until = now + self._window
         # For most it is looked up here: to call _slot would take longer than that.
-        place = _slot(client_key) if ":" in client_key else hash(client_key) % ALLOWANCE_SLOTS
+        place = (
+            place_of(client_key, ALLOWANCE_SLOTS)
+            if ":" in client_key
+            else hash(client_key) % ALLOWANCE_SLOTS
+        )
         spent = self._spent[place] + tokens
         if spent > ALLOWANCE_TOKENS or place in self._claimed:
             return False
@@ -86,13 +89,7 @@ class Allowance:
             self._spent[place] = 0
 
 
-def _slot(client_key: str) -> int:
-    # Python's hash of strings has a random seed in each process.
-    if ":" not in client_key:
-        return hash(client_key) % ALLOWANCE_SLOTS
-    # Three words of an IPv6 address are its /48. Zeros that are left out can make two of one.
-    network = ":".join(client_key.split(":", 3)[:3])
-    return (hash(network) + hash(client_key) % NETWORK_SLOTS) % ALLOWANCE_SLOTS
+_slot = partial(place_of, places=ALLOWANCE_SLOTS)
 
 
 class RateLimits:

@@ -85,6 +85,8 @@ class Batch:
         self._takings: list[Taking] = []
         self.waiting = 0
         self._is_leaving = False
+        # Looked up once: in Python 3.11 that asks the kernel for the process each time.
+        self._loop: asyncio.AbstractEventLoop | None = None
         # By the event loop's clock, the deadline of the first request; it counts for all.
         self._deadline = 0.0
 
@@ -107,7 +109,7 @@ class Batch:
         if self.waiting >= MAX_WAITING_REQUESTS:
             deliver(done, StoreUnavailable())
             return False
-        loop = asyncio.get_running_loop()
+        loop = self._loop = self._loop or asyncio.get_running_loop()
         if not self.waiting:
             self._deadline = loop.time() + self._redis.timeout
         if self._in_flight < self._most_in_flight:

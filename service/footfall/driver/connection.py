@@ -118,6 +118,8 @@ class Connection(asyncio.Protocol):
         self._in_flight: deque[_Pending] = deque()
         self._unsent: list[tuple[bytes, _Pending]] = []
         self._opening: asyncio.Task[None] | None = None
+        # Looked up once: in Python 3.11 that asks the kernel for the process each time.
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         # When the timer is due, by the event loop's clock.
         self._due = math.inf
@@ -126,7 +128,7 @@ class Connection(asyncio.Protocol):
         """Send commands in one write; `done` gets their replies."""
         # Without a command there is no reply, and it would take the next commands' reply.
         assert commands
-        loop = asyncio.get_running_loop()
+        loop = self._loop = self._loop or asyncio.get_running_loop()
         now = loop.time()
         if deadline <= now or self._is_closed:
             self._stats.failed()

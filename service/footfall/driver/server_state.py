@@ -18,7 +18,7 @@ from .url import advised
 REFUSED_SECONDS = 300.0
 # What a server does only if it takes changes: probe.py's command, and the script that counts.
 PROBE = "SET"
-PROOFS = frozenset({PROBE, "counters/add"})
+PROOFS = frozenset({PROBE, "counters/add", "counters/count"})
 REFUSED = "refused"
 # The name in logs of a single server, or one behind Sentinels; a Cluster's nodes have others.
 SINGLE = "Redis"
@@ -144,7 +144,9 @@ class Log(Protocol):
 
 
 class Stats(Protocol):
-    """Counts commands, their times, and problems (stats.py)."""
+    """Counts connections, commands, their times, and problems (stats.py)."""
+
+    connections: int
 
     def answered(self, sent_at: float, command: bytes) -> None: ...
 
@@ -195,6 +197,7 @@ class ServerState:
 
     def opened(self, reply: object) -> None:
         """A connection was opened; `reply` is the one to its first command."""
+        self._stats.connections += 1
         trouble = self._trouble_of(reply) if isinstance(reply, ErrorReply) else None
         self.end(*(each for each in (*_OF_CONNECTIONS, WRONG_KIND) if each != trouble))
 

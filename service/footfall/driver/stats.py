@@ -58,6 +58,8 @@ class CommandStats:
     def __init__(self, metrics: Metrics, slow_seconds: float) -> None:
         self.names: dict[bytes, str] = {}
         self.logs_outages = False
+        # How many were opened.
+        self.connections = 0
         self.servers: dict[str, ServerState] = {}
         self.metrics = metrics
         # The number of requests of a batch.

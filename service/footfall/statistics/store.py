@@ -5,7 +5,7 @@ of a page add up to its counter. The whole site's numbers are in site_store.py.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -86,10 +86,14 @@ class Views:
     """All methods raise StoreUnavailable, and ErrorReply for a damaged key; among many pages, a
     damaged one has no views."""
 
-    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys) -> None:
+    def __init__(
+        self, redis: RedisClient, scripts: Scripts, keys: Keys, forget: Callable[[], None]
+    ) -> None:
+        """`forget` is called after visitors were removed."""
         self._redis = redis
         self._count = scripts["counters/count"]
         self._keys = keys
+        self._forget = forget
 
     async def months(self, path: str, months: Sequence[int]) -> dict[int, Month]:
         """Those of these months, such as 202611, in which the page was viewed."""
@@ -219,7 +223,11 @@ class Views:
         for path in paths:
             commands.append(("DEL", *self._every_key(path)))
             commands += (("ZREM", key, path) for key in self._every_list(path))
-        return bool(commands) and any(await self._redis.change(*commands))
+        if not commands:
+            return False
+        removed = await self._redis.change(*commands)
+        self._forget()
+        return any(removed)
 
     def _every_key(self, path: str) -> Iterator[str]:
         """All that a page may have, in one slot."""

@@ -1,73 +1,119 @@
-"""The visitors of a whole site, each once a day.
+"""Who has viewed what today: each visitor once a day, of each page and of the whole site.
 
-A script that counts a view reaches one slot of a Cluster, and a visitor of the site may view pages
-of any. So the site's visitors are distinguished in shares of their own, one for each group, by a
-call after that of the view: only when this process has not seen a visitor on that day.
+This process remembers for an hour whom it has told Redis of, and tells it only who is new: what is
+lost or removed there is told again in the next hour at the latest. Visitors of a page are told with
+their view. A script that counts a view reaches one slot of a Cluster, and a visitor
+of the site may view pages of any; so the site's visitors are distinguished in shares of their own,
+one for each group, by a call after that of the view.
 """
 
 import asyncio
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable
+from typing import Protocol
 
 from ..driver.connection import pack_word
 from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
+from ..netaddr import place_of
 from .moment import Moment
 
-# Numbers that a process remembers: some megabytes. A forgotten one is only sent once more.
-MAX_KNOWN = 65_536
+# What is remembered, eight bytes each. Two in one place take turns: they are only told again.
+KNOWN = 1 << 17
+# Of each sender, as an array of two bytes each counts them in a day; those of a /48 of IPv6 share
+# some places. A home has no thousand browsers; further ones are views, and no visitors.
+SENDERS = 1 << 17
+MAX_BROWSERS, MAX_PAGES = 1_000, (1 << 16) - 1
 MAX_VISITS_A_CALL = 500
 # How long visitors are gathered for a call.
 PAUSE_SECONDS = 0.02
 
 
+class Visitor(Protocol):
+    """A person with a number of this day, and where they come from."""
+
+    number: int
+    sender: str
+
+
+class Connections(Protocol):
+    """How many connections to Redis were opened."""
+
+    connections: int
+
+
 class Visits:
-    """Records the site's visitors; `start` starts background work."""
+    """Records visitors; `start` starts background work. What was told on an earlier connection is
+    told again, since another server may answer on a new one."""
 
     def __init__(
         self,
         scripts: Scripts,
         keys: Keys,
         start: Callable[[Coroutine[None, None, None]], None],
+        stats: Connections,
         *,
         is_cluster: bool,
     ) -> None:
         self._visit = scripts["views/visit"]
         self._keys = keys
         self._start = start
+        self._stats = stats
         self._is_cluster = is_cluster
-        # For this day: the visitors noted, and the packed keys of each group's shares.
+        self._connected = 0
+        # For this day: the packed keys of each group's shares, and what is known.
         self._moment = Moment(0, b"", 0, 0)
-        self._known = set[int]()
         self._shares = dict[int, bytes]()
+        self._begin(self._moment)
         # Visitors to send, after a pause in which more may come.
         self._new: list[int] = []
-        # Those that could not be sent to Redis; they are sent when they return.
-        self.missed = set[int]()
 
-    def note(self, moment: Moment, numbers: Iterable[int]) -> None:
-        """That people with these numbers have viewed some page."""
-        if moment.day != self._moment.day or len(self._known) >= MAX_KNOWN:
+    def on(self, moment: Moment) -> None:
+        """Before `is_new`."""
+        if moment.day != self._moment.day:
+            if self._new:
+                # They are of the day before.
+                self._start(self._tell(self._moment, self._shares, self._new))
             self._begin(moment)
+        elif moment.packed is not self._moment.packed or self._connected != self._stats.connections:
+            self.forget()
         # The day ends sooner than it did for the first of its visitors.
         self._moment = moment
-        known = self._known
-        for number in numbers:
-            if number not in known:
-                known.add(number)
-                self.missed.discard(number)
-                self._new.append(number)
-                if len(self._new) == 1:
-                    self._start(self._tell_soon())
 
     def _begin(self, moment: Moment) -> None:
-        if self._new:
-            # They are of the day before.
-            self._start(self._tell(self._moment, self._shares, self._new))
-        self._moment, self._known, self._shares, self._new = moment, set(), {}, []
-        self.missed = set()
+        self._moment, self._shares, self._new = moment, {}, []
+        self._pages = array("H", bytes(2 * SENDERS))
+        self._browsers = array("H", bytes(2 * SENDERS))
+        self.forget()
+
+    def forget(self) -> None:
+        """What was told may be lost."""
+        self._connected = self._stats.connections
+        self._known = array("q", bytes(8 * KNOWN))
+
+    def is_new(self, page: bytes, visitor: Visitor) -> bool:
+        """Has Redis to be told that this visitor has viewed a page, or several, with this name?"""
+        number, known = visitor.number, self._known
+        view = number ^ hash(page)
+        if known[view % KNOWN] == view:
+            return False
+        place = place_of(visitor.sender, SENDERS)
+        if self._pages[place] >= MAX_PAGES:
+            return False
+        if known[number % KNOWN] != number:
+            if self._browsers[place] >= MAX_BROWSERS:
+                return False
+            self._browsers[place] += 1
+            known[number % KNOWN] = number
+            self._new.append(number)
+            if len(self._new) == 1:
+                self._start(self._tell_soon())
+        self._pages[place] += 1
+        known[view % KNOWN] = view
+        return True
 
     async def _tell_soon(self) -> None:
         await asyncio.sleep(PAUSE_SECONDS)
@@ -82,9 +128,7 @@ class Visits:
                 await self._visit.packed(len(some), arguments)
             except (StoreUnavailable, ErrorReply):
                 # Connections log outages. Returning visitors are resent.
-                self._known.difference_update(some)
-                if moment.day == self._moment.day and len(self.missed) < MAX_KNOWN:
-                    self.missed.update(some)
+                self.forget()
 
     def _share(self, shares: dict[int, bytes], group: int, day: int) -> bytes:
         if group not in shares:

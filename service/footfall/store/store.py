@@ -91,8 +91,9 @@ class Store:
         self.scripts = scripts = scripts or Scripts(redis)
         # Background work of the store and its users.
         self.background = background or Background()
+        self._dating = self._dating_of(moment)
         self.batches = batches_of(
-            redis, scripts, lambda *begun: self.new_counters.began(*begun), self._dating(moment)
+            redis, scripts, lambda *begun: self.new_counters.began(*begun), self._dating
         )
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
@@ -101,7 +102,7 @@ class Store:
 
     def _make_nouns(self, counter_limit: int, bin_days: int) -> None:
         redis, scripts = self.redis, self.scripts
-        self.views = Views(redis, scripts, self.keys)
+        self.views = Views(redis, scripts, self.keys, self._forget_visitors)
         self.site_views = SiteViews(redis, scripts, self.keys)
         self.views_ever = ViewsEver(redis, self.keys)
         self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
@@ -131,12 +132,16 @@ class Store:
         self.log = ModerationLog(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.numbers)
 
-    def _dating(self, moment: Clock | None) -> Dating | None:
+    def _forget_visitors(self) -> None:
+        if self._dating:
+            self._dating.visits.forget()
+
+    def _dating_of(self, moment: Clock | None) -> Dating | None:
         if moment is None:
             return None
-        is_cluster = self.redis.is_cluster
-        start = self.background.start
-        return Dating(moment, Visits(self.scripts, self.keys, start, is_cluster=is_cluster))
+        redis, start = self.redis, self.background.start
+        visits = Visits(self.scripts, self.keys, start, redis.stats, is_cluster=redis.is_cluster)
+        return Dating(moment, visits)
 
     def _corrected(self) -> Callable[[str, int], Awaitable[int]] | None:
         moment = self.moment

@@ -9,7 +9,7 @@ from ..driver.replies import UNDELIVERED, deliver, failure
 from ..driver.script_calls import CountsCallback, ScriptCall, sound
 from ..driver.scripts import Script
 from ..statistics.moment import Moment
-from ..statistics.visits import Visits
+from ..statistics.visits import PLACES, Visits
 from .clients import NOBODY_SEEN, Bot, CountingClient, Person
 from .packed import PackedChange
 
@@ -112,7 +112,7 @@ class DatedCall(ChangeCall):
         """Once: who was seen is not seen again."""
         moment, visits = self._clock(), self._visits
         visits.on(moment)
-        day = moment.day
+        day, told = moment.day, visits.told
         keys: list[bytes] = []
         args = [moment.packed]
         number = seen = 0
@@ -123,11 +123,15 @@ class DatedCall(ChangeCall):
                 # As nearly always.
                 client = waiting[0][1]
                 noted = NOBODY_SEEN
-                if not isinstance(client, Person) or (
-                    client.renew(moment) and visits.is_new(change.args, client)
-                ):
+                if type(client) is not Person:
                     noted = client.noted
                     seen += client.words
+                elif client.day == day or client.renew(moment):
+                    # As in `is_new`, since most have been seen, and a call would cost more.
+                    view = client.number ^ hash(change.args)
+                    if told[view & PLACES] != view and visits.is_new(change.args, client):
+                        noted = client.noted
+                        seen += 1
                 args += (change.args, change.origin[0], noted)
                 number += 1
                 continue

@@ -22,7 +22,8 @@ from ..netaddr import place_of
 from .moment import Moment
 
 # What is remembered, eight bytes each. Two in one place take turns: they are only told again.
-KNOWN = 1 << 17
+TOLD = 1 << 17
+PLACES = TOLD - 1
 # Of each sender, as an array of two bytes each counts them in a day; those of a /48 of IPv6 share
 # some places. A home has no thousand browsers; further ones are views, and no visitors.
 SENDERS = 1 << 17
@@ -92,27 +93,28 @@ class Visits:
     def forget(self) -> None:
         """What was told may be lost."""
         self._connected = self._stats.connections
-        self._known = array("q", bytes(8 * KNOWN))
+        # Numbers of visitors, and of visitors on pages, at the place that their last bits name.
+        self.told = array("q", bytes(8 * TOLD))
 
     def is_new(self, page: bytes, visitor: Visitor) -> bool:
         """Has Redis to be told that this visitor has viewed a page, or several, with this name?"""
-        number, known = visitor.number, self._known
+        number, told = visitor.number, self.told
         view = number ^ hash(page)
-        if known[view % KNOWN] == view:
+        if told[view & PLACES] == view:
             return False
         place = place_of(visitor.sender, SENDERS)
         if self._pages[place] >= MAX_PAGES:
             return False
-        if known[number % KNOWN] != number:
+        if told[number & PLACES] != number:
             if self._browsers[place] >= MAX_BROWSERS:
                 return False
             self._browsers[place] += 1
-            known[number % KNOWN] = number
+            told[number & PLACES] = number
             self._new.append(number)
             if len(self._new) == 1:
                 self._start(self._tell_soon())
         self._pages[place] += 1
-        known[view % KNOWN] = view
+        told[view & PLACES] = view
         return True
 
     async def _tell_soon(self) -> None:

@@ -239,7 +239,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "shares": ["site", "visitors"],
             "field": "v20261123",
             "day_ms": 60_000,
-            "visitors": [n],
+            "visitors": [1, n],
         },
         "views/keep, 24 hours": lambda n: {
             "sums": f"hours:{n}",

@@ -231,7 +231,7 @@ async def test_who_was_not_noted_for_the_site_is_when_they_come_again(
     batch = telling.counters.send.__self__  # type: ignore[attr-defined]
     visits, ann, ben = batch._dating.visits, person(1), person(2)
 
-    async def away(*_: object) -> None:
+    async def away(*_: object, more: int) -> None:
         raise StoreUnavailable()
 
     with monkeypatch.context() as patch:

@@ -127,9 +127,8 @@ class DatedCall(ChangeCall):
                     noted = client.noted
                     seen += client.words
                 elif client.day == day or client.renew(moment):
-                    # As in `is_new`, since most have been seen, and a call would cost more.
                     view = client.number ^ hash(change.args)
-                    if told[view & PLACES] != view and visits.is_new(change.args, client):
+                    if told[view & PLACES] != view and visits.is_new(view, client):
                         noted = client.noted
                         seen += 1
                 args += (change.args, change.origin[0], noted)
@@ -160,17 +159,19 @@ class DatedCall(ChangeCall):
         source, bot_of_page = change.origin
         if not change.is_view:
             return source + NOBODY_SEEN, 0
-        people, bots = set[int](), list[bytes]()
+        people, bots, told = set[bytes](), list[bytes](), self._visits.told
         for _, client in waiting:
             if isinstance(client, Bot):
                 bots.append(client.bot)
             elif isinstance(client, Person):
                 if bot_of_page:
                     bots.append(bot_of_page)
-                elif client.renew(moment) and self._visits.is_new(change.args, client):
-                    people.add(client.number)
+                elif client.renew(moment):
+                    view = client.number ^ hash(change.args)
+                    if told[view & PLACES] != view and self._visits.is_new(view, client):
+                        people.add(client.packed)
         counts = pack_word(len(people)) + pack_word(len(bots))
-        return b"".join([source, counts, *map(pack_word, people), *bots]), len(people) + len(bots)
+        return b"".join([source, counts, *people, *bots]), len(people) + len(bots)
 
 
 def _answer(

@@ -51,7 +51,7 @@ class Bot(CountingClient):
 class Person(CountingClient):
     """Has a number, which the salt of a day makes; 0 while no day has one."""
 
-    __slots__ = ("_agent", "day", "noted", "number", "sender")
+    __slots__ = ("_agent", "day", "noted", "number", "packed", "sender")
 
     words = 1
 
@@ -70,7 +70,8 @@ class Person(CountingClient):
         self.day = moment.day
         self.number = number_of(moment.salted, self.sender, self._agent)
         text = b"%d" % self.number
-        self.noted = b"%b$%d\r\n%b\r\n" % (_PERSON_SEEN, len(text), text)
+        self.packed = b"$%d\r\n%b\r\n" % (len(text), text)
+        self.noted = _PERSON_SEEN + self.packed
         return True
 
 

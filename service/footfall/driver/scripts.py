@@ -128,10 +128,10 @@ class Script:
         keys, args = _packed(self.header.keys, values), _packed(self.header.args, values)
         return await self._run(send, partial(self._call, len(keys), len(args), keys + args))
 
-    async def packed(self, number: int, arguments: Sequence[bytes]) -> Any:
+    async def packed(self, number: int, arguments: Sequence[bytes], *, more: int) -> Any:
         """The script's reply, of packed words; see `call`."""
         send = partial(self._redis.send, sender=self._sender())
-        return await self._run(send, partial(self.call, number, arguments))
+        return await self._run(send, partial(self.call, number, arguments, more=more))
 
     async def _run(self, send: Send, call: Callable[..., Command]) -> Any:
         try:

@@ -4,13 +4,13 @@ This process remembers for an hour whom it has told Redis of, and tells it only 
 lost or removed there is told again in the next hour at the latest. Visitors of a page are told with
 their view. A script that counts a view reaches one slot of a Cluster, and a visitor
 of the site may view pages of any; so the site's visitors are distinguished in shares of their own,
-one for each group, by a call after that of the view.
+by a call after that of the view.
 """
 
 import asyncio
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Protocol
 
 from ..driver.connection import pack_word
@@ -24,19 +24,22 @@ from .moment import Moment
 # What is remembered, eight bytes each. Two in one place take turns: they are only told again.
 TOLD = 1 << 17
 PLACES = TOLD - 1
-# Of each sender, as an array of two bytes each counts them in a day; those of a /48 of IPv6 share
-# some places. A home has no thousand browsers; further ones are views, and no visitors.
-SENDERS = 1 << 17
-MAX_BROWSERS, MAX_PAGES = 1_000, (1 << 16) - 1
-MAX_VISITS_A_CALL = 500
-# How long visitors are gathered for a call.
+# A home has no thousand browsers; further ones are views, and no visitors. Of each sender the
+# number of browsers in a day, times BROWSER, and of their pages; those of a /48 of IPv6 share some
+# places.
+SENDERS, BROWSER = 1 << 17, 1 << 16
+MAX_BROWSERS, MAX_PAGES = 1_000, BROWSER - 1
+# How long the site's visitors are gathered for a call, how many at most, and in how many groups.
 PAUSE_SECONDS = 0.02
+MAX_VISITS_A_CALL = 1_000
+SHARES = 16
 
 
 class Visitor(Protocol):
-    """A person with a number of this day, and where they come from."""
+    """A person with a number of this day, also packed, and where they come from."""
 
     number: int
+    packed: bytes
     sender: str
 
 
@@ -65,19 +68,17 @@ class Visits:
         self._stats = stats
         self._is_cluster = is_cluster
         self._connected = 0
-        # For this day: the packed keys of each group's shares, and what is known.
+        # By share, visitors to send after a pause in which more may come; and how many.
+        self._new = defaultdict[int, list[bytes]](list)
+        self._waiting = 0
         self._moment = Moment(0, b"", 0, 0)
-        self._shares = dict[int, bytes]()
         self._begin(self._moment)
-        # Visitors to send, after a pause in which more may come.
-        self._new: list[int] = []
 
     def on(self, moment: Moment) -> None:
         """Before `is_new`."""
         if moment.day != self._moment.day:
-            if self._new:
-                # They are of the day before.
-                self._start(self._tell(self._moment, self._shares, self._new))
+            # These are of the day before.
+            self._tell_now()
             self._begin(moment)
         elif moment.packed is not self._moment.packed or self._connected != self._stats.connections:
             self.forget()
@@ -85,9 +86,8 @@ class Visits:
         self._moment = moment
 
     def _begin(self, moment: Moment) -> None:
-        self._moment, self._shares, self._new = moment, {}, []
-        self._pages = array("H", bytes(2 * SENDERS))
-        self._browsers = array("H", bytes(2 * SENDERS))
+        self._moment = moment
+        self._seen = array("I", bytes(4 * SENDERS))
         self.forget()
 
     def forget(self) -> None:
@@ -96,54 +96,52 @@ class Visits:
         # Numbers of visitors, and of visitors on pages, at the place that their last bits name.
         self.told = array("q", bytes(8 * TOLD))
 
-    def is_new(self, page: bytes, visitor: Visitor) -> bool:
-        """Has Redis to be told that this visitor has viewed a page, or several, with this name?"""
-        number, told = visitor.number, self.told
-        view = number ^ hash(page)
-        if told[view & PLACES] == view:
-            return False
-        place = place_of(visitor.sender, SENDERS)
-        if self._pages[place] >= MAX_PAGES:
+    def is_new(self, view: int, visitor: Visitor) -> bool:
+        """Has Redis to be told of this view, which is not the one at its place in `told`?"""
+        sender, number, told = visitor.sender, visitor.number, self.told
+        place = place_of(sender, SENDERS) if ":" in sender else hash(sender) % SENDERS
+        seen = self._seen[place]
+        if seen % BROWSER >= MAX_PAGES:
             return False
         if told[number & PLACES] != number:
-            if self._browsers[place] >= MAX_BROWSERS:
+            if seen >= MAX_BROWSERS * BROWSER:
                 return False
-            self._browsers[place] += 1
+            seen += BROWSER
             told[number & PLACES] = number
-            self._new.append(number)
-            if len(self._new) == 1:
+            self._new[number % SHARES].append(visitor.packed)
+            self._waiting += 1
+            if self._waiting == 1:
                 self._start(self._tell_soon())
-        self._pages[place] += 1
+            elif self._waiting == MAX_VISITS_A_CALL:
+                self._tell_now()
+        self._seen[place] = seen + 1
         told[view & PLACES] = view
         return True
 
     async def _tell_soon(self) -> None:
         await asyncio.sleep(PAUSE_SECONDS)
-        new, self._new = self._new, []
-        await self._tell(self._moment, self._shares, new)
+        self._tell_now()
 
-    async def _tell(self, moment: Moment, shares: dict[int, bytes], numbers: list[int]) -> None:
-        for some in self._calls(numbers):
-            arguments = [self._share(shares, number % GROUPS, moment.day) for number in some]
-            arguments += map(pack_word, (f"v{moment.day}", moment.day_ms, *some))
+    def _tell_now(self) -> None:
+        if self._waiting:
+            self._start(self._tell(self._moment, self._new))
+            self._new, self._waiting = defaultdict[int, list[bytes]](list), 0
+
+    async def _tell(self, moment: Moment, shares: Mapping[int, list[bytes]]) -> None:
+        # On a Cluster a call reaches one group.
+        calls = ([each] for each in shares.items()) if self._is_cluster else [[*shares.items()]]
+        for call in calls:
+            arguments = [self._keys_of(share, moment.day) for share, _ in call]
+            arguments += map(pack_word, (f"v{moment.day}", moment.day_ms))
+            for _, some in call:
+                arguments += pack_word(len(some)), *some
             try:
-                await self._visit.packed(len(some), arguments)
+                more = sum(len(some) for _, some in call)
+                await self._visit.packed(len(call), arguments, more=more)
             except (StoreUnavailable, ErrorReply):
                 # Connections log outages. Returning visitors are resent.
                 self.forget()
 
-    def _share(self, shares: dict[int, bytes], group: int, day: int) -> bytes:
-        if group not in shares:
-            keys = self._keys.share(group), self._keys.visitors_in(group, day)
-            shares[group] = b"".join(map(pack_word, keys))
-        return shares[group]
-
-    def _calls(self, numbers: list[int]) -> Iterable[list[int]]:
-        """The parts that one call may send: on a Cluster it reaches one group."""
-        if not self._is_cluster:
-            firsts = range(0, len(numbers), MAX_VISITS_A_CALL)
-            return [numbers[first : first + MAX_VISITS_A_CALL] for first in firsts]
-        groups = defaultdict[int, list[int]](list)
-        for number in numbers:
-            groups[number % GROUPS].append(number)
-        return groups.values()
+    def _keys_of(self, share: int, day: int) -> bytes:
+        keys, group = self._keys, share * (GROUPS // SHARES)
+        return pack_word(keys.share(group)) + pack_word(keys.visitors_in(group, day))

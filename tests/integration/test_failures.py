@@ -156,8 +156,15 @@ async def test_a_closed_store_opens_no_connection_for_late_commands(
     await store.redis.close()
     with pytest.raises(StoreUnavailable):
         await store.counters.read(["time /a"])
+    # The end of the turn closes the sockets.
+    await asyncio.sleep(0)
     with server.admin() as admin:
-        assert [each for each in admin.client_list() if each["user"] == "footfall"] == []
+
+        def are_closed() -> bool:
+            return not any(each["user"] == "footfall" for each in admin.client_list())
+
+        wait_until(are_closed, "Redis to see that they are closed")
+    assert not store.redis.sender.is_open  # type: ignore[attr-defined]
 
 
 async def test_a_command_sent_in_the_callback_of_a_failed_connection_is_answered() -> None:

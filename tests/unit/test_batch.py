@@ -112,6 +112,28 @@ async def test_a_moment_that_cannot_be_told_fails_its_batch_and_no_later_one(red
     assert batch.is_idle
 
 
+async def test_a_request_that_comes_after_another_one_is_sent_at_once(
+    batch: CounterBatch, redis: Redis
+) -> None:
+    answers: list[Answer] = []
+    batch.read(PACKED.read(["time /a"]), answers.append)
+    assert redis.sent == []
+    await redis.reply(b"1")
+    batch.add(rise("/a"), answers.append)
+    # Without the end of the turn.
+    assert len(redis.sent) == 2
+    # While it is in flight, others gather; after several of them, the next one waits for others.
+    for path in ("/b", "/c"):
+        batch.read(PACKED.read([f"time {path}"]), answers.append)
+    assert len(redis.sent) == 2
+    redis.done([[2]])
+    await redis.reply(b"3", b"4")
+    batch.read(PACKED.read(["time /d"]), answers.append)
+    assert len(redis.sent) == 3
+    await redis.reply(b"5")
+    assert answers == [[1], [2], [3], [4], [5]]
+
+
 async def test_what_several_requests_ask_alike_is_read_once(
     batch: CounterBatch, redis: Redis
 ) -> None:

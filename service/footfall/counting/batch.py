@@ -71,7 +71,7 @@ class CounterBatch(Batch):
             self._changes.setdefault(change, []).append((done, client))
             self.waiting += 1
             self._number += change.size
-            if self._number >= MAX_BATCH_CHANGES:
+            if self._leaves_at_once or self._number >= MAX_BATCH_CHANGES:
                 self._leave()
 
     def _calls(self) -> list[ScriptCall]:

@@ -2,8 +2,8 @@
 
 A command of its own for each request would cost Redis and this process far more than the work
 itself. So requests join the batch that is forming; it is sent at the end of the turn, and the next
-one forms meanwhile. Without load a batch has one request, and is sent immediately. Equal reads are
-sent once.
+one forms meanwhile. Without load a batch has one request, and is sent at once. Equal reads are sent
+once.
 
 Every request gets its own answer, or StoreUnavailable with all others of its batch. A batch is
 never sent twice, and when too many requests wait, further ones fail immediately.
@@ -85,6 +85,10 @@ class Batch:
         self._takings: list[Taking] = []
         self.waiting = 0
         self._is_leaving = False
+        # The size of the last batch. If it was one request, and nothing is in flight, the next one
+        # is sent at once: few come at a time, and each would wait for the end of the turn.
+        self._last = 0
+        self._leaves_at_once = False
         # Looked up once: in Python 3.11 that asks the kernel for the process each time.
         self._loop: asyncio.AbstractEventLoop | None = None
         # By the event loop's clock, the deadline of the first request; it counts for all.
@@ -98,11 +102,15 @@ class Batch:
         if self._is_leaving or self._may_join(done):
             self._reads.setdefault(read, []).append(done)
             self.waiting += 1
+            if self._leaves_at_once:
+                self._leave()
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         if self._is_leaving or self._may_join(done):
             self._takings.append((bucket, tokens, rate, done))
             self.waiting += 1
+            if self._leaves_at_once:
+                self._leave()
 
     def _may_join(self, done: CountsCallback) -> bool:
         """May a request join a batch that cannot leave yet? If not, it is rejected."""
@@ -112,17 +120,19 @@ class Batch:
         loop = self._loop = self._loop or asyncio.get_running_loop()
         if not self.waiting:
             self._deadline = loop.time() + self._redis.timeout
-        if self._in_flight < self._most_in_flight:
+        if self._last == 1 and self.is_idle:
+            self._leaves_at_once = True
+        elif self._in_flight < self._most_in_flight:
             self._is_leaving = True
             loop.call_soon(self._leave)
         return True
 
     def _leave(self) -> None:
-        self._is_leaving = False
+        self._is_leaving = self._leaves_at_once = False
         if not self.waiting:
             return
         self._redis.stats.batched(self.waiting)
-        self.waiting = 0
+        self._last, self.waiting = self.waiting, 0
         self._in_flight += 1
         sent = _Sent(self, self._calls(), self._reads, self._deadline)
         self._reads = {}

@@ -118,7 +118,6 @@ class Connection(asyncio.Protocol):
         self._in_flight: deque[_Pending] = deque()
         self._unsent: list[tuple[bytes, _Pending]] = []
         self._opening: asyncio.Task[None] | None = None
-        # Looked up once: in Python 3.11 that asks the kernel for the process each time.
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         # When the timer is due, by the event loop's clock.
@@ -135,9 +134,7 @@ class Connection(asyncio.Protocol):
             deliver(done, unavailable(CLOSED if self._is_closed else LATE))
             return
         sent = b"".join(commands) if len(commands) > 1 else commands[0]
-        give_up_at = now + self._timeout
-        if give_up_at < deadline:
-            give_up_at = deadline
+        give_up_at = now + self._timeout if now + self._timeout > deadline else deadline
         pending = _Pending([], len(commands), deadline, give_up_at, done, monotonic(), commands[0])
         if self.is_open:
             self._send(sent, pending)
@@ -239,14 +236,19 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         reader = self._reader
         reader.feed(data)
-        replies = iter(reader.gets, NO_REPLY)
         try:
             # Read again each time, since a callback may break the connection.
             while in_flight := self._in_flight:
                 pending = in_flight[0]
-                pending.replies += islice(replies, pending.expected - len(pending.replies))
-                if len(pending.replies) < pending.expected:
-                    return
+                replies = pending.replies
+                if pending.expected == 1:
+                    if (reply := reader.gets()) is NO_REPLY:
+                        return
+                    replies.append(reply)
+                else:
+                    replies += islice(iter(reader.gets, NO_REPLY), pending.expected - len(replies))
+                    if len(replies) < pending.expected:
+                        return
                 in_flight.popleft()
                 self._stats.answered(pending.sent_at, pending.first)
                 if self._fault is not None or self._state.troubles:

@@ -188,24 +188,6 @@ def test_the_banner_says_what_is_stored(kind: str, own: Path) -> None:
         assert re.fullmatch(stored, held(served))
 
 
-@pytest.mark.rare
-def test_a_start_counts_what_a_version_without_numbers_has_stored(kind: str, own: Path) -> None:
-    with (
-        running(program_of(kind), own / "r") as server,
-        Redis(unix_socket_path=str(server.socket)) as client,
-        serving(own / "s", REDIS_URL=server.url) as served,
-    ):
-        for path in ("/a", "/b", "/" + "long" * 100):
-            assert httpx.post(f"{served.url}/article", json={"path": path}).json() == 1
-        held(served)
-        numbers = list(client.scan_iter(match="ff:{c:*}:numbers", count=10_000))
-        assert client.delete(*numbers) == len(numbers) > 0
-        for options in ((), ("--workers", "2")):
-            served.options = options
-            served.start()
-            assert held(served).startswith("3 counters, about ")
-
-
 def test_without_the_right_to_measure_memory_the_service_starts_and_does_not_say(
     kind: str, own: Path
 ) -> None:

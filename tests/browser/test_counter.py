@@ -373,7 +373,7 @@ PERSON = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/2010010
     [
         ("visitors", ["3", "1", "2", "1"]),
         ("views", ["3", "1", "3", "d"]),
-        ("off", ["a", "1", "c", "d"]),
+        ("off", ["3", "1", "c", "d"]),
     ],
 )
 def test_numbers_of_the_whole_site_are_shown_as_far_as_they_are_kept(

@@ -2,9 +2,9 @@
 
 This process remembers for an hour whom it has told Redis of, and tells it only who is new: what is
 lost or removed there is told again in the next hour at the latest. Visitors of a page are told with
-their view. A script that counts a view reaches one slot of a Cluster, and a visitor
-of the site may view pages of any; so the site's visitors are distinguished in shares of their own,
-by a call after that of the view.
+their view. A script that counts a view reaches one slot of a Cluster, and a visitor of the site may
+view pages of any; so the site's visitors are distinguished in shares of their own, by a call after
+that of the view.
 """
 
 import asyncio

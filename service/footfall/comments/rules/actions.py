@@ -33,6 +33,8 @@ MAX_BULK_MS = 25_000
 # Comments of a step, and a pause after it for other requests.
 STEP_COMMENTS = 100
 PACE_SECONDS = 0.005
+# How often the end of an action is noted, while replies are lost.
+MAX_NOTES = 3
 # Results are stored for so many comments, for clients that ask again.
 MAX_RESULTS = 200
 # A request waits this long for the end of a long action: most end by then.
@@ -167,12 +169,11 @@ class _Run:
             self.action = replace(self.action, is_cut=True)
         finally:
             self.action = replace(self.action, is_running=False)
-            # If both replies are lost, the action is seen to have stopped after a while.
-            try:
-                await self._note()
-            except (Unavailable, ErrorReply):
+            # If all of these replies are lost, the action is seen to have stopped after a while.
+            for _ in range(MAX_NOTES):
                 with suppress(Unavailable, ErrorReply):
                     await self._note()
+                    break
 
     async def _may_go_on(self) -> bool:
         if self.action.done + self.action.left >= MAX_BULK_COMMENTS:

@@ -129,6 +129,20 @@ async def test_a_wrong_sum_is_named_and_repaired(store: Store, damage: str) -> N
     assert await agreed(store) == 5
 
 
+@pytest.mark.parametrize("value", ["many", "9" * 18, ""])
+async def test_a_share_that_is_no_number_is_repaired_and_counts_again(
+    store: Store, value: str
+) -> None:
+    """Whatever group it is of, also that in which a sum is corrected."""
+    await viewed(store, *PATHS)
+    for group in range(GROUPS):
+        await store.redis.change(("HSET", store.keys.numbers(group), "views", value))
+    assert (await report(store, repair=True))[-2].endswith("(repaired)")
+    await viewed(store, *PATHS)
+    assert await agreed(store) == 2 * len(PATHS)
+    assert (await report(store))[:-1] == []
+
+
 async def test_a_check_says_nothing_while_views_are_counted(store: Store) -> None:
     async def check() -> list[str]:
         return [text async for text in store.views_ever.problems(repair=True)]

@@ -351,6 +351,23 @@ async def test_one_home_or_network_is_a_limited_number_of_visitors(
     assert (await today(statistics, "/a")).visitors == of_page.visitors + 1
 
 
+async def test_who_comes_each_hour_is_one_browser_of_their_home(
+    telling: Store, statistics: Reports, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visits, "MAX_BROWSERS", 3)
+    clock.now -= 12 * HOUR_MS
+    home = [Person("", "192.0.2.1", b"%d" % n) for n in range(3)]
+    for _ in range(6):
+        await view(telling, "/a", home[:2])
+        # What was told is told again after an outage, too.
+        telling.redis.stats.connections += 1
+        await view(telling, "/a", home[:2])
+        clock.now += HOUR_MS
+    await view(telling, "/b", home)
+    assert (await today(statistics, "/b")).visitors == 3
+    assert (await today(statistics, None)).visitors == 3
+
+
 async def test_one_home_is_a_limited_number_of_visitors_of_pages(
     telling: Store, statistics: Reports, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,31 @@ async def test_a_request_that_comes_after_another_one_is_sent_at_once(
     assert answers == [[1], [2], [3], [4], [5]]
 
 
+async def test_after_a_failure_no_request_fails_before_the_end_of_the_turn(
+    batch: CounterBatch, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or one answer would be given within the other, for as many as a client sends at once."""
+    answers: list[Answer] = []
+    batch.read(PACKED.read(["time /a"]), answers.append)
+    await redis.reply(b"1")
+
+    def away() -> None:
+        raise StoreUnavailable()
+
+    monkeypatch.setattr(redis, "check", away)
+
+    def asks_again(answer: Answer) -> None:
+        answers.append(answer)
+        if len(answers) < 3000:
+            batch.read(PACKED.read(["time /b"]), asks_again)
+
+    batch.read(PACKED.read(["time /b"]), asks_again)
+    assert len(answers) <= 2
+    while len(answers) < 3000:
+        await asyncio.sleep(0)
+    assert all(isinstance(answer, StoreUnavailable) for answer in answers[1:])
+
+
 async def test_what_several_requests_ask_alike_is_read_once(
     batch: CounterBatch, redis: Redis
 ) -> None:

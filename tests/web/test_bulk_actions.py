@@ -1,11 +1,13 @@
 """Actions on all that a list has, behind the request, and their undo."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from footfall.comments.rules import actions, progress, queue
+from footfall.comments.rules.progress import Action
 from footfall.errors import StoreUnavailable
 from tests.conftest import ADMIN, Site, Sites
 from tests.web.test_owner_queue import WAITS, asked, part, posted, words
@@ -187,6 +189,14 @@ async def test_one_whose_end_is_not_noted_is_listed_with_what_it_did_and_can_be_
     assert again["data"]["results"] == {ids[0]: "failed"} | dict.fromkeys(ids[1:], "done")
     undone = await asked(site, "PUT", "comment", {"undo": name})
     assert undone["data"]["results"] == {ids[0]: "unchanged"} | dict.fromkeys(ids[1:], "done")
+
+
+async def test_an_undo_whose_process_has_ended_is_as_far_as_it_noted(site: Site) -> None:
+    undo = Action("0" * 16, ADMIN.id, "spam", 10, done=3, is_undo=True, at_ms=site.clock())
+    await site.service.comments.actions.note(undo.name, asdict(undo))
+    site.clock.now += progress.STOPPED_MS + 1
+    found = (await asked(site, "GET", f"queue/bulk?name={undo.name}"))["data"]
+    assert (found["done"], found["isRunning"], found["isCut"]) == (3, False, True)
 
 
 async def test_the_end_is_noted_again_after_a_lost_reply(

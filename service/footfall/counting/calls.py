@@ -112,7 +112,7 @@ class DatedCall(ChangeCall):
         """Once: who was seen is not seen again."""
         moment, visits = self._clock(), self._visits
         visits.on(moment)
-        day, told = moment.day, visits.told
+        day, told, salt = moment.day, visits.told, visits.salt
         keys: list[bytes] = []
         args = [moment.packed]
         number = seen = 0
@@ -127,7 +127,7 @@ class DatedCall(ChangeCall):
                     noted = client.noted
                     seen += client.words
                 elif client.day == day or client.renew(moment):
-                    view = client.number ^ hash(change.args)
+                    view = client.number ^ hash(change.args) ^ salt
                     if told[view & PLACES] != view and visits.is_new(view, client):
                         noted = client.noted
                         seen += 1
@@ -159,7 +159,7 @@ class DatedCall(ChangeCall):
         source, bot_of_page = change.origin
         if not change.is_view:
             return source + NOBODY_SEEN, 0
-        people, bots, told = set[bytes](), list[bytes](), self._visits.told
+        people, bots, visits = set[bytes](), list[bytes](), self._visits
         for _, client in waiting:
             if isinstance(client, Bot):
                 bots.append(client.bot)
@@ -167,8 +167,8 @@ class DatedCall(ChangeCall):
                 if bot_of_page:
                     bots.append(bot_of_page)
                 elif client.renew(moment):
-                    view = client.number ^ hash(change.args)
-                    if told[view & PLACES] != view and self._visits.is_new(view, client):
+                    view = client.number ^ hash(change.args) ^ visits.salt
+                    if visits.told[view & PLACES] != view and visits.is_new(view, client):
                         people.add(client.packed)
         counts = pack_word(len(people)) + pack_word(len(bots))
         return b"".join([source, counts, *people, *bots]), len(people) + len(bots)

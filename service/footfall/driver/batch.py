@@ -85,8 +85,8 @@ class Batch:
         self._takings: list[Taking] = []
         self.waiting = 0
         self._is_leaving = False
-        # The size of the last batch. If it was one request, and nothing is in flight, the next one
-        # is sent at once: few come at a time, and each would wait for the end of the turn.
+        # The size of the last batch, 0 if it failed. If it was one request, and none is in flight,
+        # the next one is sent at once: few come at a time, and each would wait for the turn's end.
         self._last = 0
         self._leaves_at_once = False
         # Looked up once: in Python 3.11 that asks the kernel for the process each time.
@@ -132,9 +132,9 @@ class Batch:
         if not self.waiting:
             return
         self._redis.stats.batched(self.waiting)
-        self._last, self.waiting = self.waiting, 0
+        size, self.waiting, self._last = self.waiting, 0, 0
         self._in_flight += 1
-        sent = _Sent(self, self._calls(), self._reads, self._deadline)
+        sent = _Sent(self, size, self._calls(), self._reads, self._deadline)
         self._reads = {}
         try:
             self._redis.data_set_ids.check()
@@ -153,10 +153,11 @@ class Batch:
         parts = _by_slot(takings) if self._is_cluster else (takings,)
         return [TokenCall(self._take_tokens, part) for part in parts]
 
-    def landed(self) -> None:
-        """A batch has its replies. The next one is sent before those are answered, so that Redis
-        and this process work concurrently."""
+    def landed(self, size: int) -> None:
+        """A batch of so many requests has its replies, 0 if it failed. The next one is sent before
+        those are answered, so that Redis and this process work concurrently."""
         self._in_flight -= 1
+        self._last = size
         if self.waiting and not self._is_leaving:
             self._leave()
 
@@ -164,12 +165,13 @@ class Batch:
 class _Sent:
     """A batch in flight."""
 
-    __slots__ = ("_batch", "_calls", "_deadline", "_reads")
+    __slots__ = ("_batch", "_calls", "_deadline", "_reads", "_size")
 
     def __init__(
-        self, batch: Batch, calls: list[ScriptCall], reads: Reads, deadline: float
+        self, batch: Batch, size: int, calls: list[ScriptCall], reads: Reads, deadline: float
     ) -> None:
         self._batch = batch
+        self._size = size
         self._calls = calls
         self._reads = reads
         self._deadline = deadline
@@ -191,10 +193,11 @@ class _Sent:
             call.fail(error)
 
     def _arrived(self, replies: list[Any] | StoreUnavailable) -> None:
-        self._batch.landed()
         if isinstance(replies, StoreUnavailable):
+            self._batch.landed(0)
             self.fail(replies)
             return
+        self._batch.landed(self._size)
         place = len(self._calls)
         for read, waiting in self._reads.items():
             behind = place + read.size

@@ -4,6 +4,7 @@ Each script that changes view counters adds what it added to a share of the sum,
 the shares are added up when they are read.
 """
 
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -19,6 +20,8 @@ SHARE = "views"
 UNDATED_IN = "undated"
 # How often a sum is compared that seems to be wrong: counters may be moved or lowered meanwhile.
 COMPARISONS = 3
+# A share that counts can be added to.
+_NUMBER = re.compile(rb"-?\d{1,16}").fullmatch
 
 
 class ViewsEver:
@@ -30,8 +33,11 @@ class ViewsEver:
 
     async def total(self) -> int:
         """A damaged share is empty."""
+        return sum(int(share) for share in await self._shares() if share and _NUMBER(share))
+
+    async def _shares(self) -> list[bytes | None]:
         shares = (("HGET", self._keys.numbers(group), SHARE) for group in range(GROUPS))
-        return sum(map(number_or_0, await self._redis.ask_each(*shares, of_masters=True)))
+        return await self._redis.ask_each(*shares, of_masters=True)
 
     async def restore(self) -> None:
         """Make the sum right in a data set that no other process uses."""
@@ -46,6 +52,7 @@ class ViewsEver:
             if not wrong:
                 return
         if repair:
+            await self._drop_damaged()
             await self._add(wrong)
         text = f"the sum of all views is wrong by {-wrong:+,}"
         yield f"{text} (repaired)" if repair else text
@@ -57,6 +64,12 @@ class ViewsEver:
                 int(n) for name, n in counts.items() if name.startswith(mark) and is_number(n)
             )
         return total
+
+    async def _drop_damaged(self) -> None:
+        """Nothing could be added to such shares."""
+        for group, share in enumerate(await self._shares()):
+            if share is not None and not _NUMBER(share):
+                await self._redis.change(("HDEL", self._keys.numbers(group), SHARE))
 
     async def _add(self, views: int) -> None:
         if views:

@@ -8,6 +8,7 @@ that of the view.
 """
 
 import asyncio
+import secrets
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping
@@ -28,6 +29,8 @@ PLACES = TOLD - 1
 # number of browsers in a day, times BROWSER, and of their pages; those of a /48 of IPv6 share some
 # places.
 SENDERS, BROWSER = 1 << 17, 1 << 16
+# Numbers of browsers that were counted so: they are told more than once.
+COUNTED = 1 << 16
 MAX_BROWSERS, MAX_PAGES = 1_000, BROWSER - 1
 # How long the site's visitors are gathered for a call, how many at most, and in how many groups.
 PAUSE_SECONDS = 0.02
@@ -68,6 +71,9 @@ class Visits:
         self._stats = stats
         self._is_cluster = is_cluster
         self._connected = 0
+        # Numbers of visitors, and of visitors on pages, each with the salt, at the place that their
+        # last bits name.
+        self.told = array("q", bytes(8 * TOLD))
         # By share, visitors to send after a pause in which more may come; and how many.
         self._new = defaultdict[int, list[bytes]](list)
         self._waiting = 0
@@ -88,26 +94,30 @@ class Visits:
     def _begin(self, moment: Moment) -> None:
         self._moment = moment
         self._seen = array("I", bytes(4 * SENDERS))
+        self._counted = array("q", bytes(8 * COUNTED))
         self.forget()
 
     def forget(self) -> None:
-        """What was told may be lost."""
+        """What was told may be lost. With another salt none of it is found; to empty the table
+        would stop all requests for half a millisecond, as often as Redis fails."""
         self._connected = self._stats.connections
-        # Numbers of visitors, and of visitors on pages, at the place that their last bits name.
-        self.told = array("q", bytes(8 * TOLD))
+        self.salt = secrets.randbits(63)
 
     def is_new(self, view: int, visitor: Visitor) -> bool:
         """Has Redis to be told of this view, which is not the one at its place in `told`?"""
         sender, number, told = visitor.sender, visitor.number, self.told
+        known = number ^ self.salt
         place = place_of(sender, SENDERS) if ":" in sender else hash(sender) % SENDERS
         seen = self._seen[place]
         if seen % BROWSER >= MAX_PAGES:
             return False
-        if told[number & PLACES] != number:
-            if seen >= MAX_BROWSERS * BROWSER:
-                return False
-            seen += BROWSER
-            told[number & PLACES] = number
+        if told[known & PLACES] != known:
+            if self._counted[number % COUNTED] != number:
+                if seen >= MAX_BROWSERS * BROWSER:
+                    return False
+                seen += BROWSER
+                self._counted[number % COUNTED] = number
+            told[known & PLACES] = known
             self._new[number % SHARES].append(visitor.packed)
             self._waiting += 1
             if self._waiting == 1:

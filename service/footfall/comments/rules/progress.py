@@ -74,11 +74,14 @@ async def stored(comments: Comments, name: str) -> Action | None:
 
 
 async def _stopped(comments: Comments, action: Action) -> Action:
-    """What an action has done whose end was not noted."""
+    """What an action has done whose end was not noted; of an undo that is known up to there."""
+    action = replace(action, is_running=False, is_cut=True)
+    if action.is_undo:
+        return action
     last = await comments.moderation.decisions([*await comments.actions.entries(action.name)])
     mine = [id for id, decision in last.items() if decision.actor.action == action.name]
     results: dict[str, Result] = dict.fromkeys(mine, "done")
-    return replace(action, done=len(mine), results=results, is_running=False, is_cut=True)
+    return replace(action, done=len(mine), results=results)
 
 
 async def recent(comments: Comments) -> list[Action]:

@@ -21,7 +21,7 @@ from footfall.driver.keys import GROUPS, Keys, digest
 from footfall.driver.script_calls import CountsCallback
 from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
-from footfall.netaddr import Networks
+from footfall.netaddr import Networks, place_of
 from footfall.process.process import now_ms
 from footfall.statistics import visits
 from footfall.statistics.agents import CLASSES
@@ -346,8 +346,10 @@ async def test_one_home_or_network_is_a_limited_number_of_visitors(
     assert (of_page.views, of_site.views) == (len(browsers), 2 * len(browsers))
     for day in (of_page, of_site):
         assert most // 2 < day.visitors <= most
-    # Somebody else is counted.
-    await view(telling, "/a", [person(1)])
+    # Somebody else is counted, who has no place in common with them, as one in 100,000 does.
+    taken = {place_of(sender, visits.SENDERS) for sender in senders}
+    others = (person(n) for n in count() if place_of(f"sender {n}", visits.SENDERS) not in taken)
+    await view(telling, "/a", [next(others)])
     assert (await today(statistics, "/a")).visitors == of_page.visitors + 1
 
 

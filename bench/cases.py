@@ -137,19 +137,22 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "changes": [word for i in range(changes) for word in (f"time {path(n + i)}", 1)],
         }
 
-    def counted(views: int) -> Callable[[int], Values]:
+    def counted(views: int, *, plain: bool = False) -> Callable[[int], Values]:
+        """Views of an hour that is open, by known visitors; or of which nothing is known."""
         return lambda n: {
             "site": "site",
             "sources": "sources",
-            "counts": [key for i in range(views) for key in _viewed(n + i)],
+            "numbers": _numbers(n),
+            "counts": [key for i in range(views) for key in _viewed(n + i, plain=plain)],
             "day": 23,
-            "date": 20261123,
             "hour": 2026112316,
+            "latest": 2026112317,
             "oldest": 2026112016,
             "hours_ms": 60_000,
             "days_ms": 60_000,
             "day_ms": 60_000,
-            "changes": [word for i in range(views) for word in _view(n + i)],
+            "plain": views if plain else 0,
+            "changes": [word for i in range(views) for word in _view(n + i, plain=plain)],
         }
 
     return {
@@ -181,11 +184,14 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "way": "max",
             "number": 1,
             "kept": 60,
+            "hour": 0,
             "days_ms": 60_000,
             "merged": [1, f"time {path(n)}", 5, 0],
         },
-        "counters/count, 1 view": counted(1),
-        "counters/count, 64 views": counted(64),
+        "counters/count, 1 first view": counted(1),
+        "counters/count, 64 first views": counted(64),
+        "counters/count, 1 known view": counted(1, plain=True),
+        "counters/count, 64 known views": counted(64, plain=True),
         "counters/take, 11 counters": lambda n: {
             "moving": f"moving:{n}",
             "numbers": _numbers(n),
@@ -209,6 +215,8 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "name": f"time {path(n)}",
             "counters": 1,
             "months": 1,
+            "current": 1,
+            "hour": 2026112316,
             "day_ms": 60_000,
             "words": [
                 f"time {path(n)}",
@@ -245,6 +253,11 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "sums": f"hours:{n}",
             "kept_ms": 60_000,
             "counted": [word for hour in range(24) for word in (hour, 7)],
+        },
+        "views/read, 1 month": lambda n: {
+            "counter": _bucket(n),
+            "views": [f"days:{n}", f"bots:{n}", f"hours:{n}"],
+            "name": f"time {path(n)}",
         },
         "views/import, 1 page": lambda n: {
             "files": f"files:{n}",
@@ -406,17 +419,20 @@ def _bucket(n: int) -> str:
     return f"counts:{n % 512}"
 
 
-def _viewed(n: int) -> tuple[str, ...]:
+def _viewed(n: int, *, plain: bool) -> tuple[str, ...]:
     """The keys of a view."""
     page = path(n)
     month, day = "202611", "20261123"
-    kept = f"hours:{page}", f"days:{page}:{month}", f"bots:{page}:{month}", f"visitors:{page}:{day}"
-    return _bucket(n), _numbers(n), *kept, f"read:{day}"
+    days, hours, bots = f"days:{page}:{month}", f"hours:{page}", f"bots:{page}:{month}"
+    if plain:
+        return (_bucket(n),)
+    return _bucket(n), _numbers(n), days, hours, bots, f"read:{day}", f"visitors:{page}:{day}"
 
 
-def _view(n: int) -> tuple[object, ...]:
+def _view(n: int, *, plain: bool) -> tuple[object, ...]:
     """The arguments of a view by one who is known, or new now and then."""
-    return f"time {path(n)}", 1, "", 1, 0, n % 4_096
+    rest = () if plain else ("first", "", 1, 0, n % 4_096)
+    return f"time {path(n)}", 1, *rest
 
 
 def _numbers(n: int) -> str:

@@ -47,8 +47,8 @@ DEFECTS = (
     Defect(
         "strangers' sources take memory that nobody reckons with",
         "service/footfall/counting/packed.py",
-        "return packed + names + each + origin",
-        "return packed + names + each",
+        "return packed + names + each + page + origin",
+        "return packed + names + each + page",
         "tests/unit/test_batch.py::the_memory_of_a_change_has_its_source",
     ),
     Defect(

@@ -1,36 +1,50 @@
 -- Change many counters in one step, and note when pages were viewed, and by whom.
 --
+-- A page's views of an hour are what its counter grows by in it. So the first view of an hour opens it, and stores the
+-- count before. Further ones change only the counter. When the next hour opens, what the last one had is added to its
+-- day; readers do the same meanwhile (statistics/open_hour.py).
+--
 -- KEYS    site        hash  {c}:site, a share of the site: hour -> views, "b<day> <class>" -> views by bots
 --         sources     hash  {c}:sources:<day>, a share of them: host -> views from there
---         counts...[7]  hash  of each change in turn: {c}:counts or {c}:long, "<counter> <path>" -> count;
---                           {c}:numbers, kind of such a hash -> number of its counters,
---                           and views -> a share of the sum of all view counters; {c}:hours:<page>, hour -> views,
---                           "<hour> <class>" -> those by bots;
---                           {c}:days:<page>:<month>, day -> views, v<day> -> visitors, with base, the count before
---                           that, and undated, what else was added to the count;
+--         numbers     hash  {c}:numbers, kind of a hash of counters -> number of them, and
+--                           views -> a share of the sum of all view counters
+--         counts...   hash  {c}:counts or {c}:long, "<counter> <path>" -> count, of each view of an open hour; then for
+--                           each other change that hash, and what it needs of these, in this order:
+--                           {c}:numbers of the same group;
+--                           {c}:days:<page>:<month>, day -> views, v<day> -> visitors; base, the count before that;
+--                           undated, what else was added to the count; open, the open hour and the count before it;
+--                           "open <class>" -> views by bots in it;
+--                           {c}:hours:<page>, hour -> views, "<hour> <class>" -> those by bots;
 --                           {c}:bots:<page>:<month>, "<day> <class>" -> views;
---                           {c}:visitors:<page>:<day>, a set of numbers, or a sketch of them;
---                           {c}:read:<day>, a zset path -> views
--- ARGV    day         text  of the month; `undated` for changes that are not views
---         date        int   the same day such as 20261123
+--                           {c}:read:<day>, a zset path -> views;
+--                           {c}:visitors:<page>:<day>, a set of numbers, or a sketch of them
+-- ARGV    day         text  of the month
 --         hour        int   such as 2026112316
+--         latest      int   the next hour, which may be open already: some clocks are ahead
 --         oldest      int   hour to keep
 --         hours_ms    int   ms to keep hours, and the lists of a day
 --         days_ms     int   ms to keep the month
 --         day_ms      int   ms to keep visitors' numbers
---         changes...[5]  text  of each change in turn: field, delta, the source host of its views or "", how
---                           many people there are and how many bots; people's numbers; bots' classes
--- RETURNS counts            the new values, in the order of the changes
--- INCLUDE kind_of change note_day sketch note_visitors
+--         plain       int   number of views of an open hour that have nothing else to note
+--         changes...  text  of each of these field and delta; of each other change also what it is, the source host of
+--                           its views or "", how many people there are and how many bots, people's numbers, and bots'
+--                           classes. It is
+--                           seen: views of an open hour, which need days, and visitors if there are people;
+--                           first: views of an hour that may not be open, which need everything, visitors likewise;
+--                           undated: no views, of a counter of views: numbers and days;
+--                           other: of another counter: numbers
+-- RETURNS counts            the new values, in the order of the changes; nil for views of an open hour whose counter is
+--                           not there, which are not counted
+-- INCLUDE kind_of change opened note_undated sketch note_visitors
 -- COST    O(changes), O(hours) of each page with a new hour, and O(visitors) once for a
 --         page whose visitors become a sketch
 
-local site, sources, counts = KEYS[1], KEYS[2], KEYS
-local day, date, hour, oldest, hours_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local days_ms, day_ms, changes = ARGV[6], ARGV[7], ARGV
+local site, sources, numbers, counts = KEYS[1], KEYS[2], KEYS[3], KEYS
+local day, hour, latest, oldest, hours_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local days_ms, day_ms, plain, changes = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV
 
--- Keys and arguments: before the first change, and per change.
-local KEYS_BEFORE, KEYS_EACH, ARGV_BEFORE, ARGV_EACH = 2, 7, 7, 5
+-- Keys and arguments before the first change, and arguments of one that is not plain.
+local KEYS_BEFORE, ARGV_BEFORE, WORDS_EACH = 3, 8, 6
 -- Of 72 hours, with each class of bots in all of them, at the end of the hour after.
 local MOST_HOURS = 1300
 -- Visitors of a page and day counted exactly.
@@ -39,37 +53,107 @@ local MOST_VISITORS = 10000
 local MOST_READ, KEPT_READ, MOST_PATH = 128, 64, 512
 local MOST_SOURCES = 100
 
--- pcall, because damaged statistics must not stop what counts; what it lets through is a hash.
-local function note_hour(index, views)
-  local is_new = redis.pcall('HINCRBY', index, hour, views) == views
-  if is_new then
-    -- HSCAN reads a small hash in one step.
-    local words = redis.call('HSCAN', index, 0, 'COUNT', MOST_HOURS)[2]
-    for i = 1, #words, 2 do
-      -- A field that does not start with an hour is damaged.
-      if (tonumber(string.match(words[i], '^%d+')) or 0) < tonumber(oldest) then
-        redis.call('HDEL', index, words[i])
-      end
+-- Raise a counter that is there.
+local function grow(index, name, delta)
+  local count, step = redis.pcall('HINCRBY', index, name, delta), tonumber(delta)
+  if type(count) ~= 'number' then
+    return count, 0
+  elseif count == step then
+    redis.call('HDEL', index, name)
+    return false, 0
+  elseif count < step then
+    -- It was below zero, which only damage causes.
+    redis.call('HINCRBY', index, name, -step)
+    return false, 0
+  end
+  return count, step
+end
+
+-- pcall here and below, because damaged statistics must not stop what counts; what it lets through is a hash.
+local function remove_old(hours)
+  -- HSCAN reads a small hash in one step.
+  local words = redis.call('HSCAN', hours, 0, 'COUNT', MOST_HOURS)[2]
+  for i = 1, #words, 2 do
+    -- A field that does not start with an hour is damaged.
+    if (tonumber(string.match(words[i], '^%d+')) or 0) < tonumber(oldest) then
+      redis.call('HDEL', hours, words[i])
     end
-    redis.call('PEXPIRE', index, hours_ms)
   end
-  return is_new
+  redis.call('PEXPIRE', hours, hours_ms)
 end
 
--- The step of a number: four steps until it doubles.
-local function steps(number)
-  local part, doubled = math.frexp(number)
-  return 4 * doubled + math.floor(8 * part)
+-- Add the views of an hour that is over to its day, and to the page's hours.
+local function close(days, hours, bots, over, views)
+  local date, keeps = tostring(tonumber(string.sub(over, -4, -3))), over >= oldest
+  if views > 0 then
+    redis.pcall('HINCRBY', days, date, views)
+    if keeps and type(redis.pcall('HINCRBY', hours, over, views)) == 'number' then
+      remove_old(hours)
+    end
+  end
+  local words = redis.call('HSCAN', days, 0, 'COUNT', MOST_HOURS)[2]
+  for i = 1, #words, 2 do
+    local class = string.match(words[i], '^open (.+)$')
+    if class then
+      local by_class = math.min(tonumber(words[i + 1]) or 0, views)
+      if by_class > 0 then
+        redis.pcall('HINCRBY', bots, date .. ' ' .. class, by_class)
+        if keeps then
+          redis.pcall('HINCRBY', hours, over .. ' ' .. class, by_class)
+        end
+        redis.call('PEXPIRE', bots, days_ms)
+      end
+      views = views - by_class
+      redis.call('HDEL', days, words[i])
+    end
+  end
 end
 
--- A list is to find pages, whose own numbers are exact: to place a page at each of its views would cost more than
--- the view. It would take more memory than the counters if strangers could fill it with long paths.
-local function note_read(index, path, known, views)
-  if #path > MOST_PATH or steps(known) == steps(known - views) then
-    return
+-- The count before a month, and what was added to it in this.
+local function sum_of(days)
+  local fields, sum = {'base', 'undated'}, 0
+  for date = 1, 31 do
+    fields[date + 2] = tostring(date)
   end
+  for _, number in ipairs(redis.call('HMGET', days, unpack(fields))) do
+    sum = sum + (tonumber(number or 0) or 0)
+  end
+  return sum
+end
+
+-- Open this hour, unless another clock has opened the next one. The views of the day before.
+local function open(days, hours, bots, before)
+  local found = redis.pcall('HMGET', days, 'open', day)
+  local last, count = string.match(found[1] or '', '^(%d+) (-?%d+)$')
+  local views = tonumber(found[2] or 0) or 0
+  if last and string.sub(last, 1, -3) == string.sub(hour, 1, -3) then
+    views = views + before - count
+  end
+  if last and hour <= last and last <= latest then
+    return views
+  end
+  local is_new = redis.pcall('HSETNX', days, 'base', before)
+  if is_new == 1 then
+    redis.call('PEXPIRE', days, days_ms)
+  elseif is_new == 0 then
+    if last then
+      close(days, hours, bots, last, before - count)
+    end
+    -- Views were counted without statistics, or taken back.
+    local missing = before - sum_of(days)
+    if missing ~= 0 then
+      redis.pcall('HINCRBY', days, 'undated', missing)
+    end
+  end
+  redis.pcall('HSET', days, 'open', string.format('%s %.0f', hour, before))
+  return views
+end
+
+-- A list is to find pages, whose own numbers are exact: to place a page at each of its views would cost more than the
+-- view. It would take more memory than the counters if strangers could fill it with long paths.
+local function note_read(index, path, views)
   -- Only a new page makes the list longer.
-  if redis.pcall('ZADD', index, known, path) == 1 then
+  if #path <= MOST_PATH and redis.pcall('ZADD', index, views, path) == 1 then
     redis.call('PEXPIRE', index, hours_ms)
     if redis.call('ZCARD', index) > MOST_READ then
       redis.call('ZREMRANGEBYRANK', index, 0, -KEPT_READ - 1)
@@ -104,55 +188,80 @@ local function note_source(host, views)
   end
 end
 
--- What was added to counters of views, in this hour, and by each class of bots in it.
-local answers, ever, total, by_bots = {}, 0, 0, {}
--- The last argument that was read.
-local last
-last = ARGV_BEFORE
+-- Views, those by each class of bots and from each host, and what else was added to counters of views.
+local answers, total, by_bots, by_sources, undated = {}, 0, {}, {}, 0
 
-for i = 1, (#counts - KEYS_BEFORE) / KEYS_EACH do
-  local at = KEYS_BEFORE + KEYS_EACH * (i - 1)
-  local name, delta, source = changes[last + 1], changes[last + 2], changes[last + 3]
-  local people, bots = tonumber(changes[last + 4]), tonumber(changes[last + 5])
-  last = last + ARGV_EACH
-  local count, added = change(counts[at + 1], counts[at + 2], name, delta)
-  answers[i] = count
-  if added ~= 0 and string.sub(name, 1, 5) == 'time ' then
-    ever = ever + added
-    if added > 0 and day ~= 'undated' then
-      local is_new_hour = note_hour(counts[at + 3], added)
-      local known = note_day(counts[at + 4], day, count, added)
-      note_read(counts[at + 7], string.sub(name, 6), known, added)
-      total = total + added
-      if people > 0 then
-        local numbers = {unpack(changes, last + 1, last + people)}
-        note_visitors(counts[at + 6], counts[at + 4], 'v' .. day, MOST_VISITORS, numbers, is_new_hour)
-      end
-      for j = last + people + 1, last + people + bots do
-        if redis.pcall('HINCRBY', counts[at + 5], day .. ' ' .. changes[j], 1) == 1 then
-          redis.call('PEXPIRE', counts[at + 5], days_ms)
-        end
-        redis.pcall('HINCRBY', counts[at + 3], hour .. ' ' .. changes[j], 1)
-        by_bots[changes[j]] = (by_bots[changes[j]] or 0) + 1
-      end
-      -- Bots have no source.
-      if source ~= '' and added > bots then
-        note_source(source, added - bots)
-      end
-    else
-      note_day(counts[at + 4], 'undated', count, added)
+for i = 1, plain do
+  local at, added = ARGV_BEFORE + 2 * i, nil
+  answers[i], added = grow(counts[KEYS_BEFORE + i], changes[at - 1], changes[at])
+  total = total + added
+end
+
+-- The last key, and the last argument, that were read.
+local last_key, last
+last_key, last = KEYS_BEFORE + plain, ARGV_BEFORE + 2 * plain
+
+local function next_key()
+  last_key = last_key + 1
+  return counts[last_key]
+end
+
+while last < #changes do
+  local name, delta, what, source = changes[last + 1], changes[last + 2], changes[last + 3], changes[last + 4]
+  local people, bots = tonumber(changes[last + 5]), tonumber(changes[last + 6])
+  last = last + WORDS_EACH
+  local counter, count, added, days = next_key(), nil, nil, nil
+  if what == 'seen' then
+    count, added = grow(counter, name, delta)
+  else
+    count, added = change(counter, next_key(), name, delta)
+  end
+  if what ~= 'other' then
+    days = next_key()
+  end
+  if what == 'undated' and added ~= 0 then
+    note_undated(days, count, added)
+    undated = undated + added
+  elseif what == 'first' then
+    local hours, bots_of_page, read = next_key(), next_key(), next_key()
+    if added == 0 and type(count) == 'number' and count > 0 then
+      open(days, hours, bots_of_page, count)
+    elseif added > 0 then
+      note_read(read, string.sub(name, 6), open(days, hours, bots_of_page, count - added) + added)
+    end
+  end
+  local visitors = people > 0 and next_key()
+  if added > 0 and (what == 'seen' or what == 'first') then
+    total = total + added
+    if visitors then
+      local numbers = {unpack(changes, last + 1, last + people)}
+      note_visitors(visitors, days, 'v' .. day, MOST_VISITORS, numbers, what == 'first')
+    end
+    for i = last + people + 1, last + people + bots do
+      local class = changes[i]
+      redis.pcall('HINCRBY', days, 'open ' .. class, 1)
+      by_bots[class] = (by_bots[class] or 0) + 1
+    end
+    -- Bots have no source.
+    if source ~= '' and added > bots then
+      by_sources[source] = (by_sources[source] or 0) + added - bots
     end
   end
   last = last + people + bots
+  answers[#answers + 1] = count
 end
-if ever ~= 0 then
-  redis.pcall('HINCRBY', counts[KEYS_BEFORE + 2], 'views', ever)
+
+if total + undated ~= 0 then
+  redis.pcall('HINCRBY', numbers, 'views', total + undated)
 end
 if total > 0 then
   -- Its hours are removed when their sum is kept (lua/views/keep.lua).
   redis.pcall('HINCRBY', site, hour, total)
 end
 for class, views in pairs(by_bots) do
-  redis.pcall('HINCRBY', site, 'b' .. date .. ' ' .. class, views)
+  redis.pcall('HINCRBY', site, 'b' .. string.sub(hour, 1, -3) .. ' ' .. class, views)
+end
+for host, views in pairs(by_sources) do
+  note_source(host, views)
 end
 return answers

@@ -15,6 +15,8 @@
 --         name       text    of the page's counter of views
 --         counters   int     number of counters
 --         months     int     number of months
+--         current    int     place of this month among them, or 0 without statistics
+--         hour       int     such as 2026112316
 --         day_ms     int     ms to keep visitors' numbers
 --         words...   text    of each counter in turn its name and count; of each month in turn what the other
 --                            page's count was before it, for how many ms the month is kept, how many fields of days
@@ -23,16 +25,17 @@
 --                            month, its field there, how many visitors' numbers there are, and these; or -1 and a
 --                            sketch
 -- RETURNS OK                 they have arrived
--- INCLUDE kind_of change sketch note_visitors
+-- INCLUDE kind_of change opened shift sketch note_visitors
 -- COST    O(words)
 
 local given, numbers, counter, hours, spare = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local places = KEYS
 local page, id, given_ms, name = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local counters, months, day_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
+local counters, months, current = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local hour, day_ms = ARGV[8], ARGV[9]
 local words = ARGV
 
-local KEYS_BEFORE, ARGV_BEFORE = 5, 7
+local KEYS_BEFORE, ARGV_BEFORE = 5, 9
 -- Visitors of a page and day counted exactly.
 local MOST_VISITORS = 10000
 -- Arguments per call of Redis.
@@ -83,24 +86,37 @@ local function keep(index, kept_ms)
   end
 end
 
--- The count at the end of a month.
-local function end_of(index, base)
+local count, month_places = number_in(counter, name) or 0, {}
+for i = 1, months do
+  month_places[i] = places[KEYS_BEFORE + counters + 2 * i - 1]
+end
+
+-- The count at the end of a month. An open hour ends when the next month starts.
+local function end_of(index, at, base)
   local total = base
   for _, views in ipairs(redis.call('HMGET', index, unpack(DATED))) do
     total = total + (tonumber(views or 0) or 0)
   end
-  return total
+  if not opened(index) then
+    return total
+  end
+  for i = at + 1, months do
+    local next = number_in(month_places[i], 'base')
+    if next then
+      return next
+    end
+  end
+  return count
 end
 
 -- What this page's count was before each month; before its first one, as in that.
-local month_places, begun = {}, {}
+local begun = {}
 local before = nil
 for i = 1, months do
-  month_places[i] = places[KEYS_BEFORE + counters + 2 * i - 1]
   local base = number_in(month_places[i], 'base')
   begun[i] = base or before
   if base then
-    before = end_of(month_places[i], base)
+    before = end_of(month_places[i], i, base)
     for j = i - 1, 1, -1 do
       if begun[j] then
         break
@@ -109,7 +125,6 @@ for i = 1, months do
     end
   end
 end
-local count = number_in(counter, name) or 0
 
 local views = 0
 for _ = 1, counters do
@@ -123,12 +138,15 @@ if views ~= 0 then
   redis.pcall('HINCRBY', numbers, 'views', string.format('%.0f', views))
 end
 
+-- What the end of each month has risen by.
+local risen = {}
 for i = 1, months do
   local days, bots = next_place(), next_place()
   local known, theirs, kept_ms = number_in(days, 'base'), tonumber(next_word()), next_word()
   if known or kept_ms ~= '0' then
     local base = (known or begun[i] or count) + theirs
     redis.pcall('HSET', days, 'base', string.format('%.0f', base))
+    risen[i - 1] = theirs
   end
   add_each(days)
   add_each(bots)
@@ -136,6 +154,16 @@ for i = 1, months do
     keep(days, kept_ms)
     keep(bots, kept_ms)
   end
+end
+risen[months] = views
+for i = months, 1, -1 do
+  risen[i] = risen[i] or risen[i + 1]
+  shift(month_places[i], risen[i])
+end
+-- A process may know that the hour is open, of a page that was moved or removed since.
+local days = month_places[current]
+if days and redis.pcall('HEXISTS', days, 'base') == 1 and not opened(days) then
+  redis.pcall('HSET', days, 'open', string.format('%s %.0f', hour, count + views))
 end
 
 local hours_ms = next_word()

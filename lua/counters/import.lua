@@ -8,20 +8,21 @@
 -- ARGV    way        text    max | sum | replace
 --         number     int     of the batch in its group, from 1
 --         kept       int     seconds to keep `done`
+--         hour       int     such as 2026112316, or 0
 --         days_ms    int     ms to keep the month
 --         merged...  text    of each counter in turn: its place in counts, its name, its count, and the
 --                            place of its page's views in counts, or 0
 -- RETURNS OK changed  number of changed counters
 --         DONE        this batch was added before
 --         GAP         an earlier batch was not added
--- INCLUDE kind_of note_day
+-- INCLUDE kind_of opened note_undated
 -- COST    O(counters)
 
 local done, numbers, counts = KEYS[1], KEYS[2], KEYS
-local way, number, kept, days_ms, merged = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
+local way, number, kept, hour, days_ms, merged = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
 
 -- Keys before the first hash, and arguments before the first counter.
-local KEYS_BEFORE, FIRST, WIDTH = 2, 5, 4
+local KEYS_BEFORE, FIRST, WIDTH = 2, 6, 4
 local MOST = 9007199254740992
 
 if way == 'sum' then
@@ -57,7 +58,7 @@ for i = FIRST, #merged, WIDTH do
       views = views + after - before
     end
     if merged[i + 3] ~= '0' then
-      note_day(counts[KEYS_BEFORE + merged[i + 3]], 'undated', after, after - before)
+      note_undated(counts[KEYS_BEFORE + merged[i + 3]], after, after - before)
     end
     changed = changed + 1
   end

@@ -14,7 +14,7 @@
 --                           views
 -- RETURNS OK                added
 --         DONE              added before
--- INCLUDE kind_of change
+-- INCLUDE kind_of change opened shift
 -- COST    O(changes)
 
 local files, numbers, pages = KEYS[1], KEYS[2], KEYS
@@ -44,6 +44,7 @@ end
 local function raise_base(index, views)
   if number_in(index, 'base') then
     redis.pcall('HINCRBY', index, 'base', views)
+    shift(index, views)
   end
 end
 
@@ -80,6 +81,7 @@ for i = 1, (#pages - KEYS_BEFORE) / KEYS_EACH do
   if counts == '1' then
     local _, added = change(counter, numbers, name, views)
     total = total + added
+    shift(days, views)
     if days ~= last and days ~= current then
       raise_base(last, views)
     end

@@ -36,9 +36,9 @@ from footfall.maintenance.unsent import unsent
 from footfall.model import Comment, Origin
 from footfall.process.process import now_ms
 from footfall.statistics.calendar import Calendar
+from footfall.statistics.page_views import PageViews
 from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
-from footfall.statistics.store import PageViews
 from footfall.store.store import Mismatch, Store
 from footfall.stores import data_set
 from tests.attacks.test_backups import HEADER, file_of, thread

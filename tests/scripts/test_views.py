@@ -61,13 +61,20 @@ async def hash_of(store: Store, *keys: str) -> list[dict[str, int]]:
 
 
 async def days(store: Store, path: str, month: int = 202611) -> dict[str, int]:
-    (found,) = await hash_of(store, store.keys.days(path, month))
-    return found
+    """Of a month: views and visitors of each day, the count before, and what has no day."""
+    found = (await store.views.months(path, [month])).get(month)
+    if not found:
+        return {}
+    undated = {"undated": found.undated} if found.undated else {}
+    visitors = {f"v{day}": n for day, n in found.visitors.items()}
+    return (
+        {str(day): n for day, n in found.days.items()} | visitors | {"base": found.base} | undated
+    )
 
 
 async def hours(store: Store, path: str) -> dict[str, int]:
-    (found,) = await hash_of(store, store.keys.hours(path))
-    return found
+    (page,) = await store.views.of_pages([path], [202611])
+    return dict(page.hours)
 
 
 async def site_hours(store: Store) -> dict[str, int]:

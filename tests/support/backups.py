@@ -8,10 +8,12 @@ from io import BytesIO
 from typing import Any, cast
 
 from footfall.comments.store.indexes import HASHES, STRINGS
+from footfall.counting.names import is_view_counter, viewed_page
 from footfall.maintenance.backup import backup, pairs
 from footfall.maintenance.check import check
 from footfall.maintenance.compare import compare
 from footfall.maintenance.restore import restore
+from footfall.statistics.store import every_month
 from footfall.store.store import Store
 from footfall.stores import data_set
 from tests.conftest import ADMIN, BOB, Site, Sites
@@ -94,7 +96,9 @@ ANEW = ("{site}:format",)
 LEFT_OUT = ("longest", "numbers", "ever", "cooldown", "tokens", "newtokens", "decided", "filtered")
 
 # Hashes of numbers, and what no backup has, since it tells visitors apart.
-NUMBERED = ("days:", "hours:", "bots:", "site", "views:", "sources:")
+NUMBERED = ("site", "views:", "sources:")
+# Views of pages, which are compared with their open hours added to their days.
+OF_PAGES = ("days:", "hours:", "bots:")
 OF_VISITORS = ("visitors:", "salt:")
 
 
@@ -105,7 +109,7 @@ async def everything(store: Store) -> dict[str, Any]:
         for key in keys:
             name = key.decode().removeprefix(f"{store.keys.prefix}:")
             what = name.partition("}:")[2]
-            if name in ANEW or what in LEFT_OUT or what.startswith(OF_VISITORS):
+            if name in ANEW or what in LEFT_OUT or what.startswith((*OF_VISITORS, *OF_PAGES)):
                 continue
             elif what.startswith((*NUMBERED, "read")):
                 await _add_share(store, key, found.setdefault(what, Counter()))
@@ -127,6 +131,8 @@ async def everything(store: Store) -> dict[str, Any]:
             else:
                 (members,) = await store.redis.ask(("ZRANGE", key, 0, -1, "WITHSCORES"))
                 found[name] = list(pairs(members))
+    paths = [viewed_page(name.decode()) for name in counters if is_view_counter(name.decode())]
+    found["views"] = dict(zip(paths, await store.views.of_pages(paths, every_month()), strict=True))
     return {**{name: value for name, value in found.items() if value}, "counters": counters}
 
 

@@ -4,19 +4,22 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..driver.connection import Command, pack_word
+from ..driver.connection import Command
 from ..driver.replies import UNDELIVERED, deliver, failure
 from ..driver.script_calls import CountsCallback, ScriptCall, sound
 from ..driver.scripts import Script
 from ..statistics.moment import Moment
 from ..statistics.visits import PLACES, Visits
-from .clients import NOBODY_SEEN, Bot, CountingClient, Person
-from .packed import PackedChange
+from .clients import Bot, CountingClient, Person
+from .count_words import NOBODY, CountWords, Seen, SeenTogether
+from .packed import NO_SOURCE, PackedChange
 
 log = logging.getLogger(__name__)
 
+Waiting = Sequence[tuple[CountsCallback, CountingClient]]
 # The request, and its callback.
-Changes = Mapping[PackedChange, Sequence[tuple[CountsCallback, CountingClient]]]
+Changes = Mapping[PackedChange, Waiting]
+Asked = tuple[PackedChange, Waiting]
 # Receives a client's change that has started counters, and the counts.
 Began = Callable[[CountingClient, PackedChange, Sequence[Any]], None]
 
@@ -49,31 +52,38 @@ class ChangeCall(ScriptCall):
         self.size = number
         return self._script.call(number, keys + args, in_full=in_full)
 
-    def answer(self, replies: list[Any]) -> None:
+    def answer(self, replies: list[Any]) -> ScriptCall | None:
         place = 0
         for change, waiting in self._changes.items():
-            if change.is_rise:
-                count = replies[place]
-                place += 1
-                if type(count) is not int:
-                    _answer(waiting, failure(count))
-                    continue
-                count -= len(waiting)
-                if not count:
-                    self._began(waiting[0][1], change, (1,))
-                for done, _ in waiting:
-                    count += 1
-                    try:
-                        done([count])
-                    except Exception:
-                        log.exception(UNDELIVERED)
-                continue
-            for done, client in waiting:
-                counts = replies[place : place + change.size]
-                place += change.size
-                if 1 in counts:
-                    self._began(client, change, counts)
-                deliver(done, sound(counts))
+            place = self._answer(change, waiting, replies, place)
+        return None
+
+    def _answer(
+        self, change: PackedChange, waiting: Waiting, replies: list[Any], place: int
+    ) -> int:
+        """From the replies at this place on; returns the place behind them."""
+        if change.is_rise:
+            count = replies[place]
+            if type(count) is not int:
+                _answer(waiting, failure(count))
+                return place + 1
+            count -= len(waiting)
+            if not count:
+                self._began(waiting[0][1], change, (1,))
+            for done, _ in waiting:
+                count += 1
+                try:
+                    done([count])
+                except Exception:
+                    log.exception(UNDELIVERED)
+            return place + 1
+        for done, client in waiting:
+            counts = replies[place : place + change.size]
+            place += change.size
+            if 1 in counts:
+                self._began(client, change, counts)
+            deliver(done, sound(counts))
+        return place
 
     def fail(self, error: Exception) -> None:
         for waiting in self._changes.values():
@@ -97,70 +107,80 @@ class DatedCall(ChangeCall):
         self._clock = clock
         self._visits = visits
         self._packed: list[bytes] = []
-        self._seen = 0
+        # How many keys and arguments there are, without those before the first change.
+        self._keys = self._args = 0
+        self._order: list[Asked] = []
+        self._salt = 0
 
     def command(self, *, in_full: bool = False) -> Command:
         if not self._packed:
             self._pack()
-        return self._script.call(self.size, self._packed, more=self._seen, in_full=in_full)
+        more = self._args - self._keys
+        return self._script.call(self._keys, self._packed, more=more, in_full=in_full)
 
     def fail(self, error: Exception) -> None:
         self._visits.forget()
         super().fail(error)
+
+    def answer(self, replies: list[Any]) -> ScriptCall | None:
+        place, gone = 0, dict[PackedChange, Waiting]()
+        for change, waiting in self._order:
+            if change.page is not None:
+                if replies[place] is None:
+                    gone[change] = waiting
+                    place += 1
+                    continue
+                change.page.opened = self._salt
+            place = self._answer(change, waiting, replies, place)
+        if not gone:
+            return None
+        # Somebody has removed these counters: nothing was counted, and nobody noted.
+        self._visits.forget()
+        return DatedCall(self._script, gone, self._began, self._clock, self._visits)
 
     def _pack(self) -> None:
         """Once: who was seen is not seen again."""
         moment, visits = self._clock(), self._visits
         visits.on(moment)
         day, told, salt = moment.day, visits.told, visits.salt
-        keys: list[bytes] = []
-        args = [moment.packed]
-        number = seen = 0
+        plain, rest = list[Asked](), list[Asked]()
+        words = CountWords(day)
+        keys, args = words.plain_keys, words.plain_args
         for change, waiting in self._changes.items():
-            own = change.keys_on(day)
-            keys.append(own)
-            if change.is_one_view and len(waiting) == 1:
+            page, times, client = change.page, len(waiting), waiting[0][1]
+            seen: Seen = NOBODY
+            if page is None or times > 1 or change.origin[1]:
+                seen = self._seen(change, waiting, moment)
+            elif type(client) is not Person:
+                seen = client
+            elif client.day == day or client.renew(moment):
                 # As nearly always.
-                client = waiting[0][1]
-                noted = NOBODY_SEEN
-                if type(client) is not Person:
-                    noted = client.noted
-                    seen += client.words
-                elif client.day == day or client.renew(moment):
-                    view = client.number ^ hash(change.args) ^ salt
-                    if told[view & PLACES] != view and visits.is_new(view, client):
-                        noted = client.noted
-                        seen += 1
-                args += (change.args, change.origin[0], noted)
-                number += 1
+                view = client.number ^ hash(change.args) ^ salt
+                if told[view & PLACES] != view and visits.is_new(view, client):
+                    seen = client
+            packed = change.rise_by(times) if times > 1 and page else change.args
+            if page is None:
+                words.add_each(change, times, seen)
+            elif page.opened != salt or page.views >= page.place_at:
+                words.add_first(change.keys, packed, page, times, change.origin[0], seen)
+            elif seen.words or change.origin[0] != NO_SOURCE:
+                words.add_seen(packed, page, times, change.origin[0], seen)
+            else:
+                page.views += times
+                keys.append(page.counter)
+                args.append(packed)
+                plain.append((change, waiting))
                 continue
-            noted, arguments = self._noted(change, waiting, moment)
-            seen += arguments * change.size
-            if change.is_rise:
-                args.append(change.noted(len(waiting), noted))
-                number += 1
-                continue
-            args.append(change.noted(1, noted))
-            if (more := len(waiting) - 1) > 0:
-                # Visitors are noted with the first of them.
-                keys.append(own * more)
-                args.append(change.noted(1, change.origin[0] + NOBODY_SEEN) * more)
-            number += change.size * (more + 1)
-        self.size, self._seen = number, seen
-        self._packed = [next(iter(self._changes)).shares_on(day), *keys, *args]
+            rest.append((change, waiting))
+        self._order, self._salt, self.size = plain + rest, salt, len(plain) + words.size
+        self._keys, self._args = words.numbers
+        self._packed = words.packed(next(iter(self._changes)).shares_on(day), moment.packed)
 
-    def _noted(
-        self,
-        change: PackedChange,
-        waiting: Sequence[tuple[CountsCallback, CountingClient]],
-        moment: Moment,
-    ) -> tuple[bytes, int]:
-        """The arguments for the views of a change, and the number of those that are visitors."""
-        source, bot_of_page = change.origin
-        if not change.is_view:
-            return source + NOBODY_SEEN, 0
+    def _seen(self, change: PackedChange, waiting: Waiting, moment: Moment) -> Seen:
+        """Who is to be noted of the views of a change."""
+        bot_of_page = change.origin[1]
         people, bots, visits = set[bytes](), list[bytes](), self._visits
-        for _, client in waiting:
+        for _, client in waiting if change.is_view else ():
             if isinstance(client, Bot):
                 bots.append(client.bot)
             elif isinstance(client, Person):
@@ -170,12 +190,9 @@ class DatedCall(ChangeCall):
                     view = client.number ^ hash(change.args) ^ visits.salt
                     if visits.told[view & PLACES] != view and visits.is_new(view, client):
                         people.add(client.packed)
-        counts = pack_word(len(people)) + pack_word(len(bots))
-        return b"".join([source, counts, *people, *bots]), len(people) + len(bots)
+        return SeenTogether(people, bots)
 
 
-def _answer(
-    waiting: Sequence[tuple[CountsCallback, CountingClient]], answer: list[int] | Exception
-) -> None:
+def _answer(waiting: Waiting, answer: list[int] | Exception) -> None:
     for done, _ in waiting:
         deliver(done, answer)

@@ -24,9 +24,9 @@ class CountingClient:
 
     __slots__ = ("key",)
 
-    # The arguments for one view, and how many of them identify visitors or bots.
+    # The arguments for one view, how many of them say who a visitor or bot is, and a visitor.
     noted = NOBODY_SEEN
-    words = 0
+    words = people = 0
 
     def __init__(self, key: str = "") -> None:
         self.key = key
@@ -53,7 +53,7 @@ class Person(CountingClient):
 
     __slots__ = ("_agent", "day", "noted", "number", "packed", "sender")
 
-    words = 1
+    words = people = 1
 
     def __init__(self, key: str, sender: str, agent: bytes) -> None:
         self.key = key

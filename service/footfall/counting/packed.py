@@ -1,22 +1,56 @@
 """Changes of counters as a batch sends them, in RESP, Redis's protocol."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from sys import getsizeof
 
 from ..driver.cluster import slot_of_key
 from ..driver.connection import pack_word
-from ..driver.keys import Keys
+from ..driver.keys import Keys, ViewKeys
 from ..driver.reads import Memo, PackedRead
 from ..model import NO_ORIGIN, Origin
-from .names import is_view_counter
+from .names import is_view_counter, view_counter, viewed_page
 
 # The bytes of each of several changes in addition to its name and value.
 CHANGE_OVERHEAD_BYTES = 130
+# The bytes of what is known of a page's views, with its keys.
+PAGE_BYTES = 500
 
 _HGET = b"*3\r\n$4\r\nHGET\r\n"
 _ONE = pack_word(1)
 # The source of a view and its bot, if neither is given.
-_NO_ORIGIN = pack_word(""), b""
+NO_SOURCE = pack_word("")
+NO_PACKED_ORIGIN = NO_SOURCE, b""
+
+
+class Page:
+    """What this process knows of the views of a page: its keys on a day, packed, if the hour is
+    open, and how many views it has sent on that day."""
+
+    __slots__ = ("_keys", "counter", "day", "days", "opened", "place_at", "views", "visitors")
+
+    def __init__(self, keys: ViewKeys, counter: str) -> None:
+        self._keys = keys
+        self.counter = pack_word(counter)
+        self.day = 0
+        # The salt of when this process has opened the hour (statistics/visits.py).
+        self.opened = -1
+
+    def on(self, day: int) -> None:
+        """The keys are those of this day."""
+        if self.day != day:
+            self.day = day
+            self.days = pack_word(self._keys.days(day // 100))
+            self.visitors = pack_word(self._keys.visitors(day))
+            self.views, self.place_at = 0, 1
+
+    def to_open(self) -> bytes:
+        """The keys that the first view of an hour needs, but for those of its counter and of
+        visitors."""
+        # A list is to find pages: to place a page again when it has a third more views is enough.
+        self.place_at = self.views + max(1, self.views // 3)
+        keys, day = self._keys, self.day
+        others = map(pack_word, (keys.hours, keys.bots(day // 100), keys.read(day)))
+        return b"".join([self.days, *others])
 
 
 class PackedChange:
@@ -24,17 +58,16 @@ class PackedChange:
 
     # Few objects, since thousands of prepared requests are colder than any cache.
     __slots__ = (
-        "_dated",
         "_each",
         "_names",
         "_parts",
         "args",
         "changes",
-        "is_one_view",
         "is_rise",
         "is_view",
         "keys",
         "origin",
+        "page",
         "size",
     )
 
@@ -43,7 +76,7 @@ class PackedChange:
         names: "PackedNames",
         changes: Sequence[tuple[str, int]],
         packed: Sequence[tuple[bytes, bytes]],
-        origin: tuple[bytes, bytes] = _NO_ORIGIN,
+        origin: tuple[bytes, bytes] = NO_PACKED_ORIGIN,
     ) -> None:
         """`packed` has for each its two keys in one piece, and its field; `origin` the source and
         the bot of all, packed, the latter b"" for none."""
@@ -55,54 +88,50 @@ class PackedChange:
         # Fields and deltas in turn.
         self.args = b"".join(
             [
-                field + (_ONE if delta == 1 else pack_word(delta))
+                field + pack_delta(delta)
                 for (_, field), (_, delta) in zip(packed, changes, strict=True)
             ]
         )
         # Equal increments are combined, and each request still gets its own count.
         self.is_rise = self.size == 1 and changes[0][1] == 1
         self.is_view = any(is_view_counter(name) for name, _ in changes)
-        # And no bot is given, unless the client is one.
-        self.is_one_view = self.is_rise and self.is_view and not origin[1]
+        # Of one view, if views are dated.
+        is_one = names.is_dated and self.is_rise and self.is_view
+        self.page = names.pages[viewed_page(changes[0][0])] if is_one else None
         self._each = packed if self.size > 1 else ()
         self._parts: list[tuple[list[int], PackedChange]] = []
-        self._dated = 0, b""
 
-    def keys_on(self, day: int) -> bytes:
-        """The keys of each change, including those of its page's statistics."""
-        if self._dated[0] != day:
-            each = zip(self._each or [(self.keys, b"")], self.changes, strict=True)
-            keys = [keys + self._names.dated(name, day) for (keys, _), (name, _) in each]
-            self._dated = day, b"".join(keys)
-        return self._dated[1]
+    def page_of(self, name: str) -> Page:
+        return self.page or self._names.pages[viewed_page(name)]
+
+    @property
+    def each(self) -> Iterator[tuple[bytes, bytes, str, int]]:
+        """Of each change its keys, its field and delta, both packed, its name and its delta."""
+        for place, (name, delta) in enumerate(self.changes):
+            if self._each:
+                keys, field = self._each[place]
+                yield keys, field + pack_delta(delta), name, delta
+            else:
+                yield self.keys, self.args, name, delta
 
     def shares_on(self, day: int) -> bytes:
-        """The keys of a share of the site's statistics, that of the first change's group."""
+        """The keys of the share of all numbers that the first change's group has."""
         shares = Keys.shares_beside(self.keys.partition(b"\r\n")[2], day)
         return b"".join(map(pack_word, shares))
-
-    def noted(self, number: int, noted: bytes) -> bytes:
-        """The arguments of an increment by this number, or of one change, with the notes of
-        each."""
-        if not self._each:
-            return (self.args if number == 1 else self.rise_by(number)) + noted
-        deltas = (_ONE if delta == 1 else pack_word(delta) for _, delta in self.changes)
-        fields = zip(self._each, deltas, strict=True)
-        return b"".join([field + delta + noted for (_, field), delta in fields])
 
     @property
     def kept_bytes(self) -> int:
         """About how much memory it takes."""
-        # The keys of days and hours are longer than the others.
-        packed = len(self.keys) * (6 if self._names.is_dated else 1) + len(self.args)
+        packed = len(self.keys) + len(self.args)
         names = sum(getsizeof(name) for name, _ in self.changes)
         each = packed + CHANGE_OVERHEAD_BYTES * self.size if self._each else 0
-        origin = 0 if self.origin is _NO_ORIGIN else sum(map(getsizeof, self.origin))
-        return packed + names + each + origin
+        page = PAGE_BYTES if self.page else 0
+        origin = 0 if self.origin is NO_PACKED_ORIGIN else sum(map(getsizeof, self.origin))
+        return packed + names + each + page + origin
 
     def rise_by(self, number: int) -> bytes:
         """The arguments of several of this rise."""
-        return self.args.removesuffix(_ONE) + pack_word(number)
+        return self.args.removesuffix(_ONE) + pack_delta(number)
 
     @property
     def slot(self) -> int:
@@ -134,6 +163,7 @@ class PackedNames:
         self.is_dated = is_dated
         self._keys = keys
         self._counters = Memo(lambda name: _packed_counter(keys.counts(name), name))
+        self.pages = Memo(lambda path: Page(keys.views(path), keys.counts(view_counter(path))))
         self._reads = Memo(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))
 
     def read(self, names: Sequence[str]) -> PackedRead:
@@ -149,23 +179,16 @@ class PackedNames:
         bot = pack_word(origin.bot) if origin.bot else b""
         return PackedChange(self, changes, packed, (pack_word(origin.source), bot))
 
-    def dated(self, name: str, day: int) -> bytes:
-        """The keys of a page's views on this day."""
-        path, keys, month = name.partition(" ")[2], self._keys, day // 100
-        beside = (
-            keys.hours(path),
-            keys.days(path, month),
-            keys.bots(path, month),
-            keys.visitors(path, day),
-            keys.read_beside(path, day),
-        )
-        return b"".join(map(pack_word, beside))
-
     def clear(self) -> None:
         """Forget counters' keys, since the seed or the number of buckets has changed."""
         self._counters.clear()
+        self.pages.clear()
         self._reads.clear()
 
 
 def _packed_counter(key: str, name: str) -> tuple[bytes, bytes]:
     return pack_word(key) + pack_word(Keys.numbers_beside(key)), pack_word(name)
+
+
+def pack_delta(delta: int) -> bytes:
+    return _ONE if delta == 1 else pack_word(delta)

@@ -220,16 +220,17 @@ class _Sent:
     def _take(self, calls: list[ScriptCall], replies: list[Any]) -> None:
         """Answer what scripts did. Calls that Redis did not run, as it has not the script (any
         more), are sent once more in full: nothing is done twice by that."""
-        unknown = []
+        again = []
         for call, reply in zip(calls, replies, strict=False):
             if isinstance(reply, list) and len(reply) == call.size:
-                call.answer(reply)
+                if rest := call.answer(reply):
+                    again.append(rest)
             elif is_unknown_script(reply):
-                unknown.append(call)
+                again.append(call)
             else:
                 call.fail(failure(reply) if isinstance(reply, Exception) else TypeError(reply))
-        if unknown:
-            self._ask_again(unknown)
+        if again:
+            self._ask_again(again)
 
     def _ask_again(self, calls: list[ScriptCall]) -> None:
         def arrived(replies: list[Any] | StoreUnavailable) -> None:
@@ -237,7 +238,12 @@ class _Sent:
                 replies = [replies] * len(calls)
             self._take(calls, replies)
 
-        self._batch.ask([call.command(in_full=True) for call in calls], arrived, self._deadline)
+        try:
+            commands = [call.command(in_full=True) for call in calls]
+            self._batch.ask(commands, arrived, self._deadline)
+        except Exception as error:
+            for call in calls:
+                call.fail(error)
 
 
 def _numbers(replies: list[Any]) -> list[int] | Exception:

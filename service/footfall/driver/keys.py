@@ -1,13 +1,13 @@
 """The names of all keys; no other module makes one.
 
 The part in braces, the hash tag, decides the Cluster slot: keys that one script touches together
-have the same tag. A page is named by a digest of its path: a path may contain braces itself, and a
-long one would cost memory in every key.
+have the same tag. A page is named by a digest of its path, which may be long and contain braces.
 """
 
 from base64 import b32hexencode
 from collections.abc import Iterator
 from hashlib import blake2b
+from typing import NamedTuple
 
 # The number of hash tags for hashes of counters: on a Cluster one script call serves all hashes of
 # a group.
@@ -96,39 +96,37 @@ class Keys:
         return f"{self._group(group)}:numbers"
 
     @staticmethod
-    def shares_beside(key: bytes, day: int) -> tuple[bytes, bytes]:
-        """The share of the site's statistics, and of its sources on a day, of the group that a key
-        belongs to."""
+    def shares_beside(key: bytes, day: int) -> tuple[bytes, bytes, bytes]:
+        """The share of the site's statistics, of its sources on a day, and of all numbers, of the
+        group that a key belongs to."""
         group = key.partition(b"}")[0]
-        return group + b"}:site", group + b"}:sources:%d" % day
+        return group + b"}:site", group + b"}:sources:%d" % day, group + b"}:numbers"
 
     @staticmethod
     def numbers_beside(counts_key: str) -> str:
         """The same of the group that this hash belongs to."""
         return f"{counts_key.partition('}')[0]}}}:numbers"
 
+    def views(self, path: str) -> "ViewKeys":
+        return ViewKeys(self._beside(path), digest(path))
+
     def days(self, path: str, month: int) -> str:
-        """A page's views of each day of a month such as 202611."""
-        return f"{self._beside(path)}:days:{digest(path)}:{month}"
+        return self.views(path).days(month)
 
     def hours(self, path: str) -> str:
-        """A page's views of the last hours."""
-        return f"{self._beside(path)}:hours:{digest(path)}"
+        return self.views(path).hours
 
     def bots(self, path: str, month: int) -> str:
-        """A page's views by bots, by day of the month and class."""
-        return f"{self._beside(path)}:bots:{digest(path)}:{month}"
+        return self.views(path).bots(month)
 
     def visitors(self, path: str, day: int) -> str:
-        """A page's visitors of a day such as 20261123, as numbers of that day."""
-        return f"{self._beside(path)}:visitors:{digest(path)}:{day}"
+        return self.views(path).visitors(day)
 
     def read_beside(self, path: str, day: int) -> str:
-        """The pages most viewed on a day, of the group that has the views of this one."""
-        return f"{self._beside(path)}:read:{day}"
+        return self.views(path).read(day)
 
     def read_in(self, group: int, day: int) -> str:
-        """The same of a group, of GROUPS."""
+        """The pages most viewed on a day, of a group, of GROUPS."""
         return f"{self._group(group)}:read:{day}"
 
     def share(self, group: int) -> str:
@@ -194,7 +192,7 @@ class Keys:
 
     def _beside(self, path: str) -> str:
         """The prefix of a page's view keys, so that one script changes all of them."""
-        return self._group(self._number(path) % GROUPS)
+        return self._group(self.group(path))
 
     def _number(self, text: str) -> int:
         packed = blake2b(text.encode(), digest_size=8, key=self.seed).digest()
@@ -294,6 +292,33 @@ class Keys:
     def group_of(counts_key: bytes) -> bytes:
         """The hash tag of a key, which may be packed: keys with the same tag share a slot."""
         return counts_key.partition(b"{")[2].partition(b"}")[0]
+
+
+class ViewKeys(NamedTuple):
+    """The keys of a page's views, which lie in one slot."""
+
+    group: str
+    page: str  # A digest.
+
+    def days(self, month: int) -> str:
+        """Views of each day of a month such as 202611."""
+        return f"{self.group}:days:{self.page}:{month}"
+
+    @property
+    def hours(self) -> str:
+        return f"{self.group}:hours:{self.page}"
+
+    def bots(self, month: int) -> str:
+        """Views by bots, by day of the month and class."""
+        return f"{self.group}:bots:{self.page}:{month}"
+
+    def visitors(self, day: int) -> str:
+        """As numbers of a day such as 20261123."""
+        return f"{self.group}:visitors:{self.page}:{day}"
+
+    def read(self, day: int) -> str:
+        """The pages most viewed on a day, of the group that has the views of this one."""
+        return f"{self.group}:read:{day}"
 
 
 def weight(name: str) -> int:

@@ -38,8 +38,8 @@ class ScriptCall(ABC):
     def command(self, *, in_full: bool = False) -> Command: ...
 
     @abstractmethod
-    def answer(self, replies: list[Any]) -> None:
-        """Answer all requests."""
+    def answer(self, replies: list[Any]) -> "ScriptCall | None":
+        """Answer all requests, but for those that need another call: that one."""
 
     @abstractmethod
     def fail(self, error: Exception) -> None: ...

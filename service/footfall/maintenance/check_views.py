@@ -15,14 +15,12 @@ from datetime import UTC, datetime
 
 from ..driver.keys import GROUPS
 from ..plurals import number_of
+from ..statistics.page_views import Month
 from ..statistics.reports import MOST_EXACT
-from ..statistics.store import Month
 from .dataset import DataSet
 
 VIEWS = b"time "
 DAY_SECONDS = 86_400
-# How often a page that is viewed while it is read is read again.
-MAX_TRIES = 20
 PAGES_A_TRIP = 100
 
 
@@ -65,27 +63,19 @@ class ViewsCheck:
                 yield text
 
     async def _problems(self, paths: list[str]) -> AsyncIterator[str]:
-        for _ in range(MAX_TRIES):
-            viewed = []
-            views = await self._data.views.of_pages(paths, self._months)
-            for path, page in zip(paths, views, strict=True):
-                if page.before != page.after:
-                    viewed.append(path)
-                    continue
-                if page.is_damaged:
-                    # Its sums mean nothing then.
-                    yield f"views of {path!r}: they cannot be read"
-                    continue
-                month = page.newest
-                more = page.unexplained if month else 0
-                if month and (more < 0 or (more > 0 and self._undated_in < month.number)):
-                    yield await self._told(path, month, more)
-                for each in page.months.values():
-                    for text in _impossible(each):
-                        yield f"views of {path!r}: {text}"
-            if not viewed:
-                return
-            paths = viewed
+        views = await self._data.views.of_pages(paths, self._months)
+        for path, page in zip(paths, views, strict=True):
+            if page.is_damaged:
+                # Its sums mean nothing then.
+                yield f"views of {path!r}: they cannot be read"
+                continue
+            month = page.newest
+            more = page.unexplained if month else 0
+            if month and (more < 0 or (more > 0 and self._undated_in < month.number)):
+                yield await self._told(path, month, more)
+            for each in page.months.values():
+                for text in _impossible(each):
+                    yield f"views of {path!r}: {text}"
 
     async def _told(self, path: str, month: Month, more: int) -> str:
         repaired = ""

@@ -14,12 +14,12 @@ from ..driver.keys import GROUPS, Keys
 from ..statistics.calendar import DAY_MS
 from ..statistics.moments import HOURS_MS
 from ..statistics.most_read import KEPT_DAYS
-from ..statistics.store import BASE, UNDATED, Month, PageViews, days_of_groups
+from ..statistics.open_hour import BASE, UNDATED
+from ..statistics.page_views import Month, PageViews
+from ..statistics.store import days_of_groups
 from .dataset import DataSet
 
 PAGES_A_TRIP = 50
-# How often pages that are viewed while they are read are read again.
-MAX_TRIES = 20
 # From the start of a month, as by the default of STATISTICS_MONTHS, for each 31 days.
 KEPT_MS = 26 * 31 * 86_400_000
 # Tomorrow, today and yesterday, since a site may be in another time zone.
@@ -36,32 +36,18 @@ async def lines_of_counters(
     rest = dict(counters)
     paths = [viewed_page(name) for name in counters if months and is_view_counter(name)]
     for first in range(0, len(paths), PAGES_A_TRIP):
-        pages = await _steady(data, paths[first : first + PAGES_A_TRIP], months)
-        viewed = {path: page for path, page in pages.items() if page.months and page.after}
+        some = paths[first : first + PAGES_A_TRIP]
+        pages = zip(some, await data.views.of_pages(some, months), strict=True)
+        viewed = {path: page for path, page in pages if page.months and page.total}
         if viewed:
             # Their counts are those that were read with the days, and no others.
-            read = {view_counter(path): page.after for path, page in viewed.items()}
+            read = {view_counter(path): page.total for path, page in viewed.items()}
             for name in read:
                 del rest[name]
             yield {"counters": read}
             yield {"views": {path: _packed(page) for path, page in viewed.items()}}
     if rest:
         yield {"counters": rest}
-
-
-async def _steady(
-    data: DataSet, paths: Sequence[str], months: Sequence[int]
-) -> dict[str, PageViews]:
-    """These pages, none of them read while it was viewed, unless it always is."""
-    steady: dict[str, PageViews] = {}
-    left = list(paths)
-    for _ in range(MAX_TRIES):
-        read = dict(zip(left, await data.views.of_pages(left, months), strict=True))
-        steady |= read
-        left = [path for path, page in read.items() if page.before != page.after]
-        if not left:
-            break
-    return steady
 
 
 async def lines_of_site(data: DataSet, months: Sequence[int]) -> AsyncIterator[Line]:

@@ -1,22 +1,38 @@
 """The time of a view, as an argument of lua/counters/count.lua."""
 
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
 
 class Moment(NamedTuple):
-    """A day such as 20261123, and `packed`, the script's argument for it. The month is kept for
-    `days_ms`, visitors' numbers for `day_ms`.
+    """An hour such as 2026112316, and the script's arguments for it, by name and packed.
 
     Visitors are numbered with a salted hash; without it they are not distinguished.
     """
 
-    day: int
+    hour: int
+    arguments: Mapping[str, int]
     packed: bytes
-    days_ms: int
-    day_ms: int
     salted: "blake2b | None" = None
 
     @property
+    def day(self) -> int:
+        return self.hour // 100
+
+    @property
     def month(self) -> int:
-        return self.day // 100
+        return self.hour // 10_000
+
+    @property
+    def days_ms(self) -> int:
+        """How long the month is kept."""
+        return self.arguments["days_ms"]
+
+    @property
+    def day_ms(self) -> int:
+        """How long visitors' numbers are kept."""
+        return self.arguments["day_ms"]
+
+
+NO_MOMENT = Moment(0, {}, b"")

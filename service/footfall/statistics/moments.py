@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from ..driver.connection import pack_word
 from .calendar import HOUR_MS, Calendar, LocalHour, date_of, month_of
-from .moment import Moment
+from .moment import NO_MOMENT, Moment
 from .salts import Salts
 
 # How long a page's hours are kept, and how much longer their key.
@@ -31,7 +31,7 @@ class Moments:
         self._months = months
         self.salts = salts
         self._hour = LocalHour(0, 0)
-        self._moment = Moment(0, b"", 0, 0)
+        self._moment = NO_MOMENT
 
     def __call__(self) -> Moment:
         now_ms = self._clock()
@@ -44,12 +44,18 @@ class Moments:
         return self._moment
 
     def _moment_of(self, hour: LocalHour, now_ms: int) -> Moment:
+        latest = self._calendar.hour_of(now_ms + HOUR_MS)
         oldest = self._calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS)
-        days_ms = self._end_of(month_of(hour.day)) - now_ms
-        day_ms = self._calendar.ends_ms(hour.day) - now_ms
-        times = (HOURS_MS, days_ms, day_ms)
-        arguments = (hour.day % 100, hour.day, hour_number(hour), hour_number(oldest), *times)
-        return Moment(hour.day, b"".join(map(pack_word, arguments)), days_ms, day_ms)
+        arguments = {
+            "day": hour.day % 100,
+            "hour": hour_number(hour),
+            "latest": hour_number(latest),
+            "oldest": hour_number(oldest),
+            "hours_ms": HOURS_MS,
+            "days_ms": self._end_of(month_of(hour.day)) - now_ms,
+            "day_ms": self._calendar.ends_ms(hour.day) - now_ms,
+        }
+        return Moment(hour_number(hour), arguments, b"".join(map(pack_word, arguments.values())))
 
     def _end_of(self, month: int) -> int:
         """The end of a stored month, as Unix time in ms."""

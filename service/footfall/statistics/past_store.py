@@ -14,8 +14,9 @@ from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.scripts import Script, Scripts
 from .numbered import hashes
+from .page_views import Month, PageViews
 from .site_store import SiteViews
-from .store import Month, PageViews, Views
+from .store import Views
 
 # A day such as 20261123 divided by this is its month.
 DAYS_OF_MONTH = 100

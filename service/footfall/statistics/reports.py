@@ -14,8 +14,9 @@ from typing import NamedTuple
 from .calendar import Calendar, LocalHour, date_of, day_number, days_between, months_between
 from .minute_cache import MinuteCache
 from .most_read import MAX_PAGES, MostRead, TopPage
+from .page_views import people_of
 from .site_store import SiteNumbers, SiteViews, most_of
-from .store import Views, people_of
+from .store import Views
 
 # The longest month.
 DAYS_OF_MONTH = 31
@@ -199,7 +200,7 @@ class Reports:
     async def erase(self, path: str) -> bool:
         """Forget when and by whom a page was viewed; was anything stored? The site's numbers keep
         its views."""
-        return await self._views.erase([path])
+        return await self._views.erase(path)
 
     def _recent_days(self) -> list[int]:
         """Those of which shares may be there still."""

@@ -16,7 +16,8 @@ from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from .numbered import by_number, hashes, is_number
-from .store import by_class, every_month
+from .page_views import by_class
+from .store import every_month
 
 # An hour such as 2026112316 divided by this is its day.
 HOURS = 100

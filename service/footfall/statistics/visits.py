@@ -20,7 +20,7 @@ from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from ..netaddr import place_of
-from .moment import Moment
+from .moment import NO_MOMENT, Moment
 
 # What is remembered, eight bytes each. Two in one place take turns: they are only told again.
 TOLD = 1 << 17
@@ -77,7 +77,7 @@ class Visits:
         # By share, visitors to send after a pause in which more may come; and how many.
         self._new = defaultdict[int, list[bytes]](list)
         self._waiting = 0
-        self._moment = Moment(0, b"", 0, 0)
+        self._moment = NO_MOMENT
         self._begin(self._moment)
 
     def on(self, moment: Moment) -> None:

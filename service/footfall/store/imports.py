@@ -74,6 +74,7 @@ class Imports:
             way=way,
             number=number,
             kept=REMEMBERED_SECONDS,
+            hour=moment.hour if moment else 0,
             days_ms=moment.days_ms if moment else 0,
             merged=[
                 word

@@ -102,7 +102,7 @@ class Store:
 
     def _make_nouns(self, counter_limit: int, bin_days: int) -> None:
         redis, scripts = self.redis, self.scripts
-        self.views = Views(redis, scripts, self.keys, self._forget_visitors)
+        self.views = Views(redis, scripts, self.keys, self._forget_visitors, self.moment)
         self.site_views = SiteViews(redis, scripts, self.keys)
         self.views_ever = ViewsEver(redis, self.keys)
         self.counters = Counters(self.batch, self.changes, self.packed, self._corrected())
@@ -110,7 +110,7 @@ class Store:
         self.comments = CommentStore(redis, scripts, self.keys, self.batch, self.journal)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
         self.deletions = Deletions(redis, scripts, self.keys, self.journal, bin_days)
-        self.moves = Moves(redis, scripts, self.keys, self.journal)
+        self.moves = Moves(redis, scripts, self.keys, self.journal, self.moment)
         self.actions = Actions(redis, self.keys)
         self.bin = Bin(redis, self.keys)
         self.forwards = Forwards(redis, self.keys)
@@ -144,8 +144,7 @@ class Store:
         return Dating(moment, visits)
 
     def _corrected(self) -> Callable[[str, int], Awaitable[int]] | None:
-        moment = self.moment
-        return moment and (lambda name, delta: self.views.correct(name, delta, moment()))
+        return self.views.correct if self.moment else None
 
     def waiting(self) -> int:
         """The number of requests waiting for the next batches."""

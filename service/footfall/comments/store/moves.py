@@ -5,10 +5,10 @@ reply loses nothing, and continuing adds nothing twice. Between the two steps th
 neither page. The site remembers moves in progress.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -17,14 +17,19 @@ from ...driver.client import RedisClient
 from ...driver.keys import Keys, digest
 from ...driver.scripts import Scripts
 from ...model import Comment
+from ...statistics.moment import Moment
+from ...statistics.moments import HOURS_MS
 from ...statistics.numbered import by_name, hashes, number_or_0
-from ...statistics.store import UNDATED, Month, days_of_groups, every_month, month_of
+from ...statistics.open_hour import Stored, closed
+from ...statistics.page_views import month_of
+from ...statistics.store import days_of_groups, every_month
 from . import codec
 from .comments import CHANGED
 from .ids import SHORT
 from .journal import Journal
+from .taken_counters import TakenCounters, Visitors, counted, words_of_months, words_of_visitors
 
-# How long a page's group remembers arrived moves: a move is continued within a minute.
+# A page's group remembers arrived moves for so long: a move is continued within a minute.
 GIVEN_MS = 30 * 24 * 3600 * 1000
 # Fields of the comments that are on their way, in one step.
 STEP_FIELDS = 500
@@ -48,38 +53,6 @@ class MoveNote(NamedTuple):
     at: int
 
 
-class Visitors(NamedTuple):
-    """A page's visitors of a day such as 20261123: their numbers, or a sketch of them."""
-
-    day: int
-    kept_ms: int
-    numbers: Sequence[bytes]
-    sketch: bytes = b""
-
-
-class TakenCounters(NamedTuple):
-    """All counters of a page by name, with its views by month and by hour, and its visitors by day;
-    and for how many ms to keep each month, and hours."""
-
-    id: str
-    target: str
-    counts: Mapping[str, int]
-    months: Mapping[int, Month]
-    months_ms: Mapping[int, int]
-    hours: Mapping[str, int]
-    hours_ms: int
-    visitors: Sequence[Visitors]
-
-    def before(self, month: int, count: int) -> int:
-        """The count that the page had before a month; `count` is that of now."""
-        if month in self.months:
-            return self.months[month].base
-        earlier = [earlier_month for earlier_month in self.months if earlier_month < month]
-        if earlier:
-            return self.months[max(earlier)].end
-        return self.months[min(self.months)].base if self.months else count
-
-
 class TakenComment(NamedTuple):
     """A comment as its page stored it; `move` is the id of its move, `id` its short one."""
 
@@ -100,8 +73,16 @@ class TakenComment(NamedTuple):
 class Moves:
     """All methods raise StoreUnavailable."""
 
-    def __init__(self, redis: RedisClient, scripts: Scripts, keys: Keys, journal: Journal) -> None:
+    def __init__(
+        self,
+        redis: RedisClient,
+        scripts: Scripts,
+        keys: Keys,
+        journal: Journal,
+        moment: Callable[[], Moment] | None,
+    ) -> None:
         self._redis = redis
+        self._moment = moment
         self._keys = keys
         self._journal = journal
         self._take_counters = scripts["counters/take"]
@@ -130,8 +111,8 @@ class Moves:
 
     async def under_way(self) -> list[MoveNote]:
         (hash,) = await hashes(self._redis, [self._keys.site("moves")])
-        read = ((path.decode(), orjson.loads(note_json)) for path, note_json in hash.items())
-        return [MoveNote(path, note["to"], note["by"], note["at"]) for path, note in read]
+        notes = ((path.decode(), orjson.loads(json)) for path, json in hash.items())
+        return [MoveNote(path, note["to"], note["by"], note["at"]) for path, note in notes]
 
     async def end(self, note: MoveNote) -> None:
         await self._redis.change(("HDEL", self._keys.site("moves"), note.source))
@@ -163,22 +144,20 @@ class Moves:
         return await self._taken(source, taken[1].decode(), taken[2].decode())
 
     def _views_of(self, path: str) -> Iterator[str]:
-        yield self._keys.hours(path)
+        keys = self._keys.views(path)
+        yield keys.hours
         for month in every_month():
-            yield self._keys.days(path, month)
-            yield self._keys.bots(path, month)
-        for day in days_of_groups():
-            yield self._keys.visitors(path, day)
+            yield from (keys.days(month), keys.bots(month))
+        yield from map(keys.visitors, days_of_groups())
 
     async def _taken(self, source: str, id: str, target: str) -> TakenCounters:
-        keys, taken = self._keys, self._keys.taken
-        every = every_month()
+        keys, taken, every = self._keys, self._keys.taken, sorted(every_month())
         series = [f(source, month) for month in every for f in (keys.days, keys.bots)]
-        counts, hours, *fields = await hashes(
-            self._redis, [keys.moving(source), *map(taken, (keys.hours(source), *series))]
-        )
-        pairs = zip(every, fields[::2], fields[1::2], strict=True)
-        months = {month: month_of(month, days, bots) for month, days, bots in pairs if days}
+        every_key = [keys.moving(source), *map(taken, (keys.hours(source), *series))]
+        counts, hours, *fields = await hashes(self._redis, every_key)
+        stored = list(map(Stored, every, fields[::2], fields[1::2]))
+        closed(stored, hours, number_or_0(counts.get(view_counter(source).encode())))
+        months = {month.number: month_of(*month) for month in stored if month.days}
         hours_ms, *months_ms = await self._redis.ask_masters(
             ("PTTL", taken(keys.hours(source))),
             *(("PTTL", taken(keys.days(source, month))) for month in months),
@@ -190,7 +169,7 @@ class Moves:
             months,
             {month: max(ms, 1) for month, ms in zip(months, months_ms, strict=True)},
             by_name(hours),
-            max(hours_ms, 1),
+            hours_ms if hours_ms > 0 else HOURS_MS,
             [visitor async for visitor in self._visitors(source)],
         )
 
@@ -208,7 +187,7 @@ class Moves:
     async def give_counters(self, source: str, taken: TakenCounters) -> None:
         """Add them to those of the page to which they go, if that has not been done."""
         keys, target = self._keys, taken.target
-        months = sorted(every_month())
+        months, moment = sorted(every_month()), self._moment() if self._moment else None
         views = view_counter(target)
         counts = {
             name.partition(" ")[0] + f" {target}": count for name, count in taken.counts.items()
@@ -230,13 +209,15 @@ class Moves:
             name=views,
             counters=len(counts),
             months=len(months),
+            current=months.index(moment.month) + 1 if moment else 0,
+            hour=moment.hour if moment else 0,
             day_ms=max((visitor.kept_ms for visitor in taken.visitors), default=0),
             words=[
                 *chain.from_iterable(counts.items()),
-                *_words_of_months(taken, months, taken.counts.get(view_counter(source), 0)),
-                *(taken.hours_ms, *_counted(taken.hours)),
+                *words_of_months(taken, months, taken.counts.get(view_counter(source), 0)),
+                *(taken.hours_ms, *counted(taken.hours)),
                 *chain.from_iterable(
-                    _words_of_visitors(visitor, months.index(visitor.day // 100) + 1)
+                    words_of_visitors(visitor, months.index(visitor.day // 100) + 1)
                     for visitor in taken.visitors
                 ),
             ],
@@ -310,41 +291,3 @@ class Moves:
     async def forget_comments(self, page: str, arrived: Sequence[TakenComment]) -> None:
         fields = [field for each in arrived for field in each.fields]
         await self._redis.change(("HDEL", self._keys.page(page, "moving"), *fields))
-
-
-def _words_of_months(taken: TakenCounters, months: Sequence[int], count: int) -> Iterator[object]:
-    for number in months:
-        yield from (taken.before(number, count), taken.months_ms.get(number, 0))
-        month = taken.months.get(number)
-        if not month:
-            yield from (0, 0)
-            continue
-        days = {str(day): n for day, n in month.days.items()}
-        days[UNDATED.decode()] = month.undated
-        days |= {f"v{day}": n for day, n in _unknown_visitors(taken, month).items()}
-        bots = {f"{day} {name}": n for day, of in month.bots.items() for name, n in of.items()}
-        yield from _counted({field: n for field, n in days.items() if n})
-        yield from _counted(bots)
-
-
-def _unknown_visitors(taken: TakenCounters, month: Month) -> dict[int, int]:
-    """Visitors by day of the month, but for those that are known by their numbers, or a sketch."""
-    unknown = dict(month.visitors)
-    for visitor in taken.visitors:
-        day = visitor.day % 100
-        if visitor.day // 100 == month.number and day in unknown:
-            unknown[day] = 0 if visitor.sketch else max(unknown[day] - len(visitor.numbers), 0)
-    return unknown
-
-
-def _counted(numbers: Mapping[Any, int]) -> Iterator[object]:
-    yield len(numbers)
-    yield from chain.from_iterable(numbers.items())
-
-
-def _words_of_visitors(visitors: Visitors, place: int) -> Iterator[object]:
-    yield from (place, f"v{visitors.day % 100}")
-    if visitors.sketch:
-        yield from (-1, visitors.sketch)
-    else:
-        yield from (len(visitors.numbers), *visitors.numbers)

@@ -19,7 +19,7 @@
 --                           {c}:read:<day>, a zset path -> views;
 --                           {c}:visitors:<page>:<day>, a set of numbers, or a sketch of them
 -- ARGV    day         text  of the month
---         hour        int   such as 2026112316
+--         hour        int   such as 2026112316; 0 for none, as without statistics
 --         latest      int   the next hour, which may be open already: some clocks are ahead
 --         oldest      int   hour to keep
 --         hours_ms    int   ms to keep hours, and the lists of a day
@@ -121,7 +121,7 @@ local function sum_of(days)
   return sum
 end
 
--- Open this hour, unless another clock has opened the next one. The views of the day before.
+-- Open this hour, unless another clock has opened the next one; or none. The views of the day before.
 local function open(days, hours, bots, before)
   local found = redis.pcall('HMGET', days, 'open', day)
   local last, count = string.match(found[1] or '', '^(%d+) (-?%d+)$')
@@ -145,7 +145,11 @@ local function open(days, hours, bots, before)
       redis.pcall('HINCRBY', days, 'undated', missing)
     end
   end
-  redis.pcall('HSET', days, 'open', string.format('%s %.0f', hour, before))
+  if hour == '0' then
+    redis.pcall('HDEL', days, 'open')
+  else
+    redis.pcall('HSET', days, 'open', string.format('%s %.0f', hour, before))
+  end
   return views
 end
 

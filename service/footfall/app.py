@@ -185,10 +185,10 @@ def _statistics_of(
     reports = Reports(*views, calendar, dated, months, kept=settings.statistics)
     salts = store.moment.salts if isinstance(store.moment, Moments) else None
     keeper = Keeper(store.site_views, reports, dated, months, salts)
-    views_ever = ViewsEver(store.views_ever, clock, is_dated=settings.statistics != "off")
+    close = partial(store.views.close_hours, months)
+    ever = ViewsEver(store.views_ever, clock, close, is_dated=reports.is_on)
     before = settings.site_pv_start, settings.site_uv_start
-    totals = KnownTotals(views_ever, reports, rules, clock, before)
-    return Statistics(reports, keeper, views_ever, totals)
+    return Statistics(reports, keeper, ever, KnownTotals(ever, reports, rules, clock, before))
 
 
 def own_hosts(settings: SiteSettings) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """`footfall check` is silent about what the service did, and names what somebody else did."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -92,6 +92,27 @@ async def test_views_around_a_months_end_have_their_days_whichever_clock_is_ahea
     # A view that was lost is found as before.
     await store.redis.client.hincrby(store.keys.days("/a", this_month()), "undated", -1)
     assert await problems(services[0]) == ["views of '/a': 1 view without a day"]
+
+
+@pytest.mark.parametrize(
+    ("days", "is_right"),
+    [((0, 1), True), ((0, 2), False), ((0, -1), False)],
+    ids=["the next day", "a day later", "the day before"],
+)
+async def test_a_visitor_of_midnight_may_have_viewed_a_page_on_the_next_day(
+    store: Store, days: tuple[int, int], is_right: bool
+) -> None:
+    begins = datetime.now(UTC).replace(day=1)
+    visited, viewed = (begins + timedelta(day - 1) for day in days)
+    counts = store.keys.counts("time /a")
+    await store.redis.change(("HSET", counts, "time /a", 1), ("HSET", store.keys.share(0), "x", 1))
+    for at, field in ((visited, f"v{visited.day}"), (viewed, f"{viewed.day}")):
+        key = store.keys.days("/a", at.year * 100 + at.month)
+        await store.redis.change(("HSET", key, field, 1, "base", 0))
+    found = [line for line in await problems(store) if "visitor" in line]
+    assert found == (
+        [] if is_right else [f"views of '/a': on {visited:%Y%m%d} 1 visitor had 0 views"]
+    )
 
 
 async def test_views_of_a_time_without_statistics_are_no_problem(

@@ -26,8 +26,8 @@ from footfall.config import Settings
 from footfall.counting.clients import NO_CLIENT, Bot, CountingClient, Person
 from footfall.driver.connection import pack_word
 from footfall.maintenance.prune import CounterFilter, find, remove
-from footfall.statistics.calendar import Calendar
-from footfall.statistics.moments import KEPT_HOURS, Moments
+from footfall.statistics.calendar import KEPT_HOURS, Calendar
+from footfall.statistics.moments import Moments
 from footfall.statistics.salts import Salts
 from footfall.statistics.store import every_month
 from footfall.store.imports import Imports

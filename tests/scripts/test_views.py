@@ -10,12 +10,14 @@ import pytest
 
 from footfall.callbacks import awaited
 from footfall.maintenance.prune import CounterFilter, find, remove
+from footfall.statistics import views_ever
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
 from footfall.statistics.store import every_month
+from footfall.statistics.views_ever import ViewsEver
 from footfall.store.imports import Imports, Way
 from footfall.store.store import Store
 
@@ -125,6 +127,34 @@ async def test_what_was_counted_without_a_date_is_the_base(dated: Store) -> None
     assert await days(dated, "/a") == {}
     await view(dated, "/a", "/a")
     assert await days(dated, "/a") == {"23": 2, "base": 3}
+
+
+async def test_views_of_a_time_without_statistics_are_of_no_hour(
+    dated: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await view(dated, "/a", "/a", "/b")
+    clock.now += HOUR_MS
+    await view(dated, "/b")
+    await dated.views_ever.note_dated()
+    undated = Store(dated.redis, prefix=dated.keys.prefix, buckets=dated.keys.buckets)
+    await undated.open()
+    close_hours = partial(undated.views.close_hours, 25)
+    ever = ViewsEver(undated.views_ever, clock, close_hours, is_dated=False)
+    monkeypatch.setattr(views_ever, "STEP_SECONDS", -1)
+    while await dated.views_ever.is_dated():
+        await ever.keep_up()
+    clock.now += HOUR_MS
+    await view(undated, "/a", "/a", "/a", "/b")
+    dated.packed.clear()
+    await view(dated, "/a")
+    assert await days(dated, "/a") == {"23": 3, "base": 0, "undated": 3}
+    assert await hours(dated, "/a") == {"2026112317": 2, "2026112319": 1}
+    assert await days(dated, "/b") == {"23": 2, "base": 0}
+    await view(dated, "/b")
+    assert await days(dated, "/b") == {"23": 3, "base": 0, "undated": 1}
+    assert await hours(dated, "/b") == {"2026112317": 1, "2026112318": 1, "2026112319": 1}
+    (left,) = await dated.redis.ask_masters(("PTTL", dated.keys.days("/b", 202611)))
+    assert left > 0
 
 
 async def test_views_that_are_taken_back_are_undated(dated: Store) -> None:

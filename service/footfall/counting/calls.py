@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from ..driver.connection import Command
@@ -109,7 +110,9 @@ class DatedCall(ChangeCall):
         self._packed: list[bytes] = []
         # How many keys and arguments there are, without those before the first change.
         self._keys = self._args = 0
-        self._order: list[Asked] = []
+        # Views of an open hour that have nothing else to note come first, then the others.
+        self._plain: list[Asked] = []
+        self._rest: list[Asked] = []
         self._salt = 0
 
     def command(self, *, in_full: bool = False) -> Command:
@@ -124,7 +127,7 @@ class DatedCall(ChangeCall):
 
     def answer(self, replies: list[Any]) -> ScriptCall | None:
         place, gone = 0, dict[PackedChange, Waiting]()
-        for change, waiting in self._order:
+        for change, waiting in chain(self._plain, self._rest):
             if change.page is not None:
                 if replies[place] is None:
                     gone[change] = waiting
@@ -142,39 +145,51 @@ class DatedCall(ChangeCall):
         """Once: who was seen is not seen again."""
         moment, visits = self._clock(), self._visits
         visits.on(moment)
-        day, told, salt = moment.day, visits.told, visits.salt
-        plain, rest = list[Asked](), list[Asked]()
-        words = CountWords(day)
-        keys, args = words.plain_keys, words.plain_args
-        for change, waiting in self._changes.items():
-            page, times, client = change.page, len(waiting), waiting[0][1]
-            seen: Seen = NOBODY
-            if page is None or times > 1 or change.origin[1]:
-                seen = self._seen(change, waiting, moment)
-            elif type(client) is not Person:
-                seen = client
-            elif client.day == day or client.renew(moment):
-                # As nearly always.
-                view = client.number ^ hash(change.args) ^ salt
-                if told[view & PLACES] != view and visits.is_new(view, client):
-                    seen = client
-            packed = change.rise_by(times) if times > 1 and page else change.args
-            if page is None:
-                words.add_each(change, times, seen)
-            elif page.opened != salt or page.views >= page.place_at:
-                words.add_first(change.keys, packed, page, times, change.origin[0], seen)
-            elif seen.words or change.origin[0] != NO_SOURCE:
-                words.add_seen(packed, page, times, change.origin[0], seen)
-            else:
-                page.views += times
-                keys.append(page.counter)
-                args.append(packed)
-                plain.append((change, waiting))
+        day, told, self._salt = moment.day, visits.told, visits.salt
+        salt, words = visits.salt, CountWords(day)
+        plain, rest, keys, args = self._plain, self._rest, words.plain_keys, words.plain_args
+        for asked in self._changes.items():
+            change, waiting = asked
+            page, client = change.page, waiting[0][1]
+            is_known = page is not None and page.opened == salt and page.left > 0
+            if page is None or not is_known or len(waiting) > 1 or change.origin[1]:
+                self._pack_any(change, waiting, moment, words)
                 continue
-            rest.append((change, waiting))
-        self._order, self._salt, self.size = plain + rest, salt, len(plain) + words.size
+            # As nearly always.
+            is_seen = client.words > 0
+            if type(client) is Person and (is_seen := client.day == day or client.renew(moment)):
+                view = client.number ^ hash(change.args) ^ salt
+                is_seen = told[view & PLACES] != view and visits.is_new(view, client)
+            page.left -= 1
+            if is_seen or change.origin[0] is not NO_SOURCE:
+                rest.append(asked)
+                words.add_seen(change.args, page, change.origin[0], client if is_seen else NOBODY)
+            else:
+                plain.append(asked)
+                keys.append(page.counter)
+                args.append(change.args)
+        self.size = len(plain) + words.size
         self._keys, self._args = words.numbers
         self._packed = words.packed(next(iter(self._changes)).shares_on(day), moment.packed)
+
+    def _pack_any(
+        self, change: PackedChange, waiting: Waiting, moment: Moment, words: CountWords
+    ) -> None:
+        page, source, seen = change.page, change.origin[0], self._seen(change, waiting, moment)
+        args = change.rise_by(len(waiting)) if change.is_rise else change.args
+        if page is None:
+            words.add_each(change, len(waiting), seen)
+        elif page.opened != self._salt or page.left <= 0:
+            words.add_first(change.keys, args, page, len(waiting), source, seen)
+        else:
+            page.left -= len(waiting)
+            if not seen.words and source is NO_SOURCE:
+                self._plain.append((change, waiting))
+                words.plain_keys.append(page.counter)
+                words.plain_args.append(args)
+                return
+            words.add_seen(args, page, source, seen)
+        self._rest.append((change, waiting))
 
     def _seen(self, change: PackedChange, waiting: Waiting, moment: Moment) -> Seen:
         """Who is to be noted of the views of a change."""

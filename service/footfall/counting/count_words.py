@@ -67,13 +67,18 @@ class CountWords:
         """Views of an hour that may not be open. `keys` are those of the counter and of its group's
         numbers, `args` its field and delta."""
         page.on(self._day)
-        page.views += views
+        page.left -= views
         self._add(keys + page.to_open(), 6, args, _FIRST, page, source, seen)
 
-    def add_seen(self, args: bytes, page: Page, views: int, source: bytes, seen: Seen) -> None:
+    def add_seen(self, args: bytes, page: Page, source: bytes, seen: Seen) -> None:
         """Views of an open hour."""
-        page.views += views
-        self._add(page.counter + page.days, 2, args, _SEEN, page, source, seen)
+        self._packed_keys += page.counter, page.days
+        if seen.people:
+            self._packed_keys.append(page.visitors)
+        self._packed_args += args, _SEEN, source, seen.noted
+        self.size += 1
+        self._keys += 3 if seen.people else 2
+        self._args += ARGS_EACH + seen.words
 
     def add_each(self, change: PackedChange, times: int, seen: Seen) -> None:
         """Each of several changes, or one that is no view, so many times; who is seen is noted with

@@ -15,6 +15,9 @@ CHANGE_OVERHEAD_BYTES = 130
 # The bytes of what is known of a page's views, with its keys.
 PAGE_BYTES = 500
 
+# Views that follow, at least, until a page is placed in the list of the most viewed ones again.
+LEAST_LEFT = 3
+
 _HGET = b"*3\r\n$4\r\nHGET\r\n"
 _ONE = pack_word(1)
 # The source of a view and its bot, if neither is given.
@@ -24,9 +27,20 @@ NO_PACKED_ORIGIN = NO_SOURCE, b""
 
 class Page:
     """What this process knows of the views of a page: its keys on a day, packed, if the hour is
-    open, and how many views it has sent on that day."""
+    open, and how many views may follow until it places the page in the list of the most viewed
+    ones again."""
 
-    __slots__ = ("_keys", "counter", "day", "days", "opened", "place_at", "views", "visitors")
+    __slots__ = (
+        "_given",
+        "_keys",
+        "_views",
+        "counter",
+        "day",
+        "days",
+        "left",
+        "opened",
+        "visitors",
+    )
 
     def __init__(self, keys: ViewKeys, counter: str) -> None:
         self._keys = keys
@@ -41,13 +55,14 @@ class Page:
             self.day = day
             self.days = pack_word(self._keys.days(day // 100))
             self.visitors = pack_word(self._keys.visitors(day))
-            self.views, self.place_at = 0, 1
+            self._views = self._given = self.left = 0
 
     def to_open(self) -> bytes:
         """The keys that the first view of an hour needs, but for those of its counter and of
         visitors."""
-        # A list is to find pages: to place a page again when it has a third more views is enough.
-        self.place_at = self.views + max(1, self.views // 3)
+        # A list is to find pages: to place a page again when its views have doubled is enough.
+        self._views += self._given - self.left
+        self._given = self.left = max(LEAST_LEFT, self._views)
         keys, day = self._keys, self.day
         others = map(pack_word, (keys.hours, keys.bots(day // 100), keys.read(day)))
         return b"".join([self.days, *others])
@@ -177,7 +192,8 @@ class PackedNames:
         if origin is NO_ORIGIN:
             return PackedChange(self, changes, packed)
         bot = pack_word(origin.bot) if origin.bot else b""
-        return PackedChange(self, changes, packed, (pack_word(origin.source), bot))
+        source = pack_word(origin.source) if origin.source else NO_SOURCE
+        return PackedChange(self, changes, packed, (source, bot))
 
     def clear(self) -> None:
         """Forget counters' keys, since the seed or the number of buckets has changed."""

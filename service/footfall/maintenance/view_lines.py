@@ -11,8 +11,7 @@ from typing import Any
 
 from ..counting.names import is_view_counter, view_counter, viewed_page
 from ..driver.keys import GROUPS, Keys
-from ..statistics.calendar import DAY_MS
-from ..statistics.moments import HOURS_MS
+from ..statistics.calendar import DAY_MS, HOURS_MS
 from ..statistics.most_read import KEPT_DAYS
 from ..statistics.open_hour import BASE, UNDATED
 from ..statistics.page_views import Month, PageViews

@@ -17,8 +17,7 @@ from ..driver.replies import ErrorReply
 from ..model import PUBLIC, Lookups, StoredComment
 from ..notifications.store.outbox import Undelivered
 from ..site import Comments, Notifications, Site
-from ..statistics.calendar import date_of
-from ..statistics.moments import KEPT_HOURS
+from ..statistics.calendar import KEPT_HOURS, date_of
 from ..statistics.most_read import TopPage
 from ..statistics.reports import Report, Reports
 

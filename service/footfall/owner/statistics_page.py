@@ -9,8 +9,7 @@ from ..http.params import MAX_PATH
 from ..markup import visible
 from ..render.charts import Bar, bars
 from ..render.page_address import page_address
-from ..statistics.calendar import date_of, day_number
-from ..statistics.moments import KEPT_HOURS
+from ..statistics.calendar import KEPT_HOURS, date_of, day_number
 from .day_table import Chart, chart_of, kept_of, period_of, rows_of, sources_of
 from .overview import History, history
 from .pages import Asked

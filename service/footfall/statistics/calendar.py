@@ -13,6 +13,10 @@ from zoneinfo import ZoneInfo
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
+# How long a page's hours are kept, and how much longer their key.
+KEPT_HOURS = 72
+SPARE_HOURS = 2
+HOURS_MS = (KEPT_HOURS + SPARE_HOURS) * HOUR_MS
 # Since 1973 every zone's clock differs from UTC by whole minutes.
 LEAST_MS = 94_694_400_000
 # The end of the year 9998: one day more is still a date in any zone.

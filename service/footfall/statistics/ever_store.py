@@ -18,6 +18,8 @@ from .numbered import is_number, number_or_0
 SHARE = "views"
 # A field of the data set's format.
 UNDATED_IN = "undated"
+# Another: pages may have open hours.
+DATED = "dated"
 # How often a sum is compared that seems to be wrong: counters may be moved or lowered meanwhile.
 COMPARISONS = 3
 # A share that counts can be added to.
@@ -80,6 +82,19 @@ class ViewsEver:
         month = int(f"{datetime.now(UTC):%Y%m}")
         if await self.undated_in() != month:
             await self._redis.change(("HSET", self._keys.site("format"), UNDATED_IN, month))
+
+    async def note_dated(self) -> None:
+        """Note that pages may have open hours, as this process counts with statistics."""
+        if not await self.is_dated():
+            await self._redis.change(("HSET", self._keys.site("format"), DATED, 1))
+
+    async def is_dated(self) -> bool:
+        (noted,) = await self._redis.ask_masters(("HGET", self._keys.site("format"), DATED))
+        return noted is not None
+
+    async def note_closed(self) -> None:
+        """All open hours were closed."""
+        await self._redis.change(("HDEL", self._keys.site("format"), DATED))
 
     async def undated_in(self) -> int:
         """The last month, such as 202611, in which a service without statistics ran; 0 for none."""

@@ -12,8 +12,8 @@ from functools import partial
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from . import agents
-from .calendar import HOUR_MS
-from .moments import KEPT_HOURS, hour_number
+from .calendar import HOUR_MS, KEPT_HOURS
+from .moments import hour_number
 from .reports import DAY, DAYS_OF_MONTH, Reports
 from .salts import Salts
 from .site_store import SiteNumbers, SiteViews

@@ -4,14 +4,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from ..driver.connection import pack_word
-from .calendar import HOUR_MS, Calendar, LocalHour, date_of, month_of
+from .calendar import HOUR_MS, HOURS_MS, KEPT_HOURS, Calendar, LocalHour, date_of, month_of
 from .moment import NO_MOMENT, Moment
 from .salts import Salts
-
-# How long a page's hours are kept, and how much longer their key.
-KEPT_HOURS = 72
-SPARE_HOURS = 2
-HOURS_MS = (KEPT_HOURS + SPARE_HOURS) * HOUR_MS
 
 
 class Moments:

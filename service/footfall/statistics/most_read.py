@@ -11,8 +11,8 @@ from datetime import timedelta
 from math import log
 from typing import NamedTuple
 
-from .calendar import DAY_MS, HOUR_MS, Calendar, date_of, day_number
-from .moments import KEPT_HOURS, hour_number
+from .calendar import DAY_MS, HOUR_MS, KEPT_HOURS, Calendar, date_of, day_number
+from .moments import hour_number
 from .site_store import MAX_LISTED, SiteViews
 from .store import Views
 

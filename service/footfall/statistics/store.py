@@ -5,24 +5,30 @@ of a page add up to its counter. The whole site's numbers are in site_store.py.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from ..counting.names import is_view_counter, view_counter, viewed_page
+from ..counting.store import walked
 from ..driver.client import RedisClient
 from ..driver.keys import Keys
 from ..driver.replies import failure
 from ..driver.scripts import Scripts
+from .calendar import HOURS_MS
 from .moment import Moment
 from .numbered import by_name, by_number, number_or_0
-from .open_hour import UNDATED
+from .open_hour import BASE, OPEN, UNDATED
 from .page_views import Month, PageViews, Read, Viewed, in_hours, months_of, on_days, read_of
 
 # As many as may be stored, the current one, and one that has started in another time zone.
 MOST_MONTHS = 122
 # Days for which a group keeps its most viewed pages, and for which the site does, in any time zone.
 DAYS_OF_GROUPS, DAYS_OF_SITE = 5, 34
+# A month that has started in another time zone, and the one in which the oldest one started.
+SPARE_MONTHS = 2
+# The script's arguments where no hour is open.
+NO_HOUR = dict.fromkeys(("day", "hour", "latest", "oldest", "day_ms"), 0) | {"hours_ms": HOURS_MS}
 # Months that may have an hour of the last three days, in any time zone.
 MONTHS_OF_HOURS = 3
 
@@ -118,24 +124,46 @@ class Views:
 
     async def correct(self, name: str, delta: int) -> int:
         """Change a counter by a number that is not views; the new count, 0 at least."""
-        month = self._dated().month
-        days = [self._keys.days(viewed_page(name), month)] if is_view_counter(name) else []
-        return await self._change(name, delta, "undated" if days else "other", days)
+        moment = self._dated()
+        days = [self._keys.days(viewed_page(name), moment.month)] if is_view_counter(name) else []
+        what = "undated" if days else "other"
+        return await self._change(name, delta, what, days, moment.arguments)
 
-    async def _open(self, path: str) -> None:
-        """Open the hour, of which other processes know."""
-        moment, keys = self._dated(), self._keys.views(path)
-        month = moment.month
-        needed = [keys.days(month), keys.hours, keys.bots(month), keys.read(moment.day)]
-        await self._change(view_counter(path), 0, "first", needed)
+    async def close_hours(self, months: int) -> AsyncIterator[None]:
+        """Add the open hours of all pages to their days, some pages a step, since views without
+        statistics follow. Days are kept for this many months in addition to their own."""
+        every = every_month()[: months + SPARE_MONTHS]
+        async for _, counts in walked(self._redis, self._keys.every_counts()):
+            names = (name.decode(errors="replace") for name in counts)
+            for path in map(viewed_page, filter(is_view_counter, names)):
+                await self._close(path, every)
+            yield
+
+    async def _close(self, path: str, months: Sequence[int]) -> None:
+        keys = [self._keys.days(path, month) for month in months]
+        reads = (("HMGET", key, BASE, OPEN) for key in keys)
+        found = await self._redis.ask_each(*reads, of_masters=True)
+        # An hour of an earlier month has ended when the newest one started.
+        newest = next((at for at, words in enumerate(found) if words and words[0]), None)
+        if newest is not None and found[newest][1]:
+            (left_ms,) = await self._redis.ask_masters(("PTTL", keys[newest]))
+            await self._open(path, months[newest], NO_HOUR | {"days_ms": max(left_ms, 1)})
+
+    async def _open(self, path: str, month: int, arguments: Mapping[str, int]) -> None:
+        """Open an hour, or none."""
+        keys = self._keys.views(path)
+        needed = [keys.days(month), keys.hours, keys.bots(month), keys.read(0)]
+        await self._change(view_counter(path), 0, "first", needed, arguments)
 
     def _dated(self) -> Moment:
         assert self._moment is not None
         return self._moment()
 
-    async def _change(self, name: str, delta: int, what: str, needed: Sequence[str]) -> int:
-        moment, counts = self._dated(), self._keys.counts(name)
-        site, sources, numbers = self._keys.shares_beside(counts.encode(), moment.day)
+    async def _change(
+        self, name: str, delta: int, what: str, needed: Sequence[str], arguments: Mapping[str, int]
+    ) -> int:
+        counts = self._keys.counts(name)
+        site, sources, numbers = self._keys.shares_beside(counts.encode(), 0)
         (count,) = await self._count(
             site=site,
             sources=sources,
@@ -143,7 +171,7 @@ class Views:
             counts=[counts, numbers, *needed],
             plain=0,
             changes=[name, delta, what, "", 0, 0],
-            **moment.arguments,
+            **arguments,
         )
         if isinstance(count, Exception):
             raise failure(count)
@@ -189,7 +217,9 @@ class Views:
         (page,) = await self.of_pages([path], every_month())
         await self._erase([path])
         if self._moment:
-            await self._open(path)
+            # Other processes know that it is open.
+            moment = self._moment()
+            await self._open(path, moment.month, moment.arguments)
         return page.is_damaged or any(month.days for month in page.months.values())
 
     async def _erase(self, paths: Sequence[str]) -> None:

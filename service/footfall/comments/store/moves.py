@@ -17,8 +17,8 @@ from ...driver.client import RedisClient
 from ...driver.keys import Keys, digest
 from ...driver.scripts import Scripts
 from ...model import Comment
+from ...statistics.calendar import HOURS_MS
 from ...statistics.moment import Moment
-from ...statistics.moments import HOURS_MS
 from ...statistics.numbered import by_name, hashes, number_or_0
 from ...statistics.open_hour import Stored, closed
 from ...statistics.page_views import month_of

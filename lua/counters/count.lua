@@ -11,9 +11,9 @@
 --         counts...   hash  {c}:counts or {c}:long, "<counter> <path>" -> count, of each view of an open hour; then for
 --                           each other change that hash, and what it needs of these, in this order:
 --                           {c}:numbers of the same group;
---                           {c}:days:<page>:<month>, day -> views, v<day> -> visitors; base, the count before that;
---                           undated, what else was added to the count; open, the open hour and the count before it;
---                           "open <class>" -> views by bots in it;
+--                           {c}:days:<page>:<month>, day -> views, v<day> -> visitors, b<day> -> views by bots; base,
+--                           the count before that; undated, what else was added to the count; open, the open hour and
+--                           the count before it; "open <class>" -> views by bots in it;
 --                           {c}:hours:<page>, hour -> views, "<hour> <class>" -> those by bots;
 --                           {c}:bots:<page>:<month>, "<day> <class>" -> views;
 --                           {c}:read:<day>, a zset path -> views;
@@ -91,7 +91,7 @@ local function close(days, hours, bots, over, views)
       remove_old(hours)
     end
   end
-  local words = redis.call('HSCAN', days, 0, 'COUNT', MOST_HOURS)[2]
+  local words, by_bots = redis.call('HSCAN', days, 0, 'COUNT', MOST_HOURS)[2], 0
   for i = 1, #words, 2 do
     local class = string.match(words[i], '^open (.+)$')
     if class then
@@ -103,9 +103,12 @@ local function close(days, hours, bots, over, views)
         end
         redis.call('PEXPIRE', bots, days_ms)
       end
-      views = views - by_class
+      views, by_bots = views - by_class, by_bots + by_class
       redis.call('HDEL', days, words[i])
     end
+  end
+  if by_bots > 0 then
+    redis.pcall('HINCRBY', days, 'b' .. date, by_bots)
   end
 end
 
@@ -121,16 +124,11 @@ local function sum_of(days)
   return sum
 end
 
--- Open this hour, unless another clock has opened the next one; or none. The views of the day before.
+-- Open this hour, unless another clock has opened the next one; or none.
 local function open(days, hours, bots, before)
-  local found = redis.pcall('HMGET', days, 'open', day)
-  local last, count = string.match(found[1] or '', '^(%d+) (-?%d+)$')
-  local views = tonumber(found[2] or 0) or 0
-  if last and string.sub(last, 1, -3) == string.sub(hour, 1, -3) then
-    views = views + before - count
-  end
+  local last, count = opened(days)
   if last and hour <= last and last <= latest then
-    return views
+    return
   end
   local is_new = redis.pcall('HSETNX', days, 'base', before)
   if is_new == 1 then
@@ -150,14 +148,30 @@ local function open(days, hours, bots, before)
   else
     redis.pcall('HSET', days, 'open', string.format('%s %.0f', hour, before))
   end
-  return views
 end
 
--- A list is to find pages, whose own numbers are exact: to place a page at each of its views would cost more than the
+-- The views of this day by people.
+local function people_of(days, count)
+  local scanned = redis.pcall('HSCAN', days, 0, 'COUNT', MOST_HOURS)
+  local words, people = scanned[2] or {}, 0
+  for i = 1, #words, 2 do
+    local field, number = words[i], tonumber(words[i + 1]) or 0
+    local before = field == 'open' and string.match(words[i + 1], ' (-?%d+)$')
+    if before or field == day then
+      people = people + (before and count - before or number)
+    elseif field == 'b' .. day or string.sub(field, 1, 5) == 'open ' then
+      people = people - number
+    end
+  end
+  return people
+end
+
+-- A list is to find pages that people read, and behind them those of bots, which may count as people. Numbers of pages
+-- themselves are exact: to place a page at each of its views would cost more than the
 -- view. It would take more memory than the counters if strangers could fill it with long paths.
-local function note_read(index, path, views)
+local function note_read(index, path, people)
   -- Only a new page makes the list longer.
-  if #path <= MOST_PATH and redis.pcall('ZADD', index, views, path) == 1 then
+  if #path <= MOST_PATH and redis.pcall('ZADD', index, people, path) == 1 then
     redis.call('PEXPIRE', index, hours_ms)
     if redis.call('ZCARD', index) > MOST_READ then
       redis.call('ZREMRANGEBYRANK', index, 0, -KEPT_READ - 1)
@@ -214,7 +228,7 @@ while last < #changes do
   local name, delta, what, source = changes[last + 1], changes[last + 2], changes[last + 3], changes[last + 4]
   local people, bots = tonumber(changes[last + 5]), tonumber(changes[last + 6])
   last = last + WORDS_EACH
-  local counter, count, added, days = next_key(), nil, nil, nil
+  local counter, count, added, days, read = next_key(), nil, nil, nil, nil
   if what == 'seen' then
     count, added = grow(counter, name, delta)
   else
@@ -227,11 +241,10 @@ while last < #changes do
     note_undated(days, count, added)
     undated = undated + added
   elseif what == 'first' then
-    local hours, bots_of_page, read = next_key(), next_key(), next_key()
-    if added == 0 and type(count) == 'number' and count > 0 then
-      open(days, hours, bots_of_page, count)
-    elseif added > 0 then
-      note_read(read, string.sub(name, 6), open(days, hours, bots_of_page, count - added) + added)
+    local hours, bots_of_page = next_key(), next_key()
+    read = next_key()
+    if type(count) == 'number' and count > 0 then
+      open(days, hours, bots_of_page, count - added)
     end
   end
   local visitors = people > 0 and next_key()
@@ -245,6 +258,9 @@ while last < #changes do
       local class = changes[i]
       redis.pcall('HINCRBY', days, 'open ' .. class, 1)
       by_bots[class] = (by_bots[class] or 0) + 1
+    end
+    if read then
+      note_read(read, string.sub(name, 6), people_of(days, count))
     end
     -- Bots have no source.
     if source ~= '' and added > bots then

@@ -166,13 +166,38 @@ async def test_lists_of_most_read_pages_are_of_what_people_read(
         assert by_path == {"/b": 10, "/a": 5, "/crawled": 5}, (by, days)
 
 
+async def test_pages_that_bots_crawl_keep_no_page_that_people_read_out_of_a_list(
+    telling: Store, statistics: Reports, keeper: Keeper
+) -> None:
+    await asyncio.gather(*(view(telling, f"/crawled/{n}", [BOT] * 40) for n in range(300)))
+    read = [f"/read/{n}" for n in range(10)]
+    await asyncio.gather(*(view(telling, path, [person(1), BOT]) for path in read))
+    await keeper.keep_hours()
+    for by, days in (("views", 1), ("views", 7), ("visitors", 7), ("rising", 1)):
+        found = await statistics.most_read.top(by, days, 100)
+        assert [page.path for page in found] == read, (by, days)
+
+
+async def test_of_many_pages_that_are_read_nearly_as_often_the_best_are_found(
+    telling: Store, statistics: Reports
+) -> None:
+    best = [f"/best/{n:02}" for n in range(75)]
+    others = [f"/{n}" for n in range(400)]
+    for n in range(8):
+        paths = best if n == 7 else [*others, *best]
+        await asyncio.gather(*(view(telling, path, [person(n)]) for path in paths))
+    for by, days in (("views", 1), ("views", 7), ("visitors", 7)):
+        found = await statistics.most_read.top(by, days, 100)
+        assert [page.path for page in found[:75]] == best, (by, days)
+
+
 async def test_views_by_bots_are_in_a_list_of_days_without_visitors(
     telling: Store, clock: Clock
 ) -> None:
     calendar = Calendar(ZoneInfo("Europe/Berlin"))
     views = Reports(telling.views, telling.site_views, calendar, clock, 25, kept="views")
-    await view(telling, "/a", [BOT, BOT])
-    assert [each[:3] for each in await views.top("views", 7, 10)] == [("/a", 2, None)]
+    await view(telling, "/a", [BOT, BOT, person(1)])
+    assert [each[:3] for each in await views.top("views", 7, 10)] == [("/a", 3, None)]
 
 
 async def test_bots_of_an_hour_are_kept_as_long_as_the_hour(telling: Store, clock: Clock) -> None:

@@ -12,7 +12,7 @@ from ..driver.scripts import Script
 from ..statistics.moment import Moment
 from ..statistics.visits import PLACES, Visits
 from .clients import Bot, CountingClient, Person
-from .count_words import NOBODY, CountWords, Seen, SeenTogether
+from .count_words import NOBODY, CountWords, Seen, SeenTogether, bots_of
 from .packed import NO_SOURCE, PackedChange
 
 log = logging.getLogger(__name__)
@@ -151,16 +151,17 @@ class DatedCall(ChangeCall):
         for asked in self._changes.items():
             change, waiting = asked
             page, client = change.page, waiting[0][1]
-            is_known = page is not None and page.opened == salt and page.left > 0
+            is_bot = type(client) is Bot
+            is_known = page is not None and page.opened == salt and (page.left > 0 or is_bot)
             if page is None or not is_known or len(waiting) > 1 or change.origin[1]:
                 self._pack_any(change, waiting, moment, words)
                 continue
             # As nearly always.
-            is_seen = client.words > 0
+            is_seen = is_bot
             if type(client) is Person and (is_seen := client.day == day or client.renew(moment)):
                 view = client.number ^ hash(change.args) ^ salt
                 is_seen = told[view & PLACES] != view and visits.is_new(view, client)
-            page.left -= 1
+            page.left -= not is_bot
             if is_seen or change.origin[0] is not NO_SOURCE:
                 rest.append(asked)
                 words.add_seen(change.args, page, change.origin[0], client if is_seen else NOBODY)
@@ -176,13 +177,14 @@ class DatedCall(ChangeCall):
         self, change: PackedChange, waiting: Waiting, moment: Moment, words: CountWords
     ) -> None:
         page, source, seen = change.page, change.origin[0], self._seen(change, waiting, moment)
+        people = len(waiting) - bots_of(seen)
         args = change.rise_by(len(waiting)) if change.is_rise else change.args
         if page is None:
             words.add_each(change, len(waiting), seen)
-        elif page.opened != self._salt or page.left <= 0:
+        elif page.opened != self._salt or (page.left <= 0 and people):
             words.add_first(change.keys, args, page, len(waiting), source, seen)
         else:
-            page.left -= len(waiting)
+            page.left -= people
             if not seen.words and source is NO_SOURCE:
                 self._plain.append((change, waiting))
                 words.plain_keys.append(page.counter)

@@ -21,6 +21,11 @@ class Seen(Protocol):
     words: int
 
 
+def bots_of(seen: Seen) -> int:
+    """How many views are by bots."""
+    return seen.words - seen.people
+
+
 class SeenTogether:
     """The same of several views."""
 
@@ -67,8 +72,8 @@ class CountWords:
         """Views of an hour that may not be open. `keys` are those of the counter and of its group's
         numbers, `args` its field and delta."""
         page.on(self._day)
-        page.left -= views
-        self._add(keys + page.to_open(), 6, args, _FIRST, page, source, seen)
+        to_open = page.to_open(views - bots_of(seen))
+        self._add(keys + to_open, 6, args, _FIRST, page, source, seen)
 
     def add_seen(self, args: bytes, page: Page, source: bytes, seen: Seen) -> None:
         """Views of an open hour."""

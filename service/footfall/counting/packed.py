@@ -27,8 +27,8 @@ NO_PACKED_ORIGIN = NO_SOURCE, b""
 
 class Page:
     """What this process knows of the views of a page: its keys on a day, packed, if the hour is
-    open, and how many views may follow until it places the page in the list of the most viewed
-    ones again."""
+    open, and how many views by people may follow until it places the page in the list of the most
+    viewed ones again."""
 
     __slots__ = (
         "_given",
@@ -57,12 +57,14 @@ class Page:
             self.visitors = pack_word(self._keys.visitors(day))
             self._views = self._given = self.left = 0
 
-    def to_open(self) -> bytes:
-        """The keys that the first view of an hour needs, but for those of its counter and of
-        visitors."""
-        # A list is to find pages: to place a page again when its views have doubled is enough.
-        self._views += self._given - self.left
-        self._given = self.left = max(LEAST_LEFT, self._views)
+    def to_open(self, people: int) -> bytes:
+        """The keys that the first views of an hour need, so many of them by people, but for those
+        of its counter and of visitors."""
+        self.left -= people
+        if people:
+            # A list is to find pages: to place a page again when its views have doubled is enough.
+            self._views += self._given - self.left
+            self._given = self.left = max(LEAST_LEFT, self._views)
         keys, day = self._keys, self.day
         others = map(pack_word, (keys.hours, keys.bots(day // 100), keys.read(day)))
         return b"".join([self.days, *others])

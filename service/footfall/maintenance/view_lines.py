@@ -15,6 +15,7 @@ from ..statistics.calendar import DAY_MS, HOURS_MS
 from ..statistics.most_read import KEPT_DAYS
 from ..statistics.open_hour import BASE, UNDATED
 from ..statistics.page_views import Month, PageViews
+from ..statistics.site_store import larger
 from ..statistics.store import days_of_groups
 from .dataset import DataSet
 
@@ -73,7 +74,7 @@ async def _of_day(data: DataSet, day: int) -> Line:
     (read,) = await site.read([day])
     if day in days_of_groups():
         sources |= await site.shares_of_sources(day)
-        read |= await site.shares_of_read(day)
+        read = larger(read, await site.shares_of_read(day))
     return {"day": day, "sources": sources, "read": read}
 
 
@@ -104,7 +105,7 @@ def viewed(keys: Keys, line: Line) -> Iterator[Command]:
     """The commands that restore such a line."""
     for path, page in line.get("views", {}).items():
         for month, fields in page["months"].items():
-            base = {BASE.decode(): 0}
+            base = {BASE.decode(): 0} | _by_bots(page["bots"].get(month, {}))
             yield from _kept(keys.days(path, int(month)), base | fields, _left_ms(month))
         for month, fields in page["bots"].items():
             yield from _kept(keys.bots(path, int(month)), fields, _left_ms(month))
@@ -114,6 +115,14 @@ def viewed(keys: Keys, line: Line) -> Iterator[Command]:
         yield from _numbers_of_site(keys, site)
     elif site:
         yield from _day_of_site(keys, site)
+
+
+def _by_bots(bots: Mapping[str, int]) -> Counter[str]:
+    """Of each day, as its list of most viewed pages needs it."""
+    total = Counter[str]()
+    for field, views in bots.items():
+        total[f"b{field.partition(' ')[0]}"] += views
+    return total
 
 
 def _numbers_of_site(keys: Keys, site: Line) -> Iterator[Command]:

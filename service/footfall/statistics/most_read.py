@@ -1,22 +1,25 @@
 """The most read pages, and the rising ones.
 
-Candidates are the pages that were among the most viewed of one of the days in question. Their order
-is by exact numbers, of the best MAX_CANDIDATES by those lists. So the cost is the same however many
-pages a site has.
+Candidates are the pages that people viewed most on one of the days in question. Their order is by
+exact numbers, of as many of them as can have more than those that are listed, up to MAX_CANDIDATES.
+So the cost is bounded however many pages a site has.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from math import log
 from typing import NamedTuple
 
 from .calendar import DAY_MS, HOUR_MS, KEPT_HOURS, Calendar, date_of, day_number
 from .moments import hour_number
-from .site_store import MAX_LISTED, SiteViews
+from .site_store import MAX_LISTED, SiteViews, larger
 from .store import Views
 
-MAX_CANDIDATES = 200
+# Candidates whose numbers are read at once, and at most.
+CANDIDATES_A_TRIP, MAX_CANDIDATES = 200, 1_000
+# In a list of today a page has half of its views at least, but for the last few of each worker.
+STALE, SPARE_VIEWS = 2, 20
 MAX_PAGES = 100
 # Periods in days; 1 is the last 24 hours, 0 is ever.
 PERIODS = (0, 1, 7, 30)
@@ -76,9 +79,34 @@ class MostRead:
         if by == "views" and days == 1:
             return await self._of_last_day(count)
         asked = self._days(days or max(PERIODS))
-        pages = await self._on_days(await self._candidates(asked), asked)
-        scores = [page.visitors if by == "visitors" else page.read for page in pages]
-        return _first(pages, scores, count)
+        return await self._best(
+            await self._candidates(asked),
+            count,
+            lambda paths: self._on_days(paths, asked),
+            lambda page: page.visitors if by == "visitors" else page.read,
+        )
+
+    async def _best(
+        self,
+        candidates: Counter[str],
+        count: int,
+        pages_of: Callable[[Sequence[str]], Awaitable[list[TopPage]]],
+        score: Callable[[TopPage], int],
+    ) -> list[TopPage]:
+        """The `count` first of the candidates, which are given with their views in lists."""
+        ranked, pages, best = (
+            candidates.most_common(MAX_CANDIDATES),
+            list[TopPage](),
+            list[TopPage](),
+        )
+        for at in range(0, len(ranked), CANDIDATES_A_TRIP):
+            most = STALE * ranked[at][1] + SPARE_VIEWS
+            if len(best) == count and most < score(best[-1]):
+                break
+            paths = [path for path, _ in ranked[at : at + CANDIDATES_A_TRIP]]
+            pages += await pages_of(paths)
+            best = _first(pages, [score(page) for page in pages], count)
+        return best
 
     async def _on_days(self, paths: Sequence[str], days: Sequence[int]) -> list[TopPage]:
         viewed = await self._views.on_days(paths, days, await self._site.people())
@@ -91,24 +119,27 @@ class MostRead:
         return TopPage(path, views, people if self._tells_people else None, visitors)
 
     async def _ever(self, count: int) -> list[TopPage]:
-        paths = await self._candidates([0, *self._days(1)])
+        paths = _paths(await self._candidates([0, *self._days(1)]))
         counts = await self._views.counts(paths)
         return _first(list(map(TopPage, paths, counts)), counts, count)
 
     async def _of_last_day(self, count: int) -> list[TopPage]:
         """Of 24 hours, whatever days they are of."""
-        paths = await self._candidates(self._days(2))
-        viewed = await self._in_hours(paths, 24)
-        today = await self._on_days(paths, self._days(1))
-        pages = [
-            self._page(page.path, sum(views), sum(people), page.visitors)
-            for page, (views, people) in zip(today, viewed, strict=True)
-        ]
-        return _first(pages, [page.read for page in pages], count)
+
+        async def pages_of(paths: Sequence[str]) -> list[TopPage]:
+            viewed = await self._in_hours(paths, 24)
+            today = await self._on_days(paths, self._days(1))
+            return [
+                self._page(page.path, sum(views), sum(people), page.visitors)
+                for page, (views, people) in zip(today, viewed, strict=True)
+            ]
+
+        candidates = await self._candidates(self._days(2))
+        return await self._best(candidates, count, pages_of, lambda page: page.read)
 
     async def _rising(self, count: int) -> list[TopPage]:
         """Pages that are viewed more now than they usually are."""
-        paths = await self._candidates(self._days(3))
+        paths = _paths(await self._candidates(self._days(3)))
         viewed = await self._in_hours(paths, KEPT_HOURS)
         pages = [
             self._page(path, sum(views[:24]), sum(people[:24]))
@@ -140,18 +171,19 @@ class MostRead:
 
     async def listed(self) -> list[str]:
         """All that were viewed most ever, or are today."""
-        return await self._candidates([0, *self._days(1)], MAX_LISTED)
+        return _paths(await self._candidates([0, *self._days(1)]), MAX_LISTED)
 
-    async def _candidates(self, days: Sequence[int], most: int = MAX_CANDIDATES) -> list[str]:
+    async def _candidates(self, days: Sequence[int]) -> Counter[str]:
+        """Pages with their views by people as lists of these days have them."""
         lists = dict(zip(days, await self._site.read(days), strict=True))
         for day in self._days(2):
             if day in lists:
-                lists[day] |= await self._site.shares_of_read(day)
+                lists[day] = larger(lists[day], await self._site.shares_of_read(day))
         total = Counter[str]()
         for pages in lists.values():
             # Adding counters would copy them for each day.
             total.update(pages)
-        return [path for path, _ in total.most_common(most)]
+        return total
 
     def _days(self, number: int) -> list[int]:
         """The last days, today first."""
@@ -183,6 +215,10 @@ def rise(hours: Sequence[int]) -> float:
 def _decayed(hours: Sequence[int], half_life: float) -> float:
     weighed = sum(views * 0.5 ** (age / half_life) for age, views in enumerate(hours))
     return float(weighed) * log(2) / half_life
+
+
+def _paths(candidates: Counter[str], most: int = CANDIDATES_A_TRIP) -> list[str]:
+    return [path for path, _ in candidates.most_common(most)]
 
 
 def _first(pages: Sequence[TopPage], scores: Sequence[float], count: int) -> list[TopPage]:

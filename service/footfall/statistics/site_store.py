@@ -192,6 +192,11 @@ def numbers_of(read: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
     return SiteNumbers(hours, visitors, bots)
 
 
+def larger(one: Mapping[str, int], other: Mapping[str, int]) -> Counter[str]:
+    """Of each page the larger number, 0 too: then only bots have viewed it."""
+    return Counter({path: max(one.get(path, 0), other.get(path, 0)) for path in {**one, **other}})
+
+
 def most_of(sources: Counter[str]) -> Counter[str]:
     """The MAX_SOURCES with most views, and the number of the others together, as "".
 

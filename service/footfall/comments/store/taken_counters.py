@@ -50,6 +50,7 @@ def words_of_months(taken: TakenCounters, months: Sequence[int], count: int) -> 
         days = {str(day): n for day, n in month.days.items()}
         days[UNDATED.decode()] = month.undated
         days |= {f"v{day}": n for day, n in _unknown_visitors(taken, month).items()}
+        days |= {f"b{day}": sum(of.values()) for day, of in month.bots.items()}
         bots = {f"{day} {name}": n for day, of in month.bots.items() for name, n in of.items()}
         yield from counted({field: n for field, n in days.items() if n})
         yield from counted(bots)

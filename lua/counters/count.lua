@@ -166,9 +166,9 @@ local function people_of(days, count)
   return people
 end
 
--- A list is to find pages that people read, and behind them those of bots, which may count as people. Numbers of pages
--- themselves are exact: to place a page at each of its views would cost more than the
--- view. It would take more memory than the counters if strangers could fill it with long paths.
+-- A list is to find pages that people read, and behind them those of bots, which may count as people. A page's own
+-- numbers are exact: to place it at each of its views would cost more than the view. A list would take more memory than
+-- the counters if strangers could fill it with long paths.
 local function note_read(index, path, people)
   -- Only a new page makes the list longer.
   if #path <= MOST_PATH and redis.pcall('ZADD', index, people, path) == 1 then

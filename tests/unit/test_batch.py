@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -22,8 +23,11 @@ from footfall.driver.script_calls import Rate
 from footfall.driver.scripts import Script, Scripts, sources
 from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
+from footfall.process.process import now_ms
+from footfall.statistics.calendar import Calendar
 from footfall.statistics.moment import Moment
-from footfall.statistics.visits import Visits
+from footfall.statistics.moments import Moments
+from footfall.statistics.visits import Connections, Visits
 
 Answer = list[int] | Exception
 NOSCRIPT = ErrorReply("NOSCRIPT No matching script")
@@ -110,6 +114,51 @@ async def test_a_moment_that_cannot_be_told_fails_its_batch_and_no_later_one(red
     assert len(answers) == 2 * MAX_BATCHES_IN_FLIGHT
     assert all(isinstance(answer, ValueError) for answer in answers)
     assert batch.is_idle
+
+
+@pytest.fixture
+def dated(redis: Redis) -> CounterBatch:
+    """A batch whose views are of one hour; nobody is known."""
+    client = cast(RedisClient, redis)
+    names = ("counters/count", "views/visit", "rate_limit/take_tokens")
+    scripts = {name: Script(name, sources()[name], client) for name in names}
+    stats = cast(Connections, SimpleNamespace(connections=1))
+    keys, each = Keys("t", 256), cast(Scripts, scripts)
+    visits = Visits(each, keys, lambda work: work.close(), stats, is_cluster=False)
+    moment = Moments(Calendar(ZoneInfo("UTC")), now_ms, 25)
+    dating = Dating(moment, visits)
+    return CounterBatch(client, each, redis.began, dating, redis.ask)
+
+
+DATED = PackedNames(Keys("t", 256), is_dated=True)
+
+
+async def test_only_the_first_view_of_an_hour_names_the_keys_of_its_page(
+    dated: CounterBatch, redis: Redis
+) -> None:
+    DATED.clear()
+    answers: list[Answer] = []
+
+    async def viewed(reply: object) -> bool:
+        """Were the page's keys sent?"""
+        change = DATED.change([("time /a", 1)])
+        dated.add(change, answers.append)
+        (command,) = await redis.reply([reply])
+        return b":hours:" in command
+
+    # Nothing is known after an error.
+    assert await viewed(ErrorReply("ERR damaged"))
+    assert await viewed(1)
+    assert not await viewed(2)
+    # Somebody has removed the counter: the same view is sent once more.
+    await viewed(None)
+    assert [b":hours:" in command for (command,) in redis.sent[-2:]] == [False, True]
+    assert answers[1:] == [[1], [2]]
+    redis.done([[1]])
+    assert answers[1:] == [[1], [2], [1]]
+    assert not await viewed(2)
+    # After some views of a page it is looked how many it has had on this day.
+    assert 0 < sum([await viewed(number) for number in range(3, 30)]) <= 3
 
 
 async def test_a_request_that_comes_after_another_one_is_sent_at_once(

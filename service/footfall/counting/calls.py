@@ -133,7 +133,8 @@ class DatedCall(ChangeCall):
                     gone[change] = waiting
                     place += 1
                     continue
-                change.page.opened = self._salt
+                if type(replies[place]) is int:
+                    change.page.opened = self._salt
             place = self._answer(change, waiting, replies, place)
         if not gone:
             return None

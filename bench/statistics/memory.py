@@ -90,7 +90,7 @@ async def of_days(past: Past, days: Sequence[date], people: int) -> int:
         past.at(noon(day))
         await past.view([past.by_nobody(page, VIEWS - people)])
         await past.view(past.by_people(page, people))
-    return past.bytes_of(past.keys.days(page, month) for month in months_of(days))
+    return past.bytes_of(past.keys.views(page).days(month) for month in months_of(days))
 
 
 async def of_hours(past: Past, step: int) -> int:
@@ -98,7 +98,7 @@ async def of_hours(past: Past, step: int) -> int:
     for hour in range(0, HOURS, step):
         past.at(first + timedelta(hours=hour))
         await past.view([past.by_nobody(page, VIEWS)])
-    return past.bytes_of([past.keys.hours(page)])
+    return past.bytes_of([past.keys.views(page).hours])
 
 
 async def of_bots(past: Past, days: Sequence[date], classes: int) -> int:
@@ -106,7 +106,7 @@ async def of_bots(past: Past, days: Sequence[date], classes: int) -> int:
     for day in days:
         past.at(noon(day))
         await past.view(past.by_bots(page, CLASSES[:classes]))
-    return past.bytes_of(past.keys.bots(page, month) for month in months_of(days))
+    return past.bytes_of(past.keys.views(page).bots(month) for month in months_of(days))
 
 
 def months_of(days: Sequence[date]) -> list[int]:
@@ -117,7 +117,7 @@ async def of_visitors(past: Past, number: int) -> Row:
     page, day = path(next(_numbers)), date(YEAR, MONTH, 1)
     past.at(noon(day))
     await past.view(past.by_people(page, number))
-    found = past.bytes_of([past.keys.visitors(page, day_number(day))])
+    found = past.bytes_of([past.keys.views(page).visitors(day_number(day))])
     return {"number": number, "bytes": found}
 
 

@@ -35,7 +35,7 @@
 --                           other: of another counter: numbers
 -- RETURNS counts            the new values, in the order of the changes; nil for views of an open hour whose counter is
 --                           not there, which are not counted
--- INCLUDE kind_of change opened note_undated sketch note_visitors
+-- INCLUDE kind_of change opened note_undated sum_of sketch note_visitors
 -- COST    O(changes), O(hours) of each page with a new hour, and O(visitors) once for a
 --         page whose visitors become a sketch
 
@@ -110,18 +110,6 @@ local function close(days, hours, bots, over, views)
   if by_bots > 0 then
     redis.pcall('HINCRBY', days, 'b' .. date, by_bots)
   end
-end
-
--- The count before a month, and what was added to it in this.
-local function sum_of(days)
-  local fields, sum = {'base', 'undated'}, 0
-  for date = 1, 31 do
-    fields[date + 2] = tostring(date)
-  end
-  for _, number in ipairs(redis.call('HMGET', days, unpack(fields))) do
-    sum = sum + (tonumber(number or 0) or 0)
-  end
-  return sum
 end
 
 -- Open this hour, unless another clock has opened the next one; or none.

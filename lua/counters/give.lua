@@ -25,7 +25,7 @@
 --                            month, its field there, how many visitors' numbers there are, and these; or -1 and a
 --                            sketch
 -- RETURNS OK                 they have arrived
--- INCLUDE kind_of change opened shift sketch note_visitors
+-- INCLUDE kind_of change opened shift sum_of sketch note_visitors
 -- COST    O(words)
 
 local given, numbers, counter, hours, spare = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -40,11 +40,6 @@ local KEYS_BEFORE, ARGV_BEFORE = 5, 9
 local MOST_VISITORS = 10000
 -- Arguments per call of Redis.
 local STEP = 1000
--- Fields of a month whose sum its views are.
-local DATED = {'undated'}
-for day = 1, 31 do
-  DATED[day + 1] = tostring(day)
-end
 
 local arrival = page .. ' ' .. id
 if redis.call('HEXISTS', given, arrival) == 1 then
@@ -92,13 +87,9 @@ for i = 1, months do
 end
 
 -- The count at the end of a month. An open hour ends when the next month starts.
-local function end_of(index, at, base)
-  local total = base
-  for _, views in ipairs(redis.call('HMGET', index, unpack(DATED))) do
-    total = total + (tonumber(views or 0) or 0)
-  end
+local function end_of(index, at)
   if not opened(index) then
-    return total
+    return sum_of(index)
   end
   for i = at + 1, months do
     local next = number_in(month_places[i], 'base')
@@ -116,7 +107,7 @@ for i = 1, months do
   local base = number_in(month_places[i], 'base')
   begun[i] = base or before
   if base then
-    before = end_of(month_places[i], i, base)
+    before = end_of(month_places[i], i)
     for j = i - 1, 1, -1 do
       if begun[j] then
         break

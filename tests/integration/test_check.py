@@ -57,11 +57,11 @@ async def test_days_that_do_not_add_up_are_named_and_repaired(busy: Site) -> Non
         for _ in range(3):
             await busy.count(path)
     # By hand: two views of the open hour are lost, and others are added to a day.
-    month = keys.days("/few", this_month())
+    month = keys.views("/few").days(this_month())
     hour, before = (await redis.hget(month, "open")).split()
     await redis.hset(month, "open", b"%b %d" % (hour, int(before) + 2))
-    await redis.hincrby(keys.days("/many", this_month()), 1, 7)
-    await redis.delete(keys.days("/none", this_month()), keys.bots("/none", this_month()))
+    await redis.hincrby(keys.views("/many").days(this_month()), 1, 7)
+    await redis.delete(*keys.views("/none").of_months([this_month()]))
     expected = {
         "views of '/few': 2 views without a day",
         "views of '/many': the days have 7 views too many",
@@ -90,7 +90,7 @@ async def test_views_around_a_months_end_have_their_days_whichever_clock_is_ahea
         await services[behind].counters.add([("/a", "time", 1)])
     assert await problems(services[0]) == []
     # A view that was lost is found as before.
-    await store.redis.client.hincrby(store.keys.days("/a", this_month()), "undated", -1)
+    await store.redis.client.hincrby(store.keys.views("/a").days(this_month()), "undated", -1)
     assert await problems(services[0]) == ["views of '/a': 1 view without a day"]
 
 
@@ -107,7 +107,7 @@ async def test_a_visitor_of_midnight_may_have_viewed_a_page_on_the_next_day(
     counts = store.keys.counts("time /a")
     await store.redis.change(("HSET", counts, "time /a", 1), ("HSET", store.keys.share(0), "x", 1))
     for at, field in ((visited, f"v{visited.day}"), (viewed, f"{viewed.day}")):
-        key = store.keys.days("/a", at.year * 100 + at.month)
+        key = store.keys.views("/a").days(at.year * 100 + at.month)
         await store.redis.change(("HSET", key, field, 1, "base", 0))
     found = [line for line in await problems(store) if "visitor" in line]
     assert found == (
@@ -127,7 +127,7 @@ async def test_views_of_a_time_without_statistics_are_no_problem(
     assert await site.count("/a") == 3
     assert await problems(site.store) == []
     # What the days have too many is none of that.
-    await store.redis.client.hincrby(store.keys.days("/a", this_month()), 1, 7)
+    await store.redis.client.hincrby(store.keys.views("/a").days(this_month()), 1, 7)
     assert await problems(site.store) == ["views of '/a': the days have 7 views too many"]
 
 

@@ -116,7 +116,7 @@ class Truth:
 async def matches(store: Store, truth: Truth) -> None:
     for path in {path for path, _ in truth.views}:
         month = await days(store, path, MONTH)
-        (bots,) = await hash_of(store, store.keys.bots(path, MONTH))
+        (bots,) = await hash_of(store, store.keys.views(path).bots(MONTH))
         shown = {day for where, day in truth.views if where == path}
         assert {day: month[str(day)] for day in shown} == {d: truth.views[path, d] for d in shown}
         assert {day: month.get(f"v{day}", 0) for day in shown} == {
@@ -392,7 +392,7 @@ async def test_visitors_are_told_apart_only_if_that_is_wanted(
     log.write_text(lines(visits()))
     await imported(past, log, tells_visitors=False)
     found = await hash_of(
-        store, store.keys.site_views(MONTH), *(store.keys.days(path, MONTH) for path in PATHS)
+        store, store.keys.site_views(MONTH), *(store.keys.views(path).days(MONTH) for path in PATHS)
     )
     assert not [field for fields in found for field in fields if field.startswith("v")]
 
@@ -539,7 +539,7 @@ async def test_goatcounters_sessions_are_visitors_and_its_bots_are_classed(
         assert {"3": 5, "v3": 2, "4": 1, "v4": 1}.items() <= found.items()
         bots, site, sources = await hash_of(
             store,
-            store.keys.bots("/a", MONTH),
+            store.keys.views("/a").bots(MONTH),
             store.keys.site_views(MONTH),
             store.keys.sources(20261103),
         )

@@ -155,12 +155,12 @@ async def test_without_the_right_to_sketches_visitors_are_told_apart_all_the_sam
     day = moments().day
     with server.admin() as admin:
         admin.execute_command("ACL", "SETUSER", "footfall", "-pfadd")
-        admin.hset(store.keys.days("/a", day // 100), f"v{day % 100}", 10_000)
+        admin.hset(store.keys.views("/a").days(day // 100), f"v{day % 100}", 10_000)
         for name in (1, 2, 1, 2):
             client = Person("", f"sender {name}", b"")
             await awaited(partial(store.counters.send, change, client=client))
         await store.background.finished()
-        assert admin.scard(store.keys.visitors("/a", day)) == 2
-        assert admin.hget(store.keys.days("/a", day // 100), f"v{day % 100}") == b"10002"
+        assert admin.scard(store.keys.views("/a").visitors(day)) == 2
+        assert admin.hget(store.keys.views("/a").days(day // 100), f"v{day % 100}") == b"10002"
         admin.acl_log_reset()
     await redis.close()

@@ -154,7 +154,7 @@ class OpenHours(SiteMachine):
             async for part in find(store.redis, store.keys, CounterFilter([path])):
                 await remove(store.scripts, store.views, part)
             # It has expired in time.
-            visitors = (store.keys.visitors(path, day) for day in self.pages[path].visitors)
+            visitors = (store.keys.views(path).visitors(day) for day in self.pages[path].visitors)
             await store.redis.change(*(("DEL", key) for key in visitors))
 
         self.run(removed())

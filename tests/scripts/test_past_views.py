@@ -29,10 +29,10 @@ async def test_views_of_a_day_have_visitors_and_bots(store: Store, past: PastVie
     change = PageChange("/a", 100 * LAST + 3, 9, 4, {"ai-crawler": 2, "seo": 1})
     assert await add(past, change)
     assert await days(store, "/a", LAST) == {"3": 9, "v3": 4, "base": 0, "undated": -9}
-    (bots,) = await hash_of(store, store.keys.bots("/a", LAST))
+    (bots,) = await hash_of(store, store.keys.views("/a").bots(LAST))
     assert bots == {"3 ai-crawler": 2, "3 seo": 1}
     assert await count(store, "/a") == 0
-    keys = (store.keys.days("/a", LAST), store.keys.bots("/a", LAST))
+    keys = (store.keys.views("/a").days(LAST), store.keys.views("/a").bots(LAST))
     left = await store.redis.ask_masters(*(("PTTL", key) for key in keys))
     assert all(0 < each <= HOUR_MS for each in left)
 
@@ -108,7 +108,7 @@ async def test_a_counter_that_begins_with_the_past_is_among_the_groups_numbers(
 
 @pytest.mark.parametrize("field", ["base", "3", "v3"])
 async def test_what_is_damaged_is_left_as_it_is(store: Store, past: PastViews, field: str) -> None:
-    key = store.keys.days("/a", LAST)
+    key = store.keys.views("/a").days(LAST)
     await store.redis.change(("HSET", key, field, "text"))
     other = next(path for n in range(9999) if past.group(path := f"/{n}") == past.group("/a"))
     assert await add(past, a_view(), a_view(path=other))
@@ -177,4 +177,4 @@ async def counted(store: Store, number: int) -> None:
 
 async def month_of(store: Store, month: int, **fields: int) -> None:
     words = [word for item in fields.items() for word in item]
-    await store.redis.change(("HSET", store.keys.days("/a", month), *words))
+    await store.redis.change(("HSET", store.keys.views("/a").days(month), *words))

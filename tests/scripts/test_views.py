@@ -113,7 +113,7 @@ async def test_a_month_begins_with_what_was_counted_before(dated: Store, clock: 
     await view(dated, "/a")
     assert await days(dated, "/a") == {"23": 2, "base": 0}
     assert await days(dated, "/a", 202612) == {"3": 1, "base": 2}
-    keys = (dated.keys.days("/a", month) for month in (202611, 202612))
+    keys = (dated.keys.views("/a").days(month) for month in (202611, 202612))
     kept = await dated.redis.ask_masters(*(("PTTL", key) for key in keys))
     ends = [datetime(2029, month, 1, tzinfo=UTC).timestamp() * 1000 for month in (1, 2)]
     days_off = [(end - clock.now - left) / DAY_MS for end, left in zip(ends, kept, strict=True)]
@@ -153,7 +153,7 @@ async def test_views_of_a_time_without_statistics_are_of_no_hour(
     await view(dated, "/b")
     assert await days(dated, "/b") == {"23": 3, "base": 0, "undated": 1}
     assert await hours(dated, "/b") == {"2026112317": 1, "2026112318": 1, "2026112319": 1}
-    (left,) = await dated.redis.ask_masters(("PTTL", dated.keys.days("/b", 202611)))
+    (left,) = await dated.redis.ask_masters(("PTTL", dated.keys.views("/b").days(202611)))
     assert left > 0
 
 
@@ -186,21 +186,27 @@ async def test_hours_are_kept_for_three_days(dated: Store, clock: Clock) -> None
         clock.now += HOUR_MS
     found = await hours(dated, "/a")
     assert (len(found), sum(found.values())) == (73, 73)
-    (ttl,) = await dated.redis.ask_masters(("PTTL", dated.keys.hours("/a")))
+    (ttl,) = await dated.redis.ask_masters(("PTTL", dated.keys.views("/a").hours))
     assert 73 * HOUR_MS < ttl <= 74 * HOUR_MS
 
 
 @pytest.mark.parametrize("what", ["days", "hours", "site"])
 async def test_damaged_statistics_stop_no_counter(dated: Store, what: str) -> None:
-    group = int(dated.keys.hours("/a").partition("c:")[2][:2], 16)
+    group = int(dated.keys.views("/a").hours.partition("c:")[2][:2], 16)
     key = {
-        "days": dated.keys.days("/a", 202611),
-        "hours": dated.keys.hours("/a"),
+        "days": dated.keys.views("/a").days(202611),
+        "hours": dated.keys.views("/a").hours,
         "site": dated.keys.share(group),
     }[what]
     await dated.redis.change(("SET", key, "text"))
     await view(dated, "/a", "/a")
     assert await count(dated, "/a") == 2
+
+
+async def test_a_page_is_read_without_a_month(dated: Store) -> None:
+    await view(dated, "/a", "/a")
+    (page,) = await dated.views.of_pages(["/a"], [])
+    assert (page.total, page.months, page.newest) == (2, {}, None)
 
 
 async def test_a_correction_is_no_view(dated: Store) -> None:
@@ -301,8 +307,8 @@ async def test_the_days_of_a_page_are_told_with_those_without_a_view(
 async def test_fields_that_are_no_hours_or_days_stop_nothing(
     dated: Store, statistics: Reports, field: str
 ) -> None:
-    group = int(dated.keys.hours("/a").partition("c:")[2][:2], 16)
-    hashes = dated.keys.hours("/a"), dated.keys.days("/a", 202611), dated.keys.share(group)
+    keys, share = dated.keys.views("/a"), dated.keys.share(dated.keys.group("/a"))
+    hashes = keys.hours, keys.days(202611), share
     await dated.redis.change(*(("HSET", key, field, field) for key in hashes))
     await view(dated, "/a", "/a")
     assert await count(dated, "/a") == 2

@@ -205,7 +205,7 @@ async def test_bots_of_an_hour_are_kept_as_long_as_the_hour(telling: Store, cloc
     for _ in range(80):
         await view(telling, "/a", bots)
         clock.now += HOUR_MS
-    kept = await telling.redis.ask_masters(("HLEN", telling.keys.hours("/a")))
+    kept = await telling.redis.ask_masters(("HLEN", telling.keys.views("/a").hours))
     # The last hour is still open.
     assert kept == [72 * (1 + len(CLASSES))]
     (hours,) = await telling.views.in_hours(["/a"], [2026112617], frozenset())
@@ -247,7 +247,7 @@ async def test_beyond_the_most_visitors_are_estimated_and_it_is_said(
     await view(telling, "/a", map(person, range(500)))
     assert (await today(statistics, "/a")).visitors == day.visitors
     (bytes_used,) = await telling.redis.ask(
-        ("MEMORY", "USAGE", telling.keys.visitors("/a", TODAY), "SAMPLES", 0)
+        ("MEMORY", "USAGE", telling.keys.views("/a").visitors(TODAY), "SAMPLES", 0)
     )
     assert bytes_used < 20_000
 
@@ -275,7 +275,7 @@ async def test_visitors_of_a_day_that_was_restored_become_no_fewer(
     telling: Store, statistics: Reports
 ) -> None:
     await view(telling, "/a", [NO_CLIENT])
-    days = telling.keys.days("/a", 202611)
+    days = telling.keys.views("/a").days(202611)
     shares = [telling.keys.share(group) for group in range(GROUPS)]
     await telling.redis.change(
         ("HSET", days, "v23", 12_000), *(("HSET", key, f"v{TODAY}", 5_000) for key in shares)
@@ -309,7 +309,7 @@ async def test_tomorrow_nobody_is_known_any_more(
 
 
 async def everything_about_visitors(store: Store, day: int) -> list[bytes]:
-    keys = [store.keys.visitor_salt(day), store.keys.visitors("/a", day)]
+    keys = [store.keys.visitor_salt(day), store.keys.views("/a").visitors(day)]
     salt, _ = await store.redis.ask(*(("GET", keys[0]), ("SMISMEMBER", keys[1], 0)))
     return [salt or b""]
 
@@ -319,7 +319,7 @@ async def test_what_tells_visitors_apart_ends_within_26_hours(
 ) -> None:
     await view(telling, "/a", [person(1)])
     shares = [telling.keys.visitors_in(group, TODAY) for group in range(GROUPS)]
-    keys = [telling.keys.visitor_salt(TODAY), telling.keys.visitors("/a", TODAY), *shares]
+    keys = [telling.keys.visitor_salt(TODAY), telling.keys.views("/a").visitors(TODAY), *shares]
     left = await telling.redis.ask(*(("PTTL", key) for key in keys))
     # It is half past five in the evening in Berlin, and what is kept is said once an hour.
     assert left[0] == pytest.approx(6.5 * HOUR_MS, abs=60_000)
@@ -336,7 +336,7 @@ async def test_what_tells_visitors_apart_ends_within_26_hours(
 async def test_redis_is_told_of_a_visitor_once_an_hour_and_again_after_a_failure(
     telling: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = telling.keys.visitors("/a", TODAY)
+    key = telling.keys.views("/a").visitors(TODAY)
 
     async def is_told() -> bool:
         await view(telling, "/a", [person(1)])
@@ -413,10 +413,10 @@ async def test_the_visitors_after_a_restore_are_forgotten_with_their_day_too(
     telling: Store,
 ) -> None:
     """The day has a number of visitors, and no set."""
-    days = telling.keys.days("/a", TODAY // 100)
+    days = telling.keys.views("/a").days(TODAY // 100)
     await telling.redis.change(("HSET", days, f"v{TODAY % 100}", 7))
     await view(telling, "/a", [person(1)])
-    (left_ms,) = await telling.redis.ask(("PTTL", telling.keys.visitors("/a", TODAY)))
+    (left_ms,) = await telling.redis.ask(("PTTL", telling.keys.views("/a").visitors(TODAY)))
     assert left_ms > 0
 
 
@@ -453,11 +453,11 @@ async def test_damaged_statistics_stop_no_view(
     telling: Store, statistics: Reports, damaged: str
 ) -> None:
     keys = telling.keys
-    group = int(keys.hours("/a").partition("c:")[2][:2], 16)
+    group = int(keys.views("/a").hours.partition("c:")[2][:2], 16)
     key = {
-        "visitors": keys.visitors("/a", TODAY),
-        "days": keys.days("/a", 202611),
-        "bots": keys.bots("/a", 202611),
+        "visitors": keys.views("/a").visitors(TODAY),
+        "days": keys.views("/a").days(202611),
+        "bots": keys.views("/a").bots(202611),
         "read": keys.read_in(group, TODAY),
         "site": keys.share(group),
     }[damaged]
@@ -475,10 +475,10 @@ async def test_a_damaged_key_hides_only_its_own_page_from_lists(
     await view(telling, "/a", [person(1)])
     await view(telling, other, [person(1), person(2)])
     key = {
-        "days": keys.days("/a", 202611),
-        "hours": keys.hours("/a"),
+        "days": keys.views("/a").days(202611),
+        "hours": keys.views("/a").hours,
         "counts": keys.counts("time /a"),
-        "read": keys.read_beside("/a", TODAY),
+        "read": keys.views("/a").read(TODAY),
         "read of the site": keys.most_read(TODAY),
     }[damaged]
     await telling.redis.change(("DEL", key), ("SET", key, "no hash or zset"))
@@ -491,7 +491,7 @@ async def test_a_score_that_is_no_number_of_views_is_left_out(
     telling: Store, statistics: Reports, keeper: Keeper, score: str
 ) -> None:
     await view(telling, "/b", [person(1)])
-    for key in (telling.keys.read_beside("/a", TODAY), telling.keys.most_read(TODAY)):
+    for key in (telling.keys.views("/a").read(TODAY), telling.keys.most_read(TODAY)):
         await telling.redis.change(("ZADD", key, score, "/a"))
     assert [page.path for page in await statistics.top("views", 7, 10)] == ["/b"]
     await keeper.keep_hours()
@@ -653,7 +653,7 @@ async def test_a_page_whose_statistics_are_erased_keeps_its_counter(
     assert [page.path for page in await statistics.top("views", 7, 10)] == ["/b"]
     left = [key async for keys in telling.redis.scan(telling.keys.every_key) for key in keys]
     # But the count at which the hour goes on.
-    month = telling.keys.days("/a", statistics.today() // 100)
+    month = telling.keys.views("/a").days(statistics.today() // 100)
     assert [key for key in left if digest("/a").encode() in key] == [month.encode()]
     assert await telling.redis.ask(("HLEN", month), ("HGET", month, "base")) == [2, b"2"]
     await view(telling, "/a", [person(1)])
@@ -683,7 +683,7 @@ async def test_more_visitors_or_bots_than_views_are_reported(
     await salts.keep_up(telling.site_views)
     await view(telling, "/a", [person(1), person(2), BOT])
     day = statistics.today()
-    month = getattr(telling.keys, key)("/a", day // 100)
+    month = getattr(telling.keys.views("/a"), key)(day // 100)
     await telling.redis.change(("HSET", month, field.format(day=day % 100), number))
     assert any(line.endswith(f"views of '/a': on {day} {says}") for line in await report(telling))
 
@@ -699,9 +699,9 @@ async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
         await view(telling, path, [person(1), BOT])
     keys, day = telling.keys, statistics.today()
     key, named = {
-        "days": (keys.days("/a", day // 100), "views of '/a': they cannot be read"),
-        "hours": (keys.hours("/a"), "views of '/a': they cannot be read"),
-        "bots": (keys.bots("/a", day // 100), "views of '/a': they cannot be read"),
+        "days": (keys.views("/a").days(day // 100), "views of '/a': they cannot be read"),
+        "hours": (keys.views("/a").hours, "views of '/a': they cannot be read"),
+        "bots": (keys.views("/a").bots(day // 100), "views of '/a': they cannot be read"),
         "share": (keys.share(7), f"{keys.share(7)}: it is not a hash"),
         "site": (keys.site_views(day // 100), f"{keys.site_views(day // 100)}: it is not a hash"),
     }[damaged]

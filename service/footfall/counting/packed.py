@@ -119,7 +119,7 @@ class PackedChange:
         self._parts: list[tuple[list[int], PackedChange]] = []
 
     def page_of(self, name: str) -> Page:
-        return self.page or self._names.pages[viewed_page(name)]
+        return self._names.pages[viewed_page(name)]
 
     @property
     def each(self) -> Iterator[tuple[bytes, bytes, str, int]]:

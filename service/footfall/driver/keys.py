@@ -5,7 +5,7 @@ have the same tag. A page is named by a digest of its path, which may be long an
 """
 
 from base64 import b32hexencode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -108,22 +108,8 @@ class Keys:
         return f"{counts_key.partition('}')[0]}}}:numbers"
 
     def views(self, path: str) -> "ViewKeys":
-        return ViewKeys(self._beside(path), digest(path))
-
-    def days(self, path: str, month: int) -> str:
-        return self.views(path).days(month)
-
-    def hours(self, path: str) -> str:
-        return self.views(path).hours
-
-    def bots(self, path: str, month: int) -> str:
-        return self.views(path).bots(month)
-
-    def visitors(self, path: str, day: int) -> str:
-        return self.views(path).visitors(day)
-
-    def read_beside(self, path: str, day: int) -> str:
-        return self.views(path).read(day)
+        """The prefix of a page's view keys is one, so that one script changes all of them."""
+        return ViewKeys(self._group(self.group(path)), digest(path))
 
     def read_in(self, group: int, day: int) -> str:
         """The pages most viewed on a day, of a group, of GROUPS."""
@@ -311,6 +297,10 @@ class ViewKeys(NamedTuple):
     def bots(self, month: int) -> str:
         """Views by bots, by day of the month and class."""
         return f"{self.group}:bots:{self.page}:{month}"
+
+    def of_months(self, months: Iterable[int]) -> list[str]:
+        """Days and bots of each month in turn."""
+        return [key for month in months for key in (self.days(month), self.bots(month))]
 
     def visitors(self, day: int) -> str:
         """As numbers of a day such as 20261123."""

@@ -106,10 +106,10 @@ def viewed(keys: Keys, line: Line) -> Iterator[Command]:
     for path, page in line.get("views", {}).items():
         for month, fields in page["months"].items():
             base = {BASE.decode(): 0} | _by_bots(page["bots"].get(month, {}))
-            yield from _kept(keys.days(path, int(month)), base | fields, _left_ms(month))
+            yield from _kept(keys.views(path).days(int(month)), base | fields, _left_ms(month))
         for month, fields in page["bots"].items():
-            yield from _kept(keys.bots(path, int(month)), fields, _left_ms(month))
-        yield from _kept(keys.hours(path), page["hours"], HOURS_MS)
+            yield from _kept(keys.views(path).bots(int(month)), fields, _left_ms(month))
+        yield from _kept(keys.views(path).hours, page["hours"], HOURS_MS)
     site = line.get("site_views", {})
     if "kept" in site:
         yield from _numbers_of_site(keys, site)

@@ -157,8 +157,8 @@ class PastViews:
 
     def _keys_of(self, change: PageChange) -> tuple[str, ...]:
         keys, path, month = self._keys, change.path, change.day // DAYS_OF_MONTH
-        days = (keys.days(path, each) for each in (month, self._last, self._current))
-        return (*days, keys.bots(path, month), keys.counts(view_counter(path)))
+        days = (keys.views(path).days(each) for each in (month, self._last, self._current))
+        return (*days, keys.views(path).bots(month), keys.counts(view_counter(path)))
 
     def _words_of(self, change: PageChange) -> Iterable[object]:
         month, day = divmod(change.day, DAYS_OF_MONTH)
@@ -190,7 +190,7 @@ class PastViews:
             if limit is not None and month.end > limit:
                 month = _ending_with(month, limit)
                 fields = ("base", month.base, "undated", month.undated)
-                yield ("HSET", self._keys.days(path, number), *fields)
+                yield ("HSET", self._keys.views(path).days(number), *fields)
             limit = month.base
 
     async def note_most_read(self, day: int, paths: Sequence[str], kept_ms: int) -> None:

@@ -27,6 +27,8 @@ MOST_MONTHS = 122
 DAYS_OF_GROUPS, DAYS_OF_SITE = 5, 34
 # A month that has started in another time zone, and the one in which the oldest one started.
 SPARE_MONTHS = 2
+# Pages whose hours are closed together.
+PAGES_A_STEP = 50
 # The script's arguments where no hour is open.
 NO_HOUR = dict.fromkeys(("day", "hour", "latest", "oldest", "day_ms"), 0) | {"hours_ms": HOURS_MS}
 # Months that may have an hour of the last three days, in any time zone.
@@ -49,7 +51,7 @@ class Views:
         self._redis = redis
         self._moment = moment
         self._count = scripts["counters/count"]
-        self._script = scripts["views/read"]
+        self._read_page = scripts["views/read"]
         self._keys = keys
         self._forget = forget
 
@@ -96,25 +98,20 @@ class Views:
     ) -> list[Read]:
         """These months and those after them, in which an hour of theirs may have ended."""
         asked = {*months}
-        every = sorted(asked | {month for month in every_month() if month > min(asked)})
+        later = (each for each in every_month() if any(each > month for month in asked))
+        every = sorted(asked.union(later))
         sender = self._redis.prompt if of_masters else self._redis.sender
         send = partial(self._redis.send, sender=sender)
         calls = (
-            self._script.through(
+            self._read_page.through(
                 send,
                 counter=self._keys.counts(view_counter(path)),
-                views=[
-                    *(key for month in every for key in self._month_keys(path, month)),
-                    self._keys.hours(path),
-                ],
+                views=[*keys.of_months(every), keys.hours],
                 name=view_counter(path),
             )
-            for path in paths
+            for path, keys in zip(paths, map(self._keys.views, paths), strict=True)
         )
         return [read_of(every, replies) for replies in await asyncio.gather(*calls)]
-
-    def _month_keys(self, path: str, month: int) -> tuple[str, str]:
-        return self._keys.days(path, month), self._keys.bots(path, month)
 
     async def counts(self, paths: Sequence[str]) -> list[int]:
         """How often each page was viewed ever."""
@@ -125,29 +122,42 @@ class Views:
     async def correct(self, name: str, delta: int) -> int:
         """Change a counter by a number that is not views; the new count, 0 at least."""
         moment = self._dated()
-        days = [self._keys.days(viewed_page(name), moment.month)] if is_view_counter(name) else []
-        what = "undated" if days else "other"
-        return await self._change(name, delta, what, days, moment.arguments)
+        if not is_view_counter(name):
+            return await self._change(name, delta, "other", [], moment.arguments)
+        days = self._keys.views(viewed_page(name)).days(moment.month)
+        return await self._change(name, delta, "undated", [days], moment.arguments)
 
     async def close_hours(self, months: int) -> AsyncIterator[None]:
         """Add the open hours of all pages to their days, some pages a step, since views without
         statistics follow. Days are kept for this many months in addition to their own."""
-        every = every_month()[: months + SPARE_MONTHS]
+        every, paths = every_month()[: months + SPARE_MONTHS], list[str]()
         async for _, counts in walked(self._redis, self._keys.every_counts()):
             names = (name.decode(errors="replace") for name in counts)
-            for path in map(viewed_page, filter(is_view_counter, names)):
-                await self._close(path, every)
+            paths += map(viewed_page, filter(is_view_counter, names))
+            if len(paths) >= PAGES_A_STEP:
+                await self._close(paths, every)
+                paths = []
             yield
+        await self._close(paths, every)
 
-    async def _close(self, path: str, months: Sequence[int]) -> None:
-        keys = [self._keys.days(path, month) for month in months]
+    async def _close(self, paths: Sequence[str], months: Sequence[int]) -> None:
+        keys = [keys.days(month) for keys in map(self._keys.views, paths) for month in months]
         reads = (("HMGET", key, BASE, OPEN) for key in keys)
         found = await self._redis.ask_each(*reads, of_masters=True)
-        # An hour of an earlier month has ended when the newest one started.
-        newest = next((at for at, words in enumerate(found) if words and words[0]), None)
-        if newest is not None and found[newest][1]:
-            (left_ms,) = await self._redis.ask_masters(("PTTL", keys[newest]))
-            await self._open(path, months[newest], NO_HOUR | {"days_ms": max(left_ms, 1)})
+        closing = list[tuple[str, int, str]]()
+        for path, first in zip(paths, range(0, len(keys), len(months)), strict=True):
+            # An hour of an earlier month has ended when the newest one started.
+            of_page = enumerate(found[first : first + len(months)], first)
+            newest = next((at for at, words in of_page if words and words[0]), None)
+            if newest is not None and found[newest][1]:
+                closing.append((path, months[newest - first], keys[newest]))
+        left = await self._redis.ask_masters(*(("PTTL", key) for _, _, key in closing))
+        await asyncio.gather(
+            *(
+                self._open(path, month, NO_HOUR | {"days_ms": max(left_ms, 1)})
+                for (path, month, _), left_ms in zip(closing, left, strict=True)
+            )
+        )
 
     async def _open(self, path: str, month: int, arguments: Mapping[str, int]) -> None:
         """Open an hour, or none."""
@@ -179,7 +189,7 @@ class Views:
 
     async def undate(self, path: str, month: int, views: int) -> None:
         """Note that this many views of a page have no day."""
-        await self._redis.change(("HINCRBY", self._keys.days(path, month), UNDATED, views))
+        await self._redis.change(("HINCRBY", self._keys.views(path).days(month), UNDATED, views))
 
     async def relist(self, source: str, target: str) -> None:
         """Replace a page by another one in the lists of most viewed pages, with the other one's
@@ -190,7 +200,7 @@ class Views:
         views = {0: ever} | {day: seen.views for day, seen in zip(site, on_days[0], strict=True)}
         keys = self._keys
         lists = [
-            (keys.read_beside(source, day), keys.read_beside(target, day), day) for day in groups
+            (keys.views(source).read(day), keys.views(target).read(day), day) for day in groups
         ]
         lists += [(keys.most_read(day), keys.most_read(day), day) for day in views]
         scores = await self._redis.ask_each(*(("ZSCORE", had, source) for had, _, _ in lists))
@@ -233,16 +243,13 @@ class Views:
 
     def _every_key(self, path: str) -> Iterator[str]:
         """All that a page may have, in one slot."""
-        yield self._keys.hours(path)
-        for month in every_month():
-            yield from self._month_keys(path, month)
-        for day in days_of_groups():
-            yield self._keys.visitors(path, day)
+        keys = self._keys.views(path)
+        yield from (keys.hours, *keys.of_months(every_month()))
+        yield from map(keys.visitors, days_of_groups())
 
     def _every_list(self, path: str) -> Iterator[str]:
         """The lists of pages that may have it."""
-        for day in days_of_groups():
-            yield self._keys.read_beside(path, day)
+        yield from map(self._keys.views(path).read, days_of_groups())
         for day in (0, *last_days(DAYS_OF_SITE)):
             yield self._keys.most_read(day)
 

@@ -7,7 +7,7 @@ from . import ever_store
 from .minute_cache import MinuteCache
 
 # Of this many seconds, so that other work goes on.
-STEP_SECONDS = 0.5
+STEP_SECONDS = 2.0
 
 
 class ViewsEver:

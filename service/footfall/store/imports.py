@@ -92,4 +92,4 @@ class Imports:
     def _days(self, name: str, moment: Moment | None) -> str:
         """The key of the views of this month, for a view counter; "" if none are stored."""
         type, _, path = name.partition(" ")
-        return self._keys.days(path, moment.month) if moment and type == "time" else ""
+        return self._keys.views(path).days(moment.month) if moment and type == "time" else ""

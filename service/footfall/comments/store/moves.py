@@ -145,22 +145,18 @@ class Moves:
 
     def _views_of(self, path: str) -> Iterator[str]:
         keys = self._keys.views(path)
-        yield keys.hours
-        for month in every_month():
-            yield from (keys.days(month), keys.bots(month))
+        yield from (keys.hours, *keys.of_months(every_month()))
         yield from map(keys.visitors, days_of_groups())
 
     async def _taken(self, source: str, id: str, target: str) -> TakenCounters:
-        keys, taken, every = self._keys, self._keys.taken, sorted(every_month())
-        series = [f(source, month) for month in every for f in (keys.days, keys.bots)]
-        every_key = [keys.moving(source), *map(taken, (keys.hours(source), *series))]
+        keys, taken, every = self._keys.views(source), self._keys.taken, sorted(every_month())
+        every_key = [self._keys.moving(source), *map(taken, (keys.hours, *keys.of_months(every)))]
         counts, hours, *fields = await hashes(self._redis, every_key)
         stored = list(map(Stored, every, fields[::2], fields[1::2]))
         closed(stored, hours, number_or_0(counts.get(view_counter(source).encode())))
         months = {month.number: month_of(*month) for month in stored if month.days}
         hours_ms, *months_ms = await self._redis.ask_masters(
-            ("PTTL", taken(keys.hours(source))),
-            *(("PTTL", taken(keys.days(source, month))) for month in months),
+            ("PTTL", taken(keys.hours)), *(("PTTL", taken(keys.days(month))) for month in months)
         )
         return TakenCounters(
             id,
@@ -175,7 +171,7 @@ class Moves:
 
     async def _visitors(self, source: str) -> AsyncIterator[Visitors]:
         for day in days_of_groups():
-            key = self._keys.taken(self._keys.visitors(source, day))
+            key = self._keys.taken(self._keys.views(source).visitors(day))
             type, kept_ms = await self._redis.ask_masters(("TYPE", key), ("PTTL", key))
             if type == b"set":
                 (numbers,) = await self._redis.ask_masters(("SMEMBERS", key))
@@ -188,7 +184,7 @@ class Moves:
         """Add them to those of the page to which they go, if that has not been done."""
         keys, target = self._keys, taken.target
         months, moment = sorted(every_month()), self._moment() if self._moment else None
-        views = view_counter(target)
+        views, of_views = view_counter(target), keys.views(target)
         counts = {
             name.partition(" ")[0] + f" {target}": count for name, count in taken.counts.items()
         }
@@ -196,12 +192,12 @@ class Moves:
             given=keys.given(target),
             numbers=Keys.numbers_beside(keys.given(target)),
             counter=keys.counts(views),
-            hours=keys.hours(target),
+            hours=of_views.hours,
             spare=keys.spare(target),
             places=[
                 *map(keys.counts, counts),
-                *(f(target, month) for month in months for f in (keys.days, keys.bots)),
-                *(keys.visitors(target, visitor.day) for visitor in taken.visitors),
+                *of_views.of_months(months),
+                *(of_views.visitors(visitor.day) for visitor in taken.visitors),
             ],
             page=digest(source),
             id=taken.id,

@@ -102,11 +102,12 @@ def test_everybody_can_use_the_page_on_any_screen(
 def test_everybody_can_use_the_pages_that_scripts_make(
     owner: Owner, new_visitor: NewVisitor, screen: str
 ) -> None:
-    page = logged_in(owner, new_visitor(**SCREENS[screen])).page
+    visitor = logged_in(owner, new_visitor(**SCREENS[screen]))
+    page = visitor.page
     found = dict[str, list[str]]()
     for place in SCRIPTED:
-        page.goto(f"{owner.url}/ui/{place}")
-        page.wait_for_load_state("networkidle")
+        visitor.open(f"{owner.url}/ui/{place}")
+        visitor.come_to_rest()
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         found[place] = violations(page)
     assert {place: wrong for place, wrong in found.items() if wrong} == {}

@@ -6,6 +6,7 @@ place. Other hosts are blocked by the browser's own resolver instead.
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,7 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE *.localhost",
 )
 PATIENCE_MS = 60_000
+REST_MS = 500
 
 
 def find_program() -> str | None:
@@ -78,6 +80,7 @@ class Visitor:
         self.strangers: list[str] = []
         self.sent: list[Sent] = []
         self._forgiven: list[str] = []
+        self._unanswered: dict[str, Sent] = {}
         self.context.on("request", self._notice_stranger)
         self.page.on("dialog", self._read_alert)
         self.page.on("console", self._notice_console)
@@ -85,6 +88,8 @@ class Visitor:
         # Playwright's own events leave preflights out.
         self._network = self.context.new_cdp_session(self.page)
         self._network.on("Network.requestWillBeSent", self._notice_request)
+        for end in ("Network.loadingFinished", "Network.loadingFailed"):
+            self._network.on(end, self._notice_end)
         self._network.send("Network.enable")
 
     def open(self, url: str) -> None:
@@ -94,8 +99,17 @@ class Visitor:
         self.page.reload()
 
     def come_to_rest(self) -> None:
-        """Wait until the page has requested nothing for half a second."""
-        self.page.wait_for_load_state("networkidle")
+        """Wait until every request has its answer, and none was sent for half a second.
+
+        Playwright's own "networkidle" was once waited for in vain, and names no request.
+        """
+        deadline = time.monotonic() + PATIENCE_MS / 1000
+        while True:
+            before = len(self.sent)
+            self.page.wait_for_timeout(REST_MS)
+            if not self._unanswered and len(self.sent) == before:
+                return
+            assert time.monotonic() < deadline, f"no rest: {self._unanswered or self.sent[before:]}"
 
     def asked(self, server: str) -> list[Sent]:
         """The requests to this server so far, in order."""
@@ -134,5 +148,14 @@ class Visitor:
             self.strangers.append(request.url)
 
     def _notice_request(self, event: dict[str, Any]) -> None:
-        request = event["request"]
-        self.sent.append(Sent(request["method"], request["url"]))
+        sent = Sent(event["request"]["method"], event["request"]["url"])
+        self.sent.append(sent)
+        if event["requestId"] == event["loaderId"]:
+            # It is for a document; what the one before has asked for may never be told to end.
+            self._unanswered.clear()
+        # The end of a preflight is not always told, but then its request follows or fails.
+        if event.get("type") != "Preflight":
+            self._unanswered[event["requestId"]] = sent
+
+    def _notice_end(self, event: dict[str, Any]) -> None:
+        self._unanswered.pop(event["requestId"], None)

@@ -31,11 +31,11 @@ class Defect:
 
 DEFECTS = (
     Defect(
-        "what led to the site on a day before one without a service is lost",
+        "what led to the site on a day before some without a service is lost",
         "service/footfall/statistics/keeper.py",
-        "for ago in (1, 2)]",
-        "for ago in (1,)]",
-        "tests/scripts/test_visitors.py::sources_of_a_day_outlive_a_day_without_a_service",
+        "if self._kept_until else DAYS_OF_SHARES",
+        "if not self._kept_until else DAYS_OF_SHARES",
+        "tests/scripts/test_visitors.py::lists_of_a_day_outlive_a_week_without_a_service",
     ),
     Defect(
         "visitors of a day are known longer than the day",

@@ -181,7 +181,8 @@ HOUSES = {
         "most_read": "rules",
         "totals": "rules",
         **dict.fromkeys(
-            ("agents", "calendar", "moment", "moments", "sources", "visitors"), "ground"
+            ("agents", "calendar", "moment", "moments", "source_views", "sources", "visitors"),
+            "ground",
         ),
     },
     "owner": {"": "api", "overview": "rules"},

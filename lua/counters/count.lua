@@ -5,7 +5,8 @@
 -- day; readers do the same meanwhile (statistics/open_hour.py).
 --
 -- KEYS    site        hash  {c}:site, a share of the site: hour -> views, "b<day> <class>" -> views by bots
---         sources     hash  {c}:sources:<day>, a share of them: host -> views from there
+--         sources     hash  {c}:sources:<day>, a share of them: host -> views from there; "" -> those of others;
+--                           " <host>" -> how many more it may have; " " -> how many those may have that are not there
 --         numbers     hash  {c}:numbers, kind of a hash of counters -> number of them, and
 --                           views -> a share of the sum of all view counters
 --         counts...   hash  {c}:counts or {c}:long, "<counter> <path>" -> count, of each view of an open hour; then for
@@ -22,7 +23,7 @@
 --         hour        int   such as 2026112316; 0 for none, as without statistics
 --         latest      int   the next hour, which may be open already: some clocks are ahead
 --         oldest      int   hour to keep
---         hours_ms    int   ms to keep hours, and the lists of a day
+--         hours_ms    int   ms to keep hours
 --         days_ms     int   ms to keep the month
 --         day_ms      int   ms to keep visitors' numbers
 --         plain       int   number of views of an open hour that have nothing else to note
@@ -49,9 +50,12 @@ local KEYS_BEFORE, ARGV_BEFORE, WORDS_EACH = 3, 8, 6
 local MOST_HOURS = 1300
 -- Visitors of a page and day counted exactly.
 local MOST_VISITORS = 10000
+-- The lists of a day stay until their sum is stored, and for nine days if no service runs (statistics/keeper.py).
+local LISTS_MS = 9 * 86400000
 -- When a group's list of a day has more pages than the first number, the second number stays.
 local MOST_READ, KEPT_READ, MOST_PATH = 128, 64, 512
-local MOST_SOURCES = 100
+-- Fields of a share of a day's sources: hosts, and how many more views they may have.
+local MOST_SOURCES = 200
 
 -- Raise a counter that is there.
 local function grow(index, name, delta)
@@ -160,37 +164,51 @@ end
 local function note_read(index, path, people)
   -- Only a new page makes the list longer.
   if #path <= MOST_PATH and redis.pcall('ZADD', index, people, path) == 1 then
-    redis.call('PEXPIRE', index, hours_ms)
+    redis.call('PEXPIRE', index, LISTS_MS)
     if redis.call('ZCARD', index) > MOST_READ then
       redis.call('ZREMRANGEBYRANK', index, 0, -KEPT_READ - 1)
     end
   end
 end
 
--- The hosts with fewest views are dropped: visitors can invent any number of hosts.
-local function drop_rarest()
-  local words, least, dropped = redis.call('HSCAN', sources, 0, 'COUNT', MOST_SOURCES)[2], math.huge, 0
+-- Visitors can invent any number of hosts. So those drop out that have fewest views, with those they may have had
+-- before they came in; and who comes in may have had as many (statistics/source_views.py).
+local function drop_rarest(newest)
+  local words, views, more = redis.call('HSCAN', sources, 0, 'COUNT', MOST_SOURCES)[2], {}, {}
   for i = 1, #words, 2 do
-    if words[i] ~= '' then
-      least = math.min(least, tonumber(words[i + 1]) or 0)
+    local host, number = words[i], tonumber(words[i + 1]) or 0
+    if string.sub(host, 1, 1) == ' ' then
+      more[string.sub(host, 2)] = number
+    elseif host ~= '' and host ~= newest then
+      views[host] = number
     end
   end
-  for i = 1, #words, 2 do
-    if words[i] ~= '' and (tonumber(words[i + 1]) or 0) == least then
-      redis.call('HDEL', sources, words[i])
-      dropped = dropped + least
+  local least, dropped = math.huge, 0
+  for host, number in pairs(views) do
+    least = math.min(least, number + (more[host] or 0))
+  end
+  for host, number in pairs(views) do
+    if number + (more[host] or 0) == least then
+      redis.call('HDEL', sources, host, ' ' .. host)
+      dropped = dropped + number
     end
   end
   redis.pcall('HINCRBY', sources, '', dropped)
+  redis.pcall('HSET', sources, ' ', least)
 end
 
 local function note_source(host, views)
-  local is_new = redis.pcall('HEXISTS', sources, host) == 0
-  if is_new and redis.call('HLEN', sources) > MOST_SOURCES then
-    drop_rarest()
+  if redis.pcall('HINCRBY', sources, host, views) ~= views then
+    return
   end
-  if redis.pcall('HINCRBY', sources, host, views) == views then
-    redis.call('PEXPIRE', sources, hours_ms)
+  -- It is new.
+  redis.call('PEXPIRE', sources, LISTS_MS)
+  if redis.call('HLEN', sources) > MOST_SOURCES then
+    drop_rarest(host)
+  end
+  local before = redis.call('HGET', sources, ' ')
+  if before then
+    redis.call('HSET', sources, ' ' .. host, before)
   end
 end
 

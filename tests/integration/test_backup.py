@@ -39,6 +39,7 @@ from footfall.statistics.calendar import Calendar
 from footfall.statistics.page_views import PageViews
 from footfall.statistics.reports import Reports
 from footfall.statistics.site_store import SiteNumbers
+from footfall.statistics.source_views import Source
 from footfall.store.store import Mismatch, Store
 from footfall.stores import data_set
 from tests.attacks.test_backups import HEADER, file_of, thread
@@ -156,7 +157,7 @@ async def test_sources_of_the_day_of_a_restore_add_up(store: Store, target: Stor
         await awaited(partial(each.counters.send, change))
     statistics = Reports(target.views, target.site_views, Calendar(ZoneInfo("UTC")), now_ms, 25)
     today = statistics.today()
-    assert await statistics.sources(today, today) == Counter({"news.example": 50})
+    assert await statistics.sources(today, today) == [Source("news.example", 50, 50)]
 
 
 async def test_a_site_that_is_viewed_during_its_backup_was_never_viewed_more_today_than_ever(

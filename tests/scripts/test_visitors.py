@@ -2,6 +2,7 @@
 said, and bots by their class."""
 
 import asyncio
+import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ from footfall.statistics.keeper import Keeper
 from footfall.statistics.moments import Moments
 from footfall.statistics.reports import Day, Reports
 from footfall.statistics.salts import Salts
+from footfall.statistics.source_views import Source, Sources
 from footfall.store.store import Store
 from tests.conftest import EVERYWHERE
 from tests.support.backups import report, taken
@@ -507,7 +509,7 @@ async def test_a_damaged_share_hides_only_its_own_numbers(
     for key in (keys.share(group), keys.sources_in(group, TODAY)):
         await telling.redis.change(("DEL", key), ("SET", key, "no hash"))
     assert (await today(statistics, None)).views == 1
-    assert await statistics.sources(TODAY, TODAY) == {"b.example": 1}
+    assert await statistics.sources(TODAY, TODAY) == [Source("b.example", 1, 1)]
     await keeper.keep_hours()
 
 
@@ -594,9 +596,9 @@ async def test_sources_are_bounded_and_add_up(telling: Store, statistics: Report
     for n in range(350):
         await view(telling, "/a", [NO_CLIENT, NO_CLIENT], Origin(f"{n}.example"))
     found = await statistics.sources(TODAY, TODAY)
-    assert found.total() == 700
-    assert len(found) <= 101
-    assert found["349.example"] == 2
+    assert sum(source.views for source in found) == 700
+    assert len(found) <= 201
+    assert Source("349.example", 2, 6) in found
 
 
 async def test_made_up_sources_push_out_none_that_come_again(
@@ -611,9 +613,35 @@ async def test_made_up_sources_push_out_none_that_come_again(
         if n >= 300 and n % 10 == 0:
             await view(telling, "/a", [NO_CLIENT] * 2, Origin("late.example"))
     found = await statistics.sources(TODAY, TODAY)
-    assert (found["news.example"], found["late.example"]) == (18, 60)
-    assert found.total() == 600 + 18 + 60
-    assert len(found) <= 101
+    assert found[:2] == [Source("late.example", 60, 62), Source("news.example", 18, 18)]
+    assert sum(source.views for source in found) == 600 + 18 + 60
+    assert len(found) <= 201
+
+
+async def test_a_source_has_no_fewer_views_than_are_shown_and_no_more_than_it_may_have(
+    telling: Store, statistics: Reports, keeper: Keeper, clock: Clock
+) -> None:
+    """Of one page and of another of another group, on two days, in any order."""
+    drawn, truth = random.Random(7), Counter[str]()
+    paths, hosts = ("/a", in_another_group(telling.keys, "/a")), range(1, 500)
+    for day in range(2):
+        clock.now += day * DAY_MS
+        for _ in range(1500):
+            (n,) = drawn.choices(hosts, [1 / host for host in hosts])
+            views = drawn.randrange(1, 4)
+            await view(telling, drawn.choice(paths), [NO_CLIENT] * views, Origin(f"{n}.example"))
+            truth[f"{n}.example"] += views
+    for _ in range(2):
+        *found, others = await statistics.sources(TODAY, statistics.today())
+        assert others.views + sum(source.views for source in found) == truth.total()
+        for source in found:
+            assert source.views <= truth[source.host] <= source.at_most, source
+        # Two shares of 200 fields each, half of which say how many more there may be.
+        assert max(source.at_most - source.views for source in found) <= truth.total() / 100
+        assert {f"{n}.example" for n in range(1, 20)} <= {source.host for source in found}
+        # The same from the sums of past days.
+        clock.now += DAY_MS
+        await keeper.keep_hours()
 
 
 @pytest.mark.rare
@@ -626,7 +654,7 @@ async def test_a_year_of_sources_that_a_stranger_made_up_takes_no_longer_than_a_
     monkeypatch.setattr(telling.site_views, "sources", made_up)
     # To copy what is there for each day would take half a minute.
     found = await statistics.sources(20251001, 20260930)
-    assert (len(found), found.total()) == (1_001, 365_000)
+    assert (len(found), sum(source.views for source in found)) == (1_001, 365_000)
 
 
 async def test_of_too_many_equal_sources_the_same_are_kept_again(
@@ -634,9 +662,10 @@ async def test_of_too_many_equal_sources_the_same_are_kept_again(
 ) -> None:
     hosts = [f"{n}.example" for n in range(1_500)]
     for order in (hosts, hosts[::-1]):
-        await telling.site_views.keep_sources(TODAY - 1, Counter(order), DAY_MS)
+        await telling.site_views.keep_sources(TODAY - 1, Sources([Counter(order)]).fields(), DAY_MS)
     (kept,) = await telling.site_views.sources([TODAY - 1])
-    assert (len(kept), kept.total(), kept[""]) == (1_001, 1_500, 500)
+    hosts = [name for name in kept if name.strip()]
+    assert (len(hosts), kept[""], kept[" "]) == (1_000, 500, 1)
 
 
 async def test_a_page_whose_statistics_are_erased_keeps_its_counter(
@@ -711,10 +740,35 @@ async def test_a_damaged_key_of_statistics_is_named_and_stops_no_backup(
     assert file.getvalue()
 
 
-async def test_sources_of_a_day_outlive_a_day_without_a_service(
+async def test_lists_of_a_day_outlive_a_week_without_a_service(
     telling: Store, statistics: Reports, keeper: Keeper, clock: Clock
 ) -> None:
+    """Who: an owner whose service stands still from Friday to Monday, or over a long weekend."""
     await view(telling, "/a", [NO_CLIENT], Origin("search.example"))
-    clock.now += 2 * DAY_MS
+    group = telling.keys.group("/a")
+    shares = telling.keys.read_in(group, TODAY), telling.keys.sources_in(group, TODAY)
+    left = await telling.redis.ask(*(("PTTL", key) for key in shares))
+    assert min(left) > 8 * DAY_MS
+    clock.now += 8 * DAY_MS
     await keeper.keep_hours()
-    assert await statistics.sources(TODAY, TODAY) == {"search.example": 1}
+    assert await statistics.sources(TODAY, TODAY) == [Source("search.example", 1, 1)]
+    assert [page.path for page in await statistics.top("views", 30, 10)] == ["/a"]
+    # They are stored now, and need no room as shares.
+    assert await telling.redis.ask(("ZCARD", shares[0]), ("HLEN", shares[1])) == [0, 0]
+
+
+async def test_lists_of_the_last_days_are_stored_again_with_each_hour(
+    telling: Store, statistics: Reports, keeper: Keeper, clock: Clock
+) -> None:
+    """A view of the day before may have been on its way."""
+    await keeper.keep_hours()
+    for ago in range(2):
+        clock.now += DAY_MS
+        await keeper.keep_hours()
+        late = telling.keys.sources_in(telling.keys.group("/a"), TODAY)
+        await telling.redis.change(("HINCRBY", late, "search.example", 1))
+        clock.now += HOUR_MS
+        await keeper.keep_hours()
+        await telling.redis.change(("DEL", telling.keys.sources_in(0, TODAY)))
+        found = await statistics.sources(TODAY, TODAY)
+        assert found == [Source("search.example", ago + 1, ago + 1)]

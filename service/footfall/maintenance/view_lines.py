@@ -16,6 +16,7 @@ from ..statistics.most_read import KEPT_DAYS
 from ..statistics.open_hour import BASE, UNDATED
 from ..statistics.page_views import Month, PageViews
 from ..statistics.site_store import larger
+from ..statistics.source_views import MORE, views_by_host
 from ..statistics.store import days_of_groups
 from .dataset import DataSet
 
@@ -138,9 +139,14 @@ def _day_of_site(keys: Keys, site: Line) -> Iterator[Command]:
     yield from _kept(keys.sources(day), site["sources"], KEPT_MS)
     if day in days_of_groups()[:NOT_OVER]:
         # A share has space for this many, including those still to come.
-        ranked = [*site["sources"].items()]
+        sources = site["sources"]
+        ranked = [name for name in sources if not name.startswith(MORE)]
         for group in range(GROUPS):
-            yield from _kept(keys.sources_in(group, day), dict(ranked[group::GROUPS]), HOURS_MS)
+            names = ranked[group::GROUPS]
+            # One of them says for all how many more they may have.
+            bounds = [] if group else [MORE, *(MORE + name for name in names)]
+            share = {name: sources[name] for name in names + bounds if sources.get(name)}
+            yield from _kept(keys.sources_in(group, day), share, HOURS_MS)
     if scores := [word for path, views in site["read"].items() for word in (views, path)]:
         yield "ZADD", keys.most_read(day), *scores
         if day:
@@ -174,8 +180,10 @@ async def compared_of_site(data: DataSet, line: Line) -> AsyncIterator[tuple[str
     if "day" in line:
         day, there = line["day"], await _of_day(data, line["day"])
         for kind, name in (("sources", "sources"), ("read", "most read pages")):
-            wanted = +Counter[str](line[kind])
-            yield f"{name} of {day or 'ever'}", "" if wanted == +there[kind] else "differ"
+            wanted, found = +Counter[str](line[kind]), +there[kind]
+            if kind == "sources":
+                wanted, found = views_by_host(wanted), views_by_host(found)
+            yield f"{name} of {day or 'ever'}", "" if wanted == found else "differ"
         return
     # Sums stored since from values that only shares had.
     months = sorted({int(_month(field)) for field in line["kept"] | line["shares"]})

@@ -1,7 +1,6 @@
 """The days of a report as the owner's pages show them: bars, a table, and sums."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..http.page_words import PageWords
@@ -9,6 +8,7 @@ from ..markup import shortened, visible
 from ..render.charts import Bar, bars
 from ..statistics.calendar import date_of
 from ..statistics.reports import Report, Reports
+from ..statistics.source_views import Source
 
 # Of a name in a list; its page has all of it.
 MAX_SHOWN_CHARACTERS = 100
@@ -127,6 +127,7 @@ def shown(name: str) -> str:
     return visible(shortened(name, MAX_SHOWN_CHARACTERS))
 
 
-def sources_of(sources: Mapping[str, int] | None, most: int) -> list[tuple[str, int]]:
-    """Hosts, the most frequent first; "" is unknown ones, or the rest."""
-    return [(shown(host), views) for host, views in Counter(sources or {}).most_common(most)]
+def sources_of(sources: Sequence[Source] | None, most: int) -> list[Source]:
+    """The most frequent ones; the host "" is unknown ones, or the rest."""
+    first = sorted(sources or (), key=lambda source: -source.views)[:most]
+    return [source._replace(host=shown(source.host)) for source in first]

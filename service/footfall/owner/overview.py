@@ -4,7 +4,6 @@ Each part is read at the same time as the others, and is bounded: none goes thro
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
@@ -20,6 +19,7 @@ from ..site import Comments, Notifications, Site
 from ..statistics.calendar import KEPT_HOURS, date_of
 from ..statistics.most_read import TopPage
 from ..statistics.reports import Report, Reports
+from ..statistics.source_views import Source
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class Overview:
     most_read: Sequence[RankedPage] | None
     rising: Sequence[RankedPage] | None
     # Referring hosts -> views of RANKED_DAYS.
-    sources: Counter[str] | None
+    sources: Sequence[Source] | None
     held: Held | None
     newest: NewestComments | None
     failed: Failed | None
@@ -87,7 +87,7 @@ class History:
 
     report: Report | None
     hours: dict[int, int] | None
-    sources: Counter[str] | None
+    sources: Sequence[Source] | None
     count: int | None
 
 
@@ -170,7 +170,7 @@ async def _failed(notifications: Notifications) -> Failed:
     return Failed(depth.undelivered, newest)
 
 
-async def _sources(statistics: Reports, days: int, last: int) -> Counter[str]:
+async def _sources(statistics: Reports, days: int, last: int) -> Sequence[Source]:
     return await statistics.sources(statistics.days_before(last, days - 1), last)
 
 

@@ -101,8 +101,8 @@ async def series(statistics: Statistics, parsed: Series, caller: Caller) -> Json
         hours = [{"at": _hour(at), "views": n} for at, n in sorted(views.items()) if n]
         return body | {"total": sum(views.values()), "views": hours}
     report = await reports.report(parsed.path, first, last)
-    sources = await reports.sources(first, last) if parsed.path is None else {}
-    return body | _of_days(report) | {"sources": _ranked(sources, "host")}
+    sources = await reports.sources(first, last) if parsed.path is None else []
+    return body | _of_days(report) | {"sources": [source._asdict() for source in sources]}
 
 
 def _of_days(report: Report) -> dict[str, object]:
@@ -256,7 +256,7 @@ VIEWS_ANSWER = AnswerSchema(
             "visitors": NUMBER,
             "is_exact": FLAG,
             "bots": list_of(object_of(views=NUMBER, as_people=FLAG, **{"class": TEXT})),
-            "sources": list_of(object_of(host=TEXT, views=NUMBER)),
+            "sources": list_of(object_of(host=TEXT, views=NUMBER, at_most=NUMBER)),
         },
     )
 )

@@ -19,6 +19,9 @@ from .salts import Salts
 from .site_store import SiteNumbers, SiteViews
 
 MONTH_MS = DAYS_OF_MONTH * 24 * HOUR_MS
+# Of how many days shares of lists may be left: no service may have run on a few of them. Those of
+# KEPT_SHARES days are still read.
+DAYS_OF_SHARES, KEPT_SHARES = 8, 3
 # A starting service waits no longer for the salt.
 MAX_BEGIN_SECONDS = 1.0
 
@@ -76,12 +79,13 @@ class Keeper:
         if now == self._kept_until:
             return
         oldest = hour_number(self._calendar.hour_of(now_ms - KEPT_HOURS * HOUR_MS))
-        # Their shares are there for three days: no service may have run on one of them.
-        days = [Reports.days_before(now // DAY, ago) for ago in (1, 2)]
+        # Later on, those of earlier days are stored.
+        last = KEPT_SHARES if self._kept_until else DAYS_OF_SHARES
+        days = [Reports.days_before(now // DAY, ago) for ago in range(last + 1)]
         parts: Sequence[Callable[[], Awaitable[None]]] = (
             partial(self._keep_numbers, now, oldest),
-            *(partial(self._keep_sources, day) for day in days),
-            self._most_read.keep_up,
+            *(partial(self._keep_sources, days[ago], ago) for ago in range(1, last + 1)),
+            *(partial(self._keep_read, days[ago], ago) for ago in range(last + 1)),
         )
         for part in parts:
             # A damaged key must not stop the others; its readers get an error.
@@ -94,9 +98,16 @@ class Keeper:
         await self._site.keep(_before(shares, now), self._kept_ms)
         await self._site.drop(_before(shares, oldest))
 
-    async def _keep_sources(self, day: int) -> None:
+    async def _keep_sources(self, day: int, ago: int) -> None:
         sources = await self._site.shares_of_sources(day)
         await self._site.keep_sources(day, sources, self._kept_ms)
+        if ago >= KEPT_SHARES:
+            await self._site.drop_sources(day)
+
+    async def _keep_read(self, day: int, ago: int) -> None:
+        await self._most_read.keep(day)
+        if ago >= KEPT_SHARES:
+            await self._site.drop_read(day)
 
 
 def _before(numbers: SiteNumbers, hour: int) -> SiteNumbers:

@@ -196,14 +196,13 @@ class MostRead:
         hours = (self._calendar.hour_of(now_ms - ago * HOUR_MS) for ago in range(number))
         return list(dict.fromkeys(map(hour_number, hours)))
 
-    async def keep_up(self) -> None:
-        """Keep the lists of the last two days, and what of them is most read ever."""
-        for day in self._days(2):
-            pages = await self._site.shares_of_read(day)
-            await self._site.keep_read(day, pages, KEPT_DAYS * DAY_MS)
-            paths = [*pages]
-            ever = dict(zip(paths, await self._views.counts(paths), strict=True))
-            await self._site.keep_read(0, ever)
+    async def keep(self, day: int) -> None:
+        """Store the list of a day, and what of it is most read ever."""
+        pages = await self._site.shares_of_read(day)
+        await self._site.keep_read(day, pages, KEPT_DAYS * DAY_MS)
+        paths = [*pages]
+        ever = dict(zip(paths, await self._views.counts(paths), strict=True))
+        await self._site.keep_read(0, ever)
 
 
 def rise(hours: Sequence[int]) -> float:

@@ -15,7 +15,8 @@ from .calendar import Calendar, LocalHour, date_of, day_number, days_between, mo
 from .minute_cache import MinuteCache
 from .most_read import MAX_PAGES, MostRead, TopPage
 from .page_views import people_of
-from .site_store import SiteNumbers, SiteViews, most_of
+from .site_store import SiteNumbers, SiteViews
+from .source_views import Source, Sources
 from .store import Views
 
 # The longest month.
@@ -167,18 +168,16 @@ class Reports:
         shares = await self._minute.find_or_make("shares", self._site.shares)
         return _larger(await self._site.kept(months), shares)
 
-    async def sources(self, first: int, last: int) -> Counter[str]:
-        """The MAX_SOURCES hosts from which most visitors came, and "" for the rest; of the last
-        MAX_SOURCE_DAYS of the period."""
+    async def sources(self, first: int, last: int) -> list[Source]:
+        """The hosts from which most visitors came in the last MAX_SOURCE_DAYS of the period."""
         days = days_between(first, last)[-MAX_SOURCE_DAYS:]
-        total, recent = Counter[str](), self._recent_days()
+        found, recent = Sources(), self._recent_days()
         for at in range(0, len(days), SOURCE_DAYS_A_TRIP):
             some = days[at : at + SOURCE_DAYS_A_TRIP]
             for day, kept in zip(some, await self._site.sources(some), strict=True):
                 shares = await self._site.shares_of_sources(day) if day in recent else kept
-                # All days go into the same counter: adding counters would copy them.
-                total.update(shares if shares.total() >= kept.total() else kept)
-        return most_of(total)
+                found.add(max(shares, kept, key=lambda part: Sources([part]).total))
+        return found.ranked()
 
     async def top(self, by: str, days: int, count: int) -> list[TopPage]:
         """The first `count` pages, of MAX_PAGES at most; see MostRead. It is cached for a

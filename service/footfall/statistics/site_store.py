@@ -6,7 +6,7 @@ hours and days, the sum is stored, and the shares are removed.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
@@ -15,13 +15,13 @@ from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
-from .numbered import by_number, hashes, is_number
+from .numbered import by_name, by_number, hashes
 from .page_views import by_class
+from .source_views import Sources
 from .store import every_month
 
 # An hour such as 2026112316 divided by this is its day.
 HOURS = 100
-MAX_SOURCES = 1_000
 # The newest comments among which the most commented pages are found, and the number of these pages.
 MAX_COMMENTS, MAX_COMMENTED = 10_000, 100
 # Of a group, as many as it keeps per day.
@@ -106,20 +106,30 @@ class SiteViews:
             await self._redis.change(*(("HDEL", share, *fields) for share in shares))
 
     async def sources(self, days: Sequence[int]) -> list[Counter[str]]:
-        """Of each day, the stored hosts from which visitors came."""
+        """Of each day, the stored hosts from which visitors came (source_views.py)."""
         days_sources = await hashes(self._redis, [*map(self._keys.sources, days)], spares=True)
-        return [_by_host([fields]) for fields in days_sources]
+        return [Counter(by_name(fields)) for fields in days_sources]
 
     async def shares_of_sources(self, day: int) -> Counter[str]:
-        """The shares of a day that was not stored yet, or is not over."""
+        """The same of a day that was not stored yet, or is not over."""
         keys = [self._keys.sources_in(group, day) for group in range(GROUPS)]
-        return _by_host(await hashes(self._redis, keys, spares=True))
+        return Sources(map(by_name, await hashes(self._redis, keys, spares=True))).fields()
 
     async def keep_sources(self, day: int, sources: Counter[str], kept_ms: int) -> None:
-        """Keep those with most views, and how many the others have together."""
-        if not sources:
-            return
-        await self._kept(self._keys.sources(day), kept_ms, most_of(sources))
+        """Store those of a day that is over."""
+        if sources:
+            await self._kept(self._keys.sources(day), kept_ms, sources)
+
+    async def drop_sources(self, day: int) -> None:
+        """Remove the shares of a day, whose sum is stored."""
+        await self._drop(self._keys.sources_in, day)
+
+    async def drop_read(self, day: int) -> None:
+        """The same of most read pages."""
+        await self._drop(self._keys.read_in, day)
+
+    async def _drop(self, share: Callable[[int, int], str], day: int) -> None:
+        await self._redis.change(*(("DEL", share(group, day)) for group in range(GROUPS)))
 
     async def shares_of_read(self, day: int) -> Counter[str]:
         """The pages most viewed on a day, by path: those of each group."""
@@ -195,26 +205,6 @@ def numbers_of(read: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
 def larger(one: Mapping[str, int], other: Mapping[str, int]) -> Counter[str]:
     """Of each page the larger number, 0 too: then only bots have viewed it."""
     return Counter({path: max(one.get(path, 0), other.get(path, 0)) for path in {**one, **other}})
-
-
-def most_of(sources: Counter[str]) -> Counter[str]:
-    """The MAX_SOURCES with most views, and the number of the others together, as "".
-
-    Ties are broken consistently: this is repeated, and stored ones stay.
-    """
-    ranked = sorted(sources.items(), key=lambda each: (-each[1], each[0]))
-    first = Counter(dict(ranked[:MAX_SOURCES]))
-    first[""] += sources.total() - first.total()
-    return +first
-
-
-def _by_host(read: Iterable[Mapping[bytes, bytes]]) -> Counter[str]:
-    total = Counter[str]()
-    for fields in read:
-        for host, views in fields.items():
-            if is_number(views):
-                total[host.decode(errors="replace")] += int(views)
-    return total
 
 
 def _by_path(words: Sequence[bytes]) -> Counter[str]:

@@ -1,0 +1,87 @@
+"""How many views came from which host: exactly, or at least so many.
+
+A share of a day has room for some hosts. When it is full, those drop out that have fewest views,
+with those counted that they may have had before they came in. So who comes in may have had as many
+as the last that dropped out. With N views in a share of k hosts that is at most N / k (Metwally,
+Agrawal and El Abbadi, 2005: Space-Saving).
+
+A share is stored as a hash, and so is the sum of a day: host -> views; "" -> views of all others;
+a space and a host -> how many more it may have; a space alone -> how many those may have that are
+not in it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+# The name of the others together, and what stands before the host of a number of possible views.
+OTHERS, MORE = "", " "
+MAX_SOURCES = 1_000
+
+
+class Source(NamedTuple):
+    """A host, or "" for the others together; its views, and how many they may be at most."""
+
+    host: str
+    views: int
+    at_most: int
+
+    @property
+    def is_exact(self) -> bool:
+        return self.at_most == self.views
+
+
+def views_by_host(part: Mapping[str, int]) -> Counter[str]:
+    return Counter({name: views for name, views in part.items() if not name.startswith(MORE)})
+
+
+class Sources:
+    """Shares of a day, or days, together."""
+
+    def __init__(self, parts: Iterable[Mapping[str, int]] = ()) -> None:
+        self._views = Counter[str]()
+        # How many more a host may have that is in no part, and what of it a listed one lacks.
+        self._more = 0
+        self._known = Counter[str]()
+        for part in parts:
+            self.add(part)
+
+    def add(self, part: Mapping[str, int]) -> None:
+        # What is imported has no other bound than the number of all others.
+        more = part.get(MORE, part.get(OTHERS, 0))
+        if more:
+            views = views_by_host(part)
+            self._known.update({host: more - part.get(MORE + host, 0) for host in views})
+            self._more += more
+            part = views
+        # All go into the same counter: adding counters would copy them.
+        self._views.update(part)
+
+    @property
+    def total(self) -> int:
+        return self._views.total()
+
+    def ranked(self) -> list[Source]:
+        """The MAX_SOURCES with most views, the first ones first, and the others behind them."""
+        listed, others, _ = self._ranked()
+        return [*listed, Source(OTHERS, others, others)] if others else listed
+
+    def fields(self) -> Counter[str]:
+        """The same as it is stored."""
+        listed, others, more = self._ranked()
+        fields = Counter({source.host: source.views for source in listed})
+        fields.update({MORE + each.host: each.at_most - each.views for each in listed})
+        fields.update({OTHERS: others, MORE: more})
+        return +fields
+
+    def _ranked(self) -> tuple[list[Source], int, int]:
+        """Ties are broken consistently: this is repeated, and stored ones stay."""
+        ranked = sorted(self._views.items(), key=lambda each: (-each[1], each[0]))
+        hosts = [each for each in ranked if each[0] != OTHERS]
+        listed = [
+            Source(host, views, views + self._more - self._known[host])
+            for host, views in hosts[:MAX_SOURCES]
+        ]
+        rest = hosts[MAX_SOURCES:]
+        others = self._views[OTHERS] + sum(views for _, views in rest)
+        return listed, others, self._more + (rest[0][1] if rest else 0)

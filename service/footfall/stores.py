@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from . import __version__
 from .config import BadSettings, ProcessSettings, Settings
 from .driver.client import connect
+from .driver.clock import Clock
 from .driver.keys import Keys
 from .driver.private_server import CannotStart, private_server, url_of
 from .driver.probe import Probe
@@ -19,7 +20,7 @@ from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
 from .model import Durability
 from .netaddr import Networks
-from .process.process import About, Process, no_region, now_ms
+from .process.process import About, Process, no_region
 from .render.region import open_regions
 from .site_settings import SiteSettings
 from .statistics.calendar import Calendar, datable
@@ -34,11 +35,12 @@ def open_process(
     url: str,
     metrics: Metrics | None = None,
     *,
-    clock: Callable[[], int] = now_ms,
+    clock: Callable[[], int] | None = None,
 ) -> Process:
     """The process with the Redis at `url`; nothing is sent yet. Raises BadSettings.
 
-    `metrics` need the routes of the application (asgi.create_metrics), if there is one.
+    `metrics` need the routes of the application (asgi.create_metrics), if there is one. Without a
+    `clock` it has this machine's, as long as that agrees with Redis's.
     """
     durability = durability_of(settings)
     metrics = metrics or Metrics()
@@ -55,9 +57,9 @@ def open_process(
     scripts = Scripts(redis)
     # Its keys start like those of the site, which may be all that this user may touch.
     keys = Keys(settings.key_prefix, settings.counter_buckets)
-    safety = Safety(redis, durability, Probe(redis, scripts, keys.probe))
-    if url == url_of(settings.data_dir):
-        safety.data_dir = settings.data_dir.absolute()
+    probe, own = Probe(redis, scripts, keys.probe), Clock()
+    data_dir = settings.data_dir.absolute() if url == url_of(settings.data_dir) else None
+    safety = Safety(redis, durability, probe, own, data_dir)
     return Process(
         redis,
         scripts,
@@ -65,7 +67,7 @@ def open_process(
         metrics=metrics,
         trusted_proxies=Networks(settings.trusted_proxies),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else no_region,
-        clock=clock,
+        clock=clock or own,
         about=About(__version__, settings.shown()),
     )
 

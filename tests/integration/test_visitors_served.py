@@ -1,5 +1,6 @@
 """Visitors, bots and sources, by what browsers send to a service, whichever way requests take."""
 
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,7 +11,7 @@ import httpx
 import pytest
 
 from tests.support.servers import wait_until
-from tests.support.serving import Serving, serving
+from tests.support.serving import Serving, Skewed, serving, started
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"
 CHROME = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0.0.0 Mobile Safari/537.36"
@@ -124,3 +125,27 @@ def test_hosts_that_led_here_are_sources_and_the_site_is_not(shared: Serving) ->
     ):
         view(shared, "/led", FIREFOX, "198.51.100.7", {"referrer": referrer})
     assert told(shared)["sources"] == [{"host": "google.com", "views": 2, "at_most": 2}]
+
+
+def test_a_clock_that_jumps_for_a_moment_dates_nothing(own: Path) -> None:
+    """Who: an owner whose machine's clock is set days ahead, and back. What: the days between are
+    summed and removed, deleted comments too, and readers comment "in 3 days"."""
+    offset = own / "offset"
+    offset.write_text("0")
+    served = Skewed(own / "s", CLOCK_OFFSET_FILE=str(offset), STATISTICS_PUBLIC="all")
+    with started(served):
+        assert view(served, "/a", FIREFOX, "192.0.2.1") == 1
+        before = told(served, unit="hour")
+        draft = {"comment": "Hello", "url": "/a", "nick": "Ann"}
+        (own / "next").write_text(str(4 * 86_400))
+        (own / "next").replace(offset)
+        written = httpx.post(f"{served.url}/api/comment", json=draft).json()["data"]
+        assert abs(written["time"] / 1000 - time.time()) < 60
+        assert view(served, "/a", FIREFOX, "192.0.2.1") == 2
+        says = 'footfall_finding{code="clock"} 1'
+        wait_until(lambda: says in httpx.get(f"{served.url}/metrics").text, "a warning")
+        # What is done once an hour was done by the clock that is right.
+        assert told(served, path="/a", unit="hour")["total"] == 2
+        assert told(served, unit="hour")["views"][-1]["at"] >= before["views"][-1]["at"]
+        offset.write_text("0")
+        assert view(served, "/a", FIREFOX, "192.0.2.1") == 3

@@ -57,7 +57,8 @@ def test_a_sound_server_passes_at_every_level() -> None:
         (FSYNC, {"flush_at": str(NOW - 9), "flush_ms": "1501"}, "disk_slow", "1.501 s for its"),
         (MEMORY, {"used_memory": "81"}, "memory_low", "81%"),
         (MEMORY, {"time": str(NOW - 11)}, "clock", "11 s behind"),
-        (MEMORY, {"time": str(NOW + 11)}, "clock", "11 s ahead"),
+        (MEMORY, {"time": str(NOW + 11)}, "clock", "11 s ahead of ours: set"),
+        (MEMORY, {"time": str(NOW + 62)}, "clock", "62 s ahead of ours, so that its time is used"),
     ],
 )
 def test_a_problem_is_named_with_the_command_that_fixes_it(

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ..model import Durability
 from ..plurals import number_of
+from .clock import MOST_OFF_MS
 from .replies import ErrorReply, failure
 from .server_state import ADVICE
 
@@ -98,6 +99,8 @@ def find(
     ahead = int(facts["time"]) - int(now)
     if abs(ahead) > MAX_CLOCK_DIFFERENCE_SECONDS:
         text = f"the clock of Redis is {abs(ahead)} s {'ahead of' if ahead > 0 else 'behind'} ours"
+        if abs(ahead) * 1000 > MOST_OFF_MS:
+            text = f"{text}, so that its time is used"
         yield Problem("clock", f"{text}: set both by NTP", is_fatal=False)
 
 

@@ -17,6 +17,7 @@ from ..model import Durability
 from ..telemetry.metrics import FINDINGS
 from . import disk
 from .client import RedisClient
+from .clock import Clock
 from .facts import Facts, Problem, facts_of, find
 from .probe import NEEDED, PROBE_SECONDS, Probe
 from .replies import ErrorReply
@@ -44,11 +45,20 @@ class Safety:
     `data_dir` is that of a private server, whose disk is checked, too.
     """
 
-    def __init__(self, redis: RedisClient, durability: Durability, probe: Probe) -> None:
+    def __init__(
+        self,
+        redis: RedisClient,
+        durability: Durability,
+        probe: Probe,
+        clock: Clock | None = None,
+        data_dir: Path | None = None,
+    ) -> None:
+        """Redis's time is told to the clock with each check."""
         self._redis = redis
+        self._clock = clock or Clock()
         self.durability = durability
         self.probe = probe
-        self.data_dir: Path | None = None
+        self.data_dir = data_dir
         # The problems of the last check, for each server; a private server's disk is ON_DISK.
         self._found: dict[str, dict[str, Problem]] = {}
         # The problems that the log has, or must not repeat: a worker's parent has logged some.
@@ -111,11 +121,15 @@ class Safety:
         """Check all servers; with `logs`, log new problems; with `tries`, find missing permissions,
         by changes of test keys. Raises StoreUnavailable."""
         current = {ON_DISK: self._on_disk()}
-        for name, facts in (await self.facts()).items():
+        every = await self.facts()
+        self._clock.compare([int(facts["time"]) for facts in every.values() if facts])
+        for name, facts in every.items():
             if facts and facts.get("cluster_enabled") == "1" and not self._redis.is_cluster:
                 problems = [_problem(WRONG_KIND)]
             else:
-                problems = [*find(facts, self.durability, time.time(), self._redis.timeout)]
+                problems = [
+                    *find(facts, self.durability, time.time_ns() / 1e9, self._redis.timeout)
+                ]
             current[name] = {problem.code: problem for problem in problems}
         for name, rights in (await self.probe.refused() if tries else {}).items():
             if rights:
@@ -185,7 +199,8 @@ class Safety:
         return await roles(self._redis, wait_seconds)
 
     async def look(self, *, logs: bool) -> None:
-        """While a worker has a problem that affects requests, query Redis whether it persists.
+        """While a worker has a problem that affects requests, or its clock was set, query Redis
+        whether that persists.
 
         So a problem ends promptly, also if no client sends changes to a service that is not ready,
         and each worker knows the problems of all.
@@ -196,7 +211,7 @@ class Safety:
         was_hurt = self._is_hurt
         self._is_hurt = is_refused or bool(self._redis.stats.metrics.hurt.total)
         # Once more after its end, as the last check may have found a problem that is over now.
-        if not self._is_hurt and not was_hurt:
+        if not self._is_hurt and not was_hurt and not self._clock.is_off:
             return
         for ask in (partial(self.check, logs=logs), self.probe.answers):
             # Connections log why they fail.

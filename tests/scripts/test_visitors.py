@@ -164,7 +164,7 @@ async def test_lists_of_most_read_pages_are_of_what_people_read(
     await statistics.count_as_people("seo", is_people=True)
     for by, days in (("views", 1), ("views", 7), ("rising", 1)):
         pages = await statistics.most_read.top(by, days, 10)
-        by_path = {path: people for path, _, people, *_ in pages}
+        by_path = {page.path: page.people for page in pages}
         assert by_path == {"/b": 10, "/a": 5, "/crawled": 5}, (by, days)
 
 
@@ -191,6 +191,59 @@ async def test_of_many_pages_that_are_read_nearly_as_often_the_best_are_found(
     for by, days in (("views", 1), ("views", 7), ("visitors", 7)):
         found = await statistics.most_read.top(by, days, 100)
         assert [page.path for page in found[:75]] == best, (by, days)
+
+
+@pytest.mark.parametrize("people", [False, True], ids=["", "a class of bots counts as people"])
+@pytest.mark.parametrize("is_kept", [False, True], ids=["today", "past"])
+async def test_a_list_says_where_a_page_that_was_not_compared_may_have_more(
+    telling: Store,
+    statistics: Reports,
+    keeper: Keeper,
+    clock: Clock,
+    *,
+    is_kept: bool,
+    people: bool,
+) -> None:
+    """Who: an owner whose site has more pages than lists have room for."""
+    await view(telling, "/a", map(person, range(110)))
+    await view(telling, "/b", map(person, range(90)))
+    if people:
+        await statistics.count_as_people("seo", is_people=True)
+    # A group that has no room for a page that was viewed 40 times, or nearly twice as often.
+    full = telling.keys.read_in(telling.keys.group("/elsewhere"), TODAY)
+    scores = [word for n in range(64) for word in (40, f"/full/{n}")]
+    await telling.redis.change(("ZADD", full, *scores))
+    if is_kept:
+        clock.now += 3 * DAY_MS
+        await keeper.keep_hours()
+        assert await telling.redis.ask(("ZCARD", full)) == [0]
+    for by in ("views", "visitors"):
+        found = await statistics.most_read.top(by, 7, 10)
+        assert [(page.path, page.is_exact) for page in found] == [("/a", not people), ("/b", False)]
+    for by, days in (("views", 0), ("comments", 7)):
+        assert all(page.is_exact for page in await statistics.most_read.top(by, days, 10))
+
+
+async def test_a_list_of_a_day_that_is_full_says_so(
+    telling: Store, statistics: Reports, clock: Clock
+) -> None:
+    clock.now += DAY_MS
+    await view(telling, "/a", map(person, range(90)))
+    await view(telling, "/b", map(person, range(50)))
+    listed = dict.fromkeys(["/a", "/b", *(f"/{n}" for n in range(998))], 30)
+    await telling.site_views.keep_read(TODAY, listed, DAY_MS)
+    found = await statistics.most_read.top("views", 7, 10)
+    assert [(page.path, page.is_exact) for page in found] == [("/a", True), ("/b", False)]
+
+
+async def test_pages_that_were_never_viewed_here_may_have_more_views_ever(
+    telling: Store, statistics: Reports
+) -> None:
+    await view(telling, "/a", map(person, range(5)))
+    await telling.views.correct("time /imported", 3)
+    assert [page.is_exact for page in await statistics.most_read.top("views", 0, 10)] == [True]
+    await telling.views.correct("time /also-imported", 3)
+    assert [page.is_exact for page in await statistics.most_read.top("views", 0, 10)] == [False]
 
 
 async def test_views_by_bots_are_in_a_list_of_days_without_visitors(

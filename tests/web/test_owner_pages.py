@@ -462,6 +462,20 @@ async def test_the_overview_names_the_hosts_from_which_readers_come(site: Site) 
     assert "Sources news.example 1" in words_in(await opened(site))
 
 
+async def test_the_overview_marks_what_may_be_more(site: Site) -> None:
+    """Of a source that may have dropped out, and of a list in which a page may be missing."""
+    keys, today = site.store.keys, site.service.statistics.reports.today()
+    await site.count("/a")
+    sources, read = keys.sources_in(0, today), keys.read_in(0, today)
+    await site.store.redis.change(
+        ("HSET", sources, "news.example", 7, " ", 3, " news.example", 3),
+        ("ZADD", read, *(word for n in range(64) for word in (40, f"/{n}"))),
+    )
+    words = words_in(await opened(site))
+    assert "Sources news.example ≥ 7" in words
+    assert "≈ /a" in words
+
+
 async def test_days_are_shown_from_one_date_to_another(site: Site) -> None:
     await site.count("/a")
     day = now_ms() // 86_400_000 * 86_400

@@ -33,12 +33,14 @@ MAX_REASON_CHARACTERS = 300
 
 
 class RankedRow(NamedTuple):
-    """A page in a list; `address` is "" where its own page has none."""
+    """A page in a list; `address` is "" where its own page has none, and it `is_exact` if no other
+    page can stand in its place."""
 
     name: str
     address: str
     views: int
     line: str
+    is_exact: bool
 
 
 class BotRow(NamedTuple):
@@ -119,6 +121,7 @@ def _ranked(pages: Sequence[RankedPage] | None, asked: Asked) -> list[RankedRow]
             asked.link_to_page(page.path),
             page.read,
             spark_line(days, _in_words(days, asked.words)),
+            page.is_exact,
         )
         for page, days in pages
     ]

@@ -267,7 +267,12 @@ TOP_ANSWER = AnswerSchema(
         days=NUMBER,
         pages=list_of(
             object_of(
-                path=TEXT, views=NUMBER, people=or_null(NUMBER), visitors=NUMBER, comments=NUMBER
+                path=TEXT,
+                views=NUMBER,
+                people=or_null(NUMBER),
+                visitors=NUMBER,
+                comments=NUMBER,
+                is_exact=FLAG,
             )
         ),
     )

@@ -2,18 +2,19 @@
 
 Candidates are the pages that people viewed most on one of the days in question. Their order is by
 exact numbers, of as many of them as can have more than those that are listed, up to MAX_CANDIDATES.
-So the cost is bounded however many pages a site has.
+So the cost is bounded however many pages a site has. Where a page that was not compared may have
+more, the one that is listed is marked.
 """
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
-from math import log
+from math import inf, log
 from typing import NamedTuple
 
 from .calendar import DAY_MS, HOUR_MS, KEPT_HOURS, Calendar, date_of, day_number
 from .moments import hour_number
-from .site_store import MAX_LISTED, SiteViews, larger
+from .site_store import MAX_LISTED, UNLISTED, SiteViews, larger
 from .store import Views
 
 # Candidates whose numbers are read at once, and at most.
@@ -33,13 +34,15 @@ NOW_HOURS, USUAL_HOURS = 6, 48
 class TopPage(NamedTuple):
     """A page in a list: its views in the period, and those by people, None if not given; its
     visitors if the period has whole days, and the comments written in it if pages are ranked by
-    these."""
+    these. All of these are exact."""
 
     path: str
     views: int
     people: int | None = None
     visitors: int = 0
     comments: int = 0
+    # Can no other page stand in its place?
+    is_exact: bool = True
 
     @property
     def read(self) -> int:
@@ -88,25 +91,25 @@ class MostRead:
 
     async def _best(
         self,
-        candidates: Counter[str],
+        candidates: "Candidates",
         count: int,
         pages_of: Callable[[Sequence[str]], Awaitable[list[TopPage]]],
-        score: Callable[[TopPage], int],
+        score: Callable[[TopPage], float],
+        most: Callable[[float], float] = float,
     ) -> list[TopPage]:
-        """The `count` first of the candidates, which are given with their views in lists."""
-        ranked, pages, best = (
-            candidates.most_common(MAX_CANDIDATES),
-            list[TopPage](),
-            list[TopPage](),
-        )
-        for at in range(0, len(ranked), CANDIDATES_A_TRIP):
-            most = STALE * ranked[at][1] + SPARE_VIEWS
-            if len(best) == count and most < score(best[-1]):
-                break
+        """The `count` first of the candidates by `score`, which with this many views by people is
+        `most` at most."""
+        ranked = candidates.pages.most_common(MAX_CANDIDATES + 1)
+        pages, best, others = list[TopPage](), list[TopPage](), most(candidates.others)
+        for at in range(0, min(len(ranked), MAX_CANDIDATES), CANDIDATES_A_TRIP):
             paths = [path for path, _ in ranked[at : at + CANDIDATES_A_TRIP]]
             pages += await pages_of(paths)
             best = _first(pages, [score(page) for page in pages], count)
-        return best
+            following = ranked[at + CANDIDATES_A_TRIP :]
+            others = most(candidates.most(following))
+            if len(best) == count and others < score(best[-1]):
+                break
+        return [page._replace(is_exact=score(page) > others) for page in best]
 
     async def _on_days(self, paths: Sequence[str], days: Sequence[int]) -> list[TopPage]:
         viewed = await self._views.on_days(paths, days, await self._site.people())
@@ -119,9 +122,12 @@ class MostRead:
         return TopPage(path, views, people if self._tells_people else None, visitors)
 
     async def _ever(self, count: int) -> list[TopPage]:
-        paths = _paths(await self._candidates([0, *self._days(1)]))
+        paths = (await self._candidates([0, *self._days(1)])).paths(MAX_CANDIDATES)
         counts = await self._views.counts(paths)
-        return _first(list(map(TopPage, paths, counts)), counts, count)
+        # All others together, some of which may have been imported, and never been viewed here.
+        others = await self._site.views_ever() - sum(counts)
+        pages = _first(list(map(TopPage, paths, counts)), counts, count)
+        return [page._replace(is_exact=page.views > others) for page in pages]
 
     async def _of_last_day(self, count: int) -> list[TopPage]:
         """Of 24 hours, whatever days they are of."""
@@ -139,13 +145,28 @@ class MostRead:
 
     async def _rising(self, count: int) -> list[TopPage]:
         """Pages that are viewed more now than they usually are."""
-        paths = _paths(await self._candidates(self._days(3)))
-        viewed = await self._in_hours(paths, KEPT_HOURS)
-        pages = [
-            self._page(path, sum(views[:24]), sum(people[:24]))
-            for path, (views, people) in zip(paths, viewed, strict=True)
-        ]
-        return _first(pages, [rise(people) for _, people in viewed], count)
+        rises = dict[str, float]()
+
+        async def pages_of(paths: Sequence[str]) -> list[TopPage]:
+            viewed = await self._in_hours(paths, KEPT_HOURS)
+            rises.update(
+                (path, rise(people)) for path, (_, people) in zip(paths, viewed, strict=True)
+            )
+            return [
+                self._page(path, sum(views[:24]), sum(people[:24]))
+                for path, (views, people) in zip(paths, viewed, strict=True)
+            ]
+
+        candidates = await self._candidates(self._days(KEPT_HOURS // 24 + 1))
+        # Nothing rises more than what has all its views in this hour.
+        rises_most = rise([1])
+        return await self._best(
+            candidates,
+            count,
+            pages_of,
+            lambda page: rises[page.path],
+            lambda views: views * rises_most,
+        )
 
     async def _in_hours(
         self, paths: Sequence[str], hours: int
@@ -156,11 +177,12 @@ class MostRead:
 
     async def _commented(self, days: int, count: int) -> list[TopPage]:
         since_ms = self._clock() - days * DAY_MS if days else 0
-        comments = Counter(await self._site.commented(since_ms)).most_common(count)
+        counts, is_whole = await self._site.commented(since_ms)
+        comments = counts.most_common(count)
         paths = [path for path, _ in comments]
         pages = await self._on_days(paths, self._days(days or max(PERIODS)))
         return [
-            page._replace(comments=number)
+            page._replace(comments=number, is_exact=is_whole)
             for (_, number), page in zip(comments, pages, strict=True)
         ]
 
@@ -171,19 +193,24 @@ class MostRead:
 
     async def listed(self) -> list[str]:
         """All that were viewed most ever, or are today."""
-        return _paths(await self._candidates([0, *self._days(1)]), MAX_LISTED)
+        return (await self._candidates([0, *self._days(1)])).paths(MAX_LISTED)
 
-    async def _candidates(self, days: Sequence[int]) -> Counter[str]:
+    async def _candidates(self, days: Sequence[int]) -> "Candidates":
         """Pages with their views by people as lists of these days have them."""
         lists = dict(zip(days, await self._site.read(days), strict=True))
         for day in self._days(2):
             if day in lists:
                 lists[day] = larger(lists[day], await self._site.shares_of_read(day))
-        total = Counter[str]()
+        total, others = Counter[str](), 0.0
         for pages in lists.values():
             # Adding counters would copy them for each day.
             total.update(pages)
-        return total
+            others += STALE * pages[UNLISTED] + SPARE_VIEWS if pages[UNLISTED] else 0
+        if others and await self._site.people():
+            # Lists are by views of people alone.
+            others = inf
+        total.pop(UNLISTED, None)
+        return Candidates(total, others, SPARE_VIEWS * len(days))
 
     def _days(self, number: int) -> list[int]:
         """The last days, today first."""
@@ -200,9 +227,25 @@ class MostRead:
         """Store the list of a day, and what of it is most read ever."""
         pages = await self._site.shares_of_read(day)
         await self._site.keep_read(day, pages, KEPT_DAYS * DAY_MS)
-        paths = [*pages]
+        paths = [path for path in pages if path != UNLISTED]
         ever = dict(zip(paths, await self._views.counts(paths), strict=True))
         await self._site.keep_read(0, ever)
+
+
+class Candidates(NamedTuple):
+    """Pages with their views in lists; how many a page may have that is in none of them, and how
+    many more than twice those in lists a page may have."""
+
+    pages: Counter[str]
+    others: float
+    spare: int
+
+    def paths(self, most: int) -> list[str]:
+        return [path for path, _ in self.pages.most_common(most)]
+
+    def most(self, ranked: Sequence[tuple[str, int]]) -> float:
+        """How many one of these may have, or one that is in none of the lists."""
+        return self.others + (STALE * ranked[0][1] + self.spare if ranked else 0)
 
 
 def rise(hours: Sequence[int]) -> float:
@@ -214,10 +257,6 @@ def rise(hours: Sequence[int]) -> float:
 def _decayed(hours: Sequence[int], half_life: float) -> float:
     weighed = sum(views * 0.5 ** (age / half_life) for age, views in enumerate(hours))
     return float(weighed) * log(2) / half_life
-
-
-def _paths(candidates: Counter[str], most: int = CANDIDATES_A_TRIP) -> list[str]:
-    return [path for path, _ in candidates.most_common(most)]
 
 
 def _first(pages: Sequence[TopPage], scores: Sequence[float], count: int) -> list[TopPage]:

@@ -15,6 +15,7 @@ from ..driver.client import RedisClient
 from ..driver.keys import GROUPS, Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
+from .ever_store import ViewsEver
 from .numbered import by_name, by_number, hashes
 from .page_views import by_class
 from .source_views import Sources
@@ -28,6 +29,8 @@ MAX_COMMENTS, MAX_COMMENTED = 10_000, 100
 MAX_READ = 64
 # Of the site.
 MAX_LISTED = 1_000
+# In lists, how many views a page may have that is not there; no page has this path.
+UNLISTED = ""
 
 
 class SiteNumbers(NamedTuple):
@@ -132,12 +135,17 @@ class SiteViews:
         await self._redis.change(*(("DEL", share(group, day)) for group in range(GROUPS)))
 
     async def shares_of_read(self, day: int) -> Counter[str]:
-        """The pages most viewed on a day, by path: those of each group."""
+        """The pages most viewed on a day, by path: those of each group; and UNLISTED."""
         keys = (self._keys.read_in(group, day) for group in range(GROUPS))
         replies = await self._redis.ask_each(
             *(("ZRANGE", key, -MAX_READ, -1, "WITHSCORES") for key in keys)
         )
-        return _by_path([word for pairs in replies for word in pairs or ()])
+        groups = [_by_path(pairs or ()) for pairs in replies]
+        total = Counter[str]()
+        for pages in groups:
+            total.update(pages)
+        _note_unlisted(total, max(_unlisted(pages, MAX_READ) for pages in groups))
+        return total
 
     async def read(self, days: Iterable[int]) -> list[Counter[str]]:
         """The stored views of the pages most viewed on each day; of day 0, ever."""
@@ -145,10 +153,14 @@ class SiteViews:
         replies = await self._redis.ask_each(
             *(("ZRANGE", key, 0, -1, "WITHSCORES") for key in keys)
         )
-        return [_by_path(pairs or ()) for pairs in replies]
+        lists = [_by_path(pairs or ()) for pairs in replies]
+        for pages in lists:
+            _note_unlisted(pages, max(pages[UNLISTED], _unlisted(pages, MAX_LISTED)))
+        return lists
 
-    async def commented(self, since_ms: int) -> Counter[str]:
-        """How many of the newest comments since then each page has, by path, of those with most."""
+    async def commented(self, since_ms: int) -> tuple[Counter[str], bool]:
+        """How many of the newest comments since then each page has, by path, of those with most;
+        and if these are all comments since then."""
         (ids,) = await self._redis.ask(
             ("ZRANGE", self._keys.site("recent"), "+inf", since_ms, "BYSCORE", "REV")
             + ("LIMIT", 0, MAX_COMMENTS)
@@ -158,19 +170,30 @@ class SiteViews:
             *(("GET", self._keys.page(page, "path")) for page, _ in pages)
         )
         counts = zip(paths, pages, strict=True)
-        return Counter({path.decode(): number for path, (_, number) in counts if path})
+        by_path = Counter({path.decode(): number for path, (_, number) in counts if path})
+        return by_path, len(ids) < MAX_COMMENTS
 
     async def keep_read(self, day: int, pages: Mapping[str, int], kept_ms: int = 0) -> None:
         """Store these views of pages, of a day or ever, and only the most viewed."""
-        if not pages:
+        if not pages.keys() - {UNLISTED}:
             return
-        key = self._keys.most_read(day)
+        key, listed = self._keys.most_read(day), Counter(pages)
+        unlisted = listed.pop(UNLISTED, 0)
         # Redis does not free the memory that a larger list once took.
-        first = Counter(pages).most_common(MAX_LISTED)
+        first = listed.most_common(MAX_LISTED)
         scores = [word for path, views in first for word in (views, path)]
-        cut = ("ZREMRANGEBYRANK", key, 0, -MAX_LISTED - 1)
-        expire = [("PEXPIRE", key, kept_ms)] if kept_ms else []
-        await self._redis.change(("ZADD", key, *scores), cut, *expire)
+        commands: list[Sequence[object]] = [
+            ("ZADD", key, *scores),
+            ("ZREMRANGEBYRANK", key, 0, -MAX_LISTED - 1),
+        ]
+        if unlisted:
+            commands.append(("ZADD", key, unlisted, UNLISTED))
+        if kept_ms:
+            commands.append(("PEXPIRE", key, kept_ms))
+        await self._redis.change(*commands)
+
+    async def views_ever(self) -> int:
+        return await ViewsEver(self._redis, self._keys).total()
 
     async def salt(self, day: int, new: bytes, lasts_ms: int) -> bytes:
         """The salt of a day: the new one, unless it has one already."""
@@ -205,6 +228,16 @@ def numbers_of(read: Sequence[Mapping[bytes, bytes]]) -> SiteNumbers:
 def larger(one: Mapping[str, int], other: Mapping[str, int]) -> Counter[str]:
     """Of each page the larger number, 0 too: then only bots have viewed it."""
     return Counter({path: max(one.get(path, 0), other.get(path, 0)) for path in {**one, **other}})
+
+
+def _unlisted(pages: Counter[str], most: int) -> int:
+    """How many views a page may have that is not in this list of so many pages at most."""
+    return min(pages.values()) if len(pages) >= most else 0
+
+
+def _note_unlisted(pages: Counter[str], views: int) -> None:
+    if views:
+        pages[UNLISTED] = views
 
 
 def _by_path(words: Sequence[bytes]) -> Counter[str]:

@@ -141,7 +141,7 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert more.json() == 2
         code, output = after.output_of("restore", "--compare", str(file))
         assert code == 1
-        site, read, *ever, counter, days = output.splitlines()
+        counter, days, site, read, *ever = output.splitlines()
         assert site == "the site's views, visitors and bots differ"
         assert read.startswith("most read pages of 20")
         # The service may have come to keep up this list, or not yet.

@@ -66,17 +66,16 @@ async def backup(
 
 async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> AsyncIterator[Line]:
     hashes, months = list(data.keys.every_counts()), await data.site_views.known_months()
-    if months:
-        # Before the pages' own: views meanwhile are in their counters, so the site's views of a day
-        # are never more than its views ever.
-        async for line in view_lines.lines_of_site(data, months):
-            yield line
+    beside = view_lines.SiteBesidePages(await data.site_views.shares())
     for first in range(0, len(hashes), KEYS_A_TRIP):
         on_progress("counters", first / len(hashes))
         part = hashes[first : first + KEYS_A_TRIP]
         async for counters in _counters(data.redis, part, data.keys, complain):
-            async for line in view_lines.lines_of_counters(data, counters, months):
+            async for line in view_lines.lines_of_counters(data, counters, months, beside):
                 yield line
+    if months:
+        async for line in view_lines.lines_of_site(data, months, beside):
+            yield line
     names = await Pages.of(data)
     done, every = 0, iter(names)
     while group := list(islice(every, KEYS_A_TRIP)):

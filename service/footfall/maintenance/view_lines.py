@@ -15,7 +15,7 @@ from ..statistics.calendar import DAY_MS, HOURS_MS
 from ..statistics.most_read import KEPT_DAYS
 from ..statistics.open_hour import BASE, UNDATED
 from ..statistics.page_views import Month, PageViews
-from ..statistics.site_store import larger
+from ..statistics.site_store import SiteNumbers, larger
 from ..statistics.source_views import MORE, views_by_host
 from ..statistics.store import days_of_groups
 from .dataset import DataSet
@@ -30,16 +30,52 @@ Line = dict[str, Any]
 Command = Sequence[object]
 
 
+class SiteBesidePages:
+    """The site's numbers, to be stored beside those of pages that are viewed meanwhile: no fewer
+    than these have together, and no more than they had before or got since."""
+
+    def __init__(self, before: SiteNumbers) -> None:
+        self._before = Counter(before.fields())
+        # Views of pages by day; and their bots and visitors, by field of the site.
+        self._days, self._others = Counter[str](), Counter[str]()
+
+    def add(self, page: PageViews) -> None:
+        for month in page.months.values():
+            self._days.update({f"{month.number}{day:02}": n for day, n in month.days.items()})
+            # A visitor may be one of several pages.
+            visitors = {f"v{month.number}{day:02}": n for day, n in month.visitors.items()}
+            self._others |= Counter(visitors)
+            for day, classes in month.bots.items():
+                bots = {f"b{month.number}{day:02} {name}": n for name, n in classes.items()}
+                self._others.update(bots)
+
+    def fields(self, after: SiteNumbers) -> dict[str, int]:
+        """With those that were read when all pages had been."""
+        numbers = Counter(self._before)
+        for field, most in sorted(after.fields().items()):
+            if field[0] in "vb":
+                wanted = self._others[field]
+            else:
+                day = field[: len("20261123")]
+                others = sum(n for at, n in numbers.items() if at.startswith(day) and at != field)
+                wanted = self._days[day] - others
+            numbers[field] = max(numbers[field], min(most, wanted))
+        return dict(+numbers)
+
+
 async def lines_of_counters(
-    data: DataSet, counters: Mapping[str, int], months: Sequence[int]
+    data: DataSet, counters: Mapping[str, int], months: Sequence[int], site: SiteBesidePages
 ) -> AsyncIterator[Line]:
-    """The lines of these counters, and when their pages were viewed in these months."""
+    """The lines of these counters, and when their pages were viewed in these months; the site has
+    to know of these."""
     rest = dict(counters)
     paths = [viewed_page(name) for name in counters if months and is_view_counter(name)]
     for first in range(0, len(paths), PAGES_A_TRIP):
         some = paths[first : first + PAGES_A_TRIP]
         pages = zip(some, await data.views.of_pages(some, months), strict=True)
         viewed = {path: page for path, page in pages if page.months and page.total}
+        for page in viewed.values():
+            site.add(page)
         if viewed:
             # Their counts are those that were read with the days, and no others.
             read = {view_counter(path): page.total for path, page in viewed.items()}
@@ -51,14 +87,15 @@ async def lines_of_counters(
         yield {"counters": rest}
 
 
-async def lines_of_site(data: DataSet, months: Sequence[int]) -> AsyncIterator[Line]:
-    """The numbers of the site: stored sums, and those that may still grow; and by day, sources and
-    most read pages."""
+async def lines_of_site(
+    data: DataSet, months: Sequence[int], beside: SiteBesidePages
+) -> AsyncIterator[Line]:
+    """The numbers of the site, after all pages: stored sums, and those that may still grow; and by
+    day, sources and most read pages."""
     site = data.site_views
-    kept, shares, people = await site.kept(months), await site.shares(), await site.people()
-    yield {
-        "site_views": {"kept": kept.fields(), "shares": shares.fields(), "people": sorted(people)}
-    }
+    kept, people = await site.kept(months), await site.people()
+    shares = beside.fields(await site.shares())
+    yield {"site_views": {"kept": kept.fields(), "shares": shares, "people": sorted(people)}}
     for day in (
         *(100 * month + day_of_month for month in months for day_of_month in range(1, 32)),
         0,

@@ -8,7 +8,8 @@
 --         sources     hash  {c}:sources:<day>, a share of them: host -> views from there; "" -> those of others;
 --                           " <host>" -> how many more it may have; " " -> how many those may have that are not there
 --         numbers     hash  {c}:numbers, kind of a hash of counters -> number of them, and
---                           views -> a share of the sum of all view counters
+--                           views -> a share of the sum of all view counters; visitors -> a day such as
+--                           20261123 and the bytes of the visitors of its pages
 --         counts...   hash  {c}:counts or {c}:long, "<counter> <path>" -> count, of each view of an open hour; then for
 --                           each other change that hash, and what it needs of these, in this order:
 --                           {c}:numbers of the same group;
@@ -49,7 +50,7 @@ local KEYS_BEFORE, ARGV_BEFORE, WORDS_EACH = 3, 8, 6
 -- Of 72 hours, with each class of bots in all of them, at the end of the hour after.
 local MOST_HOURS = 1300
 -- Visitors of a page and day counted exactly.
-local MOST_VISITORS = 10000
+local MOST_VISITORS = 512
 -- The lists of a day stay until their sum is stored, and for nine days if no service runs (statistics/keeper.py).
 local LISTS_MS = 9 * 86400000
 -- When a group's list of a day has more pages than the first number, the second number stays.
@@ -214,6 +215,8 @@ end
 
 -- Views, those by each class of bots and from each host, and what else was added to counters of views.
 local answers, total, by_bots, by_sources, undated = {}, 0, {}, {}, 0
+-- The bytes that new visitors of pages take.
+local taken = 0
 
 for i = 1, plain do
   local at, added = ARGV_BEFORE + 2 * i, nil
@@ -258,7 +261,7 @@ while last < #changes do
     total = total + added
     if visitors then
       local numbers = {unpack(changes, last + 1, last + people)}
-      note_visitors(visitors, days, 'v' .. day, MOST_VISITORS, numbers, what == 'first')
+      taken = taken + note_visitors(visitors, days, 'v' .. day, MOST_VISITORS, numbers, what == 'first')
     end
     for i = last + people + 1, last + people + bots do
       local class = changes[i]
@@ -279,6 +282,16 @@ end
 
 if total + undated ~= 0 then
   redis.pcall('HINCRBY', numbers, 'views', total + undated)
+end
+if taken > 0 then
+  -- Those of the days before are gone.
+  local known = redis.pcall('HGET', numbers, 'visitors')
+  local today = string.sub(hour, 1, -3)
+  local noted, before = string.match(type(known) == 'string' and known or '', '^(%d+) (%d+)$')
+  if not noted or noted < today then
+    noted, before = today, 0
+  end
+  redis.pcall('HSET', numbers, 'visitors', string.format('%s %.0f', noted, before + taken))
 end
 if total > 0 then
   -- Its hours are removed when their sum is kept (lua/views/keep.lua).

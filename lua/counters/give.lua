@@ -37,7 +37,7 @@ local words = ARGV
 
 local KEYS_BEFORE, ARGV_BEFORE = 5, 9
 -- Visitors of a page and day counted exactly.
-local MOST_VISITORS = 10000
+local MOST_VISITORS = 512
 -- Arguments per call of Redis.
 local STEP = 1000
 

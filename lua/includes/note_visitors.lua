@@ -1,13 +1,17 @@
--- Note visitors by their numbers of the day, and count them: exactly up to `most`.
+-- Note visitors by their numbers of the day, and count them: exactly up to `most`. Returns the bytes that the new ones
+-- take, about.
 -- ARGV    day_ms      int   ms to keep such numbers
 -- INCLUDE sketch
 
 -- pcall, because damaged statistics must not stop what counts. The set expires from its first visitor on, and where
 -- `expires`, since a restored day has more visitors than its set.
+-- A number in a small set, or in a sketch; and the key.
+local NUMBER_BYTES, KEY_BYTES = 8, 200
+
 local function note_visitors(index, total, field, most, numbers, expires)
   local new = redis.pcall('SADD', index, unpack(numbers))
   if new == 0 then
-    return
+    return 0
   end
   if type(new) == 'number' then
     local known = redis.pcall('HINCRBY', total, field, new)
@@ -17,6 +21,7 @@ local function note_visitors(index, total, field, most, numbers, expires)
     if type(known) == 'number' and known > most then
       sketch(index)
     end
+    return new * NUMBER_BYTES + (known == new and KEY_BYTES or 0)
   elseif redis.pcall('PFADD', index, unpack(numbers)) == 1 then
     local known, told = redis.pcall('PFCOUNT', index), redis.pcall('HGET', total, field)
     if type(known) == 'number' and type(told) ~= 'table' then
@@ -24,5 +29,7 @@ local function note_visitors(index, total, field, most, numbers, expires)
       -- more visitors were counted than there are numbers.
       redis.pcall('HSET', total, field, math.max(known, most + 1, tonumber(told or 0) or 0))
     end
+    return NUMBER_BYTES
   end
+  return 0
 end

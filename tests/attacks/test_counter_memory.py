@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
+from footfall.counting import limits
 from footfall.counting.quota import FULL_FRESH_SECONDS, CounterQuota, NewCounters
 from footfall.counting.store import walked
 from footfall.driver.keys import GROUPS, WEIGHT_UNIT_BYTES, Keys, weight
@@ -172,6 +173,50 @@ async def first_refused(site: Site) -> httpx.Response:
         if answer.status_code != 200:
             break
     return answer
+
+
+@pytest.mark.usefixtures("no_allowance")
+async def test_who_has_started_many_counters_starts_more_ever_more_slowly(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: one address, or a /48 with all of its addresses, that counts invented paths all day at
+    the rate that it has. What: fills COUNTER_LIMIT within half a day. Instead: after the first
+    thousands it gets a twentieth of the rate, until it has started none for about a day."""
+    monkeypatch.setattr(limits, "LATER_SECONDS", 0.5)
+    site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="100")
+    for n in range(2):
+        many = [{"path": f"/{n}/{i}"} for i in range(200)]
+        assert (await site.http.post("/article", json=many)).status_code == 200
+    refused = await first_refused(site)
+    # A bucket of 250, five a second: that of a hundred a second would need two seconds.
+    assert 20 <= int(refused.headers["retry-after"]) <= 31
+
+
+@pytest.mark.usefixtures("no_allowance")
+async def test_the_last_of_the_limit_is_for_who_has_started_none(
+    store: Store, make_site: Sites
+) -> None:
+    """Who: the same, from many addresses. What: what is left is used up by them, and the owner's
+    next article cannot be counted. Instead: an address that has started a counter starts no second
+    one then."""
+    visits = store.counters.send.__self__._dating.visits  # type: ignore[attr-defined]
+    store.quota = CounterQuota(store.redis, store.keys, store.numbers, 2_000, visits)
+    store.new_counters = NewCounters(store.quota, store.cooldown)
+    proxy = await make_site("127.0.0.1", COUNTER_RATE="0", NEW_COUNTER_RATE="1")
+    await proxy.http.post("/article", json=[{"path": f"/{n}"} for n in range(200)])
+    stranger = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="1")
+    assert [await stranger.count(f"/first/{n}") for n in range(3)] == [1, 1, 1]
+    await proxy.http.post("/article", json=[{"path": f"/known/{n}"} for n in range(60)])
+    await store.quota.read()
+    assert store.quota.is_reserved
+    # They have started three, and this is one more.
+    assert await stranger.count("/second/0") == 1
+    refused = await first_refused(stranger)
+    assert refused.status_code == 429
+    assert int(refused.headers["retry-after"]) > 60
+    assert await stranger.count("/first/0") == 2
+    reader = await make_site("203.0.113.10", COUNTER_RATE="0", NEW_COUNTER_RATE="1")
+    assert await reader.count("/the-next-article") == 1
 
 
 @pytest.mark.usefixtures("no_allowance")

@@ -146,9 +146,9 @@ async def test_the_count_at_the_end_of_each_month_is_that_of_both_pages(
     ("of_source", "of_target"),
     [
         (range(5), range(3, 8)),
-        (range(6_000), range(5_000, 11_000)),
-        pytest.param(range(5), range(3, 10_100), marks=pytest.mark.rare),
-        pytest.param(range(10_100), range(10_099, 10_103), marks=pytest.mark.rare),
+        (range(400), range(300, 700)),
+        pytest.param(range(5), range(3, 600), marks=pytest.mark.rare),
+        pytest.param(range(600), range(599, 603), marks=pytest.mark.rare),
         pytest.param(range(10_100), range(9_000, 19_000), marks=pytest.mark.rare),
     ],
 )
@@ -161,7 +161,7 @@ async def test_who_has_viewed_both_pages_is_one_visitor(
     assert await move(site.comments, source, target, "admin")
     wanted = len({*of_source, *of_target})
     found = (await today(site, target)).visitors
-    assert found == wanted if wanted <= 10_000 else abs(found - wanted) < 0.03 * wanted
+    assert found == wanted if wanted <= 512 else abs(found - wanted) < 0.03 * wanted
     # A returning visitor is recognised.
     await view(site, target, [person(of_source[0]), person(of_target[0])])
     assert (await today(site, target)).visitors == found

@@ -290,13 +290,13 @@ async def test_several_pages_in_one_request_have_the_visitor_each(
 async def test_beyond_the_most_visitors_are_estimated_and_it_is_said(
     telling: Store, statistics: Reports
 ) -> None:
-    for first in range(0, 11_000, 1_000):
-        await view(telling, "/a", map(person, range(first, first + 1_000)))
+    for behind in (500, 512, 520, 1_000, 11_000):
+        await view(telling, "/a", map(person, range(behind)))
         day = await today(statistics, "/a")
-        behind = first + 1_000
-        assert day.visitors == behind if behind <= 10_000 else day.visitors > 10_000
-    assert day.visitors == pytest.approx(11_000, rel=0.04)
-    assert not (await statistics.report("/a", TODAY, TODAY)).is_exact
+        assert day.visitors == behind if behind <= 512 else day.visitors > 512
+        assert day.visitors == pytest.approx(behind, rel=0.04)
+        is_exact = (await statistics.report("/a", TODAY, TODAY)).is_exact
+        assert is_exact == (behind <= 512)
     assert (await today(statistics, None)).visitors == 11_000
     # Who comes again is known there, too.
     await view(telling, "/a", map(person, range(500)))
@@ -451,6 +451,32 @@ async def test_who_comes_each_hour_is_one_browser_of_their_home(
     await view(telling, "/b", home)
     assert (await today(statistics, "/b")).visitors == 3
     assert (await today(statistics, None)).visitors == 3
+
+
+async def test_the_memory_of_visitors_of_pages_is_known_and_has_a_limit(
+    telling: Store, statistics: Reports, salts: Salts, clock: Clock
+) -> None:
+    """Who: strangers from many addresses, each of which views many pages. What: fill Redis with
+    who has viewed what. Instead: beyond COUNTER_LIMIT they are views alone."""
+    for path, people, number in (("/a", 1, 208), ("/a", 3, 224), ("/b", 3, 448), ("/a", 3, 448)):
+        await view(telling, path, map(person, range(people)))
+        assert (await telling.numbers.total()).visitor_bytes == number
+    await view(telling, "/c", map(person, range(1_000)))
+    with_sketch = (await telling.numbers.total()).visitor_bytes
+    assert 448 + 200 + 8 * 900 < with_sketch <= 448 + 200 + 8 * 1_000
+    clock.now += DAY_MS
+    await salts.keep_up(telling.site_views)
+    await view(telling, "/a", [person(1)])
+    assert (await telling.numbers.total()).visitor_bytes == 208
+    visits_of(telling).are_full = True
+    await view(telling, "/a", [person(1), person(2)])
+    day = await statistics.report("/a", statistics.today(), statistics.today())
+    assert (day.views, day.visitors) == (3, 1)
+
+
+def visits_of(store: Store) -> visits.Visits:
+    found: visits.Visits = store.counters.send.__self__._dating.visits  # type: ignore[attr-defined]
+    return found
 
 
 async def test_one_home_is_a_limited_number_of_visitors_of_pages(

@@ -1,11 +1,13 @@
 """What is stored, as the banner says it, and what the quota knows of it."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from footfall.counting.quota import CounterNumbers, CounterQuota, CounterTotals
+from footfall.statistics.visits import Visits
 from footfall.store.size import Kind, Size
 
 NONE = Kind(0, 0)
@@ -34,12 +36,14 @@ def test_the_banner_is_as_exact_as_what_is_known(
 class SlowNumbers:
     """Numbers of counters; who asks for them waits for `is_known`."""
 
+    visitor_bytes = 0
+
     def __init__(self) -> None:
         self.is_known = asyncio.Event()
 
     async def total(self) -> CounterTotals:
         await self.is_known.wait()
-        return CounterTotals({"counts": 90})
+        return CounterTotals({"counts": 90}, self.visitor_bytes)
 
 
 async def test_what_began_before_two_readings_at_once_is_not_taken_off_twice() -> None:
@@ -59,13 +63,35 @@ async def test_what_began_before_two_readings_at_once_is_not_taken_off_twice() -
 async def test_with_statistics_a_counter_takes_seven_units() -> None:
     numbers, unused = SlowNumbers(), cast(Any, None)
     numbers.is_known.set()
-    quota = CounterQuota(unused, unused, cast(CounterNumbers, numbers), 700, is_dated=True)
+    visits = cast(Visits, SimpleNamespace())
+    quota = CounterQuota(unused, unused, cast(CounterNumbers, numbers), 700, visits)
     await quota.read()
     assert quota.used == 0.9
     quota.began([f"time /{n}" for n in range(9)])
     assert not quota.is_full
     quota.began(["time /new"])
     assert quota.is_full
+
+
+async def test_visitors_take_of_the_limit_and_have_a_tenth_of_it_in_any_case() -> None:
+    numbers, unused, visits = SlowNumbers(), cast(Any, None), SimpleNamespace()
+    numbers.is_known.set()
+    for limit, number, used, are_full in (
+        (2_000, 0, 0.315, False),
+        (2_000, 137_000, 1, False),
+        (2_000, 138_000, 1.005, True),
+        # The counters alone take more than there is.
+        (500, 4_900, 1.358, False),
+        (500, 5_100, 1.362, True),
+    ):
+        numbers.visitor_bytes = number
+        quota = CounterQuota(
+            unused, unused, cast(CounterNumbers, numbers), limit, cast(Visits, visits)
+        )
+        await quota.read()
+        assert (quota.used, visits.are_full) == (used, are_full), (limit, number)
+        assert quota.is_full == (used >= 1)
+        assert quota.is_reserved == (used > 0.9)
 
 
 async def test_the_owner_hears_of_the_limit_long_before_it_is_reached() -> None:

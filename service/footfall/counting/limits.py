@@ -15,7 +15,7 @@ While it does, Redis is queried first whether the counters exist.
 """
 
 import time
-from functools import partial
+from functools import lru_cache, partial
 
 from ..driver.script_calls import Rate
 from ..netaddr import Networks, network_key, place_of
@@ -26,6 +26,9 @@ SAVED_SECONDS = 10
 MIN_BURST_CHANGES = 200
 # A full bucket of tokens for new counters.
 NEW_BURST_COUNTERS = 200
+# After so many seconds' worth of new counters an address gets tokens for further ones so much more
+# slowly, for about a day: at NEW_COUNTER_RATE all day a /48 would fill COUNTER_LIMIT.
+LATER_SECONDS, SLOWER = 4_000, 20
 # Tokens that an address may use per worker before Redis is queried.
 ALLOWANCE_TOKENS = 20
 # Allowances are renewed after this time, or later if the rate is low, so that they add at most a
@@ -90,6 +93,18 @@ class Allowance:
 
 
 _slot = partial(place_of, places=ALLOWANCE_SLOTS)
+
+
+@lru_cache(4)
+def later(rate: Rate) -> Rate:
+    """For what an address starts later that day."""
+    return Rate(rate.a_second / SLOWER, rate.at_once + round(LATER_SECONDS * rate.a_second))
+
+
+@lru_cache(4)
+def last(rate: Rate) -> Rate:
+    """For the last of the quota: an address waits for each token that it has taken."""
+    return Rate(rate.a_second / SLOWER, 0)
 
 
 class RateLimits:

@@ -7,25 +7,31 @@ the 256 groups (driver/keys.py) and kind of hash.
 import asyncio
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import partial
 from random import randrange
 from typing import Any, NamedTuple
 
 from ..driver.client import RedisClient
 from ..driver.groups import of_all_groups
-from ..driver.keys import GROUPS, WEIGHTS, Keys, weight
+from ..driver.keys import GROUPS, WEIGHT_UNIT_BYTES, WEIGHTS, Keys, weight
 from ..driver.scripts import Scripts
 from ..netaddr import network_key
 from ..plurals import number_of
+from ..statistics.visits import Visits
 from ..store.cooldown import Cooldown, of_a_network
 from .clients import CountingClient
-from .limits import RateLimits
+from .limits import RateLimits, last, later
 from .packed import PackedChange
 
 # Statistics add this to a page's counter, for all stored data of its views: half a kilobyte for
 # three days, then less for each month in which it is viewed.
 DATED_WEIGHT = 6
+# The field of a group's numbers with the bytes of visitors.
+VISITORS = "visitors"
+# The share of the limit that is for visitors in any case, and the last one, which is for those
+# alone who have started no counters.
+RESERVED = 0.1
 # From this share of the limit on, the owner is warned.
 ALMOST_FULL = 0.8
 # At the limit the numbers are read again at most that often.
@@ -36,9 +42,11 @@ Rows = list[tuple[str, bytes, int]]
 
 
 class CounterTotals(NamedTuple):
-    """Numbers of counters by the kinds of their hashes (driver/keys.py)."""
+    """Numbers of counters by the kinds of their hashes (driver/keys.py), and about how many bytes
+    the visitors of pages take today."""
 
     by_kind: Mapping[str, int]
+    visitor_bytes: int = 0
 
     @property
     def number(self) -> int:
@@ -61,11 +69,14 @@ class CounterNumbers:
     async def total(self) -> CounterTotals:
         """The sum of the stored numbers."""
         names = map(self._keys.numbers, range(GROUPS))
-        kept = await self._redis.ask_masters(*(("HMGET", name, *WEIGHTS) for name in names))
-        columns = zip(WEIGHTS, zip(*kept, strict=True), strict=True)
-        return CounterTotals(
-            {kind: sum(int(number or 0) for number in column) for kind, column in columns}
-        )
+        fields = (VISITORS, *WEIGHTS)
+        kept = await self._redis.ask_masters(*(("HMGET", name, *fields) for name in names))
+        visitors, *columns = zip(*kept, strict=True)
+        by_kind = {
+            kind: sum(int(number or 0) for number in column)
+            for kind, column in zip(WEIGHTS, columns, strict=True)
+        }
+        return CounterTotals(by_kind, _bytes_today(visitors))
 
     async def recount(self, *, mends: bool) -> CounterTotals:
         """Read the length of every hash, some hundred per step; with `mends`, correct the stored
@@ -101,12 +112,22 @@ class CounterNumbers:
         return [(kind.decode(), kept, number) for kind, kept, number in rows]
 
 
+def _bytes_today(groups: Iterable[bytes | None]) -> int:
+    """Of days and bytes, the sum of those of the last day."""
+    by_day = Counter[bytes]()
+    for each in groups:
+        day, _, number = (each or b"").partition(b" ")
+        if day.isdigit() and number.isdigit():
+            by_day[day] += int(number)
+    return by_day[max(by_day)] if by_day else 0
+
+
 class CounterQuota:
     """COUNTER_LIMIT: without it strangers could fill the memory with counters of invented paths.
 
     `limit` is the weight that all counters together may have (driver/keys.py); 0: no limit. Their
     weight is read once a minute, and again when the new counters that this process has seen since
-    may have used up the rest.
+    may have used up the rest. The visitors of pages take of it, too, for a day.
     """
 
     def __init__(
@@ -115,11 +136,11 @@ class CounterQuota:
         keys: Keys,
         numbers: CounterNumbers,
         limit: int,
-        *,
-        is_dated: bool = False,
+        visits: Visits | None = None,
     ) -> None:
-        """`is_dated` if counters of pages have statistics."""
-        self._each = DATED_WEIGHT if is_dated else 0
+        """`visits` if counters of pages have statistics."""
+        self._each = DATED_WEIGHT if visits else 0
+        self._visits = visits
         self._redis = redis
         self._keys = keys
         self._numbers = numbers
@@ -132,6 +153,8 @@ class CounterQuota:
         self.is_full = False
         # The share of the limit that was used when it was read last, and by how many counters.
         self.used = 0.0
+        # Is what is left for those alone who have started no counters?
+        self.is_reserved = False
         self._number = 0
 
     def began(self, names: Sequence[str]) -> None:
@@ -175,8 +198,14 @@ class CounterQuota:
         begun = self._begun
         counted = await self._numbers.total()
         taken = counted.weight + self._each * counted.number
-        self._most = begun + self._limit - taken
-        self.used, self._number = taken / self._limit, counted.number
+        visitors = counted.visitor_bytes // WEIGHT_UNIT_BYTES
+        self._most = begun + self._limit - taken - visitors
+        self.used, self._number = (taken + visitors) / self._limit, counted.number
+        if self._visits:
+            # A site whose counters have used it up has visitors all the same.
+            room = max(self._limit - taken, self._limit * RESERVED)
+            self._visits.are_full = visitors > room
+        self.is_reserved = self.used > 1 - RESERVED
         self.began(())
 
 
@@ -201,8 +230,14 @@ class NewCounters:
 
     def _charge(self, limits: RateLimits, key: str, new: int) -> None:
         allowance = limits.new
-        if allowance is None or allowance.covers(key, new):
+        if allowance is None:
             return
+        if self._quota.is_reserved:
+            rates = [last(allowance.rate)]
+        elif allowance.covers(key, new):
+            return
+        else:
+            rates = [later(allowance.rate), allowance.rate]
         owed = allowance.claim(key)
 
         def taken(waits: list[int] | Exception) -> None:
@@ -211,10 +246,10 @@ class NewCounters:
             if isinstance(waits, list):
                 limits.owes(key, waits[0])
 
-        self._cooldown.owe(key, owed + new, allowance.rate, taken)
+        self._cooldown.owe(key, owed + new, rates, taken)
         if network := network_key(key):
             network_owes = partial(self._network_owes, limits, network)
-            self._cooldown.owe(network, owed + new, of_a_network(allowance.rate), network_owes)
+            self._cooldown.owe(network, owed + new, [*map(of_a_network, rates)], network_owes)
 
     @staticmethod
     def _network_owes(limits: RateLimits, network: str, waits: list[int] | Exception) -> None:

@@ -199,6 +199,9 @@ class Keys:
     def new_tokens(self, address: str) -> str:
         return f"{self.prefix}:{{i:{_hidden(address)}}}:newtokens"
 
+    def later_tokens(self, address: str) -> str:
+        return f"{self.prefix}:{{i:{_hidden(address)}}}:latertokens"
+
     def page(self, page: str, what: str) -> str:
         """`page` is a digest; `what` one of the rows of docs/redis-keys.md."""
         return f"{self.prefix}:{{p:{page}}}:{what}"

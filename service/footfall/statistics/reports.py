@@ -25,7 +25,7 @@ DAYS_OF_MONTH = 31
 DAY = 100
 # The numbers of visitors of a day that are counted exactly: of a page, and of the site, whose
 # shares have nearly the same number each (lua/counters/count.lua, lua/views/visit.lua).
-MOST_EXACT, MOST_EXACT_OF_SITE = 10_000, 120_000
+MOST_EXACT, MOST_EXACT_OF_SITE = 512, 120_000
 # A day has a key of its own for them.
 MAX_SOURCE_DAYS = 366
 # Strangers choose hosts, and to read those of a month may take 30 ms.

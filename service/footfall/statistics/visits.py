@@ -70,6 +70,9 @@ class Visits:
         self._start = start
         self._stats = stats
         self._is_cluster = is_cluster
+        # Do visitors of pages take all that COUNTER_LIMIT has for them? Then further views are only
+        # views.
+        self.are_full = False
         self._connected = 0
         # Numbers of visitors, and of visitors on pages, each with the salt, at the place that their
         # last bits name.
@@ -109,7 +112,7 @@ class Visits:
         known = number ^ self.salt
         place = place_of(sender, SENDERS) if ":" in sender else hash(sender) % SENDERS
         seen = self._seen[place]
-        if seen % BROWSER >= MAX_PAGES:
+        if seen % BROWSER >= MAX_PAGES or self.are_full:
             return False
         if told[known & PLACES] != known:
             if self._counted[number % COUNTED] != number:

@@ -127,16 +127,28 @@ class Cooldown:
         key, rate = bucket
         self._batch.take_tokens(key, -tokens, rate, _ignore)
 
-    def owe(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
+    def owe(self, address: str, tokens: int, rates: Sequence[Rate], done: CountsCallback) -> None:
         """Take tokens for new counters, even more than there are: the address then owes them.
 
-        Passes [ms until it owes none] to `done`. An address, or a network by its name.
+        Passes [ms until it owes none] to `done`. An address, or a network by its name. Of its two
+        buckets the first of the rates is that of the slower one, and the other one may be left out.
         """
-        unlimited = Rate(rate.a_second, UNLIMITED_TOKENS)
-        key = self._keys.new_tokens(address)
-        self._batch.take_tokens(key, tokens, unlimited, _ignore)
-        # This is in the same script call, after the other.
-        self._batch.take_tokens(key, 0, rate, done)
+        waits = list[int]()
+
+        def arrived(levels: list[int] | Exception) -> None:
+            if isinstance(levels, list):
+                waits.extend(levels)
+            else:
+                done(levels)
+            if len(waits) == len(rates):
+                done([max(waits)])
+
+        keys = (self._keys.later_tokens(address), self._keys.new_tokens(address))
+        for key, rate in zip(keys, rates, strict=False):
+            unlimited = Rate(rate.a_second, UNLIMITED_TOKENS)
+            self._batch.take_tokens(key, tokens, unlimited, _ignore)
+            # This is in the same script call, after the other.
+            self._batch.take_tokens(key, 0, rate, arrived)
 
 
 def _ignore(waits: list[int] | Exception) -> None:

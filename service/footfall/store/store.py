@@ -117,9 +117,8 @@ class Store:
         self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.numbers = CounterNumbers(redis, scripts, self.keys)
-        self.quota = CounterQuota(
-            redis, self.keys, self.numbers, counter_limit, is_dated=self.moment is not None
-        )
+        visits = self._dating.visits if self._dating else None
+        self.quota = CounterQuota(redis, self.keys, self.numbers, counter_limit, visits)
         self.new_counters = NewCounters(self.quota, self.cooldown)
         self.site = SiteIndex(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)

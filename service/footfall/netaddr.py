@@ -32,13 +32,26 @@ class Networks:
         self._by_length: dict[int, dict[int, set[int]]] = {4: {}, 16: {}, 0: {}}
         for length, mask, net in self._masked:
             self._by_length[length].setdefault(mask, set()).add(net)
+        # The first bytes of their IPv4 addresses: most others are told by these.
+        self._first = frozenset(
+            first
+            for first in range(256)
+            for length, mask, net in self._masked
+            if length == 4 and (first ^ net >> 24) & mask >> 24 == 0
+        )
 
     def __contains__(self, address: str) -> bool:
         return self._have(_packed(address))
 
     def limit_key_outside(self, address: str) -> str:
         """limit_key of an address outside these networks; "" inside."""
-        packed = _packed(address)
+        try:
+            # As nearly all are.
+            packed = inet_pton(AF_INET, address)
+            if packed[0] not in self._first:
+                return address
+        except (OSError, ValueError):
+            packed = _packed(address)
         return "" if self._have(packed) else _limit_key(address, packed)
 
     def _have(self, packed: bytes) -> bool:

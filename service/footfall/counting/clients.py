@@ -5,11 +5,11 @@ from collections.abc import Callable
 from ..driver.connection import pack_word
 from ..statistics.agents import class_of_view
 from ..statistics.moment import Moment
-from ..statistics.visitors import number_of, sender_of
+from ..statistics.visitors import agent_part, number_of, sender_of
 from .limits import RateLimits
 
 # With the longest headers, they are 12 MB.
-MAX_KEPT_CLIENTS = 8_192
+MAX_KEPT_CLIENTS, MAX_KEPT_AGENTS = 8_192, 1_024
 MAX_KEPT_BYTES = 1_024
 
 _NONE, _ONE = pack_word(0), pack_word(1)
@@ -56,6 +56,7 @@ class Person(CountingClient):
     words = people = 1
 
     def __init__(self, key: str, sender: str, agent: bytes) -> None:
+        """`agent` is an agent_part."""
         self.key = key
         self.sender = sender
         self._agent = agent
@@ -89,6 +90,8 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         """`behind` finds the client's address behind a proxy. `tells_visitors` distinguishes
         visitors."""
         self._day = 0
+        # (user agent, purpose) -> the bot's class, packed, or b""; and the agent_part.
+        self._agents: dict[tuple[bytes, bytes], tuple[bytes, bytes]] = {}
         self._limits = limits
         self._behind = behind
         self.tells_visitors = tells_visitors
@@ -106,12 +109,20 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
         client: CountingClient
         if not self.tells_visitors:
             client = CountingClient(key)
-        elif bot := class_of_view(agent, purpose=purpose):
-            client = Bot(key, pack_word(bot))
         else:
-            client = Person(key, key or sender_of(address), agent)
+            bot, part = self._agents.get((agent, purpose)) or self._look_at(agent, purpose)
+            client = Bot(key, bot) if bot else Person(key, key or sender_of(address), part)
         if len(self) >= MAX_KEPT_CLIENTS:
             self.clear()
         if len(forwarded) + len(agent) + len(purpose) <= MAX_KEPT_BYTES:
             self[asked] = client
         return client
+
+    def _look_at(self, agent: bytes, purpose: bytes) -> tuple[bytes, bytes]:
+        name = class_of_view(agent, purpose=purpose)
+        found = pack_word(name) if name else b"", agent_part(agent)
+        if len(self._agents) >= MAX_KEPT_AGENTS:
+            self._agents.clear()
+        if len(agent) + len(purpose) <= MAX_KEPT_BYTES:
+            self._agents[agent, purpose] = found
+        return found

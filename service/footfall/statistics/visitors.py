@@ -33,10 +33,16 @@ def sender_of(address: str) -> str:
     return limit_key(address[:MAX_ADDRESS_CHARACTERS])
 
 
-def number_of(salted: "blake2b", sender: str, user_agent: bytes) -> int:
-    """From -2**63 to 2**63 - 1: Redis stores small sets of such numbers in eight bytes each."""
-    name, agent = sender.encode(errors="replace"), user_agent[:MAX_AGENT_BYTES]
-    hashed = salted.copy()
+def agent_part(user_agent: bytes) -> bytes:
+    """What of a browser goes into its visitor's number."""
+    agent = user_agent[:MAX_AGENT_BYTES]
+    return b"%d:%b" % (len(agent), agent)
+
+
+def number_of(salted: "blake2b", sender: str, agent: bytes) -> int:
+    """From -2**63 to 2**63 - 1: Redis stores small sets of such numbers in eight bytes each.
+    `agent` is an agent_part."""
+    name, hashed = sender.encode(errors="replace"), salted.copy()
     # Each part after its length, so that no other parts give the same.
-    hashed.update(b"%d:%b%d:%b" % (len(name), name, len(agent), agent))
+    hashed.update(b"%d:%b%b" % (len(name), name, agent))
     return int.from_bytes(hashed.digest(), signed=True)

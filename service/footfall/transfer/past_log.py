@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..driver.keys import digest
 from ..statistics.agents import PEOPLE, class_of
 from ..statistics.sources import source_of
-from ..statistics.visitors import MAX_SALT_BYTES, number_of, salted, sender_of
+from ..statistics.visitors import MAX_SALT_BYTES, agent_part, number_of, salted, sender_of
 from .access_log import LogRow, first_rows, in_order, log_source
 from .page_views import ViewReport, page_views
 from .source import Source
@@ -82,5 +82,5 @@ def _view(row: LogRow, own: frozenset[str], hasher: "blake2b") -> PastView:
     agent = class_of(row.user_agent)
     is_person = agent == PEOPLE
     sender = sender_of(row.address)
-    visitor = number_of(hasher, sender, row.user_agent) if is_person else None
+    visitor = number_of(hasher, sender, agent_part(row.user_agent)) if is_person else None
     return PastView(row.at, row.path, visitor, agent, source_of(row.referer, own))

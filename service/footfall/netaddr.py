@@ -45,14 +45,13 @@ class Networks:
 
     def limit_key_outside(self, address: str) -> str:
         """limit_key of an address outside these networks; "" inside."""
-        try:
-            # As nearly all are.
-            packed = inet_pton(AF_INET, address)
-            if packed[0] not in self._first:
-                return address
-        except (OSError, ValueError):
-            packed = _packed(address)
+        packed = _packed(address)
         return "" if self._have(packed) else _limit_key(address, packed)
+
+    def outside(self, address: str) -> str:
+        """An IPv4 address, if its first byte tells that it is outside these networks; else "".
+        Raises OSError or ValueError for anything but an IPv4 address."""
+        return address if inet_pton(AF_INET, address)[0] not in self._first else ""
 
     def _have(self, packed: bytes) -> bool:
         number = int.from_bytes(packed)

@@ -104,8 +104,12 @@ class Clients(dict[tuple[str, bytes, bytes, bytes], CountingClient]):
 
     def __missing__(self, asked: tuple[str, bytes, bytes, bytes]) -> CountingClient:
         peer, forwarded, agent, purpose = asked
-        address = self._behind(peer, forwarded) if forwarded else peer
-        key = self._limits.client_key(address)
+        if address := self._limits.lone_address(forwarded):
+            # As nearly always behind a proxy.
+            key = address if self._limits.are_on else ""
+        else:
+            address = self._behind(peer, forwarded) if forwarded else peer
+            key = self._limits.client_key(address)
         client: CountingClient
         if not self.tells_visitors:
             client = CountingClient(key)

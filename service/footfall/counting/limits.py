@@ -134,6 +134,14 @@ class RateLimits:
             return ""
         return self._exempt.limit_key_outside(address)
 
+    def lone_address(self, forwarded: bytes) -> str:
+        """The address in X-Forwarded-For, if it is one of IPv4 that is certainly not exempt; else
+        ""."""
+        try:
+            return self._exempt.outside(forwarded.decode())
+        except (OSError, ValueError):
+            return ""
+
     def owes(self, client_key: str, wait_ms: int) -> None:
         """Note that a client, or a /48, owes tokens for new counters for the next `wait_ms`; 0: for
         none."""

@@ -17,8 +17,6 @@ _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+")
 # Names that cannot be registered: those of a local machine and network (RFC 6761, 6762, 8375).
 _NOBODYS = re.compile(r"[^.]+|.+\.(localhost|local|internal|home\.arpa|lan|test)")
 _ADDRESS = re.compile(r"[\d.]+|(?=[^:]*:)[\da-f:.]+")
-# Of IPv6, with an IPv4 address in it.
-MAX_ADDRESS_CHARACTERS = 45
 # RFC 1035: no host has a longer name, so patterns need not search it.
 MAX_HOST = 253
 
@@ -64,10 +62,6 @@ def forwarded_address(nearest: str, forwarded: bytes, trusted: Networks) -> str:
     The header is read from the right, because every proxy appends: everything left of the first
     untrusted address is only that client's claim.
     """
-    if b"," not in forwarded and b":" not in forwarded and b"[" not in forwarded:
-        # One IPv4 address, as nearly always.
-        hop = forwarded.decode("latin-1").strip()
-        return hop if 0 < len(hop) <= MAX_ADDRESS_CHARACTERS else nearest
     hops = forwarded.decode("latin-1").split(",")
     while hops:
         hop = hops.pop().strip()
@@ -76,7 +70,7 @@ def forwarded_address(nearest: str, forwarded: bytes, trusted: Networks) -> str:
         # Some proxies add the port.
         if (":" in hop or "[" in hop) and (bracketed := _WITH_PORT.fullmatch(hop)):
             hop = bracketed[1] or bracketed[2]
-        if len(hop) > MAX_ADDRESS_CHARACTERS:
+        if len(hop) > 45:
             return nearest
         nearest = hop
         if hops and hop not in trusted:

@@ -77,9 +77,8 @@ class Visits:
         # Numbers of visitors, and of visitors on pages, each with the salt, at the place that their
         # last bits name.
         self.told = array("q", bytes(8 * TOLD))
-        # By share, visitors to send after a pause in which more may come; and how many.
-        self._new = defaultdict[int, list[bytes]](list)
-        self._waiting = 0
+        # Visitors of the site, to be sent after a pause in which more may come.
+        self._new: list[Visitor] = []
         self._moment = NO_MOMENT
         self._begin(self._moment)
 
@@ -110,22 +109,22 @@ class Visits:
         """Has Redis to be told of this view, which is not the one at its place in `told`?"""
         sender, number, told = visitor.sender, visitor.number, self.told
         known = number ^ self.salt
-        place = place_of(sender, SENDERS) if ":" in sender else hash(sender) % SENDERS
+        place = place_of(sender, SENDERS) if ":" in sender else hash(sender) & SENDERS - 1
         seen = self._seen[place]
         if seen % BROWSER >= MAX_PAGES or self.are_full:
             return False
         if told[known & PLACES] != known:
-            if self._counted[number % COUNTED] != number:
+            counted, at = self._counted, number & COUNTED - 1
+            if counted[at] != number:
                 if seen >= MAX_BROWSERS * BROWSER:
                     return False
                 seen += BROWSER
-                self._counted[number % COUNTED] = number
+                counted[at] = number
             told[known & PLACES] = known
-            self._new[number % SHARES].append(visitor.packed)
-            self._waiting += 1
-            if self._waiting == 1:
+            self._new.append(visitor)
+            if len(self._new) == 1:
                 self._start(self._tell_soon())
-            elif self._waiting == MAX_VISITS_A_CALL:
+            elif len(self._new) == MAX_VISITS_A_CALL:
                 self._tell_now()
         self._seen[place] = seen + 1
         told[view & PLACES] = view
@@ -136,9 +135,12 @@ class Visits:
         self._tell_now()
 
     def _tell_now(self) -> None:
-        if self._waiting:
-            self._start(self._tell(self._moment, self._new))
-            self._new, self._waiting = defaultdict[int, list[bytes]](list), 0
+        if self._new:
+            shares = defaultdict[int, list[bytes]](list)
+            for visitor in self._new:
+                shares[visitor.number % SHARES].append(visitor.packed)
+            self._start(self._tell(self._moment, shares))
+            self._new = []
 
     async def _tell(self, moment: Moment, shares: Mapping[int, list[bytes]]) -> None:
         # On a Cluster a call reaches one group.

@@ -74,6 +74,33 @@ local function grow(index, name, delta)
   return count, step
 end
 
+-- Views, and what else was added to counters of views.
+local answers, total, undated = {}, 0, 0
+
+for i = 1, plain do
+  local at, added = ARGV_BEFORE + 2 * i, nil
+  answers[i], added = grow(counts[KEYS_BEFORE + i], changes[at - 1], changes[at])
+  total = total + added
+end
+
+local function note_total()
+  if total + undated ~= 0 then
+    redis.pcall('HINCRBY', numbers, 'views', total + undated)
+  end
+  if total > 0 then
+    -- Its hours are removed when their sum is kept (lua/views/keep.lua).
+    redis.pcall('HINCRBY', site, hour, total)
+  end
+end
+
+-- Most calls end here, before the functions are made that only the others need.
+if #changes == ARGV_BEFORE + 2 * plain then
+  note_total()
+  return answers
+end
+
+-- INSERT INCLUDES
+
 -- pcall here and below, because damaged statistics must not stop what counts; what it lets through is a hash.
 local function remove_old(hours)
   -- HSCAN reads a small hash in one step.
@@ -213,16 +240,8 @@ local function note_source(host, views)
   end
 end
 
--- Views, those by each class of bots and from each host, and what else was added to counters of views.
-local answers, total, by_bots, by_sources, undated = {}, 0, {}, {}, 0
--- The bytes that new visitors of pages take.
-local taken = 0
-
-for i = 1, plain do
-  local at, added = ARGV_BEFORE + 2 * i, nil
-  answers[i], added = grow(counts[KEYS_BEFORE + i], changes[at - 1], changes[at])
-  total = total + added
-end
+-- Views by each class of bots and from each host, and the bytes that new visitors of pages take.
+local by_bots, by_sources, taken = {}, {}, 0
 
 -- The last key, and the last argument, that were read.
 local last_key, last
@@ -280,9 +299,7 @@ while last < #changes do
   answers[#answers + 1] = count
 end
 
-if total + undated ~= 0 then
-  redis.pcall('HINCRBY', numbers, 'views', total + undated)
-end
+note_total()
 if taken > 0 then
   -- Those of the days before are gone.
   local known = redis.pcall('HGET', numbers, 'visitors')
@@ -292,10 +309,6 @@ if taken > 0 then
     noted, before = today, 0
   end
   redis.pcall('HSET', numbers, 'visitors', string.format('%s %.0f', noted, before + taken))
-end
-if total > 0 then
-  -- Its hours are removed when their sum is kept (lua/views/keep.lua).
-  redis.pcall('HINCRBY', site, hour, total)
 end
 for class, views in pairs(by_bots) do
   redis.pcall('HINCRBY', site, 'b' .. string.sub(hour, 1, -3) .. ' ' .. class, views)

@@ -1,11 +1,12 @@
 """Changes of counters as a batch sends them, in RESP, Redis's protocol."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from sys import getsizeof
 
 from ..driver.cluster import slot_of_key
 from ..driver.connection import pack_word
-from ..driver.keys import Keys, ViewKeys
+from ..driver.keys import GROUPS, Keys, ViewKeys
 from ..driver.reads import Memo, PackedRead
 from ..model import NO_ORIGIN, Origin
 from .names import is_view_counter, view_counter, viewed_page
@@ -133,8 +134,7 @@ class PackedChange:
 
     def shares_on(self, day: int) -> bytes:
         """The keys of the share of all numbers that the first change's group has."""
-        shares = Keys.shares_beside(self.keys.partition(b"\r\n")[2], day)
-        return b"".join(map(pack_word, shares))
+        return _shares(self.keys.partition(b"\r\n")[2].partition(b"}")[0], day)
 
     @property
     def kept_bytes(self) -> int:
@@ -202,6 +202,11 @@ class PackedNames:
         self._counters.clear()
         self.pages.clear()
         self._reads.clear()
+
+
+@lru_cache(2 * GROUPS)
+def _shares(group: bytes, day: int) -> bytes:
+    return b"".join(map(pack_word, Keys.shares_beside(group, day)))
 
 
 def _packed_counter(key: str, name: str) -> tuple[bytes, bytes]:

@@ -20,6 +20,8 @@ Send = Callable[[Command], Awaitable[Any]]
 
 PACKAGED = Path(__file__).parents[1] / "lua"
 CHECKOUT = Path(__file__).parents[3] / "lua"
+# The line of a script in whose place its includes stand.
+PLACE = "-- INSERT INCLUDES"
 INCLUDES = "includes/"
 
 # Numbers of keys that are remembered in their packed form.
@@ -218,10 +220,12 @@ def files() -> dict[str, str]:
 
 
 def _assembled(text: str) -> str:
-    """A script with its includes, after the lines that bind their names."""
+    """A script with its includes: after the lines that bind their names, or where it says."""
+    included = [files()[INCLUDES + name].rstrip() for name in parse_header(text).includes]
+    if PLACE in text:
+        return text.replace(PLACE, "\n\n".join(included))
     header, bindings, code = text.split("\n\n", 2)
-    included = (files()[INCLUDES + name] for name in parse_header(text).includes)
-    return "\n\n".join([header, bindings, *map(str.rstrip, included), code])
+    return "\n\n".join([header, bindings, *included, code])
 
 
 class Scripts:

@@ -56,7 +56,7 @@ class CounterBatch(Batch):
         ask: Ask,
         most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
     ) -> None:
-        super().__init__(redis, scripts, ask, most_in_flight)
+        super().__init__(redis, scripts, ask, most_in_flight, self._changed)
         self._script = scripts["counters/count" if dating else "counters/add"]
         self._began = began
         self._dating = dating
@@ -67,21 +67,18 @@ class CounterBatch(Batch):
     def add(
         self, change: PackedChange, done: CountsCallback, client: CountingClient = NO_CLIENT
     ) -> None:
-        if self._is_leaving or self._may_join(done):
+        if self.is_leaving or self.may_join(done):
             self._changes.setdefault(change, []).append((done, client))
             self.waiting += 1
             self._number += change.size
-            if self._leaves_at_once or self._number >= MAX_BATCH_CHANGES:
-                self._leave()
+            if self.leaves_at_once or self._number >= MAX_BATCH_CHANGES:
+                self.leave()
 
-    def _calls(self) -> list[ScriptCall]:
-        # Nearly always it has none.
-        calls = super()._calls() if self._takings else []
-        if self._changes:
-            changes, self._changes, self._number = self._changes, {}, 0
-            parts = _by_slot(changes) if self._is_cluster else (changes,)
-            calls = [*map(self._call, parts), *calls]
-        return calls
+    def _changed(self) -> list[ScriptCall]:
+        if not self._changes:
+            return []
+        changes, self._changes, self._number = self._changes, {}, 0
+        return [*map(self._call, _by_slot(changes) if self.is_cluster else (changes,))]
 
     def _call(self, changes: Changes) -> ScriptCall:
         if self._dating is None:

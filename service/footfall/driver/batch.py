@@ -73,22 +73,25 @@ class Batch:
         scripts: Scripts,
         ask: Ask,
         most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
+        more: Callable[[], list[ScriptCall]] = list,
     ) -> None:
+        """`more` returns the calls of what else has joined since the last batch."""
         self._redis = redis
-        self._is_cluster = redis.is_cluster
+        self.is_cluster = redis.is_cluster
         self._take_tokens = scripts["rate_limit/take_tokens"]
         self.ask = ask
+        self._more = more
         self._most_in_flight = most_in_flight
         self._in_flight = 0
         # Reads since the last batch was sent.
         self._reads: Reads = {}
         self._takings: list[Taking] = []
         self.waiting = 0
-        self._is_leaving = False
+        self.is_leaving = False
         # The size of the last batch, 0 if it failed. If it was one request, and none is in flight,
         # the next one is sent at once: few come at a time, and each would wait for the turn's end.
         self._last = 0
-        self._leaves_at_once = False
+        self.leaves_at_once = False
         # Looked up once: in Python 3.11 that asks the kernel for the process each time.
         self._loop: asyncio.AbstractEventLoop | None = None
         # By the event loop's clock, the deadline of the first request; it counts for all.
@@ -99,20 +102,23 @@ class Batch:
         return not self.waiting and not self._in_flight
 
     def read(self, read: PackedRead, done: CountsCallback) -> None:
-        if self._is_leaving or self._may_join(done):
+        if self.is_leaving or self.may_join(done):
             self._reads.setdefault(read, []).append(done)
             self.waiting += 1
-            if self._leaves_at_once:
-                self._leave()
+            if self.leaves_at_once:
+                self.leave()
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
-        if self._is_leaving or self._may_join(done):
+        if self.is_leaving or self.may_join(done):
             self._takings.append((bucket, tokens, rate, done))
             self.waiting += 1
-            if self._leaves_at_once:
-                self._leave()
+            if self.leaves_at_once:
+                self.leave()
 
-    def _may_join(self, done: CountsCallback) -> bool:
+    # Who joins asks `may_join`, unless the batch `is_leaving`, adds to `waiting`, and calls `leave`
+    # if it `leaves_at_once`.
+
+    def may_join(self, done: CountsCallback) -> bool:
         """May a request join a batch that cannot leave yet? If not, it is rejected."""
         if self.waiting >= MAX_WAITING_REQUESTS:
             deliver(done, StoreUnavailable())
@@ -121,14 +127,14 @@ class Batch:
         if not self.waiting:
             self._deadline = loop.time() + self._redis.timeout
         if self._last == 1 and self.is_idle:
-            self._leaves_at_once = True
+            self.leaves_at_once = True
         elif self._in_flight < self._most_in_flight:
-            self._is_leaving = True
-            loop.call_soon(self._leave)
+            self.is_leaving = True
+            loop.call_soon(self.leave)
         return True
 
-    def _leave(self) -> None:
-        self._is_leaving = self._leaves_at_once = False
+    def leave(self) -> None:
+        self.is_leaving = self.leaves_at_once = False
         if not self.waiting:
             return
         self._redis.stats.batched(self.waiting)
@@ -147,19 +153,20 @@ class Batch:
     def _calls(self) -> list[ScriptCall]:
         """Script calls since the last batch. They go before reads, so that a read sees the changes
         of its own batch."""
-        if not self._takings:
-            return []
-        takings, self._takings = self._takings, []
-        parts = _by_slot(takings) if self._is_cluster else (takings,)
-        return [TokenCall(self._take_tokens, part) for part in parts]
+        calls = self._more()
+        if self._takings:
+            takings, self._takings = self._takings, []
+            parts = _by_slot(takings) if self.is_cluster else (takings,)
+            calls += [TokenCall(self._take_tokens, part) for part in parts]
+        return calls
 
     def landed(self, size: int) -> None:
         """A batch of so many requests has its replies, 0 if it failed. The next one is sent before
         those are answered, so that Redis and this process work concurrently."""
         self._in_flight -= 1
         self._last = size
-        if self.waiting and not self._is_leaving:
-            self._leave()
+        if self.waiting and not self.is_leaving:
+            self.leave()
 
 
 class _Sent:

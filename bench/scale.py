@@ -31,8 +31,11 @@ from redis import Redis
 
 from footfall.callbacks import fulfil
 from footfall.config import Settings
+from footfall.counting.clients import Bot, CountingClient, Person
 from footfall.driver.cluster import SLOTS
+from footfall.driver.connection import pack_word
 from footfall.loadtest.workload import zipf
+from footfall.statistics.moments import Moments
 from footfall.store.store import Store
 from footfall.stores import open_process, open_store
 from tests.support.servers import wait_until
@@ -50,10 +53,17 @@ DOCUMENT = ROOT / "docs" / "scaling.md"
 SIZES = (1, 4, 16, 64, 256)
 # Kinds of requests -> STATISTICS, and what they are called.
 KINDS = {
-    "add": ("visitors", "an increment"),
-    "add, off": ("off", "an increment with `STATISTICS=off`"),
+    "add": ("visitors", "a view by somebody known"),
+    "add, new": ("visitors", "a view by somebody new"),
+    "add, bot": ("visitors", "a view by a bot"),
+    "add, off": ("off", "a view with `STATISTICS=off`"),
     "read": ("off", "a read"),
 }
+# How often each store views each page before a measurement, since the first views of an hour cost
+# more; on a busy site, nearly none is.
+VIEWED_BEFORE = 20
+# The requests in a batch of a busy node.
+BUSY = 64
 MASTERS = 3
 CONNECTIONS = 16
 SECONDS = 0.4
@@ -182,6 +192,8 @@ async def _of_batches(servers: Servers, cores: Cores) -> list[Row]:
         stores = [servers.store(BUCKETS, statistics) for _ in range(CONNECTIONS)]
         await stores[0].create()
         await _fill(stores[0], PATHS)
+        for store in stores if kind.startswith("add") else ():
+            await _prepare(store, kind)
         for size in SIZES:
             what = {"kind": kind, "size": size, "nodes": len(servers.admins)}
             names = map(path, zipf(Random(kind), PATHS))
@@ -211,6 +223,25 @@ async def _play(
     return {"redis_us": redis_us / next(numbers) / size}
 
 
+async def _prepare(store: Store, kind: str) -> None:
+    if isinstance(store.moment, Moments) and store.moment.salts is not None:
+        await store.moment.salts.keep_up(store.site_views)
+    for _ in range(VIEWED_BEFORE):
+        for at in range(0, PATHS, FILLED_AT_A_TIME):
+            names = map(path, range(at, min(at + FILLED_AT_A_TIME, PATHS)))
+            await _batch(store, kind, names, min(FILLED_AT_A_TIME, PATHS - at))
+
+
+_numbers = count()
+_BOT, _READER = Bot("", pack_word("seo")), Person("", "192.0.2.1", b"")
+
+
+def _client(kind: str) -> CountingClient:
+    if kind == "add, new":
+        return Person("", f"reader {next(_numbers)}", b"")
+    return _BOT if kind == "add, bot" else _READER
+
+
 async def _batch(store: Store, kind: str, names: Iterator[str], size: int) -> None:
     """Send so many requests in one turn of the event loop, which makes them one batch."""
     loop = asyncio.get_running_loop()
@@ -218,7 +249,8 @@ async def _batch(store: Store, kind: str, names: Iterator[str], size: int) -> No
     for each in waiting:
         name, done = next(names), fulfil(each)
         if kind.startswith("add"):
-            store.counters.send(store.counters.change([(name, "time", 1)]), done)
+            change = store.counters.change([(name, "time", 1)])
+            store.counters.send(change, done, _client(kind))
         else:
             store.counters.fetch(store.counters.reading([f"time {name}"]), done)
     for each in waiting:
@@ -280,6 +312,11 @@ def _row(*cells: object) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
+def _a_second(us: float) -> str:
+    """How many a second, if each takes so many µs."""
+    return f"{float(f'{1e6 / us:.2g}'):,.0f}"
+
+
 def _workers(results: Row) -> Iterator[str]:
     main, levels = (Results.read(DIRECTORY / f"{name}.json") for name in ("main", "levels"))
     yield from _table("One worker, one core", "CPU µs", "requests/s")
@@ -287,7 +324,7 @@ def _workers(results: Row) -> Iterator[str]:
     for what, rows, name in (*stored, ("writing a comment", levels, "submit")):
         spread = rows.spread(name, OURS, "server_us")
         assert spread is not None
-        yield _row(what, f"{spread.median:.0f}", f"{float(f'{1e6 / spread.median:.2g}'):,.0f}")
+        yield _row(what, f"{spread.median:.0f}", _a_second(spread.median))
     yield _row("memory, after all of the bench", f"{_resident(main):.0f} MB", "")
 
 
@@ -302,6 +339,14 @@ def _batches(results: Row) -> Iterator[str]:
         for kind, (_, what) in KINDS.items():
             cells = (f"{us[kind, size, nodes]:.1f}" for size in SIZES)
             yield _row(f"{what}, {where}", *cells)
+
+
+def _carried(results: Row) -> Iterator[str]:
+    """What the µs of large batches come to."""
+    yield from _table(f"One core of Redis, {BUSY} requests a batch", "requests/s")
+    for row in results["batches"]:
+        if (row["size"], row["nodes"]) == (BUSY, 1):
+            yield _row(KINDS[row["kind"]][1], _a_second(row["redis_us"]))
 
 
 def _fills(results: Row) -> Iterator[str]:
@@ -352,6 +397,7 @@ def _measured(results: Row) -> Iterator[str]:
 TABLES: dict[str, Callable[[Row], Iterator[str]]] = {
     "workers": _workers,
     "batches": _batches,
+    "carried": _carried,
     "fills": _fills,
     "wanted": _wanted,
     "comments": _comments,

@@ -1,4 +1,4 @@
--- Turn a set of visitors' numbers into a sketch, which counts any number of them within 0.81 %.
+-- Turn a set of visitors' numbers into a sketch, which counts any number of them with a standard error of 0.81 %.
 -- ARGV    day_ms      int   ms to keep such numbers
 
 -- pcall, because a Redis user without permission must still count.

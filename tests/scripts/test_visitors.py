@@ -851,3 +851,12 @@ async def test_lists_of_the_last_days_are_stored_again_with_each_hour(
         await telling.redis.change(("DEL", telling.keys.sources_in(0, TODAY)))
         found = await statistics.sources(TODAY, TODAY)
         assert found == [Source("search.example", ago + 1, ago + 1)]
+
+
+async def test_a_sketch_is_counted_often_enough_by_visitors_who_come_one_by_one(
+    telling: Store, statistics: Reports
+) -> None:
+    await view(telling, "/a", map(person, range(2_000)))
+    for n in range(2_000, 3_000):
+        await view(telling, "/a", [person(n)])
+    assert (await today(statistics, "/a")).visitors == pytest.approx(3_000, rel=0.05)

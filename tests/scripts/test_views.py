@@ -1,7 +1,8 @@
 """lua/counters/count.lua: what is kept of when pages are viewed adds up to their counters."""
 
 import asyncio
-from datetime import UTC, datetime
+from collections import Counter
+from datetime import UTC, date, datetime
 from functools import partial
 from time import time_ns
 from zoneinfo import ZoneInfo
@@ -105,6 +106,44 @@ async def test_a_day_ends_at_midnight_in_the_sites_time_zone(dated: Store, clock
     await view(dated, "/a", "/a", "/a")
     assert await days(dated, "/a") == {"23": 3, "24": 3, "base": 0}
     assert await hours(dated, "/a") == {"2026112317": 1, "2026112323": 2, "2026112400": 3}
+
+
+@pytest.mark.parametrize("skew_ms", [0, 40_000], ids=["one clock", "two clocks"])
+@pytest.mark.parametrize("month", [3, 10], ids=["an hour is left out", "an hour comes twice"])
+async def test_no_view_is_lost_where_summer_time_begins_and_ends(
+    store: Store, dated: Store, clock: Clock, statistics: Reports, month: int, skew_ms: int
+) -> None:
+    """Both services view the page at each minute of the night, and around each full hour at each
+    second."""
+    other_clock, zone = Clock(), ZoneInfo("Europe/Berlin")
+    moments = Moments(Calendar(zone), other_clock, 25)
+    other = Store(store.redis, prefix=store.keys.prefix, buckets=256, moment=moments)
+    await other.open()
+    sunday = max(day for day in range(25, 32) if date(2026, month, day).isoweekday() == 7)
+    midnight = int(datetime(2026, month, sunday, tzinfo=zone).timestamp())
+    truth, views = Counter[int](), 0
+    for second in range(-7_200, 5 * 3_600):
+        if second % 60 == 0 or second % 3_600 in (1, 2, 3_598, 3_599):
+            clock.now = (midnight + second) * 1000
+            other_clock.now = clock.now + skew_ms
+            for each in (dated, other):
+                await view(each, "/a")
+            at = Calendar(zone).hour_of(clock.now)
+            truth[100 * at.day + at.hour] += 2
+            views += 2
+    months = [202600 + month]
+    (page,) = await dated.views.of_pages(["/a"], months)
+    found = {int(hour): number for hour, number in page.hours.items()}
+    of_site = (await dated.site_views.shares()).hours
+    assert sum(found.values()) == sum(of_site.values()) == page.total == views
+    if skew_ms:
+        # The last one is ahead into the next hour.
+        assert set(found) - set(truth) <= {max(found)}
+    else:
+        assert found == of_site == truth
+        day = 20260000 + 100 * month + sunday
+        of_day = sum(number for hour, number in truth.items() if hour // 100 == day)
+        assert await days_of(statistics, "/a", day, day) == {day: of_day}
 
 
 async def test_a_month_begins_with_what_was_counted_before(dated: Store, clock: Clock) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from footfall.counting import batch as counter_batch
 from footfall.counting.batch import CounterBatch, Dating
-from footfall.counting.clients import CountingClient
+from footfall.counting.clients import CountingClient, Person
 from footfall.counting.packed import PackedChange, PackedNames
 from footfall.driver import batch as batch_module
 from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT
@@ -27,6 +27,7 @@ from footfall.process.process import now_ms
 from footfall.statistics.calendar import Calendar
 from footfall.statistics.moment import Moment
 from footfall.statistics.moments import Moments
+from footfall.statistics.visitors import salted
 from footfall.statistics.visits import Connections, Visits
 
 Answer = list[int] | Exception
@@ -159,6 +160,61 @@ async def test_only_the_first_view_of_an_hour_names_the_keys_of_its_page(
     assert not await viewed(2)
     # After some views of a page it is looked how many it has had on this day.
     assert 0 < sum([await viewed(number) for number in range(3, 30)]) <= 3
+
+
+async def test_a_view_that_is_alone_and_known_is_sent_at_once_and_again_if_it_was_not_counted(
+    known: CounterBatch, redis: Redis, reader: Person
+) -> None:
+    answers: list[Answer] = []
+    change = DATED.change([("time /a", 1)])
+
+    def view() -> Sequence[bytes]:
+        known.add(change, answers.append, reader)
+        return redis.sent[-1]
+
+    # The first one opens the hour, and the second one finds that.
+    for count in (1, 2):
+        known.add(change, answers.append, reader)
+        await redis.reply([count])
+    for lost in (None, NOSCRIPT):
+        # Without the end of the turn; and it has nothing but the counter.
+        (command,) = view()
+        assert command.count(b"$") == 17
+        redis.done([[lost] if lost is None else lost])
+        await asyncio.sleep(0)
+        # Now the keys of the page are sent with it.
+        (command,) = redis.sent[-1]
+        assert b":hours:" in command
+        redis.done([[3]])
+        assert answers.pop() == [3]
+        view()
+        await redis.reply([4])
+    for failed in (StoreUnavailable(), [ErrorReply("OOM")], [[ErrorReply("ERR damaged")]], [b"?"]):
+        view()
+        number = len(redis.sent)
+        redis.done(cast(Any, failed))
+        await asyncio.sleep(0)
+        # It may have been counted, so it is not resent.
+        assert len(redis.sent) == number
+        assert isinstance(answers.pop(), Exception)
+        # What was known of the page is forgotten.
+        known.add(change, answers.append, reader)
+        (command,) = await redis.reply([5])
+        assert b":hours:" in command
+
+
+@pytest.fixture
+def reader() -> Person:
+    return Person("", "192.0.2.1", b"")
+
+
+@pytest.fixture
+def known(dated: CounterBatch) -> CounterBatch:
+    """The same, which tells visitors apart."""
+    DATED.clear()
+    moments = cast(Any, dated)._dating.moment
+    moments.salts = {moments().day: salted(b"s" * 32, "t")}
+    return dated
 
 
 async def test_a_request_that_comes_after_another_one_is_sent_at_once(

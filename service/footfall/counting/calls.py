@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from ..driver.connection import Command, pack_word
+from ..driver.connection import Command
 from ..driver.replies import UNDELIVERED, deliver, failure
 from ..driver.script_calls import CountsCallback, ScriptCall, sound
 from ..driver.scripts import Script
@@ -13,11 +13,10 @@ from ..statistics.moment import Moment
 from ..statistics.visits import PLACES, Visits
 from .clients import Bot, CountingClient, Person
 from .count_words import NOBODY, CountWords, Seen, SeenTogether, bots_of
-from .packed import NO_PACKED_ORIGIN, NO_SOURCE, PackedChange
+from .packed import NO_SOURCE, PackedChange
 
 log = logging.getLogger(__name__)
 
-_ONE = pack_word(1)
 
 Waiting = Sequence[tuple[CountsCallback, CountingClient]]
 # The request, and its callback.
@@ -149,8 +148,6 @@ class DatedCall(ChangeCall):
         moment, visits = self._clock(), self._visits
         visits.on(moment)
         day, told, self._salt = moment.day, visits.told, visits.salt
-        if len(self._changes) == 1 and self._is_plain(moment, day):
-            return
         salt, words = visits.salt, CountWords(day)
         plain, rest, keys, args = self._plain, self._rest, words.plain_keys, words.plain_args
         for asked in self._changes.items():
@@ -177,24 +174,6 @@ class DatedCall(ChangeCall):
         self.size = len(plain) + words.size
         self._keys, self._args = words.numbers
         self._packed = words.packed(next(iter(self._changes)).shares_on(day), moment.packed)
-
-    def _is_plain(self, moment: Moment, day: int) -> bool:
-        """Pack one view of an open hour with nothing else to note, as they come one by one on a
-        quiet site; False if it is anything else."""
-        ((change, waiting),) = self._changes.items()
-        page, client = change.page, waiting[0][1]
-        if page is None or page.opened != self._salt or page.left <= 0 or len(waiting) > 1:
-            return False
-        if type(client) is not Person or client.day != day or change.origin is not NO_PACKED_ORIGIN:
-            return False
-        view = client.number ^ hash(change.args) ^ self._salt
-        if self._visits.told[view & PLACES] != view:
-            return False
-        page.left -= 1
-        self._plain.append((change, waiting))
-        self.size, self._keys, self._args = 1, 1, 2
-        self._packed = [change.shares_on(day), page.counter, moment.packed, _ONE, change.args]
-        return True
 
     def _pack_any(
         self, change: PackedChange, waiting: Waiting, moment: Moment, words: CountWords

@@ -49,6 +49,7 @@ class Page:
         self.day = 0
         # The salt of when this process has opened the hour (statistics/visits.py).
         self.opened = -1
+        self.left = 0
 
     def on(self, day: int) -> None:
         """The keys are those of this day."""

@@ -90,7 +90,7 @@ class Batch:
         self.is_leaving = False
         # The size of the last batch, 0 if it failed. If it was one request, and none is in flight,
         # the next one is sent at once: few come at a time, and each would wait for the turn's end.
-        self._last = 0
+        self.last = 0
         self.leaves_at_once = False
         # Looked up once: in Python 3.11 that asks the kernel for the process each time.
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -126,19 +126,30 @@ class Batch:
         loop = self._loop = self._loop or asyncio.get_running_loop()
         if not self.waiting:
             self._deadline = loop.time() + self._redis.timeout
-        if self._last == 1 and self.is_idle:
+        if self.last == 1 and self.is_idle:
             self.leaves_at_once = True
         elif self._in_flight < self._most_in_flight:
             self.is_leaving = True
             loop.call_soon(self.leave)
         return True
 
+    def leave_alone(self, command: Command, arrived: Done) -> None:
+        """Send a command of one request, which is answered by `arrived`; that calls `landed`."""
+        loop = self._loop = self._loop or asyncio.get_running_loop()
+        self._redis.stats.batched(1)
+        self.last, self._in_flight = 0, 1
+        try:
+            self._redis.data_set_ids.check()
+            self.ask([command], arrived, loop.time() + self._redis.timeout)
+        except Exception as error:
+            arrived(error if isinstance(error, StoreUnavailable) else [error])
+
     def leave(self) -> None:
         self.is_leaving = self.leaves_at_once = False
         if not self.waiting:
             return
         self._redis.stats.batched(self.waiting)
-        size, self.waiting, self._last = self.waiting, 0, 0
+        size, self.waiting, self.last = self.waiting, 0, 0
         self._in_flight += 1
         sent = _Sent(self, size, self._calls(), self._reads, self._deadline)
         self._reads = {}
@@ -164,7 +175,7 @@ class Batch:
         """A batch of so many requests has its replies, 0 if it failed. The next one is sent before
         those are answered, so that Redis and this process work concurrently."""
         self._in_flight -= 1
-        self._last = size
+        self.last = size
         if self.waiting and not self.is_leaving:
             self.leave()
 

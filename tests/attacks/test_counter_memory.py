@@ -199,7 +199,8 @@ async def test_the_last_of_the_limit_is_for_who_has_started_none(
     """Who: the same, from many addresses. What: what is left is used up by them, and the owner's
     next article cannot be counted. Instead: an address that has started a counter starts no second
     one then."""
-    visits = store.counters.send.__self__._dating.visits  # type: ignore[attr-defined]
+    assert store._dating
+    visits = store._dating.visits
     store.quota = CounterQuota(store.redis, store.keys, store.numbers, 2_000, visits)
     store.new_counters = NewCounters(store.quota, store.cooldown)
     proxy = await make_site("127.0.0.1", COUNTER_RATE="0", NEW_COUNTER_RATE="1")

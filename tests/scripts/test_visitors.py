@@ -475,8 +475,8 @@ async def test_the_memory_of_visitors_of_pages_is_known_and_has_a_limit(
 
 
 def visits_of(store: Store) -> visits.Visits:
-    found: visits.Visits = store.counters.send.__self__._dating.visits  # type: ignore[attr-defined]
-    return found
+    assert store._dating
+    return store._dating.visits
 
 
 async def test_one_home_is_a_limited_number_of_visitors_of_pages(

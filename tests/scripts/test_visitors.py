@@ -24,7 +24,7 @@ from footfall.errors import StoreUnavailable
 from footfall.model import NO_ORIGIN, Origin
 from footfall.netaddr import Networks, place_of
 from footfall.process.process import now_ms
-from footfall.statistics import visits
+from footfall.statistics import most_read, visits
 from footfall.statistics.agents import CLASSES
 from footfall.statistics.calendar import DAY_MS, HOUR_MS, Calendar, datable
 from footfall.statistics.keeper import Keeper
@@ -222,6 +222,18 @@ async def test_a_list_says_where_a_page_that_was_not_compared_may_have_more(
         assert [(page.path, page.is_exact) for page in found] == [("/a", not people), ("/b", False)]
     for by, days in (("views", 0), ("comments", 7)):
         assert all(page.is_exact for page in await statistics.most_read.top(by, days, 10))
+
+
+async def test_bots_that_count_as_people_are_looked_for_beyond_the_first_candidates(
+    telling: Store, statistics: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(most_read, "CANDIDATES_A_TRIP", 1)
+    await view(telling, "/a", map(person, range(150)))
+    await view(telling, "/crawled", [BOT] * 200)
+    for is_people, best in ((False, "/a"), (True, "/crawled")):
+        await statistics.count_as_people("seo", is_people=is_people)
+        found = await statistics.most_read.top("views", 7, 1)
+        assert [(page.path, page.is_exact) for page in found] == [(best, True)]
 
 
 async def test_a_list_of_a_day_that_is_full_says_so(

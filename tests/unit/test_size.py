@@ -91,6 +91,7 @@ async def test_visitors_take_of_the_limit_and_have_a_tenth_of_it_in_any_case() -
         await quota.read()
         assert (quota.used, visits.are_full) == (used, are_full), (limit, number)
         assert quota.is_full == (used >= 1)
+        assert ("90 counters and the visitors of today take" in quota.warning) == (number > 0)
         assert quota.is_reserved == (used > 0.9)
 
 

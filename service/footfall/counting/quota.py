@@ -151,11 +151,11 @@ class CounterQuota:
         self._read_at = -math.inf
         # True if the quota may be used up, by what this process knows; `allows` makes sure.
         self.is_full = False
-        # The share of the limit that was used when it was read last, and by how many counters.
+        # The share of the limit that was used when it was read last, and by what.
         self.used = 0.0
+        self._taking = ""
         # Is what is left for those alone who have started no counters?
         self.is_reserved = False
-        self._number = 0
 
     def began(self, names: Sequence[str]) -> None:
         """Note that this process has made new counters."""
@@ -169,7 +169,7 @@ class CounterQuota:
             return ""
         what = "are refused" if self.used >= 1 else "will be refused when it is full"
         return (
-            f"{number_of(self._number, 'counter')} take {self.used:.0%} of COUNTER_LIMIT, and new "
+            f"{self._taking} take {self.used:.0%} of COUNTER_LIMIT, and new "
             f"ones {what}: `footfall counters list` shows what they are, and `footfall counters "
             "prune --below 2` removes those that were raised once"
         )
@@ -200,7 +200,9 @@ class CounterQuota:
         taken = counted.weight + self._each * counted.number
         visitors = counted.visitor_bytes // WEIGHT_UNIT_BYTES
         self._most = begun + self._limit - taken - visitors
-        self.used, self._number = (taken + visitors) / self._limit, counted.number
+        self.used = (taken + visitors) / self._limit
+        today = " and the visitors of today" if visitors else ""
+        self._taking = f"{number_of(counted.number, 'counter')}{today}"
         if self._visits:
             # A site whose counters have used it up has visitors all the same.
             room = max(self._limit - taken, self._limit * RESERVED)

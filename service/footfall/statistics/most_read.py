@@ -206,10 +206,10 @@ class MostRead:
             # Adding counters would copy them for each day.
             total.update(pages)
             others += STALE * pages[UNLISTED] + SPARE_VIEWS if pages[UNLISTED] else 0
-        if others and await self._site.people():
-            # Lists are by views of people alone.
-            others = inf
         total.pop(UNLISTED, None)
+        if await self._site.people():
+            # Lists are by views of people alone, and other pages may have any number of bots'.
+            return Candidates(total, inf if others else 0, inf)
         return Candidates(total, others, SPARE_VIEWS * len(days))
 
     def _days(self, number: int) -> list[int]:
@@ -238,7 +238,7 @@ class Candidates(NamedTuple):
 
     pages: Counter[str]
     others: float
-    spare: int
+    spare: float
 
     def paths(self, most: int) -> list[str]:
         return [path for path, _ in self.pages.most_common(most)]

@@ -3,11 +3,11 @@
 -- ARGV    day_ms      int   ms to keep such numbers
 -- INCLUDE sketch
 
--- pcall, because damaged statistics must not stop what counts. The set expires from its first visitor on, and where
--- `expires`, since a restored day has more visitors than its set.
 -- A number in a small set, or in a sketch; and the key.
 local NUMBER_BYTES, KEY_BYTES = 8, 200
 
+-- pcall, because damaged statistics must not stop what counts. The set expires from its first visitor on, and where
+-- `expires`, since a restored day has more visitors than its set.
 local function note_visitors(index, total, field, most, numbers, expires)
   local new = redis.pcall('SADD', index, unpack(numbers))
   if new == 0 then

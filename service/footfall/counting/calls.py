@@ -17,7 +17,6 @@ from .packed import NO_SOURCE, PackedChange
 
 log = logging.getLogger(__name__)
 
-
 Waiting = Sequence[tuple[CountsCallback, CountingClient]]
 # The request, and its callback.
 Changes = Mapping[PackedChange, Waiting]

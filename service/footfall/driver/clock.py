@@ -20,26 +20,34 @@ class Clock:
     """Unix time in ms."""
 
     def __init__(self) -> None:
-        # Redis's time less that of the steady clock, once they were compared.
+        # Redis's time less that of the steady clock, once they were compared; and that of this
+        # machine then.
         self._ahead_ms: int | None = None
+        self._own_ahead_ms = 0
 
     def __call__(self) -> int:
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = _own_ms()
         if self._ahead_ms is None:
             return now_ms
         of_redis_ms = _steady_ms() + self._ahead_ms
         return now_ms if abs(now_ms - of_redis_ms) <= MOST_OFF_MS else of_redis_ms
 
     @property
-    def is_off(self) -> bool:
-        """Does it give another time than that of this machine?"""
-        return abs(self() - time.time_ns() // 1_000_000) > MOST_OFF_MS / 2
+    def was_set(self) -> bool:
+        """Has the clock of this machine been set since the last comparison?"""
+        moved_ms = _own_ms() - _steady_ms() - self._own_ahead_ms
+        return self._ahead_ms is not None and abs(moved_ms) > MOST_OFF_MS / 2
 
     def compare(self, seconds: Sequence[int]) -> None:
         """With the Unix time of each server, which has just come. Of several, most are right."""
         if seconds:
             middle = sorted(seconds)[len(seconds) // 2]
             self._ahead_ms = middle * 1000 + 500 - _steady_ms()
+            self._own_ahead_ms = _own_ms() - _steady_ms()
+
+
+def _own_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _steady_ms() -> int:

@@ -211,7 +211,7 @@ class Safety:
         was_hurt = self._is_hurt
         self._is_hurt = is_refused or bool(self._redis.stats.metrics.hurt.total)
         # Once more after its end, as the last check may have found a problem that is over now.
-        if not self._is_hurt and not was_hurt and not self._clock.is_off:
+        if not self._is_hurt and not was_hurt and not self._clock.was_set:
             return
         for ask in (partial(self.check, logs=logs), self.probe.answers):
             # Connections log why they fail.

@@ -66,7 +66,9 @@ async def backup(
 
 async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> AsyncIterator[Line]:
     hashes, months = list(data.keys.every_counts()), await data.site_views.known_months()
-    beside = view_lines.SiteBesidePages(await data.site_views.shares())
+    site = data.site_views
+    # The shares first: what is removed from them is in the sums by then.
+    beside = view_lines.SiteBesidePages(await site.shares(), await site.kept(months))
     for first in range(0, len(hashes), KEYS_A_TRIP):
         on_progress("counters", first / len(hashes))
         part = hashes[first : first + KEYS_A_TRIP]

@@ -34,8 +34,10 @@ class SiteBesidePages:
     """The site's numbers, to be stored beside those of pages that are viewed meanwhile: no fewer
     than these have together, and no more than they had before or got since."""
 
-    def __init__(self, before: SiteNumbers) -> None:
-        self._before = Counter(before.fields())
+    def __init__(self, shares: SiteNumbers, kept: SiteNumbers) -> None:
+        """Those before the pages; `kept` are stored sums."""
+        self.kept = kept
+        self._before = Counter(shares.fields())
         # Views of pages by day; and their bots and visitors, by field of the site.
         self._days, self._others = Counter[str](), Counter[str]()
 
@@ -93,9 +95,9 @@ async def lines_of_site(
     """The numbers of the site, after all pages: stored sums, and those that may still grow; and by
     day, sources and most read pages."""
     site = data.site_views
-    kept, people = await site.kept(months), await site.people()
+    kept, people = beside.kept.fields(), await site.people()
     shares = beside.fields(await site.shares())
-    yield {"site_views": {"kept": kept.fields(), "shares": shares, "people": sorted(people)}}
+    yield {"site_views": {"kept": kept, "shares": shares, "people": sorted(people)}}
     for day in (
         *(100 * month + day_of_month for month in months for day_of_month in range(1, 32)),
         0,

@@ -16,7 +16,7 @@ from .minute_cache import MinuteCache
 from .most_read import MAX_PAGES, MostRead, TopPage
 from .page_views import people_of
 from .site_store import SiteNumbers, SiteViews
-from .source_views import Source, Sources
+from .source_views import Source, Sources, views_by_host
 from .store import Views
 
 # The longest month.
@@ -176,7 +176,7 @@ class Reports:
             some = days[at : at + SOURCE_DAYS_A_TRIP]
             for day, kept in zip(some, await self._site.sources(some), strict=True):
                 shares = await self._site.shares_of_sources(day) if day in recent else kept
-                found.add(max(shares, kept, key=lambda part: Sources([part]).total))
+                found.add(max(shares, kept, key=lambda part: views_by_host(part).total()))
         return found.ranked()
 
     async def top(self, by: str, days: int, count: int) -> list[TopPage]:

@@ -57,10 +57,6 @@ class Sources:
         # All go into the same counter: adding counters would copy them.
         self._views.update(part)
 
-    @property
-    def total(self) -> int:
-        return self._views.total()
-
     def ranked(self) -> list[Source]:
         """The MAX_SOURCES with most views, the first ones first, and the others behind them."""
         listed, others, _ = self._ranked()

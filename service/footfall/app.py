@@ -23,6 +23,7 @@ from .counting.limits import RateLimits
 from .counting.rules import Counting
 from .driver.keys import digest
 from .http.client import forwarded_address
+from .limits.pool import Pool
 from .model import Viewer
 from .netaddr import Networks
 from .notifications.rules import notification_test
@@ -53,7 +54,6 @@ from .statistics.views_ever import ViewsEver
 from .store.imports import Imports
 from .store.store import Store
 from .stores import data_set
-from .telemetry.metrics import Metrics
 
 DAY_MS, MINUTE_MS = 86_400_000, 60_000
 
@@ -131,8 +131,8 @@ def _accounts_of(
         KnownBans(store.bans, process.clock, process.trusted_proxies, process.background),
         sessions,
         Devices(store.accounts, store.places, process.clock),
-        _account_mails_of(settings, store, process.metrics),
-        _captcha_of(settings, store),
+        _account_mails_of(settings, store, process),
+        _captcha_of(settings, store, process.pools.captchas),
         store.cooldown,
         _providers_of(settings),
         viewer_of or sessions.viewer,
@@ -260,7 +260,7 @@ async def _try_out(settings: SiteSettings, site: Site, to: str) -> dict[str, str
     return await notification_test.tell(site, create_delivery(settings, site), to)
 
 
-def _account_mails_of(settings: SiteSettings, store: Store, metrics: Metrics) -> AccountMails:
+def _account_mails_of(settings: SiteSettings, store: Store, process: Process) -> AccountMails:
     """Links in emails lead to SERVER_URL only: clients choose the Host of a request."""
     sender = None
     if settings.has_mail and settings.server_url:
@@ -273,20 +273,20 @@ def _account_mails_of(settings: SiteSettings, store: Store, metrics: Metrics) ->
     elif settings.verify_email:
         raise BadSettings("VERIFY_EMAIL: needs SMTP_HOST or SMTP_SERVICE, and SERVER_URL")
     confirms = sender is not None and settings.verify_email is not False
-    return AccountMails(store.background, store.cooldown, metrics, sender, confirms=confirms)
+    return AccountMails(process, store.cooldown, sender, confirms=confirms)
 
 
-def _captcha_of(settings: SiteSettings, store: Store) -> Captcha:
-    verifier, field = None, settings.captcha_field
-    if field == "turnstile":
-        verifier = Verifier(
-            field, settings.turnstile_secret, settings.turnstile_url, settings.turnstile_key
-        )
-    elif field:
-        verifier = Verifier(
-            field, settings.recaptcha_secret, settings.recaptcha_url, settings.recaptcha_key
-        )
-    return Captcha(verifier, store.accounts, store.cooldown, wants_work=settings.registration_work)
+def _captcha_of(settings: SiteSettings, store: Store, pool: Pool) -> Captcha:
+    field = settings.captcha_field
+    known = (
+        (settings.turnstile_secret, settings.turnstile_url, settings.turnstile_key)
+        if field == "turnstile"
+        else (settings.recaptcha_secret, settings.recaptcha_url, settings.recaptcha_key)
+    )
+    verifier = Verifier(field, *known) if field else None
+    return Captcha(
+        verifier, store.accounts, store.cooldown, pool, wants_work=settings.registration_work
+    )
 
 
 def _salt_of(settings: SiteSettings, store: Store) -> Callable[[], bytes]:

@@ -36,9 +36,7 @@ from .notifications.rules.recipients import Recipients
 from .notifications.store.outbox import Outbox
 from .notifications.store.unsubscribed import Unsubscribed
 from .outside.providers import Providers
-from .process.fair_queue import FairQueue
 from .process.process import Process
-from .process.shares import Shares
 from .render.pictures import Pictures
 from .render.view import DisplayOptions
 from .site_settings import SiteSettings
@@ -108,12 +106,7 @@ class Comments:
     pictures: Pictures
     # A part of ETags that differs for each data set and each set of display options.
     salt: Callable[[], bytes]
-    # Of background actions: one administrator's, and all.
-    bulk_shares: Shares = field(default_factory=lambda: Shares(8, 16))
     page_cache: PageCache = field(default_factory=PageCache)
-    feed_queue: FairQueue = field(default_factory=FairQueue)
-    # Feeds waiting to be made: limits per client, and for all.
-    feed_shares: Shares = field(default_factory=lambda: Shares(4, 64))
     # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
 

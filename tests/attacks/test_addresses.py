@@ -8,6 +8,7 @@ import pytest
 from footfall.accounts.rules import account_mails, attempts, log_ins
 from footfall.accounts.rules.registration import new_account
 from footfall.driver.script_calls import Rate
+from footfall.limits.clients import BACKGROUND
 from footfall.model import Account, Credentials, Role
 from footfall.notify import account_mail
 from footfall.notify.account_mail import AccountMail
@@ -68,7 +69,7 @@ async def eves(site: Site, role: Role = "guest", **known: Any) -> Account:
     """An account of Eve's with the victim's address, from before addresses were confirmed."""
     account = new_account(site.service.process, "Eve", VICTIM, role)
     secret = Credentials(
-        await site.service.process.passwords.hash(EVE["password"], VICTIM), **known
+        await site.service.process.passwords.hash(EVE["password"], VICTIM, BACKGROUND), **known
     )
     await site.store.accounts.register(None, account, VICTIM, secret)
     return account
@@ -357,7 +358,7 @@ async def test_a_mail_server_that_hangs(
 
     sender: Any = site.service.accounts.mails
     monkeypatch.setattr(type(sender._sender.smtp), "send", hang)
-    monkeypatch.setattr(account_mails, "MAX_MAILS", 3)
+    monkeypatch.setattr(site.service.process.pools.mails, "capacity", 3)
     answers = [await forget(site, f"{n}@example.com") for n in range(2)]
     answers += [await forget(site, OWNER["email"]) for _ in range(3)]
     await asyncio.wait_for(site.get("/api/article", path="/a"), 30)

@@ -7,7 +7,7 @@ import httpx
 import pyotp
 import pytest
 
-from footfall.accounts.rules import attempts, log_ins, passwords
+from footfall.accounts.rules import attempts, log_ins
 from footfall.driver.script_calls import Rate
 from footfall.http.csrf import CSRF_HEADER
 from tests.conftest import Site, Sites
@@ -246,15 +246,16 @@ async def test_somebody_who_logs_in_for_ever(site: Site) -> None:
 
 
 async def test_somebody_who_keeps_the_comparing_threads_busy(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: somebody with many addresses. What: has so many passwords compared at once that the
-    owner is told to come back, until the owner has no tries left. Instead: what was not compared
-    was no try."""
+    """Who: somebody with a program. What: has so many passwords compared at once that the threads
+    are busy, since whatever is refused costs nothing. Instead: it costs as much as a wrong one."""
+    eves = make_site.without_accounts(CAFE)
     with monkeypatch.context() as busy:
-        busy.setattr(passwords, "MAX_WAITING_PASSWORDS", 0)
-        for _ in range(30):
-            assert (await log_in(site, OWNER))["errno"] == 503
+        busy.setattr(eves.service.process.pools.passwords, "capacity", 0)
+        answers = [await log_in(eves, OWNER) for _ in range(30)]
+    assert {answer["errno"] for answer in answers[:20]} == {503}
+    assert is_refused(answers[-1])
     assert (await log_in(site, OWNER))["errno"] == 0
 
 

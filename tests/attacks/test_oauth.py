@@ -311,10 +311,10 @@ async def test_a_service_that_does_not_answer(
     browser: Browser, other: Provider, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who: another service that hangs, and many people who return from it at once. What: keeps
-    every request that waits for it waiting. Instead: each waits for some seconds, only so many wait
-    at once, and nobody else waits."""
+    every request that waits for it waiting. Instead: each waits for some seconds, only so many are
+    asked about at once, and nobody else waits."""
     monkeypatch.setattr(fetch, "ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr(fetch, "MAX_ASKING", 2)
+    monkeypatch.setattr(site.service.process.pools.log_ins, "at_once", 2)
     addresses = []
     for _ in range(3):
         site.http.cookies.clear()
@@ -331,7 +331,7 @@ async def test_a_service_that_does_not_answer(
     assert not all(each.done() for each in waiting)
     answers = await asyncio.gather(*waiting)
     assert [each.status_code for each in answers] == [503] * 3
-    assert other.asked.count("/github") == 3 + 2
+    assert other.asked.count("/github") == 3 + 3
 
 
 async def test_a_name_that_is_no_name(browser: Browser, other: Provider) -> None:

@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from footfall.app import create_delivery
-from footfall.comments.rules import renderer
 from footfall.comments.rules.page_cache import MAX_PAGES_AT_ONCE
 from footfall.comments.rules.renderer import PIECE_CHARACTERS
 from footfall.config import Settings
@@ -71,7 +70,7 @@ async def test_a_network_or_a_room_full_of_accounts_is_one_client(
         tasks.append(await begin(site, 6, "an administrator's", "2001:db8::5", ADMIN))
         press.go()
         await asyncio.gather(*tasks)
-    assert press.texts == ["0", "a stranger's", "an administrator's", "1", "2", "3"]
+    assert press.texts == ["0", "an administrator's", "a stranger's", "1", "2", "3"]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +82,8 @@ async def test_more_than_a_share_is_refused_to_its_client_alone(
     """Who: somebody with a loop, or with one account at many addresses. What: lets so much wait
     that the service refuses everybody's comments. Instead: after four of the longest texts that
     client is told to wait, and may try again at once; others are served."""
-    monkeypatch.setattr(renderer, "MAX_CLIENT_CHARACTERS", 1_000)
     site = await make_site(IPQPS=window)
+    monkeypatch.setattr(site.service.process.pools.rendering, "each", 1_000)
     with stopped(monkeypatch) as press:
         first = await begin(site, 1, "x" * 1_000, "192.0.2.1", by)
         refused = await send(site, "more", address, by)

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from footfall.comments.rules.live import MAX_CLIENT_STREAMS, SILENT_SECONDS
+from footfall.comments.rules.live import SILENT_SECONDS
+from footfall.limits.pools import Pools
 from tests.support.servers import wait_until
 from tests.support.serving import Serving, serving
 
@@ -79,7 +80,7 @@ def test_an_address_has_so_many_streams_and_gets_them_back(served: Serving) -> N
 
     ann = "192.0.2.1"
     with ExitStack() as stack:
-        for _ in range(MAX_CLIENT_STREAMS):
+        for _ in range(Pools().streams.each):
             stack.enter_context(watching(served, "/a", **{"X-Forwarded-For": ann}))
         assert asked(ann) == 429
         assert asked("192.0.2.2") == 200

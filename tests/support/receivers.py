@@ -20,16 +20,19 @@ from .servers import wait_until
 @dataclass
 class MailServer:
     """`answer` is its reply to an email, and `password` what it takes of everybody who logs in;
-    both may be changed."""
+    both may be changed. It puts off emails to the host `puts_off`."""
 
     port: int = 0
     answer: str = "250 taken"
     password: str = ""
+    puts_off: str = ""
     came: list[tuple[str, EmailMessage]] = field(default_factory=list)
     # The bytes of each, as they came.
     raw: list[bytes] = field(default_factory=list)
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        if any(to.endswith(f"@{self.puts_off}") for to in envelope.rcpt_tos):
+            return "451 try again later"
         if self.answer.startswith("250"):
             mail = message_from_bytes(envelope.content, policy=policy.default)
             assert isinstance(mail, EmailMessage)

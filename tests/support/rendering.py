@@ -44,7 +44,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stopped]:
 
 async def until_waiting(renderer: Renderer, number: int) -> None:
     """Until so many turns are taken or waited for."""
-    queue = renderer._queue
+    pool = renderer._pool
     async with asyncio.timeout(60):
-        while queue._is_taken + len(queue._waiting) < number:
+        while pool._running + len(pool._waiting) < number:
             await asyncio.sleep(0.001)

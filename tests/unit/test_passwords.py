@@ -6,13 +6,15 @@ import pytest
 
 from footfall.accounts.rules import phpass
 from footfall.accounts.rules.passwords import IS_COMMON, IS_MAIL, TOO_SHORT, Passwords, weakness
+from footfall.limits.clients import BACKGROUND
+from footfall.limits.pools import Pools
 
 LONG = "päss" * 30
 
 
 @pytest.fixture
 def passwords() -> Passwords:
-    return Passwords()
+    return Passwords(Pools().passwords)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +58,11 @@ def test_phpass_knows_the_published_hashes(password: str, stored: str) -> None:
 async def test_hashes_of_earlier_versions_go_on_working(
     passwords: Passwords, password: str, stored: str, is_renewed: bool
 ) -> None:
-    is_right, renewed = await passwords.verify(password, stored)
+    is_right, renewed = await passwords.verify(password, stored, BACKGROUND)
     assert (is_right, renewed.startswith("$argon2id$v=19$")) == (True, is_renewed)
-    assert await passwords.verify("another one", stored) == (False, "")
+    assert await passwords.verify("another one", stored, BACKGROUND) == (False, "")
     if renewed:
-        assert await passwords.verify(password, renewed) == (True, "")
+        assert await passwords.verify(password, renewed, BACKGROUND) == (True, "")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ async def test_hashes_of_earlier_versions_go_on_working(
     ],
 )
 async def test_what_is_no_hash_is_nobodys(passwords: Passwords, stored: str) -> None:
-    assert await passwords.verify("test12345", stored) == (False, "")
+    assert await passwords.verify("test12345", stored, BACKGROUND) == (False, "")
 
 
 @pytest.mark.parametrize(

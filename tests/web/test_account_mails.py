@@ -11,6 +11,7 @@ from footfall.accounts.rules.links import new_link
 from footfall.accounts.rules.registration import new_account
 from footfall.config import BadSettings, Settings
 from footfall.driver.script_calls import Rate
+from footfall.limits.clients import BACKGROUND
 from footfall.model import Account, Credentials
 from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, Browser
@@ -92,7 +93,9 @@ async def set_password(site: Site, token: str, password: str) -> Any:
 async def unconfirmed(site: Site, person: dict[str, str], **known: Any) -> Account:
     """An account whose address nobody has confirmed."""
     account = new_account(site.service.process, person["display_name"], person["email"], "guest")
-    password = await site.service.process.passwords.hash(person["password"], account.mail)
+    password = await site.service.process.passwords.hash(
+        person["password"], account.mail, BACKGROUND
+    )
     await site.store.accounts.register(None, account, account.mail, Credentials(password, **known))
     return account
 

@@ -9,7 +9,6 @@ import jwt
 import pyotp
 import pytest
 
-from footfall.accounts.rules import passwords
 from footfall.accounts.rules.links import new_link
 from footfall.accounts.rules.registration import new_account
 from footfall.model import Credentials
@@ -327,7 +326,7 @@ async def test_a_role_stays_while_no_more_passwords_can_be_hashed(
 ) -> None:
     path = f"/api/user/{(await people.who(people.tom))['objectId']}"
     as_it_was = await everything(people)
-    monkeypatch.setattr(passwords, "MAX_WAITING_PASSWORDS", 0)
+    monkeypatch.setattr(people.site.service.process.pools.passwords, "capacity", 0)
     changes = {"type": "banned", "password": "another one", **MARAS}
     assert (await people.site.send("PUT", path, changes, by=people.mara))["errno"] == 503
     assert await everything(people) == as_it_was

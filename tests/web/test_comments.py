@@ -480,7 +480,7 @@ async def test_when_too_many_comments_wait_to_be_rendered_nothing_is_stored(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
-    monkeypatch.setattr(site.service.process.renderer.shares, "together", 0)
+    monkeypatch.setattr(site.service.process.pools.rendering, "capacity", 0)
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     response = await site.http.post("/api/comment", json=draft)
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")

@@ -9,6 +9,8 @@ import pytest
 from footfall.comments.api.live import number_of
 from footfall.comments.rules import live
 from footfall.comments.rules.live import LivePages, Seen
+from footfall.limits.clients import BACKGROUND
+from footfall.limits.pool import Place
 from tests.conftest import ADMIN, Site, Sites
 
 ON = ("fake",)
@@ -20,6 +22,9 @@ async def pages(site: Site, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Li
     yield site.service.comments.live_pages
     site.service.process.draining.set()
     await site.settled()
+
+
+HERE = Place(BACKGROUND, 1)
 
 
 async def nothing(path: str, version: int) -> int:
@@ -37,7 +42,7 @@ async def test_who_comes_as_another_leaves_has_no_second_reader(
 
     monkeypatch.setattr(pages, "_start", noted)
     for _ in range(3):
-        watcher = pages.watch("/a", nothing)
+        watcher = pages.watch("/a", nothing, HERE)
         assert await anext(watcher) == (0, 0)
         await watcher.aclose()
     assert len(started) == 1
@@ -48,7 +53,7 @@ async def test_a_damaged_page_spoils_no_other(pages: LivePages, site: Site) -> N
     key = key_of("time /a")
     # Two pages may share a hash, by chance.
     other = next(page for page in ("/b", "/c", "/d", "/e", "/f") if key_of(f"time {page}") != key)
-    ann, ben = pages.watch("/a", nothing), pages.watch(other, nothing)
+    ann, ben = pages.watch("/a", nothing, HERE), pages.watch(other, nothing, HERE)
     assert (await anext(ann), await anext(ben)) == ((0, 0), (0, 0))
     await site.store.redis.change(("DEL", key), ("SET", key, "damaged"))
     await site.count(other)
@@ -70,7 +75,7 @@ async def test_watchers_learn_nothing_of_what_nobody_may_read(
     monkeypatch.setattr(live, "PERIOD_SECONDS", 0.01)
     site = await make_site(COMMENT_AUDIT="true")
     comments = site.service.comments
-    watcher = comments.live_pages.watch("/p", partial(number_of, comments))
+    watcher = comments.live_pages.watch("/p", partial(number_of, comments), HERE)
     numbers = [await number(watcher)]
     for then in ({"status": "approved"}, {"sticky": True}, {"status": "spam"}):
         held = await site.post("held")

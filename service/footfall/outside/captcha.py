@@ -17,7 +17,7 @@ class Verifier:
     key: str = ""
 
     async def is_passed(self, token: str, address: str) -> bool:
-        """Is this captcha token valid? Raises ProviderUnavailable, Busy."""
+        """Is this captcha token valid? Raises ProviderUnavailable."""
         from .fetch import post_form  # imported with the first comment that needs a captcha
 
         answer = await post_form(

@@ -1,4 +1,4 @@
-"""The HTTP client for other servers, bounded in time, in bytes, and in simultaneous requests.
+"""The HTTP client for other servers, bounded in time and in bytes; its callers take turns.
 
 It is loaded with the first request: a process that only counts does not need its megabytes.
 """
@@ -12,20 +12,16 @@ from typing import Any
 
 import httpx2
 
-from ..errors import Busy, ProviderUnavailable
+from ..errors import ProviderUnavailable
 
 # Limits of time and size for a whole answer: a login needs some kilobytes.
 ANSWER_SECONDS = 5.0
 MAX_ANSWER_BYTES = 256 * 1024
-# Maximum number of concurrent requests to other servers.
-MAX_ASKING = 32
 # How a client is made. Services of Waline's kind know their callers by this name.
 OPTIONS: Mapping[str, Any] = {
     "follow_redirects": False,
     "headers": {"user-agent": "@waline", "accept-encoding": "identity"},
 }
-
-_asking = 0
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -69,28 +65,22 @@ def _trusted() -> ssl.SSLContext:
 
 @asynccontextmanager
 async def asking() -> AsyncIterator[None]:
-    """Surrounds every request to another server. Raises ProviderUnavailable, Busy."""
-    global _asking
-    if _asking >= MAX_ASKING:
-        raise Busy()
-    _asking += 1
+    """Surrounds every request to another server. Raises ProviderUnavailable."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             yield
     except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ssl.SSLError) as error:
         raise ProviderUnavailable() from error
-    finally:
-        _asking -= 1
 
 
 async def get_json(url: str, params: Mapping[str, str] | None = None) -> Any:
-    """The JSON at this address; None if invalid. Raises ProviderUnavailable, Busy."""
+    """The JSON at this address; None if invalid. Raises ProviderUnavailable."""
     async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
         return json_of(await client.get(url, params=params))
 
 
 async def post_form(url: str, fields: Mapping[str, str]) -> Any:
-    """The JSON that answers a form; None if invalid. Raises ProviderUnavailable, Busy."""
+    """The JSON that answers a form; None if invalid. Raises ProviderUnavailable."""
     async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
         return json_of(await client.post(url, data=fields))
 

@@ -76,7 +76,7 @@ class OAuthServices:
     async def identity(
         self, name: str, callback: str, state: str, answer: Mapping[str, str]
     ) -> Identity:
-        """The person of this answer. Raises NotProven, ProviderUnavailable, Busy."""
+        """The person of this answer. Raises NotProven, ProviderUnavailable."""
         await load(".fetch")
         from .fetch import get_json
 

@@ -53,8 +53,8 @@ class OpenIdConnect:
         self._keys: tuple[float, Any] = (float("-inf"), None)
 
     async def address(self, callback: str, state: str, verifier: str, nonce: str) -> str:
-        """Where a browser goes to log in; it comes back to `callback`. Raises ProviderUnavailable,
-        Busy."""
+        """Where a browser goes to log in; it comes back to `callback`. Raises
+        ProviderUnavailable."""
         await load(*NEEDED)
         endpoint = (await self._description())["authorization_endpoint"]
         async with self._opened(callback) as client:
@@ -69,7 +69,7 @@ class OpenIdConnect:
     async def identity(
         self, callback: str, verifier: str, nonce: str, answer: Mapping[str, str]
     ) -> Identity:
-        """The person of this answer. Raises NotProven, ProviderUnavailable, Busy."""
+        """The person of this answer. Raises NotProven, ProviderUnavailable."""
         await load(*NEEDED)
         from authlib.common.errors import AuthlibBaseError
         from joserfc.errors import JoseError

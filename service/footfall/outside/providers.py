@@ -67,7 +67,7 @@ class Providers:
         return own + tuple(other for other in others if other not in own)
 
     async def address(self, flow: Flow) -> str:
-        """Where a browser goes to log in. Raises ProviderUnavailable, Busy."""
+        """Where a browser goes to log in. Raises ProviderUnavailable."""
         callback = self._callback(flow)
         if self._connect and flow.name == oidc.NAME:
             return await self._connect.address(callback, flow.state, flow.verifier, flow.nonce)
@@ -76,7 +76,7 @@ class Providers:
         return self._oauth.address(flow.name, callback, flow.state)
 
     async def identity(self, flow: Flow, answer: Mapping[str, str]) -> Identity:
-        """The person of this answer. Raises NotProven, ProviderUnavailable, Busy."""
+        """The person of this answer. Raises NotProven, ProviderUnavailable."""
         callback = self._callback(flow)
         if self._connect and flow.name == oidc.NAME:
             return await self._connect.identity(callback, flow.verifier, flow.nonce, answer)

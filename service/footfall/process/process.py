@@ -12,6 +12,7 @@ from ..driver.background import Background
 from ..driver.client import RedisClient
 from ..driver.safety import Safety
 from ..driver.scripts import Scripts
+from ..limits.pools import Pools
 from ..netaddr import Networks
 from ..render.region import Region
 from ..telemetry.metrics import Metrics
@@ -46,9 +47,10 @@ class Process:
     safety: Safety
     background: Background = field(default_factory=Background)
     metrics: Metrics = field(default_factory=Metrics)
+    pools: Pools = field(default_factory=Pools)
     # Threads: for comments and feeds, and for passwords.
-    renderer: Renderer = field(default_factory=Renderer)
-    passwords: Passwords = field(default_factory=Passwords)
+    renderer: Renderer = field(init=False)
+    passwords: Passwords = field(init=False)
     trusted_proxies: Networks = field(default_factory=Networks)
     region_of: Callable[[str], Region] = no_region
     clock: Callable[[], int] = now_ms
@@ -56,6 +58,10 @@ class Process:
     about: About = About()
     # Set when the service stops: it is no longer ready, and ends endless work.
     draining: Event = field(default_factory=Event)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "renderer", Renderer(self.pools.rendering))
+        object.__setattr__(self, "passwords", Passwords(self.pools.passwords))
 
     def new_id(self, path: str) -> str:
         """An id for something new: a comment on this page, or with "" anything else."""

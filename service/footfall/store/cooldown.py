@@ -77,15 +77,14 @@ class Cooldown:
 
         def counted(waits: list[int] | Exception) -> None:
             if isinstance(waits, list) and not waits[0]:
-                for name in who:
-                    self.give_back_attempt(name)
+                for each in who:
+                    self.give_back_attempt(*each)
 
         name, rate = success
         self._batch.take_tokens(self._keys.attempts(name), 1, rate, counted)
 
-    def give_back_attempt(self, who: tuple[str, Rate]) -> None:
-        """Return the token that an attempt has taken of this; it does not wait."""
-        name, rate = who
+    def give_back_attempt(self, name: str, rate: Rate) -> None:
+        """Return the token that an attempt has taken; it does not wait."""
         self.give_back((self._keys.attempts(name), rate))
 
     async def may_mail(self, to: str, rate: Rate) -> bool:

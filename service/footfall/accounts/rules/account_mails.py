@@ -11,14 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from email.message import EmailMessage
 
-from ...driver.background import Background
 from ...driver.replies import ErrorReply
 from ...driver.script_calls import Rate
-from ...errors import Busy, StoreUnavailable, TooManyAttempts
+from ...errors import Busy, StoreUnavailable, TooManyAtOnce, TooManyAttempts
+from ...limits.clients import PoolClient
+from ...limits.pool import Place
 from ...notifications.rules.recipients import recipient_of
 from ...notify.account_mail import AccountMail, Kind, message_of
 from ...notify.mail import Smtp
 from ...notify.notification import Failed
+from ...process.process import Process
 from ...store.cooldown import Cooldown
 from ...telemetry.metrics import Metrics
 
@@ -26,8 +28,7 @@ log = logging.getLogger(__name__)
 
 # Emails of one kind to one address: this many at once, then one every this many seconds.
 MAIL_RATE = Rate(1 / 720, 5)
-# Emails being sent or queued; and attempts per email.
-MAX_MAILS = 64
+# Attempts per email.
 MAX_ATTEMPTS = 4
 # Seconds for one attempt, and for the first wait, which doubles.
 ATTEMPT_SECONDS = 40
@@ -63,18 +64,17 @@ class AccountMails:
 
     def __init__(
         self,
-        background: Background,
+        process: Process,
         cooldown: Cooldown,
-        metrics: Metrics,
         sender: Sender | None = None,
         *,
         confirms: bool = False,
     ) -> None:
-        self._background = background
+        self._background = process.background
         self._cooldown = cooldown
-        self._metrics = metrics
+        self._metrics = process.metrics
+        self._pools = process.pools
         self._sender = sender
-        self._under_way = 0
         self.confirms = confirms
 
     @property
@@ -86,63 +86,94 @@ class AccountMails:
         return await self._cooldown.attempt([(f"{kind} {_mailbox(mail)}", MAIL_RATE)])
 
     async def require_turn(self, kind: Kind, mail: str) -> None:
-        """Count one that is going to be sent. Raises TooManyAttempts, Busy."""
-        self._require_room()
+        """Count one that is going to be sent. Raises TooManyAttempts."""
         if wait_ms := await self.wait_ms(kind, mail):
             raise TooManyAttempts(wait_ms)
 
-    def start(self, prepare: Prepare) -> None:
-        """Send the email that this makes, in the background. Raises Busy."""
-        self._require_room()
-        self._under_way += 1
-        self._background.start(self._carry_out(prepare))
+    def start(self, prepare: Prepare, client: PoolClient) -> None:
+        """Send the email that this makes, in the background. Raises TooManyAtOnce, Busy."""
+        place = self._pools.mails.enter(client)
+        self._background.start(self._carry_out(prepare, place))
 
-    def send(self, letter: AccountMail) -> None:
-        """Raises Busy."""
+    def send(self, letter: AccountMail, client: PoolClient) -> None:
+        """Raises TooManyAtOnce, Busy."""
 
         async def prepared() -> AccountMail:
             return letter
 
-        self.start(prepared)
+        self.start(prepared, client)
 
-    def _require_room(self) -> None:
-        if self._under_way >= MAX_MAILS:
-            raise Busy()
-
-    async def _carry_out(self, prepare: Prepare) -> None:
+    async def _carry_out(self, prepare: Prepare, place: Place) -> None:
+        pool = self._pools.mails
         try:
-            letter = await prepare()
-            if letter and self._sender:
-                if letter.is_sent:
-                    await self._try(self._sender, letter)
-                else:
-                    with suppress(Failed):
-                        _made(self._sender, letter)
+            try:
+                async with pool.turn_at(place):
+                    letter = await prepare()
+                    trial = self._trial_of(letter) if letter else None
+                    is_over = trial is None or await trial.succeeds()
+            finally:
+                pool.leave(place)
+            if trial and not is_over:
+                await self._retry(trial, place.client)
         except (StoreUnavailable, ErrorReply) as error:
             log.warning("an email to an account was not sent, as Redis does not answer: %s", error)
-        finally:
-            self._under_way -= 1
+        except (Busy, TooManyAtOnce):
+            log.warning("an email to an account was not sent: too many wait to be")
 
-    async def _try(self, sender: Sender, letter: AccountMail) -> None:
-        key = f"account {secrets.token_hex(8)}"
-        for attempt in range(1, MAX_ATTEMPTS + 1):
+    def _trial_of(self, letter: AccountMail) -> "_Trial | None":
+        """None if it is only written, so that the service's load reveals nothing."""
+        if not self._sender:
+            return None
+        if letter.is_sent:
+            return _Trial(self._sender, letter, self._metrics)
+        with suppress(Failed):
+            _made(self._sender, letter)
+        return None
+
+    async def _retry(self, trial: "_Trial", client: PoolClient) -> None:
+        """Others do not wait for it meanwhile. Raises TooManyAtOnce, Busy."""
+        is_over = False
+        while not is_over:
+            waiting = asyncio.Event()
+            place = self._pools.retried_mails.enter(client, evict=waiting.set)
             try:
-                await _send(sender, letter, key)
-            except Failed as failed:
-                is_last = failed.is_final or attempt == MAX_ATTEMPTS
-                log.warning(
-                    "an email to an account (%s) was not sent, and %s: %s",
-                    letter.kind,
-                    "has failed permanently" if is_last else "is retried",
-                    failed,
-                )
-                self._metrics.deliveries.add("given up" if is_last else "failed")
-                if is_last:
-                    return
-                await asyncio.sleep(FIRST_WAIT_SECONDS * 2 ** (attempt - 1))
-            else:
-                self._metrics.deliveries.add("delivered")
-                return
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(FIRST_WAIT_SECONDS * 2 ** (trial.attempts - 1)):
+                        await waiting.wait()
+                        raise Busy()
+            finally:
+                self._pools.retried_mails.leave(place)
+            async with self._pools.mails.turn(client):
+                is_over = await trial.succeeds()
+
+
+class _Trial:
+    """A letter, and how often it was tried to send it."""
+
+    def __init__(self, sender: Sender, letter: AccountMail, metrics: Metrics) -> None:
+        self._sender = sender
+        self._letter = letter
+        self._metrics = metrics
+        self._key = f"account {secrets.token_hex(8)}"
+        self.attempts = 0
+
+    async def succeeds(self) -> bool:
+        """Try once; False if it is worth another attempt."""
+        self.attempts += 1
+        try:
+            await _send(self._sender, self._letter, self._key)
+        except Failed as failed:
+            is_last = failed.is_final or self.attempts == MAX_ATTEMPTS
+            log.warning(
+                "an email to an account (%s) was not sent, and %s: %s",
+                self._letter.kind,
+                "has failed permanently" if is_last else "is retried",
+                failed,
+            )
+            self._metrics.deliveries.add("given up" if is_last else "failed")
+            return is_last
+        self._metrics.deliveries.add("delivered")
+        return True
 
 
 def _made(sender: Sender, letter: AccountMail) -> EmailMessage:

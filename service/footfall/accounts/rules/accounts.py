@@ -7,6 +7,7 @@ from typing import TypedDict
 from ...comments.rules import refresh
 from ...comments.store.ids import created_ms, is_short
 from ...errors import LastWayIn, LoggedOut, Unavailable, WrongCode
+from ...limits.clients import known_client
 from ...model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
 from ...render.view import DisplayOptions
 from ...site import Accounts, Comments
@@ -118,8 +119,9 @@ async def _hashed(accounts: Accounts, id: str, changes: Changes) -> str:
     stored = await accounts.store.by_id(id) if changes.password else None
     if stored is None or not changes.password:
         return ""
+    client = known_client(f"account {id}")
     return await accounts.process.passwords.hash(
-        changes.password, changes.mail or stored.account.mail
+        changes.password, changes.mail or stored.account.mail, client
     )
 
 

@@ -1,7 +1,8 @@
 """Rate limits of authentication attempts, by address and by account.
 
-Only failures cost. An attempt takes its tokens before anything is compared, so that concurrent
-attempts count like consecutive ones, and gets them back on success.
+Only failures cost, and a failure is also what others kept from being compared. An attempt takes its
+tokens before that, so that concurrent attempts count like consecutive ones, and gets them back on
+success.
 
 Nobody can use up the attempts of others. So requests that a page of another site may have caused
 count separately, and a caller known to an account (accounts/rules/devices.py) needs no token of
@@ -26,6 +27,8 @@ KNOWN_RATE = Rate(1 / 30, 20)
 # Queries before each login, which prove nothing: whether a code is needed. The limit per address is
 # so high that its logins never wait for it. And started logins by other services.
 QUESTION_RATE = Rate(1 / 10, 60)
+# Captchas' tokens that failed.
+PROOF_RATE = Rate(1 / 10, 60)
 # Of a school that registers in one lesson; thereafter twelve an hour, so no robot makes thousands.
 REGISTRATION_RATE = Rate(1 / 300, 60)
 # Emails that a stranger can cause: password resets, and others for an account.
@@ -48,14 +51,14 @@ class Attempt:
         """Return the tokens of a successful attempt, unless this account has too many of these."""
         self.cooldown.succeed(self.taken, (f"success {id}", SUCCESS_RATE))
 
+    def give_back(self) -> None:
+        """Return the tokens of what cost nothing but its proof."""
+        for name, rate in self.taken:
+            self.cooldown.give_back_attempt(name, rate)
+
     def with_also(self, other: "Attempt") -> "Attempt":
         """Both as one."""
         return Attempt(self.cooldown, [*self.taken, *other.taken])
-
-    def came_to_nothing(self) -> None:
-        """Give it back, since nothing was compared."""
-        for who in self.taken:
-            self.cooldown.give_back_attempt(who)
 
 
 async def attempt(
@@ -98,6 +101,11 @@ async def apply(cooldown: Cooldown, caller: Caller, *, is_guessing: bool) -> Non
     if is_guessing:
         buckets += _of_address(caller, "setup ", ADDRESS_RATE)
     await _taken(cooldown, buckets)
+
+
+async def prove(cooldown: Cooldown, caller: Caller) -> Attempt:
+    """Count a captcha's token that an address sends. Raises TooManyAttempts."""
+    return await _taken(cooldown, _of_address(caller, "captcha ", PROOF_RATE))
 
 
 async def mail(cooldown: Cooldown, caller: Caller) -> None:

@@ -12,10 +12,13 @@ from hashlib import sha256
 from typing import Any
 
 from ...errors import CaptchaFailed, TooFast
+from ...limits.clients import pool_client_of
+from ...limits.pool import Pool
 from ...model import Caller
 from ...outside.captcha import Verifier
 from ...store.cooldown import Cooldown
 from ..store.accounts import AccountStore
+from . import attempts
 
 # 65,536 digests on average.
 WORK_PREFIX = "0000"
@@ -39,12 +42,14 @@ class Captcha:
         verifier: Verifier | None,
         accounts: AccountStore,
         cooldown: Cooldown,
+        pool: Pool,
         *,
         wants_work: bool = False,
     ) -> None:
         self.verifier = verifier
         self._accounts = accounts
         self._cooldown = cooldown
+        self._pool = pool
         self._wants_work = wants_work
 
     @property
@@ -53,12 +58,13 @@ class Captcha:
         return self.verifier.field if self.verifier else ""
 
     async def require_for_comment(self, proof: Proof, caller: Caller) -> None:
-        """Raises CaptchaFailed, ProviderUnavailable, Busy."""
+        """Raises TooManyAttempts, CaptchaFailed, ProviderUnavailable, TooManyAtOnce, Busy."""
         if self.verifier and not caller.viewer.is_moderator:
             await self._require_token(self.verifier, proof, caller)
 
     async def require_for_registration(self, proof: Proof, caller: Caller) -> None:
-        """Raises CaptchaFailed, ProviderUnavailable, Busy, StoreUnavailable."""
+        """Raises TooManyAttempts, CaptchaFailed, ProviderUnavailable, TooManyAtOnce, Busy,
+        StoreUnavailable."""
         if caller.viewer.is_moderator:
             return
         if self.verifier:
@@ -82,8 +88,15 @@ class Captcha:
         return dict(made.to_dict())
 
     async def _require_token(self, verifier: Verifier, proof: Proof, caller: Caller) -> None:
-        if not proof.token or not await verifier.is_passed(proof.token, caller.address):
+        """A failure costs its address a token."""
+        made = await attempts.prove(self._cooldown, caller)
+        if not proof.token:
             raise CaptchaFailed()
+        async with self._pool.turn(pool_client_of(caller)):
+            is_passed = await verifier.is_passed(proof.token, caller.address)
+        if not is_passed:
+            raise CaptchaFailed()
+        made.give_back()
 
     async def _require_work(self, work: str) -> None:
         import altcha

@@ -30,6 +30,7 @@ from ...errors import (
     UserExists,
     WrongCode,
 )
+from ...limits.clients import pool_client_of
 from ...markup import safe_link, safe_nick
 from ...model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ...outside.providers import Flow
@@ -93,7 +94,8 @@ async def begin(
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
     session = caller.viewer.session if adds else ""
     flow = Flow(name, state, target, account, verifier, nonce, session)
-    address = await providers.address(flow)
+    async with comments.process.pools.log_ins.turn(pool_client_of(caller)):
+        address = await providers.address(flow)
     body = orjson.dumps(asdict(flow)).decode()
     await comments.accounts.store.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
     return address, state
@@ -117,7 +119,8 @@ async def arrive(
     """
     if "error" in answer:
         raise NotProven()
-    identity = await comments.accounts.providers.identity(flow, answer)
+    async with comments.process.pools.log_ins.turn(pool_client_of(caller)):
+        identity = await comments.accounts.providers.identity(flow, answer)
     if flow.account:
         await _add(comments, flow, identity)
         return Arrival()

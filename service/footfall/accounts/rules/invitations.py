@@ -1,6 +1,7 @@
 """Inviting people: an account without a password, and a link by which they set one."""
 
 from ...errors import UserExists
+from ...limits.clients import pool_client_of
 from ...model import Account, Caller, Credentials, Role
 from ...notify.account_mail import AccountMail
 from ...site import Accounts
@@ -35,6 +36,7 @@ async def invite(
     link = f"/ui/forgot#{token}"
     if accounts.mails.are_sent:
         accounts.mails.send(
-            AccountMail("invite", account.mail, caller.language, link, inviter.nick)
+            AccountMail("invite", account.mail, caller.language, link, inviter.nick),
+            pool_client_of(caller),
         )
     return account, link

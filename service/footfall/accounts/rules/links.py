@@ -12,6 +12,7 @@ from functools import partial
 from hashlib import sha256
 
 from ...errors import Banned, LinkExpired
+from ...limits.clients import known_client, pool_client_of
 from ...model import Account, Caller, Credentials
 from ...notify.account_mail import AccountMail
 from ...site import Accounts, Comments
@@ -81,7 +82,8 @@ async def set_password(comments: Comments, token: str, password: str, caller: Ca
     if link is None or not await _is_still_invited(comments.accounts.store, link):
         raise LinkExpired()
     stored = await comments.accounts.store.by_id(link.id)
-    made = await comments.process.passwords.hash(password, stored.account.mail if stored else "")
+    mail, client = stored.account.mail if stored else "", known_client(f"account {link.id}")
+    made = await comments.process.passwords.hash(password, mail, client)
 
     def change(account: Account, credentials: Credentials) -> tuple[Account, Credentials]:
         link.require(credentials)
@@ -105,7 +107,8 @@ async def forgotten(accounts: Accounts, mail: str, caller: Caller) -> None:
     Busy."""
     accounts.bans.look()
     await attempts.mail(accounts.cooldown, caller)
-    accounts.mails.start(partial(_reset, accounts, canonical(mail), caller.language))
+    reset = partial(_reset, accounts, canonical(mail), caller.language)
+    accounts.mails.start(reset, pool_client_of(caller))
 
 
 async def _reset(accounts: Accounts, mail: str, language: str) -> AccountMail | None:

@@ -7,7 +7,8 @@ long.
 import asyncio
 from dataclasses import replace
 
-from ...errors import Busy, Denied
+from ...errors import Denied
+from ...limits.clients import PoolClient, known_client, pool_client_of
 from ...model import MAY_LOG_IN, Caller, Credentials, Viewer
 from ...site import Accounts
 from ...telemetry.pauses import pause
@@ -38,13 +39,10 @@ async def by_password(
         # neither the answer nor the remaining attempts reveal whether it is right.
         await attempts.ask(accounts.cooldown, caller)
     else:
-        made = await _attempt(accounts, compared, stored.id if stored else "", caller, device)
-        try:
-            outcome = await _logged_in(accounts, compared, password, code, caller)
-        except Busy:
-            # Others keep the threads busy that compare: that is not a try of this one's.
-            made.came_to_nothing()
-            raise
+        made, client = await _attempt(
+            accounts, compared, stored.id if stored else "", caller, device
+        )
+        outcome = await _logged_in(accounts, compared, password, code, caller, client)
         if outcome:
             made.succeeded(outcome[0].id)
             await accounts.devices.remember(outcome[0].id, caller)
@@ -53,23 +51,26 @@ async def by_password(
     raise Denied()
 
 
-async def _attempt(accounts: Accounts, mail: str, id: str, caller: Caller, device: str) -> Attempt:
-    """Raises TooManyAttempts."""
+async def _attempt(
+    accounts: Accounts, mail: str, id: str, caller: Caller, device: str
+) -> tuple[Attempt, PoolClient]:
+    """An attempt, and whose turn it is to compare its password. Raises TooManyAttempts."""
     if browser := await accounts.devices.browser(id, device):
-        return await attempts.attempt_of_browser(accounts.cooldown, f"browser {browser}")
+        name = f"browser {browser}"
+        return await attempts.attempt_of_browser(accounts.cooldown, name), known_client(name)
     place = await accounts.devices.place(id, caller)
-    return await attempts.attempt(
-        accounts.cooldown, caller, mail, f"place {place}" if place else ""
-    )
+    name = f"place {place}" if place else ""
+    made = await attempts.attempt(accounts.cooldown, caller, mail, name)
+    return made, known_client(name) if name else pool_client_of(caller)
 
 
 async def _logged_in(
-    accounts: Accounts, mail: str, password: str, code: str, caller: Caller
+    accounts: Accounts, mail: str, password: str, code: str, caller: Caller, client: PoolClient
 ) -> tuple[StoredAccount, str] | None:
     """The account and a token, if that is its password and code. Raises Banned, Busy."""
     for _ in range(MAX_READINGS):
         try:
-            outcome = await _proven(accounts, mail, password, code)
+            outcome = await _proven(accounts, mail, password, code, client)
             if outcome is None:
                 return None
             # Not before: strangers learn nothing, and administrators may always log in.
@@ -82,12 +83,14 @@ async def _logged_in(
 
 
 async def _proven(
-    accounts: Accounts, mail: str, password: str, code: str
+    accounts: Accounts, mail: str, password: str, code: str, client: PoolClient
 ) -> tuple[StoredAccount, Credentials] | None:
     """The account, if password and code are right, and its credentials afterwards."""
     stored = await accounts.store.by_mail(mail)
     credentials = stored.credentials if stored else Credentials()
-    is_right, renewed = await accounts.process.passwords.verify(password, credentials.password)
+    is_right, renewed = await accounts.process.passwords.verify(
+        password, credentials.password, client
+    )
     if stored is None or not is_right or stored.account.role not in MAY_LOG_IN:
         return None
     left = two_factor.left_after(

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ...errors import Busy, LinkExpired, UserExists, WrongPassword
+from ...limits.clients import known_client, pool_client_of
 from ...model import MAY_LOG_IN, Account, Caller, Credentials
 from ...notify.account_mail import AccountMail
 from ...site import Accounts, Comments
@@ -42,7 +43,7 @@ async def begin(accounts: Accounts, account: Account, mail: str, caller: Caller)
     """Email a link to the address. Raises Busy."""
     token = await new_link(accounts.store, account.id, "mail", more=mail)
     letter = AccountMail("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)
-    accounts.mails.send(letter)
+    accounts.mails.send(letter, pool_client_of(caller))
 
 
 async def confirm(comments: Comments, token: str, password: str, caller: Caller) -> None:
@@ -79,7 +80,8 @@ async def _require_owner(accounts: Accounts, link: Opened, password: str, caller
     guess = await attempt(accounts.cooldown, Caller(), f"link {link.id}")
     stored = await accounts.store.by_id(link.id)
     known = stored.credentials.password if stored else ""
-    is_right, _ = await accounts.process.passwords.verify(password, known)
+    client = known_client(f"account {link.id}")
+    is_right, _ = await accounts.process.passwords.verify(password, known, client)
     if not is_right:
         raise WrongPassword()
     guess.succeeded(link.id)
@@ -95,4 +97,4 @@ async def _tell(mails: AccountMails, was: Account, mail: str, caller: Caller) ->
     # The change is made in any case.
     with suppress(Busy):
         if not await mails.wait_ms("moved", compared):
-            mails.send(AccountMail("moved", was.mail, caller.language))
+            mails.send(AccountMail("moved", was.mail, caller.language), pool_client_of(caller))

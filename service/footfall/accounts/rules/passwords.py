@@ -15,7 +15,9 @@ from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from ...errors import BadRequest, Busy
+from ...errors import BadRequest
+from ...limits.clients import PoolClient
+from ...limits.pool import Pool
 from . import phpass
 from .mails import canonical
 
@@ -37,40 +39,32 @@ BCRYPT_BYTES = 72
 BCRYPT_HASH = re.compile(r"\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}")
 MEMORY_KIB = 19 * 1024
 PASSES = 2
-# Concurrent comparisons, and queued ones.
-THREADS = 2
-MAX_WAITING_PASSWORDS = 32
 
 
 class Passwords:
-    """Hashes passwords in its own threads, this many at a time."""
+    """Hashes passwords in its own threads, when it is a client's turn."""
 
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(THREADS, "passwords")
-        self._waiting = 0
+    def __init__(self, pool: Pool) -> None:
+        self._threads = ThreadPoolExecutor(pool.at_once, "passwords")
+        self._pool = pool
 
-    async def hash(self, password: str, mail: str) -> str:
+    async def hash(self, password: str, mail: str, client: PoolClient) -> str:
         """Of a new password of the account with this email.
 
-        Raises BadRequest with the problem, and Busy.
+        Raises BadRequest with the problem, TooManyAtOnce, Busy.
         """
-        return await self._run(partial(_hash_new, password, mail))
+        return await self._run(partial(_hash_new, password, mail), client)
 
-    async def verify(self, password: str, stored: str) -> tuple[bool, str]:
-        """Is it this one? And another hash that shall take its place, or "". Raises Busy.
+    async def verify(self, password: str, stored: str, client: PoolClient) -> tuple[bool, str]:
+        """Is it this one? And another hash that shall take its place, or "".
 
-        Against no hash it takes as long as against one, and is wrong.
+        Against no hash it takes as long as against one, and is wrong. Raises TooManyAtOnce, Busy.
         """
-        return await self._run(partial(_verify, password, stored))
+        return await self._run(partial(_verify, password, stored), client)
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        if self._waiting >= MAX_WAITING_PASSWORDS:
-            raise Busy()
-        self._waiting += 1
-        try:
+    async def _run(self, work: Callable[[], T], client: PoolClient) -> T:
+        async with self._pool.turn(client):
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-        finally:
-            self._waiting -= 1
 
 
 @cache

@@ -9,7 +9,6 @@ is replaced or removed by a code alone.
 from dataclasses import dataclass
 
 from ...errors import (
-    Busy,
     CodeRequired,
     LoggedOut,
     LogInRequired,
@@ -17,6 +16,7 @@ from ...errors import (
     WrongCode,
     WrongCurrentPassword,
 )
+from ...limits.clients import known_client
 from ...model import MODERATORS, Account, Caller, Credentials, Role, Viewer
 from ...site import Accounts, Comments
 from ...store.cooldown import Cooldown
@@ -88,15 +88,13 @@ async def _compare(accounts: Accounts, password: str, stored: str, caller: Calle
     if not password:
         raise PasswordRequired()
     made = await _attempt(accounts.cooldown, caller)
-    try:
-        is_right, _ = await accounts.process.passwords.verify(password, stored)
-    except Busy:
-        made.came_to_nothing()
-        raise
+    assert caller.viewer.account is not None
+    id = caller.viewer.account.id
+    client = known_client(f"account {id}")
+    is_right, _ = await accounts.process.passwords.verify(password, stored, client)
     if not is_right:
         raise WrongCurrentPassword()
-    assert caller.viewer.account is not None
-    made.succeeded(caller.viewer.account.id)
+    made.succeeded(id)
 
 
 async def _require_fresh(sessions: Sessions, viewer: Viewer, now_ms: int) -> None:

@@ -14,6 +14,7 @@ import orjson
 from ...comments.rules.admission import AccountRules
 from ...comments.store.ids import SHORT
 from ...errors import LinkExpired, RegistrationClosed, UserExists, WrongPassword, WrongSetupCode
+from ...limits.clients import known_client, pool_client_of
 from ...model import Account, Caller, Credentials, Role
 from ...notify.account_mail import AccountMail
 from ...process.process import Process
@@ -61,7 +62,9 @@ async def register(accounts: Accounts, applicant: Applicant, caller: Caller) -> 
         await accounts.mails.require_turn("register", canonical(account.mail))
     password = ""
     if any(openings):
-        password = await accounts.process.passwords.hash(applicant.password, applicant.mail)
+        password = await accounts.process.passwords.hash(
+            applicant.password, applicant.mail, pool_client_of(caller)
+        )
     if asks:
         await _ask(accounts, account, password, caller)
     else:
@@ -79,7 +82,8 @@ async def confirm(accounts: Accounts, token: str, password: str, caller: Caller)
     held = await held_by(accounts.store, token)
     asked = orjson.loads(held.what)
     await accounts.bans.require_none(caller, asked["mail"])
-    is_right, _ = await accounts.process.passwords.verify(password, asked["password"])
+    client = known_client(f"registration {token}")
+    is_right, _ = await accounts.process.passwords.verify(password, asked["password"], client)
     if not is_right:
         raise WrongPassword()
     account = new_account(accounts.process, asked["nick"], asked["mail"], "guest", asked["link"])
@@ -125,7 +129,7 @@ async def _ask(accounts: Accounts, account: Account, password: str, caller: Call
     letter = AccountMail(
         "register", account.mail, caller.language, f"/ui/confirm#{token}", account.nick
     )
-    accounts.mails.send(letter)
+    accounts.mails.send(letter, pool_client_of(caller))
 
 
 async def admit(

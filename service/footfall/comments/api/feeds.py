@@ -19,8 +19,9 @@ import orjson
 from ...errors import NotFound
 from ...http.params import MAX_PATH, Form, RawRequest
 from ...http.response import Response
+from ...limits.clients import PoolClient, pool_client_of
+from ...limits.pool import Place
 from ...model import PUBLIC, Caller, Lookups, StoredComment
-from ...process.shares import QueuedClient, queued_client_of
 from ...render.feed import FORMATS, Feed, item
 from ...render.page_address import page_address
 from ...render.view import DisplayOptions, View
@@ -84,12 +85,12 @@ class FeedRequest(NamedTuple):
 
 async def feed(comments: Comments, wanted: FeedRequest, caller: Caller) -> Response:
     """Raises NotFound for an unknown account; TooManyAtOnce, Unavailable."""
-    made = await _made(comments, wanted, queued_client_of(caller))
+    made = await _made(comments, wanted, pool_client_of(caller))
     type, _ = FORMATS[wanted.format]
     return Response(200, made.body, type=type, tag=made.tag)
 
 
-async def _made(comments: Comments, wanted: FeedRequest, client: QueuedClient) -> CachedAnswer:
+async def _made(comments: Comments, wanted: FeedRequest, client: PoolClient) -> CachedAnswer:
     if wanted.account and not await comments.accounts.store.by_ids({wanted.account}):
         raise NotFound("user_id: there is no such account")
     ids = await feeds.candidates(comments.recent, wanted.number, wanted.path, wanted.account)
@@ -100,19 +101,16 @@ async def _made(comments: Comments, wanted: FeedRequest, client: QueuedClient) -
     if cached := comments.page_cache.find(wanted, made_of):
         return cached
     make = partial(_make, comments, wanted, ids, today_ms, client)
-    # A waiting client uses its own share, even if another client started it.
-    with comments.feed_shares.room(client, 1):
-        # One at a time, apart from pages of comments, which do not wait for feeds.
-        turn = comments.feed_queue.turn(client.turn)
+    feeds_pool = comments.process.pools.feeds
+    # A waiting client uses its own share, even if another client started it; and the turn is not
+    # evicted, since others wait for it.
+    with feeds_pool.room(client):
+        turn = feeds_pool.turn_at(Place(client, 1))
         return await comments.page_cache.find_or_make(wanted, made_of, make, turn)
 
 
 async def _make(
-    comments: Comments,
-    wanted: FeedRequest,
-    ids: tuple[str, ...],
-    today_ms: int,
-    client: QueuedClient,
+    comments: Comments, wanted: FeedRequest, ids: tuple[str, ...], today_ms: int, client: PoolClient
 ) -> CachedAnswer:
     made_of, read, live = await feeds.read(comments, ids, wanted.number, wanted.account)
     work = partial(_written, comments.display, wanted, read, live, today_ms)

@@ -14,8 +14,8 @@ import orjson
 
 from ...http.params import RawRequest
 from ...http.response import NO_STORE, Response
+from ...limits.clients import pool_client_of
 from ...model import ORDERS, Caller
-from ...process.shares import queued_client_of
 from ...site import Comments
 from ...table.context import ParseContext
 from ...table.dialects import WALINE
@@ -53,8 +53,8 @@ async def live(comments: Comments, path: str, caller: Caller) -> Response:
 
 
 async def _events(comments: Comments, path: str, caller: Caller) -> AsyncGenerator[bytes]:
-    with comments.live_pages.shares.room(queued_client_of(caller), 1):
-        watched = comments.live_pages.watch(path, partial(number_of, comments))
+    with comments.process.pools.streams.room(pool_client_of(caller)) as place:
+        watched = comments.live_pages.watch(path, partial(number_of, comments), place)
         async with aclosing(watched):
             before = _BEGIN
             async for seen in watched:

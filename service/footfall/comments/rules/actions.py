@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, replace
 
 from ...driver.replies import ErrorReply
 from ...errors import BadRequest, NotOver, Refused, Unavailable
+from ...limits.clients import pool_client_of
 from ...model import MODERATORS, Caller, StoredComment
-from ...process.shares import queued_client_of
 from ...render.versions import version
 from ...site import Comments
 from ..store.ids import is_id
@@ -209,7 +209,7 @@ async def _begin(
     is_stored = is_named or is_long
     with ExitStack() as stack:
         if is_long:
-            stack.enter_context(comments.bulk_shares.room(queued_client_of(caller), 1))
+            stack.enter_context(comments.process.pools.bulk_actions.room(pool_client_of(caller)))
         run = _Run(comments, action, caller, is_stored=is_stored, is_long=is_long)
         if is_stored and not await comments.actions.begin(
             action.name, asdict(action), action.at_ms

@@ -14,6 +14,7 @@ from ...accounts.rules.captcha import Proof
 from ...driver.keys import digest
 from ...driver.replies import ErrorReply
 from ...errors import Duplicate, NoSuchParent, ServiceError, TooFast, Unavailable
+from ...limits.clients import pool_client_of
 from ...markup import safe_link
 from ...model import (
     BY_ACCOUNT,
@@ -30,7 +31,6 @@ from ...model import (
     account_of,
 )
 from ...netaddr import limit_key
-from ...process.shares import queued_client_of
 from ...site import Comments
 from ...store.cooldown import Cooldown
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
@@ -139,7 +139,7 @@ async def made_of(
         banned = partial(bans.in_text, link=account.link if account else link)
     # To search is the dearest check, so it is the last one, and runs in the renderer's thread.
     made = await comments.process.renderer.make(
-        text, ua, comments.pictures, forbidden, queued_client_of(caller), banned
+        text, ua, comments.pictures, forbidden, pool_client_of(caller), banned
     )
     bans.note_caught(made.banned)
     return made

@@ -5,8 +5,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 
+from ...limits.clients import pool_client_of
 from ...model import Caller, Comment
-from ...process.shares import queued_client_of
 from ...render.versions import version
 from ...site import Comments
 from . import search
@@ -43,8 +43,8 @@ class QueueGroups:
 
 async def groups(comments: Comments, wanted: Wanted, caller: Caller) -> QueueGroups:
     """Of at most MAX_GROUPED_COMMENTS. Raises TooManyAtOnce, Busy."""
-    client = queued_client_of(caller)
-    with comments.bulk_shares.room(client, 1):
+    client = pool_client_of(caller)
+    with comments.process.pools.bulk_actions.room(client):
         held, versions, others, is_cut = await _held(comments, wanted)
         # In the renderer's thread, so that the event loop does not wait for it.
         work = partial(groups_of, held, comments.counting.own_hosts)

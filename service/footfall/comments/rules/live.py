@@ -16,8 +16,8 @@ from ...counting.names import VIEWS
 from ...counting.store import Counters
 from ...driver.replies import ErrorReply
 from ...errors import Unavailable
+from ...limits.pool import Place
 from ...process.process import Process
-from ...process.shares import Shares
 from ..store.comments import CommentStore
 
 PERIOD_SECONDS = 1.0
@@ -25,8 +25,6 @@ PERIOD_SECONDS = 1.0
 SILENT_SECONDS = 15.0
 # Then a browser comes back by itself, and may meet another worker.
 MAX_SECONDS = 900.0
-# Streams of one address, and of all, in one worker.
-MAX_CLIENT_STREAMS, MAX_STREAMS = 8, 1_000
 
 
 class Seen(NamedTuple):
@@ -55,9 +53,12 @@ class _Page:
     def show(self, shown: Seen) -> None:
         if shown != self.shown:
             self.shown = shown
-            # Each change has its own event, so that nobody has to reset one.
-            changed, self.changed = self.changed, asyncio.Event()
-            changed.set()
+            self.wake()
+
+    def wake(self) -> None:
+        # Each time has its own event, so that nobody has to reset one.
+        changed, self.changed = self.changed, asyncio.Event()
+        changed.set()
 
 
 class LivePages:
@@ -66,14 +67,15 @@ class LivePages:
         self._comments = comments
         self._start = process.background.start
         self._is_ending = process.draining.is_set
-        self.shares = Shares(MAX_CLIENT_STREAMS, MAX_STREAMS)
         self._pages: dict[str, _Page] = {}
         # One reader for all, which outlives the last watcher for up to a period.
         self._is_reading = False
 
-    async def watch(self, path: str, number_of: NumberOf) -> AsyncGenerator[Seen | None]:
-        """A page's state whenever it changes, and None in between; it ends after a while, or with
-        the service. A slow reader misses states in between.
+    async def watch(
+        self, path: str, number_of: NumberOf, place: Place
+    ) -> AsyncGenerator[Seen | None]:
+        """A page's state whenever it changes, and None in between; it ends after a while, with the
+        service, or when its place is evicted. A slow reader misses states in between.
 
         Raises Unavailable if the page cannot be read at first, ErrorReply if it is damaged.
         """
@@ -85,16 +87,23 @@ class LivePages:
         try:
             if page.shown is None:
                 await self._read(path)
-            async for shown in self._changes(page):
+            async for shown in self._changes(page, place):
                 yield shown
         finally:
             page.watchers -= 1
             if not page.watchers and self._pages.get(path) is page:
                 del self._pages[path]
 
-    async def _changes(self, page: _Page) -> AsyncGenerator[Seen | None]:
+    async def _changes(self, page: _Page, place: Place) -> AsyncGenerator[Seen | None]:
         until = asyncio.get_running_loop().time() + MAX_SECONDS
         shown = None
+
+        def evict() -> None:
+            nonlocal until
+            until = 0
+            page.wake()
+
+        place.evict = evict
         while asyncio.get_running_loop().time() < until and not self._is_ending():
             changed = page.changed
             if page.shown is not None and page.shown != shown:

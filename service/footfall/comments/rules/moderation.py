@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from ...driver.keys import digest
 from ...errors import Changed, Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
+from ...limits.clients import pool_client_of
 from ...markup import safe_link
 from ...model import Caller, Comment, Lookups, Status, StoredComment
-from ...process.shares import queued_client_of
 from ...render.versions import is_seen
 from ...render.view import DisplayOptions
 from ...site import Comments
@@ -219,7 +219,7 @@ async def html_of(comments: Comments, comment: Comment, text: str, caller: Calle
         return comment.html
     return (
         await comments.process.renderer.make(
-            text, "", comments.pictures, None, queued_client_of(caller)
+            text, "", comments.pictures, None, pool_client_of(caller)
         )
     ).html
 

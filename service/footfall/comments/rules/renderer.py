@@ -15,15 +15,11 @@ from functools import partial
 from math import inf
 from typing import NamedTuple, TypeVar
 
+from ...limits.clients import BACKGROUND, PoolClient
+from ...limits.pool import Pool
 from ...patterns import Patterns
-from ...process.fair_queue import FairQueue
-from ...process.shares import BACKGROUND, QueuedClient, Shares
 from ...render.pictures import Pictures
 
-# Characters of texts queued for rendering: per client four of the longest comments, a quarter of a
-# second each; and sixteen times as much for all.
-MAX_CLIENT_CHARACTERS = 4 * 16_384
-MAX_WAITING_CHARACTERS = 16 * MAX_CLIENT_CHARACTERS
 # What a text costs however short it is, in characters.
 EACH_CHARACTERS = 100
 # Background texts are rendered in pieces of this many characters.
@@ -46,12 +42,10 @@ class RenderedText(NamedTuple):
 
 
 class Renderer:
-    """`pictures`: which pictures in comments a site allows."""
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "render")
-        self._queue = FairQueue()
-        self.shares = Shares(MAX_CLIENT_CHARACTERS, MAX_WAITING_CHARACTERS)
+    def __init__(self, pool: Pool) -> None:
+        """`pool` is of characters, and gives one turn at a time."""
+        self._thread = ThreadPoolExecutor(pool.at_once, "render")
+        self._pool = pool
         # When the modules for rendering were loaded, by time.perf_counter(): -inf before the first
         # comment, inf while they are being loaded.
         self._loaded_at = -inf
@@ -62,10 +56,11 @@ class Renderer:
         ua: str,
         pictures: Pictures,
         forbidden: Patterns | None,
-        client: QueuedClient,
+        client: PoolClient,
         banned: Search | None = None,
     ) -> RenderedText:
-        """`banned` finds the bans that a text and its HTML match.
+        """`pictures`: which of them the site allows; `banned` finds the bans that a text and its
+        HTML match.
 
         Raises TooManyAtOnce for a client with too much in the queue, and Busy.
         """
@@ -75,14 +70,13 @@ class Renderer:
             return made._replace(banned=banned(text, made.html)) if banned else made
 
         is_first = self._loaded_at == -inf
-        with self.shares.room(client, len(text) + EACH_CHARACTERS):
+        if is_first:
+            self._loaded_at = inf
+        try:
+            return await self.run(work, client, len(text) + EACH_CHARACTERS)
+        finally:
             if is_first:
-                self._loaded_at = inf
-            try:
-                return await self.run(work, client, len(text) + EACH_CHARACTERS)
-            finally:
-                if is_first:
-                    self._loaded_at = time.perf_counter()
+                self._loaded_at = time.perf_counter()
 
     async def make_all(
         self, texts: Sequence[tuple[str, str]], pictures: Pictures
@@ -95,11 +89,11 @@ class Renderer:
         return made
 
     async def run(
-        self, work: Callable[[], T], client: QueuedClient, characters: int = PIECE_CHARACTERS
+        self, work: Callable[[], T], client: PoolClient, characters: int = PIECE_CHARACTERS
     ) -> T:
         """Run work that would block the event loop for as long as this many characters, when it is
-        the client's turn."""
-        async with self._queue.turn(client.turn, characters):
+        the client's turn. Raises TooManyAtOnce, Busy."""
+        async with self._pool.turn(client, characters):
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def run_behind(self, work: Callable[[], T]) -> T:

@@ -1,8 +1,8 @@
 """Replies by moderators, from the queue, which approve the parent."""
 
 from ...errors import NoSuchParent
+from ...limits.clients import pool_client_of
 from ...model import Caller, Draft, Lookups, StoredComment
-from ...process.shares import queued_client_of
 from ...site import Comments
 from ..store.ids import is_id
 from . import actions
@@ -43,4 +43,4 @@ async def _is_own_decision(comments: Comments, id: str, name: str) -> bool:
 async def preview(comments: Comments, text: str, caller: Caller) -> str:
     """The HTML that a comment of this text will have. Raises TooManyAtOnce, Busy."""
     renderer = comments.process.renderer
-    return (await renderer.make(text, "", comments.pictures, None, queued_client_of(caller))).html
+    return (await renderer.make(text, "", comments.pictures, None, pool_client_of(caller))).html

@@ -1,0 +1,1 @@
+"""How all share what is scarce: pools of slow work and of places, and buckets of tokens."""

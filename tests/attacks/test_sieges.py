@@ -1,0 +1,166 @@
+"""Sieges: strangers who keep a pool full that all share. What others request is done meanwhile.
+
+Each is tried from one address, from a /48 of IPv6, and from fifty addresses."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeVar
+
+import httpx
+import orjson
+import pytest
+
+from footfall.accounts.rules import account_mails, attempts, log_ins
+from footfall.driver.script_calls import Rate
+from tests.conftest import Sites
+from tests.support.mailing import settings_of
+from tests.support.receivers import MailServer, Receiver, mail_server, receiver
+
+ON = ("valkey",)
+
+OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
+TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own words"}
+HOME, CAFE = "198.51.100.7", "198.51.100.8"
+FROM = {
+    "one address": ["192.0.2.1"],
+    "a /48": [f"2001:db8:8:{n:x}::1" for n in range(50)],
+    "fifty addresses": [f"192.0.2.{n}" for n in range(50)],
+}
+# Requests that are on their way at any time.
+AT_ONCE = 100
+
+T = TypeVar("T")
+Attack = Callable[[str, int], Awaitable[httpx.Response]]
+
+
+@pytest.fixture(params=FROM)
+def attackers(request: pytest.FixtureRequest) -> list[str]:
+    return FROM[request.param]
+
+
+@pytest.fixture(autouse=True)
+def without_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attackers have as many tries as they like, so that a siege lasts as long as a test."""
+    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
+    for name, rate in vars(attempts).copy().items():
+        if isinstance(rate, Rate):
+            monkeypatch.setattr(attempts, name, Rate(rate.a_second, 1_000_000))
+    monkeypatch.setattr(account_mails, "MAIL_RATE", Rate(1, 1_000_000))
+    # Letters are put off for less than half a minute.
+    monkeypatch.setattr(account_mails, "FIRST_WAIT_SECONDS", 0.5)
+
+
+async def besieged(
+    attackers: list[str], attack: Attack, victim: Callable[[], Awaitable[T]]
+) -> tuple[T, Counter[int]]:
+    """The victim's answer, and the statuses of the attackers', who never stop meanwhile."""
+    is_over, statuses = asyncio.Event(), Counter[int]()
+    is_under_way = asyncio.Event()
+
+    async def go_on(n: int) -> None:
+        while not is_over.is_set():
+            answer = await attack(attackers[n % len(attackers)], n)
+            statuses[answer.status_code] += 1
+            if statuses.total() >= AT_ONCE:
+                is_under_way.set()
+
+    tasks = [asyncio.create_task(go_on(n)) for n in range(AT_ONCE)]
+    try:
+        async with asyncio.timeout(60):
+            await is_under_way.wait()
+            answer = await victim()
+    finally:
+        is_over.set()
+        await asyncio.gather(*tasks)
+    assert not {status for status in statuses if status >= 500 and status != 503}
+    return answer, statuses
+
+
+def by(address: str) -> dict[str, str]:
+    return {"x-forwarded-for": address}
+
+
+async def test_wrong_passwords_do_not_keep_people_from_logging_in(
+    make_site: Sites, attackers: list[str]
+) -> None:
+    """Who: somebody with a list of passwords, or who wants to keep the owner away from the spam
+    queue. What: sends wrong ones all the time. Instead: each client's passwords are compared in
+    turn, whether an account knows its browser or not; people can register."""
+    site = make_site.without_accounts()
+    await site.http.post("/api/user", json=OWNER, headers=by(HOME))
+
+    async def guess(address: str, n: int) -> httpx.Response:
+        wrong = {**OWNER, "password": f"guess {n}"}
+        return await site.http.post("/api/token", json=wrong, headers=by(address))
+
+    async def people() -> list[Any]:
+        return [
+            (await site.http.post(path, json=person, headers=by(address))).json()["errno"]
+            for path, person, address in (
+                ("/api/token", OWNER, CAFE),
+                ("/api/token", OWNER, HOME),
+                ("/api/user", TOM, CAFE),
+            )
+        ]
+
+    answers, _ = await besieged(attackers, guess, people)
+    assert answers == [0, 0, 0]
+
+
+@pytest.fixture
+def verifier() -> Iterator[Receiver]:
+    with receiver() as found:
+        found.answer = lambda path, body: (200, orjson.dumps({"success": b"=good" in body}))
+        yield found
+
+
+async def test_wrong_captchas_do_not_keep_people_from_writing(
+    make_site: Sites, attackers: list[str], verifier: Receiver
+) -> None:
+    """Who: a robot. What: posts comments with invented tokens, each of which has to be asked
+    about. Instead: clients ask in turn, and logins by other services do not wait for captchas."""
+    site = await make_site(TURNSTILE_SECRET="secret", TURNSTILE_URL=verifier.url)
+
+    async def post(address: str, token: str, text: str) -> httpx.Response:
+        draft = {"comment": text, "url": "/p", "nick": "Ann", "turnstile": token}
+        return await site.http.post("/api/comment", json=draft, headers=by(address))
+
+    answer, statuses = await besieged(
+        attackers,
+        lambda address, n: post(address, "bad", f"spam {n}"),
+        lambda: post(HOME, "good", "hello"),
+    )
+    assert answer.json()["errno"] == 0
+    assert 200 not in statuses
+
+
+@pytest.fixture
+def mails() -> Iterator[MailServer]:
+    with mail_server() as found:
+        yield found
+
+
+async def test_letters_that_a_server_puts_off_do_not_keep_others_back(
+    make_site: Sites, attackers: list[str], mails: MailServer
+) -> None:
+    """Who: somebody who registers with addresses of a server that puts off every letter. What: each
+    is retried for half a minute, and meanwhile counts as under way. Instead: it waits outside
+    of the line."""
+    site = make_site.without_accounts(HOME, **settings_of(mails))
+    await site.http.post("/api/user", json=OWNER, headers=by(HOME))
+    mails.puts_off = "grey.example"
+
+    async def register(address: str, n: int) -> httpx.Response:
+        person = {**TOM, "email": f"{n}.{address.replace(':', '-')}@grey.example"}
+        return await site.http.post("/api/user", json=person, headers=by(address))
+
+    async def forgets() -> Any:
+        headers, asked = by(CAFE), {"email": OWNER["email"]}
+        answer = await site.http.put("/api/user/password", json=asked, headers=headers)
+        while not any(to == OWNER["email"] for to, _ in mails.came):
+            await asyncio.sleep(0.01)
+        return answer.json()
+
+    answer, _ = await besieged(attackers, register, forgets)
+    assert answer["errno"] == 0
